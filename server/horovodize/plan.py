@@ -1,0 +1,90 @@
+"""What distributing a document comes to: a plan of changes, a refusal with its reasons, or nothing to do.
+
+A diff, a workspace edit, a JSON report and an explanation are all views of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from horovodize.source import Document, Edit, Move, Span, compose
+from horovodize.source.edits import apply
+
+
+@dataclass(frozen=True)
+class Change:
+    """One application of one rule.
+
+    rule   id of the rule: "C5"
+    what   what is done here, as a user reads it: "Scale the learning rate by the number of ranks"
+    why    why training needs it, in a sentence
+    span   the place in the document that it is about
+    edits  what it does to the text
+    sure   False when a side condition could not be proven: `doubt` then says which, and the user is asked to confirm
+    """
+
+    rule: str
+    what: str
+    why: str
+    span: Span
+    edits: tuple[Edit | Move, ...]
+    sure: bool = True
+    doubt: str = ""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a document is refused: a code ("HVD107"), a message, and the place."""
+
+    code: str
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that the user should know about the result but that stops nothing (a fixed seed, a missing warm-up)."""
+
+    rule: str
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The changes that distribute a document, in the order of the text."""
+
+    document: Document
+    changes: Sequence[Change]
+    notes: Sequence[Note] = ()
+
+    @cached_property
+    def edits(self) -> list[Edit]:
+        """All edits, ordered, not overlapping. Raises EditConflict (a fault of ours)."""
+        return compose(self.document.text, [e for change in self.changes for e in change.edits])
+
+    @cached_property
+    def text(self) -> str:
+        """The distributed text."""
+        return apply(self.document.text, self.edits)
+
+    @property
+    def sure(self) -> bool:
+        return all(change.sure for change in self.changes)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The document can't be distributed as it stands."""
+
+    document: Document
+    reasons: Sequence[Reason]
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Nothing to do, and why: the document uses Horovod already."""
+
+    document: Document
+    message: str

@@ -1,0 +1,51 @@
+"""Bytes to text and back, as Python itself reads a source file: byte order mark, then PEP 263, then UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import tokenize
+from dataclasses import dataclass
+
+
+class UndecodableSource(ValueError):
+    """The bytes are not text in the encoding that they declare (or UTF-8)."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A decoded file: `text` without the byte order mark, and what it takes to write it back byte for byte."""
+
+    text: str
+    encoding: str = "utf-8"
+    bom: bytes = b""
+
+    def encode(self, text: str) -> bytes:
+        """Bytes of a text in this file's encoding.
+
+        Raises UndecodableSource when the encoding has no such character."""
+        try:
+            return self.bom + text.encode(self.encoding)
+        except UnicodeEncodeError as e:
+            raise UndecodableSource(f"{e.object[e.start]!r} does not exist in {self.encoding}") from e
+
+
+def decode(data: bytes) -> Encoded:
+    """Reads source bytes.
+
+    Raises UndecodableSource with a message that names the place."""
+    bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    body = data[len(bom) :]
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except (SyntaxError, LookupError) as e:
+        raise UndecodableSource(str(e)) from e
+    encoding = "utf-8" if encoding == "utf-8-sig" else encoding
+    try:
+        text = body.decode(encoding)
+    except UnicodeDecodeError as e:
+        line = data[: e.start].count(b"\n") + 1
+        raise UndecodableSource(f"byte 0x{data[e.start + len(bom)]:02x} in line {line} is not {encoding}") from e
+    if text.encode(encoding) != body:
+        raise UndecodableSource(f"the file would not survive being written back as {encoding}")
+    return Encoded(text, encoding, bom)
