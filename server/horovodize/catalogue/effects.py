@@ -1,0 +1,44 @@
+"""Calls that reach outside the process: files and windows (one rank must make them), downloads (one rank a host)."""
+
+from __future__ import annotations
+
+from . import effect_tables as tables
+from .names import canonical
+
+writer_methods = tables.WRITER_METHODS
+
+
+def writes_files(name: str) -> bool:
+    """Whether calling ``name`` writes or removes files, reports somewhere or opens a window."""
+    return _known(name, tables.WRITERS)
+
+
+def writes_summaries(name: str) -> bool:
+    """Whether ``name`` is a TensorFlow 2 summary operation: it writes only while a writer is the default one."""
+    return _known(name, tables.SUMMARIES)
+
+
+def downloads(name: str) -> bool:
+    """Whether calling ``name`` may download something, or fill a cache that processes on one host share."""
+    return canonical(name) in tables.DOWNLOADS or pretrained(name)
+
+
+def download_path_parameter(name: str) -> str | None:
+    """The parameter of a downloading call that says where the download goes; None if it has none (or is none)."""
+    return tables.DOWNLOADS.get(canonical(name))
+
+
+def pretrained(name: str) -> bool:
+    """Whether ``name`` makes one of ``keras.applications``' models, which download weights unless told ``weights=None``."""
+    module, _, last = canonical(name).rpartition(".")
+    return module == "tensorflow.keras.applications" and last[:1].isupper()
+
+
+def is_distribution(name: str) -> bool:
+    """Whether ``name`` belongs to another way of distributing: ``tf.distribute``, parameter servers, multi-GPU copies."""
+    name = canonical(name)
+    return name in tables.DISTRIBUTIONS or name.startswith(tables.DISTRIBUTION_MODULES)
+
+
+def _known(name: str, table: frozenset[str]) -> bool:
+    return name in table or canonical(name) in table
