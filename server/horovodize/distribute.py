@@ -1,0 +1,84 @@
+"""Summary and rules → a plan, or a refusal.
+
+The order: what is distributed already has nothing to do; what the rules can't reach is refused before any rule runs; then
+the rules of the loop's patterns write their changes, and a rule that can't prove what it needs refuses the whole document.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.options import Options
+from horovodize.plan import Plan, Reason, Refusal, Unchanged
+from horovodize.rules.draft import Draft
+from horovodize.rules.head import names as horovod_names
+from horovodize.rules.patterns import rules_for
+from horovodize.source import EditConflict, Span
+from horovodize.summary import LoopKind, ModuleSummary
+
+_LATER = {LoopKind.SESSION, LoopKind.MONITORED_SESSION, LoopKind.ESTIMATOR}
+
+
+def distribute(summary: ModuleSummary, options: Options | None = None) -> Plan | Refusal | Unchanged:
+    """The plan that distributes a document. Never raises."""
+    options = options or Options()
+    document = summary.document
+    early = _before_rules(summary)
+    if early is not None:
+        return early
+    try:
+        draft = Draft(summary, options)
+        for rule in rules_for(summary.kinds):
+            rule.apply(draft)
+            if draft.reasons and rule.id == "C6":
+                break
+        if draft.reasons:
+            return Refusal(document, sorted(draft.reasons, key=lambda r: r.span))
+        hvd, keras = horovod_names(draft)
+        changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
+        plan = Plan(document, changes, draft.notes)
+        ast.parse(plan.text)
+        return plan
+    except RecursionError:
+        return _refused(summary, "HVD003", "the code is nested too deeply to be followed")
+    except EditConflict as e:
+        return _refused(summary, "HVD007", f"two rules want to change the same text ({e}); please report this file")
+    except SyntaxError as e:
+        return _refused(summary, "HVD007", f"the result would not be valid Python ({e.msg}); please report this file")
+
+
+def _before_rules(summary: ModuleSummary) -> Refusal | Unchanged | None:
+    """What needs no rule to be answered."""
+    problem = summary.problem
+    if problem is not None:
+        return Refusal(summary.document, [Reason("HVD003", problem.message, problem.span)])
+    if summary.already is LoopKind.HOROVOD:
+        return Unchanged(summary.document, "it uses Horovod already")
+    if not summary.loops:
+        return _refused(summary, "HVD002", "there is no training loop in this file")
+    if summary.already is LoopKind.OTHER_FRAMEWORK:
+        return Refusal(
+            summary.document,
+            [
+                Reason(
+                    "HVD004",
+                    "this training is distributed already, by `tf.distribute` or a parameter server; Horovod would run every "
+                    "replica again in every process: take that out first",
+                    summary.loops[0].span,
+                )
+            ],
+        )
+    later = [loop for loop in summary.loops if loop.kind in _LATER]
+    if later:
+        return Refusal(
+            summary.document,
+            [
+                Reason("HVD005", f"a {loop.kind.title} training loop: this pattern can't be distributed yet", loop.span)
+                for loop in later
+            ],
+        )
+    return None
+
+
+def _refused(summary: ModuleSummary, code: str, message: str) -> Refusal:
+    return Refusal(summary.document, [Reason(code, message, Span(0, 0))])

@@ -1,0 +1,245 @@
+"""A draft: what rules write into. It knows the document's style and where Horovod's names live; rules know training.
+
+Which Horovod module a program needs is only known when all rules have run, so rules write HVD (any module has it), CORE
+(`horovod.tensorflow` only: tape, broadcasts, objects) or KERAS (`horovod.tensorflow.keras` only: callbacks, load_model) and
+`finish` puts the names in.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import replace
+
+from horovodize.options import Options
+from horovodize.plan import Change, Note, Reason
+from horovodize.source import Edit, Move
+from horovodize.summary import ModuleSummary
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import FUNCTIONS
+
+HVD, CORE, KERAS = "\ue000", "\ue001", "\ue002"
+SIZE, RANK, LOCAL_RANK = f"{HVD}.size()", f"{HVD}.rank()", f"{HVD}.local_rank()"
+ON_ROOT = f"{RANK} == 0"
+
+# Operators that bind weaker than `*` on its left side: such an expression needs parentheses before ` * hvd.size()`.
+_WEAK = (ast.IfExp, ast.BoolOp, ast.Compare, ast.Lambda, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred)
+_WEAK_OPERATORS = (ast.Add, ast.Sub, ast.LShift, ast.RShift, ast.BitOr, ast.BitXor, ast.BitAnd)
+
+
+class Draft:
+    """The changes, doubts and refusals that rules come to for one document."""
+
+    def __init__(self, summary: ModuleSummary, options: Options) -> None:
+        assert summary.module is not None and summary.sites is not None and summary.drive is not None
+        self.summary, self.options = summary, options
+        self.document = summary.document
+        self.module: Module = summary.module
+        self.syntax, self.values, self.names = self.module.syntax, self.module.values, self.module.names
+        self.sites, self.drive = summary.sites, summary.drive
+        self.changes: list[Change] = []
+        self.reasons: list[Reason] = []
+        self.notes: list[Note] = []
+        self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
+        self._taken = self.module.scopes.all_names()
+        self.done: set[ast.AST] = set()  # nodes that a rule has dealt with (a schedule that two optimizers share)
+
+    # ------------------------------------------------------------------ what rules say
+
+    def change(
+        self,
+        rule: str,
+        node: ast.AST,
+        what: str,
+        why: str,
+        edits: Iterable[Edit | Move],
+        doubt: str = "",
+    ) -> None:
+        """Records a change; with a `doubt`, the user is asked to confirm it."""
+        self.changes.append(Change(rule, what, why, self.module.span(node), tuple(edits), not doubt, doubt))
+
+    def refuse(self, code: str, node: ast.AST, message: str) -> None:
+        reason = Reason(code, message, self.module.span(node))
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+
+    def note(self, rule: str, node: ast.AST, message: str) -> None:
+        note = Note(rule, message, self.module.span(node))
+        if note not in self.notes:
+            self.notes.append(note)
+
+    # ------------------------------------------------------------------ names
+
+    def fresh(self, wanted: str) -> str:
+        """A name that the file does not use yet (the seed's NewID)."""
+        name, n = wanted, 1
+        while name in self._taken:
+            n += 1
+            name = f"hvd_{wanted}" if n == 2 else f"{wanted}_{n}"
+        self._taken.add(name)
+        return name
+
+    def helper(self, purpose: str) -> str:
+        """The name of a helper function that the head of the file will define ("shard_array", "shard_dataset")."""
+        if purpose not in self.helpers:
+            self.helpers[purpose] = self.fresh(purpose)
+        return self.helpers[purpose]
+
+    # ------------------------------------------------------------------ text
+
+    @property
+    def newline(self) -> str:
+        return self.document.newline
+
+    @property
+    def unit(self) -> str:
+        return self.document.indent_unit
+
+    def can_insert(self, statement: ast.stmt) -> bool:
+        """Whether statements can be put around a statement: it starts its line and none follows it there."""
+        if not self.syntax.is_simple(statement):
+            return False
+        block = self.syntax.block(statement)
+        i = block.index(statement)
+        return i + 1 == len(block) or block[i + 1].lineno != statement.end_lineno
+
+    def first_line(self, statement: ast.stmt) -> int:
+        """The line (from 1) on which a statement starts, its decorators included."""
+        decorators = getattr(statement, "decorator_list", [])
+        return min([statement.lineno, *(d.lineno for d in decorators)])
+
+    def before(self, statement: ast.stmt, lines: list[str], level: int = 0) -> Edit:
+        """Puts lines before a statement, at its indentation. Lines are given without indentation of the block."""
+        indent = self.document.indentation(statement)
+        start = self.document.lines.starts[self.first_line(statement) - 1] + len(indent)
+        text = "".join(self._indented(line, indent, i) + self.newline for i, line in enumerate(lines)) + indent
+        return Edit.insert(start, text, self.module.span(statement), level)
+
+    def after(self, statement: ast.stmt, lines: list[str], level: int = 0) -> Edit:
+        """Puts lines after a statement (and the comment on its last line), at its indentation."""
+        indent = self.document.indentation(statement)
+        index = self.document.lines
+        line = (statement.end_lineno or statement.lineno) - 1
+        end = index.starts[line] + len(index.content(line))
+        text = "".join(self.newline + self._indented(line, indent, 1) for line in lines)
+        return Edit.insert(end, text, None, level)
+
+    def _indented(self, line: str, indent: str, i: int) -> str:
+        line = self.newline.join(self.unit * _depth(part) + part.lstrip(" ") for part in line.split("\n"))
+        return (indent if i else "") + line if line else line
+
+    def lines_of(self, *lines: str, comment: str = "") -> list[str]:
+        """Lines to insert, under a comment if the user wants comments."""
+        return [*([f"# {comment}"] if comment and self.options.comments else []), *lines]
+
+    def times(self, expression: ast.expr, factor: str = SIZE, operator: str = "*") -> tuple[Edit, ...]:
+        """`e` → `e * hvd.size()`, in parentheses where it needs them."""
+        span = self.module.span(expression)
+        after = f" {operator} {factor}"
+        if needs_parentheses(expression) and not self._parenthesized(expression):
+            return Edit.around(span, "(", ")" + after)
+        if needs_parentheses(expression):
+            closing = self.document.text.index(")", span.end) + 1
+            return (Edit.insert(closing, after, span),)
+        return Edit.around(span, "", after)
+
+    def _parenthesized(self, expression: ast.expr) -> bool:
+        """Whether an expression stands in parentheses of its own (not those of a call)."""
+        span, text = self.module.span(expression), self.document.text
+        before, after = text[: span.start].rstrip(), text[span.end :].lstrip()
+        if not (before.endswith("(") and after.startswith(")")):
+            return False
+        opening = len(before) - 1
+        parent = self.syntax.parent.get(expression)
+        if isinstance(parent, ast.Call):
+            return opening > self.module.span(parent.func).end + len(text[self.module.span(parent.func).end :]) - len(
+                text[self.module.span(parent.func).end :].lstrip()
+            )
+        return True
+
+    def add_argument(self, call: ast.Call, text: str, *, first: bool = False, level: int = 0) -> Edit:
+        """Adds an argument to a call: `first` puts it before the keywords (only for calls without positional ones)."""
+        arguments: list[ast.expr] = [*call.args, *(k.value for k in call.keywords)]
+        span = self.module.span(call)
+        if not arguments:
+            return Edit.insert(span.end - 1, text, None, level)
+        if first and not call.args:
+            keyword = min(call.keywords, key=lambda k: (k.lineno, k.col_offset))
+            start = self.module.span(keyword).start
+            return Edit.insert(start, text + ", ", self.module.span(keyword), level)
+        ordered: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=lambda a: (a.lineno, a.col_offset))
+        last = ordered[-1]
+        end = self.module.span(last).end
+        end = self._past_parentheses(end, span.end)
+        line = self.document.lines.content(last.lineno - 1)
+        lead = line[: len(line) - len(line.lstrip())]
+        own_line = self.document.lines.starts[last.lineno - 1] + len(lead) == self.module.span(last).start
+        previous_line = ordered[-2].end_lineno if len(ordered) > 1 else call.func.end_lineno
+        if own_line and previous_line != last.lineno:
+            return Edit.insert(end, f",{self.newline}{lead}{text}", None, level)
+        return Edit.insert(end, f", {text}", None, level)
+
+    def _past_parentheses(self, end: int, limit: int) -> int:
+        """Skips the closing parentheses that belong to the last argument itself: `f((a))`."""
+        text, at = self.document.text, end
+        while True:
+            following = _skip_space(text, at)
+            if following < limit - 1 and text[following] == ")":
+                at = end = following + 1
+            else:
+                return end
+
+    def quoted(self, text: str) -> str:
+        """A string literal in the file's own quotes."""
+        return f"{self.document.quote}{text}{self.document.quote}"
+
+    # ------------------------------------------------------------------ blocks
+
+    def start_of_body(self, function: ast.stmt) -> ast.stmt:
+        """The first statement of a body that is not its docstring."""
+        body: list[ast.stmt] = function.body  # type: ignore[attr-defined]
+        first = body[0]
+        is_doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        if isinstance(function, FUNCTIONS) and is_doc and len(body) > 1:
+            return body[1]
+        return first
+
+    # ------------------------------------------------------------------ the end
+
+    def uses(self, marker: str) -> bool:
+        return any(marker in _new_text(e) for c in self.changes for e in c.edits)
+
+    def finish(self, hvd: str, keras: str) -> list[Change]:
+        """The changes with Horovod's names put in."""
+        table = str.maketrans({HVD: hvd, CORE: hvd, KERAS: keras})
+        return [replace(c, edits=tuple(_translate(e, table) for e in c.edits)) for c in self.changes]
+
+
+def needs_parentheses(e: ast.expr) -> bool:
+    """Whether `e * x` would not mean `(e) * x`."""
+    return isinstance(e, _WEAK) or isinstance(e, ast.BinOp) and isinstance(e.op, _WEAK_OPERATORS) or (
+        isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not)
+    )
+
+
+def _depth(line: str) -> int:
+    """Indentation steps of an inserted line, which is written with four spaces a step."""
+    return (len(line) - len(line.lstrip(" "))) // 4
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n\\":
+        at += 1
+    return at
+
+
+def _new_text(edit: Edit | Move) -> str:
+    return edit.new_text if isinstance(edit, Edit) else edit.before + edit.after + edit.left
+
+
+def _translate(edit: Edit | Move, table: dict[int, str]) -> Edit | Move:
+    if isinstance(edit, Edit):
+        return replace(edit, new_text=edit.new_text.translate(table))
+    return replace(
+        edit, before=edit.before.translate(table), after=edit.after.translate(table), left=edit.left.translate(table)
+    )

@@ -1,0 +1,176 @@
+"""C1 import, C2 pin: Horovod is imported and initialised, and every process gets a GPU of its own.
+
+What it does   After TensorFlow's import comes Horovod's; after the import block, before any other TensorFlow call,
+               `hvd.init()`, and only `gpus[hvd.local_rank()]` stays visible, with memory growth on. Functions that other
+               rules call (a rank's share of the data) are defined there too.
+Why            Without `init` nothing knows its rank; without pinning every process of a host allocates every GPU.
+Before         import tensorflow as tf
+After          import tensorflow as tf
+               import horovod.tensorflow.keras as hvd
+
+               hvd.init()
+               gpus = tf.config.experimental.list_physical_devices("GPU")
+               for gpu in gpus:
+                   tf.config.experimental.set_memory_growth(gpu, True)
+               if gpus:
+                   tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+Leaves alone   Names that the file uses already: `hvd`, `gpus` or `gpu` then get another name.
+Refuses        A file that imports TensorFlow only inside functions (HVD101): there is no place that surely comes first.
+Source         Seed 2.3.1, import statements. Errata: the seed puts statements between the imports, and always imports
+               `horovod.tensorflow`, which has no `callbacks`; here the module follows from what the program uses, and
+               where it needs both (`callbacks` and `broadcast_variables`) both are imported under two names.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, RANK, SIZE, Draft
+from horovodize.rules.rule import Rule
+from horovodize.summary.syntax import FUNCTIONS
+
+_WHOLE = ("tensorflow", "tensorflow.compat.v1", "tensorflow.compat.v2")
+
+# Functions that rules call: what a rank trains on. {tf} and {name} are filled in; the markers by `Draft.finish`.
+_HELPERS = {
+    "shard_array": (
+        "def {name}(data):",
+        f'    """This rank\'s share of some rows: every size()-th, and equally many on each rank."""',
+        f"    return data[{RANK} : len(data) // {SIZE} * {SIZE} : {SIZE}]",
+    ),
+    "shard_dataset": (
+        "def {name}(dataset):",
+        f'    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        f"    mine = dataset.shard({SIZE}, {RANK})",
+        f"    fewest = dataset.shard({SIZE}, {SIZE} - 1)",
+        "    return {tf}.data.Dataset.zip((mine, fewest)).map(lambda element, _: element)",
+    ),
+}
+
+
+def apply(draft: Draft) -> None:
+    """Runs last: it needs to know what the other rules used."""
+    imported = _import_statement(draft)
+    if imported is None:
+        draft.refuse(
+            "HVD101",
+            draft.module.tensorflow_imports[0],
+            "TensorFlow is imported inside a function only; import it at the top of the module, "
+            "so that Horovod can be initialised before anything uses a GPU",
+        )
+        return
+    tf = _tensorflow_name(draft)
+    lines = _import_lines(draft)
+    if tf is None:
+        tf = draft.fresh("tf")
+        lines.append("import tensorflow as tf" if tf == "tf" else f"import tensorflow as {tf}")
+    draft.change(
+        "C1",
+        imported,
+        "Import Horovod",
+        "Its module follows from what the program uses.",
+        [draft.after(imported, lines)],
+    )
+    last = _end_of_imports(draft, imported)
+    body = _head(draft, tf)
+    blank = [""] if _followed_by_code(draft, last) else []
+    draft.change(
+        "C2",
+        last,
+        "Initialise Horovod and give each process a GPU of its own",
+        "Processes learn their rank, and do not allocate each other's GPUs.",
+        [draft.after(last, ["", *body, *blank], level=1)],
+    )
+
+
+def names(draft: Draft) -> tuple[str, str]:
+    """What Horovod's modules are called in this file: (hvd, the Keras one)."""
+    hvd = draft.fresh("hvd")
+    both = draft.uses(CORE) and draft.uses(KERAS)
+    return hvd, draft.fresh(f"{hvd}_keras") if both else hvd
+
+
+def _import_lines(draft: Draft) -> list[str]:
+    if draft.uses(CORE) and draft.uses(KERAS):
+        return [f"import horovod.tensorflow as {CORE}", f"import horovod.tensorflow.keras as {KERAS}"]
+    if draft.uses(CORE) or not draft.sites.fits:
+        return [f"import horovod.tensorflow as {HVD}"]
+    return [f"import horovod.tensorflow.keras as {HVD}"]
+
+
+def _head(draft: Draft, tf: str) -> list[str]:
+    gpus, gpu = draft.fresh("gpus"), draft.fresh("gpu")
+    kind = draft.quoted("GPU")
+    lines = draft.lines_of(
+        f"{HVD}.init()",
+        f"{gpus} = {tf}.config.experimental.list_physical_devices({kind})",
+        f"for {gpu} in {gpus}:",
+        f"    {tf}.config.experimental.set_memory_growth({gpu}, True)",
+        f"if {gpus}:",
+        f"    {tf}.config.experimental.set_visible_devices({gpus}[{LOCAL_RANK}], {kind})",
+        comment="Horovod: initialize, and pin one GPU to each process.",
+    )
+    for purpose, name in draft.helpers.items():
+        lines += ["", "", *(line.format(name=name, tf=tf) for line in _HELPERS[purpose])]
+    return lines
+
+
+def _import_statement(draft: Draft) -> ast.stmt | None:
+    """The top-level statement that brings TensorFlow in first (a `try` around its import counts as one)."""
+    for statement in draft.module.tensorflow_imports:
+        top: ast.AST = statement
+        inside_function = False
+        for a in draft.syntax.ancestors(statement):
+            inside_function |= isinstance(a, (*FUNCTIONS, ast.ClassDef))
+            if not isinstance(a, ast.Module):
+                top = a
+        if not inside_function and isinstance(top, ast.stmt):
+            return top
+    return None
+
+
+def _tensorflow_name(draft: Draft) -> str | None:
+    for binding in draft.module.scopes.imports:
+        if binding.imported in _WHOLE and draft.syntax.function(binding.statement) is None:
+            return binding.name
+    return None
+
+
+def _end_of_imports(draft: Draft, imported: ast.stmt) -> ast.stmt:
+    """The last statement of the import block: imports go on after TensorFlow's until something is done."""
+    body = draft.module.tree.body
+    last = imported
+    for statement in body[body.index(imported) + 1 :]:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            last = statement
+        elif not _is_preamble(draft, statement):
+            break
+    return last
+
+
+def _is_preamble(draft: Draft, statement: ast.stmt) -> bool:
+    """What may stand between imports: settings of the process that do not touch TensorFlow."""
+    if isinstance(statement, (ast.Try, ast.If)):
+        inner = [s for s in ast.walk(statement) if isinstance(s, ast.stmt) and s is not statement]
+        return all(isinstance(s, (ast.Import, ast.ImportFrom, ast.Pass, ast.Assign)) for s in inner)
+    if not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
+        return False
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call):
+            name = draft.names.of(node.func) or ""
+            if name.startswith(("tensorflow", "horovod")) or draft.values.callee(node) is not None:
+                return False
+    return True
+
+
+def _followed_by_code(draft: Draft, last: ast.stmt) -> bool:
+    """Whether the line after the import block holds something: then a blank line keeps the inserted block apart."""
+    line = last.end_lineno or last.lineno
+    index = draft.document.lines
+    return line < len(index) and bool(index.content(line).strip())
+
+
+
+
+RULE = Rule("C1", "import and initialise Horovod", apply, __doc__ or "")
+PIN = Rule("C2", "pin a GPU to each process", lambda draft: None, __doc__ or "")

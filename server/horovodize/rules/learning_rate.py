@@ -1,0 +1,186 @@
+"""C5 rate: the learning rate of every optimizer that trains is multiplied by the number of ranks.
+
+What it does   `rate` becomes `rate * hvd.size()`: the keyword, the first positional argument, or the old `lr=`. Without a
+               rate the class's own default is written out and scaled. Rates that are set later
+               (`optimizer.learning_rate = 0.01`, `K.set_value(model.optimizer.lr, 0.01)`) are scaled where they are set.
+Why            A step averages the gradients of size() batches, so the batch is size() times larger. A larger rate from step
+               0 on can hurt: `hvd.callbacks.LearningRateWarmupCallback` starts small.
+Before         opt = tf.keras.optimizers.SGD(0.1)
+After          opt = tf.keras.optimizers.SGD(0.1 * hvd.size())
+Leaves alone   A schedule object (C4 scales it; multiplying it is a TypeError). A rate computed from the optimizer's own
+               rate: that one is scaled already.
+Asks           A rate that may be a schedule or a number and can't be followed.
+Source         Seed 2.3.1, strict form of assignment, learning rate scaling. Errata: without a rate the seed has no answer
+               (39 of 462 real sites); `a + b` needs parentheses; one `tf.Variable` that feeds two optimizers is scaled
+               once, where it is made.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize import catalogue
+from horovodize.rules import schedule
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
+from horovodize.rules.rule import Rule
+from horovodize.summary.syntax import argument
+
+_WHY = "A step averages size() batches: the batch is size() times larger, and so is the rate."
+_VARIABLES = {"tensorflow.Variable", "tensorflow.keras.backend.variable", "tensorflow.compat.v1.Variable"}
+_RATE_NAMES = ("learning_rate", "lr")
+
+
+def apply(draft: Draft) -> None:
+    for trained in trained_optimizers(draft):
+        _scale_optimizer(draft, trained)
+    _scale_later_settings(draft)
+
+
+def _scale_optimizer(draft: Draft, trained: Trained) -> None:
+    call = trained.call
+    if call is None or call in draft.done:
+        return
+    draft.done.add(call)
+    name = trained.class_name
+    rate = rate_argument(call, name)
+    if rate is None:
+        default = catalogue.default_rate(name) if name else None
+        if any(k.arg is None for k in call.keywords) or default is None:
+            return _scale_made(draft, trained)
+        keyword = f"learning_rate={default} * {SIZE}"
+        what = f"Write out the default rate {default} and multiply it by the number of ranks"
+        draft.change("C5", call, what, _WHY, [draft.add_argument(call, keyword, first=not call.args)])
+        return
+    scale_rate(draft, rate)
+
+
+def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> None:
+    """Scales the rate that an expression stands for: a number where it is used, a schedule or a variable where it is made."""
+    if rate in draft.done or rate in seen:
+        return
+    draft.done.add(rate)
+    if isinstance(rate, ast.IfExp):
+        scale_rate(draft, rate.body, seen | {rate})
+        scale_rate(draft, rate.orelse, seen | {rate})
+        return
+    if isinstance(rate, ast.Lambda):
+        _times(draft, rate.body)
+        return
+    origins = draft.values.origins(rate)
+    made = [o for o in origins if o.call is not None and (schedule.is_schedule(draft, o.call) or _is_variable(draft, o.call))]
+    if not made:
+        functions = [o.node for o in origins if isinstance(o.node, (ast.FunctionDef, ast.Lambda)) and not o.path]
+        if functions and not isinstance(rate, ast.Call):
+            schedule.scale_function(draft, functions[0], "C5")
+            return
+        _times(draft, rate)
+        return
+    for origin in origins:
+        call = origin.call
+        if call is not None and schedule.is_schedule(draft, call):
+            schedule.scale(draft, call)
+        elif call is not None and _is_variable(draft, call):
+            value = argument(call, "initial_value", 0) or argument(call, "value", 0)
+            if value is not None and value not in draft.done:
+                draft.done.add(value)
+                _times(draft, value)
+        elif isinstance(origin.node, ast.expr) and not origin.path and origin.node is not rate:
+            scale_rate(draft, origin.node, seen | {rate})
+        else:
+            draft.refuse("HVD006", rate, "this learning rate may be a number or a schedule; make it one of them")
+
+
+def _times(draft: Draft, rate: ast.expr) -> None:
+    draft.change("C5", rate, "Multiply the learning rate by the number of ranks", _WHY, draft.times(rate))
+
+
+def _is_variable(draft: Draft, call: ast.Call) -> bool:
+    return draft.names.of(call.func) in _VARIABLES
+
+
+def _scale_made(draft: Draft, trained: Trained) -> None:
+    """An optimizer whose rate can't be seen (`**options`, a class of another package): its rate is scaled once it is made."""
+    call = trained.call
+    assert call is not None
+    statement = draft.syntax.statement(call)
+    if (
+        isinstance(statement, ast.Assign)
+        and statement.value is call
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
+        and draft.can_insert(statement)
+    ):
+        name = draft.module.text(statement.targets[0])
+        line = f"{name}.learning_rate = {name}.learning_rate * {SIZE}"
+        draft.change(
+            "C5",
+            call,
+            "Multiply the learning rate by the number of ranks once the optimizer is made",
+            _WHY,
+            [draft.after(statement, [line], level=-1)],
+            doubt="the rate can't be seen here; this is wrong where it is a schedule",
+        )
+    else:
+        draft.refuse("HVD006", call, "the learning rate of this optimizer can't be seen; give it as `learning_rate=…`")
+
+
+# ---------------------------------------------------------------------- rates that are set later
+
+
+def _scale_later_settings(draft: Draft) -> None:
+    for node in draft.syntax.nodes:
+        value = _set_rate(draft, node)
+        if value is None or value in draft.done or _relative(draft, value):
+            continue
+        draft.done.add(value)
+        if any(o.call is not None and schedule.is_schedule(draft, o.call) for o in draft.values.origins(value)):
+            scale_rate(draft, value)
+        else:
+            _times(draft, value)
+
+
+def _set_rate(draft: Draft, node: ast.AST) -> ast.expr | None:
+    """The new rate, where a statement sets an optimizer's."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_rate(draft, node.targets[0]):
+        return node.value
+    if isinstance(node, ast.Call):
+        if draft.names.of(node.func) in ("tensorflow.keras.backend.set_value",) and len(node.args) == 2:
+            return node.args[1] if _is_rate(draft, node.args[0]) else None
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "assign" and len(node.args) == 1:
+            return node.args[0] if _is_rate(draft, node.func.value) else None
+    return None
+
+
+def _is_rate(draft: Draft, e: ast.expr) -> bool:
+    """`optimizer.lr`, `self.model.optimizer.learning_rate`, or a variable that feeds a rate."""
+    if isinstance(e, ast.Attribute) and e.attr in _RATE_NAMES:
+        holder = e.value
+        if isinstance(holder, ast.Attribute) and holder.attr == "optimizer":
+            return True
+        return any(draft.module.is_optimizer(c) for c in draft.values.calls(holder))
+    if isinstance(e, (ast.Name, ast.Attribute)):
+        calls = draft.values.calls(e)
+        return bool(calls) and all(
+            _is_variable(draft, c)
+            and ((v := argument(c, "initial_value", 0) or argument(c, "value", 0)) is not None)
+            and v in draft.done
+            for c in calls
+        )
+    return False
+
+
+def _relative(draft: Draft, value: ast.expr) -> bool:
+    """Whether a new rate is made from the optimizer's own, which is scaled already."""
+    for n in draft.values.depends([value], 400):
+        if isinstance(n, ast.Attribute) and n.attr in _RATE_NAMES and isinstance(n.ctx, ast.Load):
+            holder = n.value
+            if isinstance(holder, ast.Attribute) and holder.attr == "optimizer" or any(
+                draft.module.is_optimizer(c) for c in draft.values.calls(holder)
+            ):
+                return True
+    return False
+
+
+RULE = Rule("C5", "multiply the learning rate by the number of ranks", apply, __doc__ or "")
+__all__ = ["RULE", "scale_rate"]

@@ -1,0 +1,116 @@
+"""C4 schedule: a learning-rate schedule starts from size() times the rate, and runs through its steps size() times faster.
+
+What it does   The rates of a `LearningRateSchedule` (`initial_learning_rate`, the `values` of `PiecewiseConstantDecay`) and of
+               TF1's `*_decay` functions × `hvd.size()`. Steps and boundaries count global steps: where the data is split, an
+               epoch has size() times fewer of them, so they are divided. A schedule class of the user's own: what its
+               `__call__` returns is scaled.
+Why            As for a plain rate (C5). A schedule object can't be multiplied: `schedule * 2` is a TypeError.
+Before         rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=1000, decay_rate=0.9)
+After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.size(), decay_steps=1000 // hvd.size(), decay_rate=0.9)
+Leaves alone   `decay_rate`, `alpha`, `power`: factors, not rates.
+Asks           A schedule of the user's own: its step numbers can't be seen into.
+Source         Seed 2.3.1. Errata: the seed records `PiecewiseConstantDecay` and does not scale it; of TF1's functions it
+               knows `exponential_decay` only; it leaves the steps as they were.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize import catalogue
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+
+SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
+_WHY = "The schedule starts from a rate for size() times the batch."
+_WHY_STEPS = "Each rank takes size() times fewer steps an epoch; the schedule counts steps."
+
+
+def is_schedule(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call makes a schedule, or the decayed rate of a TF1 function."""
+    if SCHEDULE in draft.values.made_by(call):
+        return True
+    name = draft.names.of(call.func)
+    return name is not None and catalogue.schedule_parameters(name) is not None
+
+
+def scale(draft: Draft, call: ast.Call) -> None:
+    """Scales one schedule, once."""
+    if call in draft.done:
+        return
+    draft.done.add(call)
+    callee = draft.values.callee(call)
+    if isinstance(callee, ast.ClassDef):
+        _scale_own_class(draft, callee)
+        return
+    name = draft.names.of(call.func) or ""
+    parameters = catalogue.schedule_parameters(name)
+    if parameters is None:
+        draft.refuse("HVD006", call, f"`{name}` is a schedule that can't be seen into")
+        return
+    known = catalogue.cls(name)
+    function = catalogue.function(name)
+    order = known.parameters if known else function.parameters if function else ()
+    index = {p: i for i, p in enumerate(order)}
+    for rate in (parameters.rate, *parameters.other_rates):
+        value = argument(call, rate, index.get(rate))
+        if value is not None and not _is_none(value):
+            _scale_values(draft, value, "rate", f" * {SIZE}", _WHY, parameters.rate_is_list and rate == parameters.rate)
+    if draft.options.split_data:
+        for steps in (*parameters.steps, *parameters.step_lists):
+            value = argument(call, steps, index.get(steps))
+            if value is not None and not _is_none(value):
+                _scale_values(draft, value, "step", f" // {SIZE}", _WHY_STEPS, steps in parameters.step_lists)
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value in (None, 0)
+
+
+def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: str, is_list: bool) -> None:
+    if value in draft.done:
+        return
+    draft.done.add(value)
+    operator = factor.split()[0]
+    what = "Multiply the schedule's rate by the number of ranks" if item == "rate" else "Divide the schedule's steps"
+    if not is_list:
+        draft.change("C4", value, what, why, draft.times(value, SIZE, operator))
+        return
+    name = draft.fresh(item)
+    span = draft.module.span(value)
+    draft.change("C4", value, what, why, Edit.around(span, f"[{name}{factor} for {name} in ", "]"))
+
+
+def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
+    """A schedule of the user's own: the rate is what `__call__` returns."""
+    if cls in draft.done:
+        return
+    draft.done.add(cls)
+    for member in draft.values.family(cls):
+        for statement in member.body:
+            if isinstance(statement, FUNCTIONS) and statement.name == "__call__":
+                scale_function(draft, statement, "C4")
+                if draft.options.split_data:
+                    draft.note(
+                        "C4",
+                        statement,
+                        "this schedule counts steps of one process; with the data split, each rank takes size() times fewer",
+                    )
+                return
+    draft.refuse("HVD006", cls, f"`{cls.name}` is a schedule whose `__call__` is not in this module")
+
+
+def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
+    """Scales what a function returns as a rate."""
+    if function in draft.done or not isinstance(function, CALLABLES):
+        return
+    draft.done.add(function)
+    for value in draft.values.returned(function):
+        if value not in draft.done:
+            draft.done.add(value)
+            draft.change(rule, value, "Multiply the rate that is returned by the number of ranks", _WHY, draft.times(value))
+
+
+RULE = Rule("C4", "scale learning-rate schedules", lambda draft: None, __doc__ or "")

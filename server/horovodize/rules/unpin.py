@@ -1,0 +1,64 @@
+"""C3 unpin: the program's own choice of GPUs goes.
+
+What it does   Deletes `os.environ["CUDA_VISIBLE_DEVICES"] = …` and calls of `set_visible_devices`.
+Why            Horovod pins each process by its local rank (C2); a fixed list of devices puts all processes on the same one.
+Before         os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+After          (nothing)
+Asks           Where the value hides all GPUs ("-1", ""): then the program was meant for the CPU, and this changes it.
+Source         Seed 2.3.1, assignment to `os.environ`, `set_visible_devices`. Errata: a body left empty gets `pass`.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit, Span
+
+_VARIABLE = "CUDA_VISIBLE_DEVICES"
+_CALLS = ("tensorflow.config.set_visible_devices", "tensorflow.config.experimental.set_visible_devices")
+
+
+def apply(draft: Draft) -> None:
+    for node in draft.syntax.nodes:
+        value = _pinned_value(draft, node)
+        if value is None or not isinstance(node, ast.stmt) or not draft.can_insert(node):
+            continue
+        hidden = isinstance(value, ast.Constant) and str(value.value) in ("-1", "")
+        draft.change(
+            "C3",
+            node,
+            "Remove the program's own choice of GPUs",
+            "Each process gets the GPU of its local rank; a fixed list would put all of them on the same one.",
+            [_delete(draft, node)],
+            doubt="the program hid all GPUs here: distributed, it will use them" if hidden else "",
+        )
+
+
+def _pinned_value(draft: Draft, node: ast.AST) -> ast.expr | None:
+    """What the devices are set to, if this statement sets them."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == _VARIABLE:
+            if draft.names.of(target.value) == "os.environ":
+                return node.value
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        name = draft.names.of(node.value.func)
+        if name in _CALLS and node.value.args:
+            device = node.value.args[1] if len(node.value.args) > 1 else None
+            if device is None or isinstance(device, ast.Constant) and device.value == "GPU":
+                return node.value.args[0]
+    return None
+
+
+def _delete(draft: Draft, statement: ast.stmt) -> Edit:
+    block = draft.syntax.block(statement)
+    index = draft.document.lines
+    if len(block) == 1 and not isinstance(draft.syntax.parent[statement], ast.Module):
+        return Edit(draft.module.span(statement), "pass")
+    first, last = draft.first_line(statement) - 1, (statement.end_lineno or statement.lineno) - 1
+    return Edit(Span(index.starts[first], index.span(last).end), "")
+
+
+RULE = Rule("C3", "remove the program's own choice of GPUs", apply, __doc__ or "")

@@ -1,0 +1,94 @@
+"""What drives a step: the calls and loops that lead from the module's top level to a place that trains."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import FUNCTIONS, Function, Loop
+
+_TRACERS = ("tensorflow.function", "tensorflow.contrib.eager.defun", "tensorflow.eager.defun", "tensorflow.autograph.convert")
+_DEPTH = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One level of a way down to a step: in `function` (None: module level), `node` is the call that leads further (at
+    the innermost level: the step itself), and `loops` are the loops around it there, innermost first."""
+
+    function: Function | None
+    node: ast.AST
+    loops: tuple[Loop, ...]
+
+
+class Drive:
+    """Ways down to steps, and which functions TensorFlow traces."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    @cached_property
+    def traced(self) -> set[Function]:
+        """Functions whose Python code runs only while TensorFlow traces them: `@tf.function`, `tf.function(f)`."""
+        m, found = self.module, set[Function]()
+        for function in m.syntax.functions:
+            for decorator in function.decorator_list:
+                called = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if m.names.of(called) in _TRACERS:
+                    found.add(function)
+                elif isinstance(decorator, ast.Call) and m.names.last(called) == "partial":
+                    if any(m.names.of(a) in _TRACERS for a in decorator.args):
+                        found.add(function)
+        for call in m.syntax.calls:
+            if m.names.of(call.func) in _TRACERS and call.args:
+                found.update(o.node for o in m.values.origins(call.args[0]) if isinstance(o.node, FUNCTIONS) and not o.path)
+        return found
+
+    def ways(self, site: ast.AST) -> list[tuple[Frame, ...]]:
+        """All ways from a site up to where nothing in this module calls further, innermost frame first."""
+        return list(self._up(site, frozenset()))
+
+    def _up(self, node: ast.AST, seen: frozenset[ast.AST]) -> list[tuple[Frame, ...]]:
+        syntax = self.module.syntax
+        function = syntax.function(node)
+        frame = Frame(function, node, tuple(syntax.loops(node)))
+        if function is None or function in seen or len(seen) >= _DEPTH:
+            return [(frame,)]
+        found = [
+            (frame, *rest) for call in self.module.values.callers(function) for rest in self._up(call, seen | {function})
+        ]
+        return found[:32] or [(frame,)]
+
+    def in_traced(self, node: ast.AST) -> bool:
+        """Whether a node stands in a traced function, however deep."""
+        return any(a in self.traced for a in self.module.syntax.ancestors(node) if isinstance(a, FUNCTIONS))
+
+    def runs_traced(self, way: tuple[Frame, ...]) -> int:
+        """The index of the outermost frame of a way that runs under tracing; -1 when none does."""
+        last = -1
+        for i, frame in enumerate(way):
+            if frame.function is not None and (frame.function in self.traced or self.in_traced(frame.node)):
+                last = i
+        return last
+
+    def reaches(self, place: ast.AST, sites: set[ast.AST]) -> bool:
+        """Whether running `place` (a statement or expression) runs one of the sites, in it or in a function called there."""
+        todo: list[ast.AST] = [place]
+        seen: set[ast.AST] = set()
+        while todo:
+            root = todo.pop()
+            if root in seen:
+                continue
+            seen.add(root)
+            for n in ast.walk(root):
+                if n in sites:
+                    return True
+                if isinstance(n, ast.Call):
+                    callee = self.module.values.callee(n)
+                    if isinstance(callee, ast.ClassDef):
+                        todo += [s for s in callee.body if isinstance(s, FUNCTIONS) and s.name == "__init__"]
+                    elif callee is not None:
+                        todo.append(callee)
+        return False

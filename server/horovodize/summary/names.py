@@ -1,0 +1,78 @@
+"""What names mean: every expression's canonical dotted name, through imports, aliases and plain assignments."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize import catalogue
+from horovodize.summary.scopes import Scopes
+
+
+class Names:
+    """Canonical names of expressions."""
+
+    def __init__(self, scopes: Scopes) -> None:
+        self.scopes = scopes
+        self._known: dict[ast.AST, str | None] = {}
+
+    def of(self, expression: ast.AST | None) -> str | None:
+        """`keras.optimizers.Adam`, however it is imported → "tensorflow.keras.optimizers.Adam"; None where unknown.
+
+        Relative imports keep their dots: they are modules of the workspace, not TensorFlow."""
+        if not isinstance(expression, (ast.Name, ast.Attribute)):
+            return None
+        if expression in self._known:
+            return self._known[expression]
+        self._known[expression] = None  # a cycle of assignments means nothing
+        raw = self._raw(expression)
+        result = catalogue.canonical(raw) if raw else None
+        self._known[expression] = result
+        return result
+
+    def _raw(self, expression: ast.Name | ast.Attribute) -> str | None:
+        if isinstance(expression, ast.Attribute):
+            base = expression.value
+            if not isinstance(base, (ast.Name, ast.Attribute)):
+                return None
+            inner = self._raw(base) if isinstance(base, ast.Attribute) else self.of_unresolved(base)
+            return f"{inner}.{expression.attr}" if inner else None
+        return self.of_unresolved(expression)
+
+    def of_unresolved(self, name: ast.Name, depth: int = 0) -> str | None:
+        """The dotted path that a name stands for as it was imported, before it is made canonical."""
+        if depth > 8:
+            return None
+        bindings = self.scopes.reaching(name)
+        for binding in bindings:
+            if binding.kind == "import":
+                return binding.imported
+            if binding.kind == "assign" and not binding.path:
+                value = binding.value
+                if isinstance(value, ast.Name):
+                    found = self.of_unresolved(value, depth + 1) if value.id != name.id else None
+                    if found:
+                        return found
+                elif isinstance(value, ast.Attribute):
+                    found = self._raw(value)
+                    if found:
+                        return found
+        if not bindings:
+            return self._starred(name.id)
+        return None
+
+    def _starred(self, name: str) -> str | None:
+        """A name that only a star import can have brought, where the catalogue knows it there."""
+        for base, _ in self.scopes.star_imports:
+            path = catalogue.canonical(f"{base}.{name}")
+            if catalogue.cls(path) or catalogue.function(path):
+                return path
+        return None
+
+    def last(self, expression: ast.AST) -> str:
+        """The last part of what is called, whatever it hangs on: `a.b().Adam` → "Adam"."""
+        full = self.of(expression)
+        if full:
+            return full.rsplit(".", 1)[-1]
+        if isinstance(expression, ast.Attribute):
+            return expression.attr
+        return expression.id if isinstance(expression, ast.Name) else ""

@@ -1,0 +1,284 @@
+"""What each name is bound to, and which bindings reach a use.
+
+Flow-sensitive inside a scope (by position, branch and loop), flow-insensitive across scopes: a function that reads a global
+may see any of its bindings. So an answer may hold a value that no run sees, never lack one that a run does (`exec`, `setattr`
+and star imports aside).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Literal
+
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Syntax, end, position
+
+Kind = Literal["assign", "augment", "item", "with", "parameter", "import", "def", "class", "except", "match", "delete"]
+_SCOPES = (*CALLABLES, *COMPREHENSIONS, ast.ClassDef, ast.Module)
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """One place where a name gets a value.
+
+    kind       assign: `value`, or the part `path` of it; item: an item of the iterable `value` (or a part of the item);
+               with: what the context manager `value` gives; import: the dotted `imported`; augment: `target op= value`
+    statement  the statement (for a parameter: the function; for a comprehension: the statement around it)
+    anchor     the node that is the target
+    """
+
+    kind: Kind
+    name: str
+    statement: ast.AST
+    anchor: ast.AST
+    value: ast.expr | None = None
+    path: tuple[int, ...] = ()
+    imported: str = ""
+    operator: ast.operator | None = None
+
+
+class Scopes:
+    """All scopes of a module."""
+
+    def __init__(self, syntax: Syntax) -> None:
+        self.syntax = syntax
+        self.names: dict[ast.AST, dict[str, list[Binding]]] = defaultdict(lambda: defaultdict(list))
+        self.attributes: dict[str, list[Binding]] = defaultdict(list)  # by the attribute's own name
+        self.star_imports: list[tuple[str, ast.ImportFrom]] = []
+        self.imports: list[Binding] = []
+        self._scope_of: dict[ast.AST, ast.AST] = {}
+        self._globals: dict[ast.AST, set[str]] = defaultdict(set)
+        self._bind_all()
+
+    # ------------------------------------------------------------------ scopes
+
+    def scope(self, node: ast.AST) -> ast.AST:
+        """The scope in which a node is evaluated."""
+        known = self._scope_of.get(node)
+        if known is not None:
+            return known
+        syntax, child = self.syntax, node
+        result: ast.AST = syntax.tree
+        for a in syntax.ancestors(node):
+            if isinstance(a, ast.Module):
+                break
+            field = syntax.field[child]
+            if isinstance(a, (*CALLABLES, ast.ClassDef)) and (field == "body" or field == "args" and isinstance(child, ast.arg)):
+                result = a
+                break
+            if isinstance(a, COMPREHENSIONS) and not (field == "generators" and child is a.generators[0] and self._in_first_iter(node, a)):
+                result = a
+                break
+            child = a
+        self._scope_of[node] = result
+        return result
+
+    def _in_first_iter(self, node: ast.AST, comprehension: ast.AST) -> bool:
+        """The first iterable of a comprehension is evaluated outside it."""
+        assert isinstance(comprehension, COMPREHENSIONS)
+        first = comprehension.generators[0].iter
+        return self.syntax.inside(node, first)
+
+    def lookup(self, name: str, node: ast.AST) -> ast.AST | None:
+        """The scope that binds a name as seen from a node; None for builtins and star imports."""
+        scope, innermost = self.scope(node), True
+        while True:
+            if name in self._globals[scope]:
+                return self.syntax.tree if name in self.names[self.syntax.tree] else None
+            if (innermost or not isinstance(scope, ast.ClassDef)) and name in self.names[scope]:
+                return scope
+            if isinstance(scope, ast.Module):
+                return None
+            innermost = False
+            scope = self.scope(scope)
+
+    def all_names(self) -> set[str]:
+        """Every identifier in the module: a fresh name is one that is not among them."""
+        found: set[str] = set()
+        for node in self.syntax.nodes:
+            if isinstance(node, ast.Name):
+                found.add(node.id)
+            elif isinstance(node, ast.arg):
+                found.add(node.arg)
+            elif isinstance(node, (ast.Global, ast.Nonlocal)):
+                found.update(node.names)
+        for table in self.names.values():
+            found.update(table)
+        return found
+
+    # ------------------------------------------------------------------ bindings
+
+    def _bind_all(self) -> None:
+        for node in self.syntax.nodes:
+            if isinstance(node, ast.Global):
+                self._globals[self.scope(node)].update(node.names)
+        for node in self.syntax.nodes:
+            self._bind(node)
+
+    def _bind(self, node: ast.AST) -> None:
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    name = alias.asname or alias.name.split(".")[0]
+                    path = alias.name if alias.asname else name
+                    self._add(Binding("import", name, node, alias, imported=path), node)
+            case ast.ImportFrom():
+                base = "." * node.level + (node.module or "")
+                for alias in node.names:
+                    if alias.name == "*":
+                        self.star_imports.append((base, node))
+                    else:
+                        path = f"{base}.{alias.name}" if not base.endswith(".") else base + alias.name
+                        self._add(Binding("import", alias.asname or alias.name, node, alias, imported=path), node)
+            case ast.Assign():
+                for target in node.targets:
+                    self._bind_target(target, "assign", node.value, node)
+            case ast.AnnAssign(value=ast.expr() as value):
+                self._bind_target(node.target, "assign", value, node)
+            case ast.NamedExpr():
+                self._bind_target(node.target, "assign", node.value, self.syntax.statement(node))
+            case ast.AugAssign():
+                self._bind_target(node.target, "augment", node.value, node, operator=node.op)
+            case ast.For() | ast.AsyncFor():
+                self._bind_target(node.target, "item", node.iter, node)
+            case ast.comprehension():
+                self._bind_target(node.target, "item", node.iter, self.syntax.statement(node))
+            case ast.withitem(optional_vars=ast.expr() as target):
+                self._bind_target(target, "with", node.context_expr, self.syntax.statement(node))
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self._add(Binding("def", node.name, node, node), node)
+                self._parameters(node)
+            case ast.Lambda():
+                self._parameters(node)
+            case ast.ClassDef():
+                self._add(Binding("class", node.name, node, node), node)
+            case ast.ExceptHandler(name=str() as name):
+                self._add(Binding("except", name, self.syntax.statement(self.syntax.parent[node]), node), node)
+            case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
+                self._add(Binding("match", name, self.syntax.statement(node), node), node)
+            case _:
+                pass
+
+    def _parameters(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+        a = node.args
+        every = [*a.posonlyargs, *a.args, *a.kwonlyargs, *(x for x in (a.vararg, a.kwarg) if x)]
+        for parameter in every:
+            self.names[node][parameter.arg].append(Binding("parameter", parameter.arg, node, parameter))
+
+    def _add(self, binding: Binding, node: ast.AST) -> None:
+        scope = self.scope(node)
+        while isinstance(scope, COMPREHENSIONS) and isinstance(self.syntax.parent.get(node), ast.NamedExpr):
+            scope = self.scope(scope)  # a walrus binds outside comprehensions
+        if binding.name in self._globals[scope]:
+            scope = self.syntax.tree
+        self.names[scope][binding.name].append(binding)
+        if binding.kind == "import":
+            self.imports.append(binding)
+
+    def _bind_target(
+        self,
+        target: ast.expr,
+        kind: Kind,
+        value: ast.expr,
+        statement: ast.stmt,
+        path: tuple[int, ...] = (),
+        operator: ast.operator | None = None,
+    ) -> None:
+        match target:
+            case ast.Name():
+                self._add(Binding(kind, target.id, statement, target, value, path, operator=operator), target)
+            case ast.Attribute():
+                binding = Binding(kind, target.attr, statement, target, value, path, operator=operator)
+                self.attributes[target.attr].append(binding)
+            case ast.Starred():
+                self._bind_target(target.value, kind, value, statement, (*path, -1))
+            case ast.Tuple() | ast.List():
+                same = (
+                    kind == "assign"
+                    and not path
+                    and isinstance(value, (ast.Tuple, ast.List))
+                    and len(value.elts) == len(target.elts)
+                    and not any(isinstance(e, ast.Starred) for e in (*value.elts, *target.elts))
+                )
+                for i, element in enumerate(target.elts):
+                    if same and isinstance(value, (ast.Tuple, ast.List)):
+                        self._bind_target(element, kind, value.elts[i], statement)
+                    else:
+                        self._bind_target(element, kind, value, statement, (*path, i))
+            case _:
+                pass
+
+    # ------------------------------------------------------------------ reaching definitions
+
+    def reaching(self, use: ast.Name) -> list[Binding]:
+        """The bindings that may give a name its value at a use; latest first."""
+        scope = self.lookup(use.id, use)
+        if scope is None:
+            return []
+        every = self.names[scope][use.id]
+        if scope is not self.scope(use) or len(every) == 1:
+            return list(reversed(every))
+        statement = self.syntax.statement(use)
+        found: list[Binding] = []
+        dominated = False
+        for binding in reversed(every):
+            if not self._before(binding, use, statement):
+                continue
+            reaches, dominates = self._paths(binding.statement, use)
+            if reaches:
+                found.append(binding)
+                if dominates and binding.kind != "augment":
+                    dominated = True
+                    break
+        loops = self.syntax.loops(use)
+        if loops and not dominated or not found or self._carried(found, loops):
+            for binding in every:  # values of an earlier turn of a loop around the use
+                if binding not in found and binding.kind != "parameter":
+                    if not found or any(self.syntax.inside(binding.statement, loop) for loop in loops):
+                        if not self._before(binding, use, statement):
+                            found.append(binding)
+        return found
+
+    def _carried(self, found: list[Binding], loops: list[ast.For | ast.AsyncFor | ast.While]) -> bool:
+        """Whether the dominating binding stands outside a loop around the use, so that later ones in the loop may win."""
+        last = found[-1]
+        return any(not self.syntax.inside(last.statement, loop) for loop in loops)
+
+    def _before(self, binding: Binding, use: ast.Name, statement: ast.stmt) -> bool:
+        if binding.kind == "parameter":
+            return True
+        if binding.statement is statement and binding.kind in ("assign", "augment"):
+            return False
+        anchor = binding.anchor
+        if binding.kind in ("item", "with"):
+            inside_header = binding.statement is statement
+            return not inside_header and position(binding.statement) <= position(use)  # type: ignore[arg-type]
+        if binding.kind in ("def", "class"):
+            return end(anchor) <= position(use)  # type: ignore[arg-type]
+        at = binding.statement if isinstance(binding.statement, ast.stmt) and not isinstance(binding.statement, LOOPS) else anchor
+        return position(at) < position(use)  # type: ignore[arg-type]
+
+    def _paths(self, definition: ast.AST, use: ast.AST) -> tuple[bool, bool]:
+        """(can it reach the use, must it have run before the use), from the branches around both."""
+        syntax = self.syntax
+        if not isinstance(definition, ast.stmt):
+            return True, True
+        arm_of: dict[ast.AST, str] = {}
+        child = use
+        for a in syntax.ancestors(use):
+            arm_of[a] = syntax.field[child]
+            child = a
+        dominates = True
+        child = definition
+        for a in syntax.ancestors(definition):
+            arm = syntax.field[child]
+            if isinstance(a, (ast.If, ast.Try, ast.Match, ast.While, ast.For, ast.AsyncFor, ast.ExceptHandler, ast.match_case)):
+                if a not in arm_of:
+                    dominates = False
+                elif arm_of[a] != arm:
+                    if isinstance(a, ast.If) and "test" not in (arm_of[a], arm):
+                        return False, False
+                    dominates = False
+            child = a
+        return True, dominates

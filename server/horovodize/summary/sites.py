@@ -1,0 +1,350 @@
+"""The places that train: where a model is fitted, where gradients reach an optimizer, where a session is opened."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+
+MODEL = "tensorflow.keras.Model"
+TAPE = "tensorflow.GradientTape"
+_FIT = ("fit", "fit_generator", "train_on_batch")
+_FIT_KEYWORDS = {
+    "epochs", "nb_epoch", "batch_size", "steps_per_epoch", "samples_per_epoch", "callbacks", "validation_data",
+    "validation_split", "validation_steps", "verbose",
+}  # fmt: skip
+_NOT_A_MODEL = re.compile(
+    r"(sklearn|scipy|xgboost|lightgbm)\b|(Scaler|Encoder|Binarizer|Tokenizer|Generator|Vectorizer|Vectorization"
+    r"|Lookup|Normalization|PCA|KMeans|TSNE|Imputer)$"
+)
+_MODEL_MAKERS = {"Model", "Sequential", "Functional", "load_model", "multi_gpu_model", "clone_model", "model_from_json",
+                 "model_from_yaml", "model_from_config"}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """`model.fit(…)`, `fit_generator` or `train_on_batch` of a Keras model."""
+
+    call: ast.Call
+    method: str
+
+    @property
+    def model(self) -> ast.expr:
+        assert isinstance(self.call.func, ast.Attribute)
+        return self.call.func.value
+
+
+@dataclass(frozen=True, eq=False)
+class Compile:
+    """`model.compile(…)`; `optimizers` are the arguments that hold one (GANs pass several), none when it is left out."""
+
+    call: ast.Call
+    optimizers: tuple[ast.expr, ...]
+
+    @property
+    def model(self) -> ast.expr:
+        assert isinstance(self.call.func, ast.Attribute)
+        return self.call.func.value
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """`optimizer.apply_gradients(…)` or `optimizer.minimize(…)`.
+
+    gradients   the `tape.gradient(…)` calls whose result is applied
+    variables   the expression whose variables are updated, where it can be told
+    step_of     the Keras model class whose own `train_step` this belongs to: then `fit` drives it"""
+
+    call: ast.Call
+    method: str
+    gradients: tuple[ast.Call, ...]
+    variables: tuple[ast.expr, ...]
+    step_of: ast.ClassDef | None
+
+    @property
+    def optimizer(self) -> ast.expr:
+        assert isinstance(self.call.func, ast.Attribute)
+        return self.call.func.value
+
+
+class Sites:
+    """All places of a module that have to do with training. Cheap questions first: each list is made when asked for."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._methods: dict[str, list[ast.Call]] = {}
+        for call in module.syntax.calls:
+            if isinstance(call.func, ast.Attribute):
+                self._methods.setdefault(call.func.attr, []).append(call)
+
+    def method_calls(self, *names: str) -> list[ast.Call]:
+        """Calls of methods with these names, on whatever, in the order of the text."""
+        found = [c for name in names for c in self._methods.get(name, ())]
+        return found if len(names) == 1 else sorted(found, key=lambda c: (c.lineno, c.col_offset, c.end_lineno or 0))
+
+    # ------------------------------------------------------------------ Keras
+
+    @cached_property
+    def fits(self) -> list[Fit]:
+        if not self.module.tensorflow_imports:
+            return []
+        found = []
+        for call in self.method_calls(*_FIT):
+            assert isinstance(call.func, ast.Attribute)
+            if self._is_model(call) is True:
+                found.append(Fit(call, call.func.attr))
+        return found
+
+    def _is_model(self, call: ast.Call) -> bool | None:
+        """Whether a `fit`'s receiver is a Keras model; None: it is one of `tf.contrib.learn`'s estimators."""
+        assert isinstance(call.func, ast.Attribute)
+        receiver, m = call.func.value, self.module
+        against = False
+        for made in m.values.calls(receiver):
+            names = m.values.made_by(made)
+            full, last = m.names.of(made.func) or "", m.names.last(made.func)
+            if "contrib.learn" in full or full.startswith("tensorflow.estimator") or "skflow" in full:
+                return None
+            if MODEL in names or last in _MODEL_MAKERS or ".applications." in full or "scikit_learn" in full:
+                return True
+            if _NOT_A_MODEL.search(full) or _NOT_A_MODEL.search(last):
+                against = True
+        if against:
+            return False
+        if isinstance(receiver, ast.Name) and receiver.id == "self":
+            owner = m.syntax.owner(call)
+            if owner is not None and MODEL in m.values.ancestors(owner):
+                return True
+        text = ast.unparse(receiver)
+        if any(ast.unparse(c.model) == text for c in self._raw_compiles):
+            return True
+        if call.func.attr != "fit":
+            return True
+        return bool({k.arg for k in call.keywords} & _FIT_KEYWORDS)
+
+    @cached_property
+    def _raw_compiles(self) -> list[Compile]:
+        m, found = self.module, []
+        for call in self.method_calls("compile"):
+            if m.names.of(call.func) in ("re.compile", "regex.compile", "builtins.compile"):
+                continue
+            given = [v for v in [argument(call, "optimizer", 0)] if v is not None]
+            given += [k.value for k in call.keywords if k.arg and k.arg != "optimizer" and re.search(r"opt(im(izer)?)?s?$", k.arg)]
+            given += [
+                a for a in call.args[1:] if isinstance(a, (ast.Name, ast.Attribute, ast.Call)) and any(
+                    m.is_optimizer(c) for c in m.values.calls(a))
+            ]  # fmt: skip
+            found.append(Compile(call, tuple(dict.fromkeys(given))))
+        return found
+
+    @cached_property
+    def compiles(self) -> list[Compile]:
+        """`compile` calls of Keras models."""
+        keywords = {"optimizer", "loss", "metrics"}
+        return [
+            c
+            for c in self._raw_compiles
+            if c.optimizers or {k.arg for k in c.call.keywords} & keywords or any(k.arg is None for k in c.call.keywords)
+        ]
+
+    def own_step(self, model: ast.expr) -> ast.ClassDef | None:
+        """The class of this module with a `train_step` of its own that a model is an instance of."""
+        m = self.module
+        for made in m.values.calls(model):
+            cls = m.values.callee(made)
+            if isinstance(cls, ast.ClassDef):
+                for member in m.values.family(cls):
+                    if any(isinstance(s, FUNCTIONS) and s.name == "train_step" for s in member.body):
+                        return member
+        return None
+
+    # ------------------------------------------------------------------ updates
+
+    @cached_property
+    def updates(self) -> list[Update]:
+        """`apply_gradients` and eager `minimize` (of a function or a tape), not those that build a graph for a session."""
+        found = []
+        for call in self.method_calls("apply_gradients", "minimize"):
+            assert isinstance(call.func, ast.Attribute)
+            if call.func.attr == "minimize" and not self._eager_minimize(call):
+                continue
+            if call.func.attr == "apply_gradients" and self._from_compute_gradients(call):
+                continue
+            found.append(self._update(call))
+        return found
+
+    @cached_property
+    def graph_minimizes(self) -> list[ast.Call]:
+        """`minimize`, `compute_gradients` and their `apply_gradients` that build the train op of a TF1 graph."""
+        eager = {u.call for u in self.updates}
+        found = []
+        for call in self.method_calls("minimize", "apply_gradients"):
+            if call in eager or (self.module.names.of(call.func) or "").startswith("scipy"):
+                continue
+            found.append(call)
+        return found
+
+    def _eager_minimize(self, call: ast.Call) -> bool:
+        m = self.module
+        if (m.names.of(call.func) or "").startswith("scipy") or not call.args and not call.keywords:
+            return False
+        if argument(call, "tape") is not None:
+            return True
+        loss = argument(call, "loss", 0)
+        if loss is None:
+            return False
+        return isinstance(loss, ast.Lambda) or any(isinstance(o.node, CALLABLES) and not o.path for o in m.values.origins(loss))
+
+    def _from_compute_gradients(self, call: ast.Call) -> bool:
+        pairs = argument(call, "grads_and_vars", 0)
+        if pairs is None or not self._methods.get("compute_gradients"):
+            return False
+        return any(
+            isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "compute_gradients"
+            for n in self.module.values.depends([pairs], 800)
+        )
+
+    def _update(self, call: ast.Call) -> Update:
+        assert isinstance(call.func, ast.Attribute)
+        step_of = self._step_of(call)
+        if call.func.attr == "minimize":
+            variables = argument(call, "var_list", 1)
+            tape = argument(call, "tape")
+            return Update(call, "minimize", (), _variables(self.module, variables) if variables is not None else (), step_of)
+        pairs = argument(call, "grads_and_vars", 0)
+        if pairs is None:
+            return Update(call, "apply_gradients", (), (), step_of)
+        gradients, variables = self._pairs(pairs)
+        calls = self.gradient_calls(gradients)
+        if variables is None and calls:
+            sources = [argument(g, "sources", 1) for g in calls]
+            found = tuple(v for s in sources if s is not None for v in _variables(self.module, s))
+        else:
+            found = _variables(self.module, variables) if variables is not None else ()
+        return Update(call, "apply_gradients", tuple(calls), found, step_of)
+
+    def _pairs(self, pairs: ast.expr) -> tuple[ast.expr, ast.expr | None]:
+        """Gradients and variables of a `grads_and_vars` argument."""
+        m = self.module
+        for o in m.values.origins(pairs):
+            node = o.node
+            while isinstance(node, ast.Call) and m.names.last(node.func) in ("list", "tuple") and node.args:
+                node = m.values.origins(node.args[0])[0].node
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip" and len(node.args) == 2:
+                return node.args[0], node.args[1]
+            if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+                source = node.generators[0].iter
+                if source is not pairs:
+                    inner = self._pairs(source)
+                    if inner[1] is not None:
+                        return node, inner[1]
+        return pairs, None
+
+    def gradient_calls(self, gradients: ast.expr) -> list[ast.Call]:
+        """The `tape.gradient(…)` calls that an expression is made of: data flow back to the tapes, not through them."""
+        m, values = self.module, self.module.values
+        todo: list[ast.AST] = [gradients]
+        seen: set[ast.AST] = set()
+        found: list[ast.Call] = []
+        while todo and len(seen) < 3000:
+            n = todo.pop()
+            if n in seen:
+                continue
+            seen.add(n)
+            if isinstance(n, ast.Call):
+                if isinstance(n.func, ast.Attribute) and n.func.attr in ("gradient", "jacobian"):
+                    found.append(n)
+                    continue
+                callee = values.callee(n)
+                if isinstance(callee, CALLABLES):
+                    todo += values.returned(callee)
+                    continue
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+                for b in m.scopes.reaching(n):
+                    if b.kind == "parameter":
+                        todo += values.passed(b)
+                    elif b.value is not None:
+                        todo += self._parts(b.value, b.path)
+                todo += self._appended(n)
+            elif isinstance(n, ast.Attribute):
+                todo += [b.value for b in values.attribute_bindings(n) if b.value is not None]
+            todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, ast.stmt)]
+        return sorted(found, key=lambda c: (c.lineno, c.col_offset))
+
+    def _parts(self, value: ast.expr, path: tuple[int, ...]) -> list[ast.AST]:
+        """Of `loss, grads = step(…)` only what the second name gets."""
+        if not path:
+            return [value]
+        origins = list(self.module.values._follow(value, path, set()))
+        return [o.node for o in origins]
+
+    def _appended(self, name: ast.Name) -> list[ast.expr]:
+        scope = self.module.scopes.lookup(name.id, name)
+        return [
+            c.args[-1]
+            for c in self.method_calls("append", "extend")
+            if c.args and isinstance(c.func, ast.Attribute) and isinstance(c.func.value, ast.Name)
+            and c.func.value.id == name.id and self.module.scopes.lookup(name.id, c) is scope
+        ]  # fmt: skip
+
+    def _step_of(self, call: ast.Call) -> ast.ClassDef | None:
+        syntax = self.module.syntax
+        for a in syntax.ancestors(call):
+            if isinstance(a, FUNCTIONS) and a.name == "train_step":
+                owner = syntax.method_class(a)
+                if owner is not None and MODEL in self.module.values.ancestors(owner):
+                    return owner
+        return None
+
+    # ------------------------------------------------------------------ tapes
+
+    @cached_property
+    def tapes(self) -> list[ast.Call]:
+        return self.module.calls_of(TAPE, "tensorflow.contrib.eager.GradientTape", "tensorflow.eager.GradientTape")
+
+    @cached_property
+    def training_gradients(self) -> list[ast.Call]:
+        """The `tape.gradient(…)` calls whose gradients reach an optimizer, each once, in the order of the text."""
+        found = {g for u in self.updates for g in u.gradients}
+        return sorted(found, key=lambda c: (c.lineno, c.col_offset))
+
+    # ------------------------------------------------------------------ TF1
+
+    @cached_property
+    def sessions(self) -> list[ast.Call]:
+        return [
+            c
+            for c in self.module.syntax.calls
+            if (self.module.names.of(c.func) or "").startswith(("tensorflow.", "tensorflow.keras"))
+            and self.module.names.last(c.func) in ("Session", "InteractiveSession", "managed_session", "get_session")
+        ]
+
+    @cached_property
+    def monitored(self) -> list[ast.Call]:
+        names = ("MonitoredTrainingSession", "MonitoredSession", "SingularMonitoredSession")
+        return [
+            c
+            for c in self.module.syntax.calls
+            if self.module.names.last(c.func) in names and (self.module.names.of(c.func) or "tensorflow").startswith("tensorflow")
+        ]
+
+    @cached_property
+    def estimators(self) -> list[ast.Call]:
+        """Constructions and trainings of `tf.estimator` and `tf.contrib.learn`."""
+        return [
+            c
+            for c in self.module.syntax.calls
+            if (full := self.module.names.of(c.func) or "").startswith(("tensorflow.estimator.", "tensorflow.compat.v1.estimator."))
+            or "contrib.learn" in full
+        ]
+
+
+def _variables(module: Module, expression: ast.expr) -> tuple[ast.expr, ...]:
+    """The parts of a variables expression: `a.trainable_variables + b.trainable_variables` has two."""
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Add):
+        return (*_variables(module, expression.left), *_variables(module, expression.right))
+    return (expression,)

@@ -1,0 +1,447 @@
+"""Where values come from: from an expression back to the calls, constants and parameters that can be its value.
+
+Names, attributes, both arms of a conditional, returns of this module's functions and arguments of their calls are followed.
+What can't be followed is given back as it is: a caller that needs a proof treats it as "unknown".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from horovodize import catalogue
+from horovodize.summary.names import Names
+from horovodize.summary.scopes import Binding, Scopes
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, Syntax, end, position
+
+ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
+_LIMIT = 300
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A value, or a part of one: `path` () is the value of `node` itself, (0, 1) is `node`[0][1], (ITEM,) an item of it."""
+
+    node: ast.AST
+    path: tuple[int, ...] = ()
+
+    @property
+    def call(self) -> ast.Call | None:
+        """The call whose result this is, whole."""
+        return self.node if isinstance(self.node, ast.Call) and not self.path else None
+
+
+class Values:
+    """Data flow of one module."""
+
+    def __init__(self, syntax: Syntax, scopes: Scopes, names: Names) -> None:
+        self.syntax, self.scopes, self.names = syntax, scopes, names
+        self.class_named: dict[str, ast.ClassDef] = {c.name: c for c in syntax.classes}
+        self._methods: dict[str, list[Function]] = defaultdict(list)
+        for f in syntax.functions:
+            if syntax.method_class(f) is not None:
+                self._methods[f.name].append(f)
+        self._callers: dict[ast.AST, list[ast.Call]] | None = None
+        self._callee: dict[ast.Call, Function | ast.Lambda | ast.ClassDef | None] = {}
+        self._origins: dict[ast.AST, list[Origin]] = {}
+
+    # ------------------------------------------------------------------ origins
+
+    def origins(self, expression: ast.expr) -> list[Origin]:
+        """What an expression's value may be; at least one origin (the expression itself, if nothing is known)."""
+        known = self._origins.get(expression)
+        if known is None:
+            known = list(dict.fromkeys(self._follow(expression, (), set())))
+            self._origins[expression] = known
+        return known
+
+    def calls(self, expression: ast.expr) -> list[ast.Call]:
+        """The calls whose results the expression may be."""
+        return [o.call for o in self.origins(expression) if o.call is not None]
+
+    def _follow(self, e: ast.AST, path: tuple[int, ...], seen: set[tuple[ast.AST, tuple[int, ...]]]) -> Iterator[Origin]:
+        if (e, path) in seen or len(seen) > _LIMIT:
+            return
+        seen.add((e, path))
+        found = False
+        for next_node, next_path in self._steps(e, path):
+            found = True
+            yield from self._follow(next_node, next_path, seen)
+        if not found:
+            yield Origin(e, path)
+
+    def _steps(self, e: ast.AST, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
+        """One step back along the flow; nothing where the flow starts."""
+        match e:
+            case ast.Name():
+                for binding in self.scopes.reaching(e):
+                    yield from self._of_binding(binding, path)
+            case ast.Attribute():
+                for binding in self.attribute_bindings(e):
+                    yield from self._of_binding(binding, path)
+            case ast.IfExp():
+                yield e.body, path
+                yield e.orelse, path
+            case ast.BoolOp():
+                for value in e.values:
+                    yield value, path
+            case ast.NamedExpr() | ast.Await() | ast.Starred():
+                yield e.value, path
+            case ast.Tuple() | ast.List() if path and 0 <= path[0] < len(e.elts):
+                if not any(isinstance(x, ast.Starred) for x in e.elts):
+                    yield e.elts[path[0]], path[1:]
+            case ast.Tuple() | ast.List() if path and path[0] == ITEM:
+                for element in e.elts:
+                    yield element, path[1:]
+            case ast.ListComp() | ast.GeneratorExp() if path and path[0] == ITEM:
+                yield e.elt, path[1:]
+            case ast.Dict() if path and path[0] == ITEM:
+                return
+            case ast.Subscript(slice=ast.Constant(value=int() as i)) if i >= 0:
+                inner = [o for o in self.origins(e.value) if isinstance(o.node, (ast.Tuple, ast.List)) and not o.path]
+                for o in inner:
+                    yield o.node, (i, *path)
+            case ast.Subscript(slice=ast.Constant(value=str() as key)):
+                for o in self.origins(e.value):
+                    if isinstance(o.node, ast.Dict):
+                        for k, v in zip(o.node.keys, o.node.values, strict=True):
+                            if isinstance(k, ast.Constant) and k.value == key:
+                                yield v, path
+            case ast.Call():
+                yield from self._of_call(e, path)
+            case _:
+                return
+
+    def _of_binding(self, b: Binding, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
+        match b.kind:
+            case "assign" if b.value is not None and -1 not in b.path:
+                yield b.value, (*b.path, *path)
+            case "with" if b.value is not None:
+                yield b.value, (*b.path, *path)
+            case "item" if b.value is not None and -1 not in b.path:
+                yield b.value, (ITEM, *b.path, *path)
+            case "parameter":
+                passed = self.passed(b)
+                for value in passed:
+                    yield value, path
+                if not passed:
+                    yield b.anchor, path
+            case "def" | "class":
+                yield b.statement, path
+            case "augment":
+                return  # the value before is another binding that reaches
+            case _:
+                yield b.anchor, path
+
+    def _of_call(self, call: ast.Call, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
+        name = self.names.of(call.func)
+        if name is None and isinstance(call.func, ast.Name) and call.func.id in ("enumerate", "zip", "iter", "list", "tuple", "next"):
+            yield from self._of_builtin(call, call.func.id, path)
+            return
+        if name in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm") and call.args:
+            yield call.args[0], path
+            return
+        if name in ("tensorflow.function", "tensorflow.autograph.to_graph") and call.args:
+            yield call.args[0], path
+            return
+        function = self.callee(call)
+        if isinstance(function, CALLABLES):
+            for value in self.returned(function):
+                yield value, path
+
+    def _of_builtin(self, call: ast.Call, name: str, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
+        if not call.args:
+            return
+        if name in ("iter", "list", "tuple"):
+            yield call.args[0], path
+        elif name == "next":
+            yield call.args[0], (ITEM, *path)
+        elif name == "enumerate" and len(path) >= 2 and path[0] == ITEM:
+            if path[1] == 1:
+                yield call.args[0], (ITEM, *path[2:])
+        elif name == "zip" and len(path) >= 2 and path[0] == ITEM and 0 <= path[1] < len(call.args):
+            yield call.args[path[1]], (ITEM, *path[2:])
+
+    # ------------------------------------------------------------------ attributes
+
+    def attribute_bindings(self, e: ast.Attribute) -> list[Binding]:
+        """The assignments `x.attr = …` that may give `x.attr` its value here."""
+        candidates = self.scopes.attributes.get(e.attr)
+        if not candidates:
+            return []
+        mine = self._receiver(e.value)
+        found = [b for b in candidates if isinstance(b.anchor, ast.Attribute) and self._receiver(b.anchor.value) & mine]
+        return self._latest(found, e)
+
+    def _receiver(self, e: ast.expr) -> frozenset[object]:
+        """What an attribute hangs on: the classes of this module it may be an instance of, else its text."""
+        if isinstance(e, ast.Name):
+            function = self.syntax.function(e)
+            owner = self.syntax.method_class(function)
+            if function is not None and owner is not None and function.args.args and function.args.args[0].arg == e.id:
+                return frozenset(self.family(owner))
+        classes = [c for call in self.calls(e) if isinstance(c := self.callee(call), ast.ClassDef)]
+        if classes:
+            return frozenset(member for c in classes for member in self.family(c))
+        return frozenset([ast.unparse(e)])
+
+    def family(self, cls: ast.ClassDef) -> set[ast.ClassDef]:
+        """A class with its bases in this module."""
+        found, todo = {cls}, [cls]
+        while todo:
+            for base in todo.pop().bases:
+                inner = self.class_named.get(self.names.last(base)) if self.names.of(base) is None else None
+                if inner is not None and inner not in found:
+                    found.add(inner)
+                    todo.append(inner)
+        return found
+
+    def _latest(self, bindings: list[Binding], use: ast.Attribute) -> list[Binding]:
+        """In the use's own function the last assignment before it; elsewhere all that are not overwritten at once."""
+        syntax = self.syntax
+        bindings = [b for b in bindings if b.anchor is not use]
+        here = [
+            b
+            for b in bindings
+            if syntax.function(b.anchor) is syntax.function(use) and end(b.anchor) < position(use)  # type: ignore[arg-type]
+            and b.statement is not syntax.statement(use)
+        ]
+        if here:
+            chosen: list[Binding] = []
+            for b in reversed(here):
+                reaches, dominates = self.scopes._paths(b.statement, use)
+                if reaches:
+                    chosen.append(b)
+                    if dominates:
+                        return chosen
+            return chosen + [b for b in bindings if b not in here]
+        return [
+            b
+            for b in bindings
+            if not any(
+                o is not b
+                and o.statement is not b.statement
+                and syntax.parent.get(o.statement) is syntax.parent.get(b.statement)
+                and syntax.field.get(o.statement) == syntax.field.get(b.statement)
+                and position(o.statement) > position(b.statement)  # type: ignore[arg-type]
+                for o in bindings
+            )
+        ]
+
+    # ------------------------------------------------------------------ calls
+
+    def callee(self, call: ast.Call) -> Function | ast.Lambda | ast.ClassDef | None:
+        """The function or class of this module that a call runs."""
+        if call not in self._callee:
+            self._callee[call] = None  # recursion
+            self._callee[call] = self._find_callee(call)
+        return self._callee[call]
+
+    def _find_callee(self, call: ast.Call) -> Function | ast.Lambda | ast.ClassDef | None:
+        f = call.func
+        if isinstance(f, ast.Name):
+            for o in self.origins(f):
+                if isinstance(o.node, (*CALLABLES, ast.ClassDef)) and not o.path:
+                    return o.node
+            return None
+        if isinstance(f, ast.Attribute):
+            if self.names.of(f) is not None:
+                return None
+            return self._method(f)
+        if isinstance(f, ast.Call):
+            return None
+        return None
+
+    def _method(self, f: ast.Attribute) -> Function | ast.Lambda | None:
+        methods = self._methods.get(f.attr)
+        if not methods:
+            for o in self.origins(f):
+                if isinstance(o.node, CALLABLES) and not o.path:
+                    return o.node  # self.step = tf.function(self._step)
+            return None
+        if isinstance(f.value, ast.Call) and isinstance(f.value.func, ast.Name) and f.value.func.id == "super":
+            owner = self.syntax.owner(f)
+            bases = self.family(owner) - {owner} if owner is not None else set()
+            return next((m for m in methods if self.syntax.parent[m] in bases), None)
+        classes = self._receiver(f.value)
+        for m in methods:
+            if self.syntax.parent[m] in classes:
+                return m
+        named = [c for c in classes if isinstance(c, ast.ClassDef)]
+        if named or any(True for _ in self._known_elsewhere(f.value)):
+            return None
+        return methods[0] if len(methods) == 1 else None
+
+    def _known_elsewhere(self, e: ast.expr) -> Iterator[str]:
+        """Canonical names of what an object is made by, where that is not this module."""
+        for call in self.calls(e):
+            name = self.names.of(call.func)
+            if name is not None:
+                yield name
+
+    def callers(self, function: ast.AST) -> list[ast.Call]:
+        """The calls in this module that run a function (constructing a class runs its `__init__`)."""
+        if self._callers is None:
+            self._callers = defaultdict(list)
+            for call in self.syntax.calls:
+                callee = self.callee(call)
+                if isinstance(callee, ast.ClassDef):
+                    for cls in [callee, *(c for c in self.family(callee) if c is not callee)]:
+                        init = next((s for s in cls.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), None)
+                        if init is not None:
+                            self._callers[init].append(call)
+                            break
+                elif callee is not None:
+                    self._callers[callee].append(call)
+                    name = callee.name if isinstance(callee, FUNCTIONS) else ""
+                    if name == "__call__":
+                        continue
+                else:
+                    for implied in self._implied(call):
+                        self._callers[implied].append(call)
+        return self._callers.get(function, [])
+
+    def _implied(self, call: ast.Call) -> Iterator[Function]:
+        """Functions that a call runs through an argument (`app.run(main)`), or through an object (`model(x)`: `call`)."""
+        name = self.names.of(call.func) or ""
+        if name.endswith("app.run"):
+            targets = call.args[:1] or []
+            for target in targets:
+                for o in self.origins(target):
+                    if isinstance(o.node, FUNCTIONS):
+                        yield o.node
+            if not targets:
+                main = self.scopes.names[self.syntax.tree].get("main", [])
+                yield from (b.statement for b in main if isinstance(b.statement, FUNCTIONS))
+        elif isinstance(call.func, (ast.Name, ast.Attribute)):
+            for made in self.calls(call.func):
+                cls = self.callee(made)
+                if isinstance(cls, ast.ClassDef):
+                    yield from (
+                        s
+                        for c in self.family(cls)
+                        for s in c.body
+                        if isinstance(s, FUNCTIONS) and s.name in ("call", "__call__")
+                    )
+
+    def passed(self, parameter: Binding) -> list[ast.expr]:
+        """The expressions that a parameter gets: from this module's calls, or its default where no call passes one."""
+        function = parameter.statement
+        if not isinstance(function, CALLABLES) or not isinstance(parameter.anchor, ast.arg):
+            return []
+        a = function.args
+        positional = [*a.posonlyargs, *a.args]
+        names = [p.arg for p in positional]
+        method = self.syntax.method_class(function) is not None and not self._is_static(function)
+        if method and names and parameter.anchor is positional[0]:
+            return []
+        index = names.index(parameter.name) - (1 if method else 0) if parameter.name in names else None
+        found: list[ast.expr] = []
+        missing = False
+        for call in self.callers(function):
+            value = _argument(call, parameter.name, index)
+            if value is not None:
+                found.append(value)
+            else:
+                missing = True
+        if missing or not found:
+            default = _default(function, parameter.anchor)
+            if default is not None:
+                found.append(default)
+        return found
+
+    def _is_static(self, function: ast.AST) -> bool:
+        return isinstance(function, FUNCTIONS) and any(
+            isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
+        )
+
+    def returned(self, function: ast.AST) -> list[ast.expr]:
+        """The expressions that a function returns (or yields)."""
+        if isinstance(function, ast.Lambda):
+            return [function.body]
+        return [
+            n.value
+            for n in ast.walk(function)
+            if isinstance(n, (ast.Return, ast.Yield)) and n.value is not None and self.syntax.function(n) is function
+        ]
+
+    # ------------------------------------------------------------------ classes
+
+    def class_names(self, expression: ast.expr) -> set[str]:
+        """Canonical names of the classes (bases included) that an expression's value may be an instance of."""
+        found: set[str] = set()
+        for call in self.calls(expression):
+            found |= self.made_by(call)
+        return found
+
+    def made_by(self, call: ast.Call) -> set[str]:
+        """Canonical names of the classes, bases included, of what a constructor call makes."""
+        name = self.names.of(call.func)
+        if name is not None:
+            known = catalogue.cls(name)
+            return {name, *(known.ancestors if known else ())}
+        callee = self.callee(call)
+        return self.ancestors(callee) if isinstance(callee, ast.ClassDef) else set()
+
+    def ancestors(self, cls: ast.ClassDef) -> set[str]:
+        """Canonical names of all bases of a class of this module."""
+        found: set[str] = set()
+        for member in self.family(cls):
+            for base in member.bases:
+                name = self.names.of(base)
+                if name is not None:
+                    known = catalogue.cls(name)
+                    found |= {name, *(known.ancestors if known else ())}
+        return found
+
+    def is_a(self, expression: ast.expr, ancestor: str) -> bool:
+        """Whether some value of an expression is an instance of a TensorFlow class."""
+        return ancestor in self.class_names(expression)
+
+    # ------------------------------------------------------------------ dependence
+
+    def depends(self, expressions: Iterable[ast.AST], limit: int = 3000) -> Iterator[ast.AST]:
+        """Every node that contributes to expressions, over-approximated, each once."""
+        todo, seen = list(expressions), set[ast.AST]()
+        while todo and len(seen) < limit:
+            n = todo.pop()
+            if n in seen:
+                continue
+            seen.add(n)
+            yield n
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+                for b in self.scopes.reaching(n):
+                    if b.kind == "parameter":
+                        todo += self.passed(b)
+                    elif b.value is not None:
+                        todo.append(b.value)
+            elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):
+                todo += [b.value for b in self.attribute_bindings(n) if b.value is not None]
+            elif isinstance(n, ast.Call):
+                callee = self.callee(n)
+                if isinstance(callee, CALLABLES):
+                    todo += self.returned(callee)
+            todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, (ast.stmt, ast.expr_context))]
+
+
+def _argument(call: ast.Call, name: str, index: int | None) -> ast.expr | None:
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if index is not None and 0 <= index < len(call.args):
+        if not any(isinstance(a, ast.Starred) for a in call.args[: index + 1]):
+            return call.args[index]
+    return None
+
+
+def _default(function: Function | ast.Lambda, parameter: ast.arg) -> ast.expr | None:
+    a = function.args
+    positional = [*a.posonlyargs, *a.args]
+    if parameter in positional:
+        i = positional.index(parameter) - (len(positional) - len(a.defaults))
+        return a.defaults[i] if i >= 0 else None
+    if parameter in a.kwonlyargs:
+        return a.kw_defaults[a.kwonlyargs.index(parameter)]
+    return None
