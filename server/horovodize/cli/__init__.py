@@ -1,0 +1,93 @@
+"""The command line: `horovodize distribute | check | summary | explain | server`.
+
+Each subcommand is a module with `HELP`, `add_arguments(parser)` and `run(arguments, console) -> exit status`. They import the
+engine when they run, not when they are loaded, so that `--help`, `--version` and the language server start at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from horovodize.cli import check, distribute, explain, server, summary
+from horovodize.cli.output import Console
+from horovodize.cli.runner import CommandError, ExitStatus, report_internal_error
+
+SUBCOMMANDS = {
+    "distribute": distribute,
+    "check": check,
+    "summary": summary,
+    "explain": explain,
+    "server": server,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit status; never raises, whatever the input.
+
+    Wrong usage and `--help` end in SystemExit, as argparse does it (status 2 and 0)."""
+    arguments = make_parser().parse_args(argv)
+    if os.environ.get("HOROVODIZE_DEBUG"):
+        arguments.traceback = True
+    console = Console(arguments.color)
+    try:
+        status: int = SUBCOMMANDS[arguments.command].run(arguments, console)
+        console.flush()
+        return status
+    except CommandError as e:
+        console.error(str(e))
+        return ExitStatus.ERROR
+    except KeyboardInterrupt:
+        console.end_progress()
+        return ExitStatus.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough of it (`| head`). Python would complain again when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitStatus.BROKEN_PIPE
+    except Exception as e:
+        report_internal_error(console, e, traceback=arguments.traceback)
+        return ExitStatus.ERROR
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="horovodize",
+        description="Turns a single-process TensorFlow training script into one that trains with Horovod.",
+        epilog="Exit status: 0 done, clean or nothing to do; 1 refused, or findings; 2 wrong usage or a file error.",
+    )
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in SUBCOMMANDS.items():
+        command = commands.add_parser(name, help=module.HELP, description=module.__doc__)
+        module.add_arguments(command)
+        _add_common_arguments(command)
+    return parser
+
+
+def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
+    common = parser.add_argument_group("common options")
+    common.add_argument(
+        "--color",
+        "--colour",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="auto: only on a terminal, and not when NO_COLOR is set (default: %(default)s)",
+    )
+    common.add_argument(
+        "--traceback",
+        action="store_true",
+        help="show where in Horovodize an internal error happened (also: HOROVODIZE_DEBUG=1)",
+    )
+
+
+class _Version(argparse.Action):
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from horovodize import __version__
+
+        print(f"horovodize {__version__}")
+        parser.exit()

@@ -1,0 +1,189 @@
+"""Check scripts for what stands in the way of distributing them (the restrictions HVD1xx and HVD2xx)."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from horovodize.cli.config import Configuration, add_option_flags, codes
+from horovodize.cli.inputs import Input, add_path_arguments, find_inputs
+from horovodize.cli.output import Console, json_range, line_and_column, plural
+from horovodize.cli.runner import CommandError, ExitStatus, for_each
+
+if TYPE_CHECKING:
+    from horovodize.restrictions.violation import Violation
+    from horovodize.source import Document
+
+HELP = "say what stands in the way of distributing scripts"
+
+DISTRIBUTABLE = "HVD001"  # a hint, not a finding: only when it is selected
+UNREADABLE = "HVD003"  # always a finding: nothing else could be looked for
+_ALL = "ALL"
+_STYLES = {"error": "red", "warning": "yellow", "information": "blue", "hint": "cyan"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_path_arguments(parser)
+    parser.add_argument(
+        "--format", choices=("text", "json", "sarif", "github"), default="text", help="(default: %(default)s)"
+    )
+    parser.add_argument(
+        "--select",
+        metavar="CODES",
+        type=codes,
+        help=f"report only these: codes, their beginnings (HVD1), names, or {_ALL}; separated by commas",
+    )
+    parser.add_argument("--ignore", metavar="CODES", type=codes, help="do not report these")
+    add_option_flags(parser, "strict")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A violation in its document."""
+
+    document: Document
+    violation: Violation
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    inputs, missing = find_inputs(arguments.paths, arguments.stdin_filename)
+    for message in missing:
+        console.error(message)
+    command = _Check(arguments, console)
+    status = for_each(inputs, console, command.handle, traceback=arguments.traceback)
+    findings = command.findings
+    if arguments.format == "json":
+        console.json([_json(finding) for finding in findings])
+    elif arguments.format == "sarif":
+        from horovodize.cli.sarif import sarif
+
+        console.json(sarif(findings))
+    elif arguments.format == "text":
+        files = len({finding.document.path for finding in findings})
+        console.message(
+            f"{plural(len(findings), 'finding')} in {plural(files, 'file')}" if findings else "no findings"
+        )
+    return max(status, ExitStatus.ERROR if missing else ExitStatus.OK)
+
+
+class _Check:
+    """One run over all inputs."""
+
+    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+        self.console = console
+        self.format: str = arguments.format
+        self.configuration = Configuration(arguments)
+        self.findings: list[Finding] = []
+
+    def handle(self, source: Input) -> int:
+        from horovodize.restrictions import check
+        from horovodize.source import UndecodableSource
+        from horovodize.summary import summarize
+
+        settings = self.configuration.settings(source.home)
+        wanted = _Selection(settings.select, settings.ignore)
+        try:
+            document = source.document()
+            violations = check(summarize(document), settings.options)
+        except UndecodableSource as e:
+            document, violations = _undecodable(source.path, str(e))
+        found = [Finding(document, v) for v in violations if wanted(v.code, v.name)]
+        self.findings += found
+        for finding in found:
+            if self.format == "text":
+                self._print(finding)
+            elif self.format == "github":
+                self.console.line(_github(finding))
+        return ExitStatus.FINDINGS if found else ExitStatus.OK
+
+    def _print(self, finding: Finding) -> None:
+        document, v = finding.document, finding.violation
+        line, column = line_and_column(document, v.span.start)
+        paint = self.console.paint
+        place = paint(f"{document.path}:{line}:{column}:", "bold")
+        self.console.line(
+            f"{place} {paint(v.code, _STYLES[v.severity.value])} {v.message} {paint(f'[{v.name}]', 'dim')}"
+        )
+        for related in v.related:
+            line, column = line_and_column(document, related.span.start)
+            self.console.line(f"    {document.path}:{line}:{column}: {related.message}")
+        for fix in v.fixes:
+            self.console.line(paint(f"    quick fix: {fix.title}", "dim"))
+
+
+def _undecodable(path: str, message: str) -> tuple[Document, list[Violation]]:
+    from horovodize.restrictions.violation import Severity, Violation
+    from horovodize.source import Document, Span
+
+    violation = Violation(UNREADABLE, "unreadable", message, Span(0, 0), Severity.ERROR)
+    return Document("", path), [violation]
+
+
+class _Selection:
+    """Whether a finding is wanted. Raises CommandError for a code that does not exist."""
+
+    def __init__(self, select: tuple[str, ...] | None, ignore: tuple[str, ...]) -> None:
+        for code in (*(select or ()), *ignore):
+            _known(code)
+        self.select = select
+        self.ignore = ignore
+
+    def __call__(self, code: str, name: str) -> bool:
+        if any(_matches(pattern, code, name) for pattern in self.ignore):
+            return False
+        if code == UNREADABLE:
+            return True
+        if self.select is None:
+            return code != DISTRIBUTABLE
+        return any(_matches(pattern, code, name) for pattern in self.select)
+
+
+def _matches(pattern: str, code: str, name: str) -> bool:
+    return pattern.upper() == _ALL or code.startswith(pattern.upper()) or pattern == name
+
+
+def _known(pattern: str) -> None:
+    from horovodize.restrictions import RESTRICTIONS
+
+    if pattern.upper() == _ALL or any(_matches(pattern, code, "") for code in (DISTRIBUTABLE, UNREADABLE)):
+        return
+    if not any(_matches(pattern, code, restriction.name) for code, restriction in RESTRICTIONS.items()):
+        raise CommandError(f"unknown code {pattern!r}: `horovodize explain` lists them")
+
+
+# ---------------------------------------------------------------------- formats
+
+
+def _json(finding: Finding) -> dict[str, Any]:
+    """Lines and characters from 0, characters in UTF-16 units, as in the Language Server Protocol."""
+    v = finding.violation
+    return {
+        "path": finding.document.path,
+        "code": v.code,
+        "name": v.name,
+        "message": v.message,
+        "severity": v.severity.value,
+        "range": json_range(finding.document, v.span),
+    }
+
+
+_GITHUB_LEVELS = {"error": "error", "warning": "warning", "information": "notice", "hint": "notice"}
+
+
+def _github(finding: Finding) -> str:
+    """A workflow command that makes an annotation of a pull request."""
+    document, v = finding.document, finding.violation
+    line, column = line_and_column(document, v.span.start)
+    end_line, end_column = line_and_column(document, v.span.end)
+    properties = {"file": document.path, "line": line, "endLine": end_line, "title": f"{v.code} {v.name}"}
+    if line == end_line:  # columns mean something only within one line there
+        properties |= {"col": column, "endColumn": end_column}
+    listed = ",".join(f"{key}={_github_escaped(str(value), ',:')}" for key, value in properties.items())
+    return f"::{_GITHUB_LEVELS[v.severity.value]} {listed}::{_github_escaped(v.message)}"
+
+
+def _github_escaped(text: str, also: str = "") -> str:
+    for character in "%\r\n" + also:
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text

@@ -1,0 +1,156 @@
+"""A plan as a unified diff that `git apply` and `patch` take, with the reason for each change.
+
+The hunks are made from the plan's edits, not found by comparing texts: that is exact, tells which change belongs to which
+hunk, and takes no longer for a long file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from horovodize.cli.output import line_and_column
+from horovodize.source import Edit, LineIndex, Move, Span
+
+if TYPE_CHECKING:
+    from horovodize.cli.output import Console
+    from horovodize.plan import Change, Plan
+    from horovodize.source import Document
+
+CONTEXT = 3  # unchanged lines around a change
+_WIDTH = 108
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Lines `first`…`last` (from 0, `last` exclusive) of the old text become `new`."""
+
+    first: int
+    last: int
+    new: tuple[str, ...]
+
+
+def print_reasons(plan: Plan, console: Console) -> None:
+    """Every change with its reason, as comment lines: tools that apply diffs pass over them."""
+    for change in plan.changes:
+        line, _ = line_and_column(plan.document, change.span.start)
+        confirm = "" if change.sure else console.paint(" (to confirm)", "yellow", "bold")
+        rule = console.paint(change.rule, "cyan", "bold")
+        console.line(f"# {rule} line {line}: {console.paint(change.what, 'bold')}{confirm}")
+        for part in _wrapped(change.why):
+            console.line(console.paint(f"#    {part}", "dim"))
+
+
+def print_diff(plan: Plan, console: Console) -> None:
+    """The hunks, in the encoding of the file, each headed by the rules at work in it."""
+    document = plan.document
+    encode = document.encoded.encode
+    path = document.path.replace("\n", "\\n")
+    console.line(console.paint(f"--- a/{path.lstrip('/')}", "bold"))
+    console.line(console.paint(f"+++ b/{path.lstrip('/')}", "bold"))
+    old = _lines(document.text)
+    grown = 0
+    for blocks in _hunks(_blocks(document, plan.edits), len(old)):
+        start, end = max(blocks[0].first - CONTEXT, 0), min(blocks[-1].last + CONTEXT, len(old))
+        added = sum(len(b.new) - (b.last - b.first) for b in blocks)
+        ranges = f"@@ -{_range(start, end - start)} +{_range(start + grown, end - start + added)} @@"
+        rules = _rules(plan.changes, document, blocks)
+        console.line(console.paint(ranges, "cyan") + (f" {rules}" if rules else ""))
+        at = start
+        for block in blocks:
+            for line in old[at : block.first]:
+                _print_line(console, encode, " ", line)
+            for line in old[block.first : block.last]:
+                _print_line(console, encode, "-", line, "red")
+            for line in block.new:
+                _print_line(console, encode, "+", line, "green")
+            at = block.last
+        for line in old[at:end]:
+            _print_line(console, encode, " ", line)
+        grown += added
+
+
+def _print_line(console: Console, encode: object, sign: str, line: str, *styles: str) -> None:
+    content = line.rstrip("\r\n")
+    end = line[len(content) :]
+    text = console.paint(sign + content, *styles) if styles else sign + content
+    if end == "\r":
+        end = "\n"  # no tool that applies diffs knows these line ends
+    if not end:
+        end = "\n\\ No newline at end of file\n"
+    assert callable(encode)
+    console.write(encode(text + end))
+
+
+def _range(start: int, count: int) -> str:
+    # An empty range is named by the line before it.
+    return f"{start + 1 if count else start},{count}"
+
+
+def _wrapped(text: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, _WIDTH)
+
+
+# ---------------------------------------------------------------------- from edits to lines
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends; no empty one at the end."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
+
+
+def _blocks(document: Document, edits: Sequence[Edit]) -> list[_Block]:
+    """The changed lines, in order; those next to each other in one block."""
+    index = document.lines
+    groups: list[tuple[int, int, list[Edit]]] = []
+    for edit in edits:
+        first, last = index.line_of(edit.span.start), index.line_of(edit.span.end)
+        if groups and first <= groups[-1][1]:
+            groups[-1] = (groups[-1][0], max(groups[-1][1], last), [*groups[-1][2], edit])
+        else:
+            groups.append((first, last, [edit]))
+    return [
+        block for first, last, group in groups for block in _trimmed(document.text, index, first, last, group)
+    ]
+
+
+def _trimmed(text: str, index: LineIndex, first: int, last: int, edits: list[Edit]) -> Iterator[_Block]:
+    """Edits within lines `first`…`last` (inclusive), as the lines that really differ."""
+    from difflib import SequenceMatcher
+
+    from horovodize.source.edits import apply
+
+    whole = Span(index.span(first).start, index.span(last).end)
+    old, new = _lines(text[whole.start : whole.end]), _lines(apply(text, edits, whole))
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield _Block(first + i1, first + i2, tuple(new[j1:j2]))
+
+
+def _hunks(blocks: Sequence[_Block], count: int) -> Iterator[list[_Block]]:
+    """Blocks whose contexts touch belong to one hunk."""
+    hunk: list[_Block] = []
+    for block in blocks:
+        if hunk and block.first - hunk[-1].last > 2 * CONTEXT:
+            yield hunk
+            hunk = []
+        hunk.append(block)
+    if hunk:
+        yield hunk
+
+
+def _rules(changes: Sequence[Change], document: Document, blocks: Sequence[_Block]) -> str:
+    """The rules at work in a hunk: "C1, C2"."""
+    index = document.lines
+    found: dict[str, None] = {}
+    for change in changes:
+        for edit in change.edits:
+            offsets = [edit.span.start, *([edit.target] if isinstance(edit, Move) else [])]
+            for offset in offsets:
+                line = index.line_of(offset)
+                if any(b.first - 1 <= line <= max(b.last, b.first) for b in blocks):
+                    found[change.rule] = None
+    return ", ".join(found)

@@ -1,0 +1,237 @@
+"""Distribute scripts with Horovod: print, write or report the change. Refuses, with reasons, what cannot be distributed."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from horovodize.cli.config import Configuration, add_option_flags
+from horovodize.cli.inputs import STANDARD_INPUT, Input, add_path_arguments, find_inputs, is_single
+from horovodize.cli.output import Console, json_range, plural
+from horovodize.cli.runner import CommandError, ExitStatus, for_each
+
+if TYPE_CHECKING:
+    from horovodize.plan import Plan, Reason, Refusal, Unchanged
+    from horovodize.source import Document
+    from horovodize.summary import ModuleSummary
+
+HELP = "distribute scripts with Horovod"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_path_arguments(parser)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--diff", action="store_true", help="print a diff with the reason for each change (default for files)"
+    )
+    where.add_argument("--write", action="store_true", help="change the files")
+    where.add_argument(
+        "--output", metavar="OUT", help="write the result of one file to OUT; nothing when it is refused"
+    )
+    where.add_argument(
+        "--format",
+        choices=("diff", "text", "json"),
+        help="print a diff, the distributed text (default for standard input), or everything about the change as JSON",
+    )
+    add_option_flags(parser, "split_data", "comments", "strict")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    mode = _mode(arguments)
+    inputs, missing = find_inputs(arguments.paths, arguments.stdin_filename)
+    for message in missing:
+        console.error(message)
+    command = _Distribute(arguments, console, mode)
+    status = for_each(inputs, console, command.handle, traceback=arguments.traceback)
+    if mode == "json":
+        console.json(
+            command.reports[0] if is_single(arguments.paths) and command.reports else command.reports
+        )
+    elif not is_single(arguments.paths):
+        console.message(command.total())
+    return max(status, ExitStatus.ERROR if missing else ExitStatus.OK)
+
+
+def _mode(arguments: argparse.Namespace) -> str:
+    """What to do with a result. Raises CommandError for what does not go together."""
+    if arguments.output is not None:
+        if not is_single(arguments.paths):
+            raise CommandError("--output takes the result of one file")
+        return "text" if arguments.output == STANDARD_INPUT else "output"
+    if arguments.write:
+        if STANDARD_INPUT in arguments.paths:
+            raise CommandError("standard input cannot be changed: leave out --write, or use --output")
+        return "write"
+    if arguments.diff:
+        return "diff"
+    if arguments.format:
+        return str(arguments.format)
+    return "text" if arguments.paths == [STANDARD_INPUT] else "diff"
+
+
+class _Distribute:
+    """One run over all inputs."""
+
+    def __init__(self, arguments: argparse.Namespace, console: Console, mode: str) -> None:
+        self.arguments = arguments
+        self.console = console
+        self.mode = mode
+        self.configuration = Configuration(arguments)
+        self.reports: list[dict[str, Any]] = []
+        self.outcomes: Counter[str] = Counter()
+
+    def handle(self, source: Input) -> int:
+        from horovodize.distribute import distribute
+        from horovodize.plan import Plan, Refusal
+        from horovodize.source import UndecodableSource
+        from horovodize.summary import summarize
+        from horovodize.summary.lattice import LoopKind
+
+        options = self.configuration.settings(source.home).options
+        try:
+            document = source.document()
+        except UndecodableSource as e:
+            return self._undecodable(source, str(e))
+        summary = summarize(document)
+        if summary.loop is LoopKind.NONE and not source.named:
+            return self._pass_over(document, summary)
+        result = distribute(summary, options)
+        if isinstance(result, Plan):
+            return self._distributed(source, summary, result)
+        if isinstance(result, Refusal):
+            return self._refused(summary, result)
+        return self._unchanged(source, summary, result)
+
+    # ------------------------------------------------------------------ outcomes
+
+    def _distributed(self, source: Input, summary: ModuleSummary, plan: Plan) -> int:
+        document = plan.document
+        if self.mode == "json":
+            self._report(document.path, "distributed", summary, _plan_json(plan))
+            return ExitStatus.OK
+        # What a person must still look at comes before the result, which may be long.
+        for change in plan.changes:
+            if not change.sure:
+                doubt = f"to confirm: {change.doubt or change.what}"
+                self.console.at_span(document, change.span, change.rule, doubt, "yellow")
+        for note in plan.notes:
+            self.console.at_span(document, note.span, note.rule, f"note: {note.message}", "blue")
+        if self.mode == "diff":
+            from horovodize.cli.diff import print_diff, print_reasons
+
+            print_reasons(plan, self.console)
+            print_diff(plan, self.console)
+        else:
+            self._deliver(source, document.encoded.encode(plan.text), document)
+            if self.mode == "write":
+                self.console.message(f"{source.path}: distributed ({plural(len(plan.changes), 'change')})")
+        self.outcomes["distributed"] += 1
+        return ExitStatus.OK
+
+    def _unchanged(self, source: Input, summary: ModuleSummary, result: Unchanged) -> int:
+        document = result.document
+        if self.mode == "json":
+            self._report(
+                document.path, "unchanged", summary, {"message": result.message, "text": document.text}
+            )
+            return ExitStatus.OK
+        if self.mode in ("text", "output"):
+            self._deliver(source, document.encoded.encode(document.text), document)
+        self.console.message(f"{source.path}: nothing to do: {result.message}")
+        self.outcomes["unchanged"] += 1
+        return ExitStatus.OK
+
+    def _refused(self, summary: ModuleSummary, refusal: Refusal) -> int:
+        document = refusal.document
+        if self.mode == "json":
+            self._report(
+                document.path,
+                "refused",
+                summary,
+                {"reasons": [_reason_json(document, r) for r in refusal.reasons]},
+            )
+        else:
+            for reason in refusal.reasons:
+                self.console.at_span(document, reason.span, reason.code, reason.message)
+        self.outcomes["refused"] += 1
+        return ExitStatus.REFUSED
+
+    def _undecodable(self, source: Input, message: str) -> int:
+        if self.mode == "json":
+            reason = {"code": "HVD003", "message": message}
+            self.reports.append(
+                {"path": source.path, "outcome": "refused", "loop": "none", "reasons": [reason]}
+            )
+        else:
+            self.console.at(source.path, 1, 1, "HVD003", message)
+        self.outcomes["refused"] += 1
+        return ExitStatus.REFUSED
+
+    def _pass_over(self, document: Document, summary: ModuleSummary) -> int:
+        """A file of a folder that trains nothing. One that cannot be parsed might: that is said, where it is about TensorFlow."""
+        problem = summary.problem
+        if (
+            problem is not None
+            and ("tensorflow" in document.text or "keras" in document.text)
+            and self.mode != "json"
+        ):
+            self.console.at_span(
+                document, problem.span, "HVD003", f"passed over: {problem.message}", "yellow"
+            )
+        self.outcomes["without a training loop"] += 1
+        return ExitStatus.OK
+
+    # ------------------------------------------------------------------ where results go
+
+    def _deliver(self, source: Input, data: bytes, document: Document) -> None:
+        from horovodize.cli.write import write_atomically
+
+        if self.mode == "text":
+            self.console.write(data)
+        elif self.mode == "output":
+            write_atomically(Path(self.arguments.output), data, like=source.file)
+        elif source.file is not None:
+            before = document.encoded.encode(document.text)
+            write_atomically(source.file, data, expected=before)
+
+    def _report(self, path: str, outcome: str, summary: ModuleSummary, more: dict[str, Any]) -> None:
+        self.reports.append({"path": path, "outcome": outcome, "loop": summary.loop.value, **more})
+
+    def total(self) -> str:
+        counts = [
+            f"{self.outcomes[key]} {key}"
+            for key in ("distributed", "refused", "unchanged")
+            if self.outcomes[key]
+        ]
+        passed = self.outcomes["without a training loop"]
+        if passed:
+            counts.append(f"{plural(passed, 'file')} without a training loop")
+        return ", ".join(counts) or "no Python files"
+
+
+# ---------------------------------------------------------------------- JSON
+
+
+def _plan_json(plan: Plan) -> dict[str, Any]:
+    document = plan.document
+    place = partial(json_range, document)
+    return {
+        "sure": plan.sure,
+        "changes": [
+            {
+                "rule": c.rule, "what": c.what, "why": c.why, "range": place(c.span),
+                "sure": c.sure, **({"doubt": c.doubt} if not c.sure else {}),
+            }
+            for c in plan.changes
+        ],
+        "notes": [{"rule": n.rule, "message": n.message, "range": place(n.span)} for n in plan.notes],
+        "edits": [{"range": place(e.span), "newText": e.new_text} for e in plan.edits],
+        "text": plan.text,
+    }  # fmt: skip
+
+
+def _reason_json(document: Document, reason: Reason) -> dict[str, Any]:
+    return {"code": reason.code, "message": reason.message, "range": json_range(document, reason.span)}

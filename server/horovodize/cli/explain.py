@@ -1,0 +1,86 @@
+"""Explain a restriction (HVD105, aliased-optimizer) or a rule (C5); without one, list them all."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from horovodize.cli.runner import CommandError, ExitStatus
+
+if TYPE_CHECKING:
+    from horovodize.cli.output import Console
+
+HELP = "explain a restriction or a rule"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "code", metavar="CODE-OR-RULE", nargs="?", help="such as HVD105, aliased-optimizer or C5"
+    )
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    from horovodize.restrictions import RESTRICTIONS
+    from horovodize.rules import RULES
+
+    if arguments.code is None:
+        _list(console)
+        return ExitStatus.OK
+    wanted = arguments.code.upper()
+    by_name = {restriction.name.upper(): restriction for restriction in RESTRICTIONS.values()}
+    found = RULES.get(wanted) or RESTRICTIONS.get(wanted) or by_name.get(wanted)
+    if found is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(wanted, [*RULES, *RESTRICTIONS, *by_name], n=3)
+        hint = (
+            f"; did you mean {' or '.join(n if n in RULES or n in RESTRICTIONS else n.lower() for n in near)}?"
+            if near
+            else ""
+        )
+        raise CommandError(f"there is no restriction or rule {arguments.code!r}{hint}")
+    id_ = getattr(found, "code", None) or getattr(found, "id", "")
+    console.line(console.paint(f"{id_}  {found.title}", "bold"))
+    console.line("")
+    console.line(plain_text(found.docs, console))
+    return ExitStatus.OK
+
+
+def _list(console: Console) -> None:
+    from horovodize.restrictions import RESTRICTIONS
+    from horovodize.rules import RULES
+
+    console.line(console.paint("Restrictions: what stands in the way of distributing a script", "bold"))
+    width = max((len(r.name) for r in RESTRICTIONS.values()), default=0)
+    for code, restriction in sorted(RESTRICTIONS.items()):
+        console.line(
+            f"  {console.paint(code, 'yellow')}  {restriction.name.ljust(width)}  {restriction.title}"
+        )
+    console.line("")
+    console.line(console.paint("Rules: the changes that distributing makes", "bold"))
+    for id_, rule in sorted(RULES.items()):
+        console.line(f"  {console.paint(id_.ljust(3), 'cyan')}  {rule.title}")
+
+
+def plain_text(markdown: str, console: Console) -> str:
+    """Our own small Markdown as a terminal shows it: headings bold, code indented, no marks."""
+    lines = []
+    in_code = False
+    for line in markdown.strip().splitlines():
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif in_code:
+            lines.append(console.paint(f"    {line}".rstrip(), "cyan"))
+        elif heading := re.match(r"#+\s+(.*)", line):
+            lines.append(console.paint(_unmarked(heading.group(1)), "bold"))
+        else:
+            lines.append(_unmarked(line))
+    return "\n".join(lines)
+
+
+def _unmarked(text: str) -> str:
+    text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r"\1 (\2)", text)
+    text = re.sub(r"\*\*(.+?)\*\*", r"\1", text)
+    text = re.sub(r"(?<![\w*])\*([^*\s][^*]*)\*(?!\w)", r"\1", text)
+    return re.sub(r"`([^`]+)`", r"\1", text)

@@ -1,0 +1,100 @@
+"""The PATH… of a subcommand: files, folders, standard input."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from horovodize.cli.runner import CommandError, Unsupported
+from horovodize.cli.walk import walk
+from horovodize.source import Document
+
+STANDARD_INPUT = "-"
+
+
+def add_path_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="a script, a folder (walked, respecting .gitignore), or - for standard input",
+    )
+    parser.add_argument(
+        "--stdin-filename",
+        metavar="NAME",
+        help="what standard input is called in messages, and whose settings it gets",
+    )
+
+
+@dataclass(frozen=True)
+class Input:
+    """One thing to work on.
+
+    path   as messages call it
+    file   None for standard input
+    named  the user named it; otherwise it was found in a folder
+    """
+
+    path: str
+    file: Path | None
+    named: bool
+
+    @property
+    def home(self) -> Path:
+        """The folder in which the search for its settings starts."""
+        if self.file is not None:
+            return self.file.absolute().parent
+        return Path(self.path).absolute().parent
+
+    def read(self) -> bytes:
+        """Its bytes. Raises CommandError, and Unsupported for a notebook."""
+        if self.path.endswith(".ipynb"):
+            raise Unsupported(f"{self.path}: notebooks are not supported yet")
+        if self.file is None:
+            return sys.stdin.buffer.read()
+        try:
+            return self.file.read_bytes()
+        except OSError as e:
+            raise CommandError(f"{self.path}: cannot be read: {e.strerror or e}") from e
+
+    def document(self) -> Document:
+        """Raises CommandError, Unsupported and UndecodableSource."""
+        return Document.from_bytes(self.read(), self.path)
+
+
+def find_inputs(paths: Sequence[str], stdin_filename: str | None = None) -> tuple[list[Input], list[str]]:
+    """What the paths stand for, each file once, and a message for each path that does not exist."""
+    inputs: list[Input] = []
+    missing: list[str] = []
+    seen: set[str] = set()
+    for path in paths:
+        try:
+            for found in _expand(path, stdin_filename):
+                key = os.path.realpath(found.file) if found.file else STANDARD_INPUT
+                if key not in seen:
+                    seen.add(key)
+                    inputs.append(found)
+        except CommandError as e:
+            missing.append(str(e))
+    return inputs, missing
+
+
+def _expand(path: str, stdin_filename: str | None) -> Iterator[Input]:
+    if path == STANDARD_INPUT:
+        yield Input(stdin_filename or "<stdin>", None, named=True)
+    elif os.path.isdir(path):
+        for file in walk(Path(path)):
+            yield Input(str(file), file, named=False)
+    elif os.path.exists(path):
+        yield Input(path, Path(path), named=True)
+    else:
+        raise CommandError(f"{path}: no such file or folder")
+
+
+def is_single(paths: Sequence[str]) -> bool:
+    """Whether a report is about one file: then it is an object, else a list of them."""
+    return len(paths) == 1 and not os.path.isdir(paths[0])

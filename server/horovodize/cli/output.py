@@ -1,0 +1,135 @@
+"""What is printed, and how: results on standard output, everything about them on standard error, colours, progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from horovodize.source import Document, Span
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+_PROGRESS_FROM = 20  # files
+_PROGRESS_EVERY = 0.1  # seconds
+_BAR = 24  # characters
+
+
+class Console:
+    """Standard output and standard error. Looks them up when it prints, so that whoever replaces them is heard."""
+
+    def __init__(self, color: str = "auto") -> None:
+        self.color = color
+        self._progress_shown = False
+        self._progress_at = 0.0
+
+    # ------------------------------------------------------------------ printing
+
+    def write(self, data: str | bytes) -> None:
+        """A result, on standard output: bytes as they are, text with what the terminal cannot show replaced."""
+        self.end_progress()
+        raw = (
+            data
+            if isinstance(data, bytes)
+            else data.encode(sys.stdout.encoding or "utf-8", "backslashreplace")
+        )
+        binary = getattr(sys.stdout, "buffer", None)
+        if binary is None:  # someone put a plain text stream there
+            sys.stdout.write(raw.decode("utf-8", "replace"))
+            return
+        sys.stdout.flush()
+        binary.write(raw)
+
+    def line(self, text: str, stream: TextIO | None = None) -> None:
+        """A line of text, on standard output unless told otherwise."""
+        if stream is None or stream is sys.stdout:
+            self.write(text + "\n")
+            return
+        self.end_progress()
+        self.flush()  # so that both streams come in order on a terminal
+        encoding = stream.encoding or "utf-8"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+    def json(self, value: Any) -> None:
+        import json
+
+        self.write(json.dumps(value, indent=2) + "\n")
+
+    def message(self, text: str) -> None:
+        """About the work, for people: standard error."""
+        self.line(text, sys.stderr)
+
+    def error(self, text: str) -> None:
+        self.message(f"{self.paint('horovodize:', 'red', 'bold', stream=sys.stderr)} {text}")
+
+    def at(self, path: str, line: int, column: int, code: str, message: str, style: str = "red") -> None:
+        """`path:line:column: CODE message` on standard error; line and column from 1."""
+        place = self.paint(f"{path}:{line}:{column}:", "bold", stream=sys.stderr)
+        self.message(f"{place} {self.paint(code, style, stream=sys.stderr)} {message}")
+
+    def at_span(self, document: Document, span: Span, code: str, message: str, style: str = "red") -> None:
+        self.at(document.path, *line_and_column(document, span.start), code, message, style)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+    # ------------------------------------------------------------------ colours
+
+    def colored(self, stream: TextIO | None = None) -> bool:
+        """Whether a stream (standard output, unless told otherwise) gets colours."""
+        if self.color != "auto":
+            return self.color == "always"
+        if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+            return False
+        return (stream or sys.stdout).isatty()
+
+    def paint(self, text: str, *styles: str, stream: TextIO | None = None) -> str:
+        if not text or not self.colored(stream):
+            return text
+        return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+    # ------------------------------------------------------------------ progress
+
+    def progress(self, done: int, total: int, name: str) -> None:
+        """A bar on standard error, when that is a terminal and there is much to do."""
+        now = time.monotonic()
+        if total < _PROGRESS_FROM or now - self._progress_at < _PROGRESS_EVERY or not sys.stderr.isatty():
+            return
+        self._progress_at = now
+        self._progress_shown = True
+        filled = _BAR * done // total
+        bar = "█" * filled + "░" * (_BAR - filled)
+        room = max(os.get_terminal_size(sys.stderr.fileno()).columns - _BAR - 2 * len(str(total)) - 5, 0)
+        text = f"{bar} {done}/{total} {name[-room:] if room else ''}"
+        encoding = sys.stderr.encoding or "utf-8"
+        sys.stderr.write("\r\x1b[K" + text.encode(encoding, "replace").decode(encoding))
+        sys.stderr.flush()
+
+    def end_progress(self) -> None:
+        if self._progress_shown:
+            self._progress_shown = False
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+# ---------------------------------------------------------------------- places
+
+
+def line_and_column(document: Document, offset: int) -> tuple[int, int]:
+    """Line and column of an offset as people and compilers count: from 1, in characters."""
+    line = document.lines.line_of(offset)
+    return line + 1, offset - document.lines.starts[line] + 1
+
+
+def json_range(document: Document, span: Span) -> dict[str, dict[str, int]]:
+    """A span as in the Language Server Protocol: lines and characters from 0, characters in UTF-16 units."""
+    start, end = document.lines.position(span.start), document.lines.position(span.end)
+    return {
+        "start": {"line": start.line, "character": start.character},
+        "end": {"line": end.line, "character": end.character},
+    }
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,69 @@
+"""What all subcommands share: exit statuses, errors, and going through the inputs one by one without ever dying."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from horovodize.cli.inputs import Input
+    from horovodize.cli.output import Console
+
+
+class ExitStatus(IntEnum):
+    """What the shell is told. Of several files, the highest counts."""
+
+    OK = 0
+    REFUSED = 1
+    FINDINGS = 1
+    ERROR = 2
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+class CommandError(Exception):
+    """Wrong usage or a file that cannot be read or written: a message for standard error, exit status 2."""
+
+
+class Unsupported(Exception):
+    """A kind of file that Horovodize cannot work on yet: a message for standard error, exit status 1."""
+
+
+def for_each(
+    inputs: Sequence[Input], console: Console, handle: Callable[[Input], int], *, traceback: bool = False
+) -> int:
+    """Handles every input and returns the highest status. A fault in one file is told and does not stop the others."""
+    status = 0
+    for done, source in enumerate(inputs):
+        console.progress(done, len(inputs), source.path)
+        try:
+            status = max(status, handle(source))
+        except Unsupported as e:
+            console.error(str(e))
+            status = max(status, ExitStatus.REFUSED)
+        except CommandError as e:
+            console.error(str(e))
+            status = ExitStatus.ERROR
+        except BrokenPipeError:
+            raise
+        except Exception as e:
+            report_internal_error(console, e, source.path, traceback=traceback)
+            status = ExitStatus.ERROR
+    console.end_progress()
+    return status
+
+
+def report_internal_error(
+    console: Console, error: Exception, path: str | None = None, *, traceback: bool = False
+) -> None:
+    """One line that asks for a report; the traceback only on request."""
+    if traceback:
+        import traceback as tracebacks
+
+        console.line("".join(tracebacks.format_exception(error)).rstrip(), sys.stderr)
+    where = f"{path}: " if path else ""
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    hint = "" if traceback else " (--traceback shows where)"
+    console.error(f"{where}internal error: {what}. This is a fault of Horovodize, please report it{hint}")

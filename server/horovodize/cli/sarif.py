@@ -1,0 +1,91 @@
+"""Findings as SARIF 2.1.0, which code hosts and editors read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from horovodize.cli.check import Finding
+    from horovodize.source import Document, Span
+
+_LEVELS = {"error": "error", "warning": "warning", "information": "note", "hint": "note"}
+
+
+def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
+    """A SARIF log with one run. Columns are in UTF-16 units, from 1; paths are relative to the folder of the run."""
+    from horovodize import __version__
+
+    rules = _rules(findings)
+    numbers = {rule["id"]: i for i, rule in enumerate(rules)}
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "horovodize", "version": __version__, "rules": rules}},
+                "columnKind": "utf16CodeUnits",
+                "results": [_result(finding, numbers) for finding in findings],
+            }
+        ],
+    }
+
+
+def _rules(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """The restrictions that were broken, with their documentation."""
+    from horovodize.restrictions import RESTRICTIONS
+
+    rules = []
+    for code in sorted({finding.violation.code for finding in findings}):
+        violation = next(f.violation for f in findings if f.violation.code == code)
+        rule: dict[str, Any] = {"id": code, "name": _pascal_case(violation.name)}
+        if code in RESTRICTIONS:
+            restriction = RESTRICTIONS[code]
+            rule["shortDescription"] = {"text": restriction.title}
+            rule["help"] = {"text": restriction.docs, "markdown": restriction.docs}
+            rule["defaultConfiguration"] = {"level": _LEVELS[restriction.severity.value]}
+        rules.append(rule)
+    return rules
+
+
+def _result(finding: Finding, numbers: dict[str, int]) -> dict[str, Any]:
+    document, v = finding.document, finding.violation
+    result: dict[str, Any] = {
+        "ruleId": v.code,
+        "ruleIndex": numbers[v.code],
+        "level": _LEVELS[v.severity.value],
+        "message": {"text": v.message},
+        "locations": [_location(document, v.span)],
+    }
+    if v.related:
+        result["relatedLocations"] = [
+            {**_location(document, related.span), "message": {"text": related.message}}
+            for related in v.related
+        ]
+    return result
+
+
+def _location(document: Document, span: Span) -> dict[str, Any]:
+    start, end = document.lines.position(span.start), document.lines.position(span.end)
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _uri(document.path)},
+            "region": {
+                "startLine": start.line + 1,
+                "startColumn": start.character + 1,
+                "endLine": end.line + 1,
+                "endColumn": end.character + 1,
+            },
+        }
+    }
+
+
+def _uri(path: str) -> str:
+    escaped = quote(os.fsencode(path.replace(os.sep, "/")), safe="/:" if os.name == "nt" else "/")
+    return f"file://{escaped}" if os.path.isabs(path) else escaped
+
+
+def _pascal_case(slug: str) -> str:
+    return "".join(word.capitalize() for word in slug.split("-"))
