@@ -1,0 +1,58 @@
+"""What the engine says about one version of a document. Each part is made when it is first asked for,
+once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from horovodize.source import Document
+
+if TYPE_CHECKING:
+    from horovodize.options import Options
+    from horovodize.plan import Plan, Refusal, Unchanged
+    from horovodize.restrictions.violation import Violation
+    from horovodize.summary import ModuleSummary
+
+# The engine is imported at the first question: `initialize` is answered without it.
+
+
+class Analysis:
+    """One version of one document under one set of options."""
+
+    def __init__(self, document: Document, options: Options, summary: ModuleSummary | None = None) -> None:
+        self.document = document
+        self.options = options
+        self._summary = summary
+
+    def under(self, options: Options) -> Analysis:
+        """The same version under these options."""
+        if options == self.options:
+            return self
+        return Analysis(self.document, options, self.summary)
+
+    @cached_property
+    def summary(self) -> ModuleSummary:
+        from horovodize.summary import summarize
+
+        return self._summary or summarize(self.document)
+
+    @cached_property
+    def violations(self) -> list[Violation]:
+        from horovodize.restrictions import check
+
+        return check(self.summary, self.options)
+
+    @cached_property
+    def outcome(self) -> Plan | Refusal | Unchanged:
+        from horovodize.distribute import distribute
+
+        return distribute(self.summary, self.options)
+
+
+def warm_up() -> None:
+    """Imports the engine and runs it once, so that the first document is answered as fast as the second."""
+    from horovodize.options import Options
+
+    analysis = Analysis(Document(""), Options())
+    _ = analysis.violations, analysis.outcome

@@ -1,0 +1,122 @@
+"""What a hover says: what the thing at a place is, and what distributing the document would do to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from horovodize.lsp.analysis import Analysis
+from horovodize.lsp.markup import Markup, code
+from horovodize.lsp.statement import statement_at
+from horovodize.plan import Change, Plan, Refusal, Unchanged
+from horovodize.source import Document, Span
+
+if TYPE_CHECKING:
+    from horovodize.summary import RoleAt, TrainingLoop
+
+_MOST = 8  # changes listed in full; a hover is read at a glance
+
+
+def explain(analysis: Analysis, offset: int, markup: Markup) -> Span | None:
+    """Explains what is at an offset of the analysed version. The span that it is about; None: nothing is
+    known there."""
+    roles = [
+        (span, role)
+        for role in analysis.summary.roles
+        for span in (role.span, *role.uses)
+        if role.role != "loop" and _holds(span, offset)
+    ]
+    loops = [
+        (span, loop)
+        for loop in analysis.summary.loops
+        for span in (loop.site, loop.span)
+        if _holds(span, offset)
+    ]
+    if not roles and not loops:
+        return None
+    # a name inside a loop's statement is more particular than the loop; so is the shorter of two
+    span, role = min(roles, key=lambda found: _length(found[0]), default=(None, None))
+    around, loop = min(loops, key=lambda found: _length(found[0]), default=(None, None))
+    places = []
+    if role is not None:
+        _describe_role(role, analysis.document, markup)
+        places += [role.span]
+    if loop is not None:
+        _describe_loop(loop, markup)
+        places += [loop.span, loop.site]
+    about = span or around
+    assert about is not None
+    places.append(statement_at(analysis.document, offset) or about)
+    _consequences(analysis, places, markup)
+    return about
+
+
+def explain_problem(analysis: Analysis, offset: int, markup: Markup) -> Span | None:
+    """Says in the line where it stands why nothing is known of a document that never parsed."""
+    problem, lines = analysis.summary.problem, analysis.document.lines
+    if problem is None or lines.line_of(problem.span.start) != lines.line_of(offset):
+        return None
+    markup.paragraph("This file can't be analysed", strong=True)
+    markup.paragraph(problem.message)
+    return problem.span
+
+
+def _describe_loop(loop: TrainingLoop, markup: Markup) -> None:
+    where = f" in {code(loop.function)}" if loop.function else ""
+    markup.paragraph(f"{loop.kind.title} training loop{where}", strong=True)
+    markup.paragraph(loop.describe())
+    known = {"Model": loop.model, "Optimizer": loop.optimizer}
+    markup.bullets(f"{what}: {code(name)}" for what, name in known.items() if name)
+
+
+def _describe_role(role: RoleAt, document: Document, markup: Markup) -> None:
+    line = document.lines.line_of(role.span.start) + 1
+    markup.paragraph(f"{role.role.capitalize()} {code(role.name)}", strong=True)
+    markup.paragraph(f"{role.detail} (line {line})" if role.detail else f"From line {line}.")
+
+
+def _consequences(analysis: Analysis, places: list[Span], markup: Markup) -> None:
+    outcome = analysis.outcome
+    if isinstance(outcome, Unchanged):
+        markup.paragraph(outcome.message)
+    elif isinstance(outcome, Refusal):
+        markup.paragraph("It can't be distributed as it stands:", strong=True)
+        lines = analysis.document.lines
+        markup.bullets(
+            f"{reason.code}: {reason.message} (line {lines.line_of(reason.span.start) + 1})"
+            for reason in outcome.reasons
+        )
+    else:
+        _changes(outcome, places, markup)
+
+
+def _changes(plan: Plan, places: list[Span], markup: Markup) -> None:
+    here = [change for change in plan.changes if any(change.span.overlaps(place) for place in places)]
+    elsewhere = len(plan.changes) - len(here)
+    if here:
+        markup.paragraph("Distributing with Horovod would do here:", strong=True)
+        markup.bullets(_change(change) for change in here[:_MOST])
+        elsewhere += len(here[_MOST:])
+        if elsewhere:
+            markup.paragraph(f"and {elsewhere} more change{'s' if elsewhere > 1 else ''} in this file.")
+    elif elsewhere:
+        markup.paragraph("Distributing with Horovod changes nothing here.")
+    markup.bullets(
+        f"Note: {note.message}" for note in plan.notes if any(note.span.overlaps(place) for place in places)
+    )
+
+
+def _change(change: Change) -> str:
+    doubt = "" if change.sure else f" To be confirmed: {change.doubt}"
+    return f"{change.rule}: {_sentence(change.what)} {_sentence(change.why)}{doubt}"
+
+
+def _sentence(text: str) -> str:
+    return text if text.rstrip().endswith((".", "!", "?")) or not text else f"{text}."
+
+
+def _holds(span: Span, offset: int) -> bool:
+    return span.start <= offset <= span.end
+
+
+def _length(span: Span) -> int:
+    return span.end - span.start

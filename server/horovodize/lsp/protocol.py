@@ -1,0 +1,67 @@
+"""pygls' protocol, with three things its way of doing would break: the text of documents, malformed messages,
+and messages at the wrong time. Each is an error for that message only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import JsonRPCNotification, LanguageServerProtocol
+
+if TYPE_CHECKING:
+    from pygls.protocol.json_rpc import RPCMessage
+
+_NOTHING = JsonRPCNotification(method="$/nothing", jsonrpc="2.0", params=None)
+
+
+class Protocol(LanguageServerProtocol):
+    """The protocol as this server speaks it."""
+
+    # Not built in: the session keeps the texts (see there why), and its handlers get these messages directly.
+    lsp_text_document__did_open = None  # type: ignore[assignment]
+    lsp_text_document__did_change = None  # type: ignore[assignment]
+    lsp_text_document__did_close = None  # type: ignore[assignment]
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """A message from its JSON. One that is not as the protocol has it is answered with an error and then
+        stands for nothing."""
+        try:
+            message = super().structure_message(data)
+        except JsonRpcException as e:
+            message = None
+            if "id" in data and "method" in data:
+                error = JsonRpcInvalidParams(
+                    f"{data['method']}: the parameters are not as the protocol has them"
+                )
+                self._send_response(data["id"], error=error.to_response_error())
+            else:
+                self._server.report_server_error(e, type(e))
+        return _NOTHING if message is None or isinstance(message, dict) else message
+
+    def handle_message(self, message: RPCMessage) -> None:
+        method, number = getattr(message, "method", None), getattr(message, "id", None)
+        if method is not None and number is not None:
+            error: JsonRpcException | None = None
+            if self._shutdown:
+                error = JsonRpcInvalidRequest("the server has been shut down")
+            elif self._workspace is None and method != types.INITIALIZE:
+                error = JsonRpcServerNotInitialized("the first request has to be `initialize`")
+            elif self._workspace is not None and method == types.INITIALIZE:
+                error = JsonRpcInvalidRequest("the server is initialized already")
+            if error is not None:
+                self._send_response(number, error=error.to_response_error())
+                return
+        elif self._workspace is None and method not in (None, types.EXIT):
+            return  # notifications before `initialize` are dropped, as the protocol asks
+        super().handle_message(message)
+
+    def cancel(self, number: str | int) -> None:
+        """Answers a request that was taken back before it was begun."""
+        error = types.ResponseError(types.LSPErrorCodes.RequestCancelled, "cancelled")
+        self._send_response(number, error=error)

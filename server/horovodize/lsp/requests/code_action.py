@@ -1,0 +1,132 @@
+"""textDocument/codeAction: distribute, mend a restriction, or have it ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from horovodize.lsp import distribution
+from horovodize.lsp.analysis import Analysis
+from horovodize.lsp.convert import SOURCE, to_diagnostic, to_range, to_span
+from horovodize.lsp.requests.diagnostics import NOT_DISTRIBUTED, reported
+from horovodize.lsp.session import OpenDocument, Session
+from horovodize.lsp.workspace_edit import plain_edit
+from horovodize.restrictions.violation import Violation
+from horovodize.source import compose
+
+if TYPE_CHECKING:
+    from horovodize.lsp.server import HorovodizeServer
+
+METHOD = types.TEXT_DOCUMENT_CODE_ACTION
+OPTIONS = types.CodeActionOptions(
+    code_action_kinds=[types.CodeActionKind.QuickFix, distribution.KIND], resolve_provider=True
+)
+
+
+def handle(server: HorovodizeServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    session = server.session
+    opened = session.get(params.text_document.uri)
+    if opened is None:
+        return []
+    analysis = opened.analysis(session.settings.options)
+    if analysis.summary.problem is not None:
+        return []  # nothing is edited while the document does not parse
+    return [
+        action
+        for action in _Offer(session, opened, analysis, params).actions()
+        if _wanted(str(action.kind), params.context.only)
+    ]
+
+
+class _Offer:
+    """What is offered for one range of a document that parses."""
+
+    def __init__(
+        self, session: Session, opened: OpenDocument, analysis: Analysis, params: types.CodeActionParams
+    ) -> None:
+        self.session, self.opened, self.analysis = session, opened, analysis
+        self.context = params.context
+        self.span = to_span(opened.document, params.range, session.encoding)
+
+    def actions(self) -> Iterator[types.CodeAction]:
+        touched = [v for v in reported(self.session, self.opened) if v.span.overlaps(self.span)]
+        yield from self._distribute([v for v in touched if v.code == NOT_DISTRIBUTED])
+        for violation in touched:
+            yield from self._fixes(violation)
+        for violation in touched:
+            yield from self._suppression(violation)
+
+    def _distribute(self, hints: Sequence[Violation]) -> Iterator[types.CodeAction]:
+        if not distribution.offered_at(self.analysis, self.span):
+            return
+        if (obstacle := distribution.obstacle(self.analysis)) is not None:
+            if self.session.client.disabled_actions:
+                yield types.CodeAction(
+                    distribution.TITLE, distribution.KIND, disabled=types.CodeActionDisabled(obstacle)
+                )
+            return
+        data, edit = None, None
+        if self.session.client.resolves_edits:
+            data = {"uri": self.opened.uri, "version": self.opened.version}
+        else:
+            edit = distribution.edit_of(self.session, self.opened)
+        if hints:
+            yield types.CodeAction(
+                distribution.TITLE,
+                types.CodeActionKind.QuickFix,
+                diagnostics=[self._diagnostic(hint) for hint in hints],
+                is_preferred=False,
+                edit=edit,
+                data=data,
+            )
+        yield types.CodeAction(distribution.TITLE, distribution.KIND, edit=edit, data=data)
+
+    def _fixes(self, violation: Violation) -> Iterator[types.CodeAction]:
+        for i, fix in enumerate(violation.fixes):
+            edits = compose(self.opened.text, fix.edits)
+            yield types.CodeAction(
+                fix.title,
+                types.CodeActionKind.QuickFix,
+                diagnostics=[self._diagnostic(violation)],
+                is_preferred=i == 0,
+                edit=plain_edit(self.opened, edits, self.session.encoding, self.session.client),
+            )
+
+    def _suppression(self, violation: Violation) -> Iterator[types.CodeAction]:
+        from horovodize.restrictions.suppress import suppression_edit
+
+        edit = suppression_edit(self.opened.document, violation.code, violation.span)
+        yield types.CodeAction(
+            f"Ignore {violation.code} ({violation.name}) here",
+            types.CodeActionKind.QuickFix,
+            diagnostics=[self._diagnostic(violation)],
+            is_preferred=False,
+            edit=plain_edit(self.opened, [edit], self.session.encoding, self.session.client),
+        )
+
+    def _diagnostic(self, violation: Violation) -> types.Diagnostic:
+        """The diagnostic that the client has for a finding, so that it can tell which one is meant; else one
+        like it."""
+        place = to_range(self.opened.document, violation.span, self.session.encoding)
+        for known in self.context.diagnostics:
+            if known.source == SOURCE and known.code == violation.code and known.range == place:
+                return known
+        return to_diagnostic(
+            self.opened.document,
+            self.opened.uri,
+            self.opened.version,
+            violation,
+            soft=False,
+            encoding=self.session.encoding,
+            client=self.session.client,
+        )
+
+
+def _wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+    """Kinds are a tree: who asks for "refactor" gets "refactor.rewrite" too, who asks for "" all."""
+    if only is None:
+        return True
+    names = [str(getattr(name, "value", name)) for name in only]
+    return any(name in ("", kind) or kind.startswith(name + ".") for name in names)

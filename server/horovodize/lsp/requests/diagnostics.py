@@ -1,0 +1,83 @@
+"""What is wrong with a document, pushed to the client whenever it may have changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from horovodize.lsp.convert import to_diagnostic
+from horovodize.lsp.session import OpenDocument, Session
+from horovodize.lsp.settings import WhileTyping
+from horovodize.restrictions.violation import Severity, Violation
+
+if TYPE_CHECKING:
+    from horovodize.lsp.server import HorovodizeServer
+
+NOT_DISTRIBUTED = "HVD001"
+
+
+def publish(server: HorovodizeServer, uri: str) -> None:
+    """Sends the diagnostics of a document's newest version, as soon as no message is waiting to be read."""
+    server.when_idle(("diagnostics", uri), lambda: _publish(server, uri))
+
+
+def _publish(server: HorovodizeServer, uri: str) -> None:
+    opened = server.session.get(uri)
+    if opened is not None:
+        server.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri, diagnostics_of(server.session, opened), opened.version)
+        )
+
+
+def clear(server: HorovodizeServer, uri: str) -> None:
+    """Takes back what was reported about a document that is closed now."""
+    server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+
+def diagnostics_of(session: Session, opened: OpenDocument) -> list[types.Diagnostic]:
+    """The diagnostics of a document's newest version. While it does not parse: those of the last version that
+    did, moved to where their places are now."""
+    # a client that never says when it saves is always as if it just had
+    typing = opened.unsaved and session.client.tells_saves
+    while_typing = session.settings.while_typing
+    return [
+        to_diagnostic(
+            opened.document,
+            opened.uri,
+            opened.version,
+            violation,
+            soft=typing and while_typing is WhileTyping.SOFT,
+            encoding=session.encoding,
+            client=session.client,
+        )
+        for violation in reported(session, opened)
+        if not (typing and while_typing is WhileTyping.OFF and violation.severity is not Severity.HINT)
+    ]
+
+
+def reported(session: Session, opened: OpenDocument) -> list[Violation]:
+    """The findings that the user wants to hear of, at their places in the newest version."""
+    shown = opened.shown(session.settings.options)
+    if shown is None:
+        return []
+    analysis, drift = shown
+    wanted = [v for v in analysis.violations if session.settings.not_distributed or v.code != NOT_DISTRIBUTED]
+    if drift is None:
+        return wanted
+    moved = []
+    for violation in wanted:
+        if (span := drift.forward(violation.span)) is not None:
+            related = [(note, drift.forward(note.span)) for note in violation.related]
+            moved.append(
+                dataclasses.replace(
+                    violation,
+                    span=span,
+                    related=tuple(
+                        dataclasses.replace(note, span=place) for note, place in related if place is not None
+                    ),
+                    fixes=(),
+                )
+            )
+    return moved

@@ -1,0 +1,20 @@
+"""textDocument/didClose: forgets the document and what was reported about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from horovodize.lsp.requests.diagnostics import clear
+
+if TYPE_CHECKING:
+    from horovodize.lsp.server import HorovodizeServer
+
+METHOD = types.TEXT_DOCUMENT_DID_CLOSE
+OPTIONS = None
+
+
+def handle(server: HorovodizeServer, params: types.DidCloseTextDocumentParams) -> None:
+    if server.session.close(params.text_document.uri):
+        clear(server, params.text_document.uri)

@@ -1,0 +1,20 @@
+"""textDocument/didOpen: takes the document in and reports on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from horovodize.lsp.requests.diagnostics import publish
+
+if TYPE_CHECKING:
+    from horovodize.lsp.server import HorovodizeServer
+
+METHOD = types.TEXT_DOCUMENT_DID_OPEN
+OPTIONS = None
+
+
+def handle(server: HorovodizeServer, params: types.DidOpenTextDocumentParams) -> None:
+    if server.session.open(params.text_document) is not None:
+        publish(server, params.text_document.uri)

@@ -1,0 +1,40 @@
+"""textDocument/hover: what a loop, optimizer, model, dataset or tape is, and what distributing would do
+there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from horovodize.lsp.convert import to_offset, to_range
+from horovodize.lsp.explanation import explain, explain_problem
+from horovodize.lsp.markup import Markup
+
+if TYPE_CHECKING:
+    from horovodize.lsp.server import HorovodizeServer
+
+METHOD = types.TEXT_DOCUMENT_HOVER
+OPTIONS = None
+
+
+def handle(server: HorovodizeServer, params: types.HoverParams) -> types.Hover | None:
+    session = server.session
+    opened = session.get(params.text_document.uri)
+    if opened is None:
+        return None
+    offset = to_offset(opened.document, params.position, session.encoding)
+    markup = Markup(session.client.markdown)
+    shown = opened.shown(session.settings.options)
+    if shown is None:
+        span = explain_problem(opened.analysis(session.settings.options), offset, markup)
+    else:
+        analysis, drift = shown
+        earlier = offset if drift is None else drift.back(offset)
+        span = explain(analysis, earlier, markup) if earlier is not None else None
+        if span is not None and drift is not None:
+            markup.paragraph("This is as of the last version that parses.")
+            span = drift.forward(span)
+    if markup.empty:
+        return None
+    return types.Hover(markup.content(), to_range(opened.document, span, session.encoding) if span else None)

@@ -1,0 +1,31 @@
+"""initialize: who the client is and what it can do. The answer itself is put together by pygls from what is
+registered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from horovodize.lsp.analysis import warm_up
+from horovodize.lsp.capabilities import Capabilities
+from horovodize.lsp.configuration import Configuration
+from horovodize.lsp.parent import exit_with
+from horovodize.lsp.session import Session
+from horovodize.source import PositionEncoding
+
+if TYPE_CHECKING:
+    from horovodize.lsp.server import HorovodizeServer
+
+METHOD = types.INITIALIZE
+OPTIONS = None
+
+
+def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
+    server.session = Session(
+        Capabilities.of(params.capabilities), PositionEncoding(server.workspace.position_encoding or "utf-16")
+    )
+    server.configuration = Configuration(params.initialization_options)
+    if params.process_id is not None:
+        exit_with(params.process_id)
+    server.when_idle(("warm up", ""), warm_up)
