@@ -1,0 +1,37 @@
+# What can be done here. Each target sets up what it needs (once) and says what it does; see CONTRIBUTING.md.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help demo test setup lint types extension unit training bench corpus format clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
+
+demo: ## show what Horovodize does, on examples/ (no TensorFlow needed)
+	@scripts/demo.sh
+
+test: ## everything: lint, types, extension, unit tests, training under real Horovod
+	@scripts/test.sh
+
+setup: ## .venv with all that developing needs
+	@scripts/setup.sh dev
+
+lint types extension unit training: ## one part of `make test`
+	@scripts/test.sh $@
+
+bench: ## how long things take, as ratios
+	@scripts/setup.sh dev
+	@.venv/bin/python -m tests.bench
+
+corpus: ## what becomes of the scripts of a folder: make corpus DIR=path/to/code
+	@test -n "$(DIR)" || { echo "usage: make corpus DIR=path/to/code [ARGS='--json out.json']" >&2; exit 2; }
+	@scripts/setup.sh dev
+	@.venv/bin/python scripts/corpus.py $(ARGS) -- $(DIR)
+
+format: ## put the code into its form
+	@scripts/setup.sh dev
+	@.venv/bin/ruff check --fix-only .
+	@.venv/bin/ruff format .
+
+clean: ## remove what make made (not the Horovod wheel in the cache)
+	rm -rf .venv .venv-horovod node_modules build .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,58 @@
+# Shared by the scripts beside it: messages, Debian packages, Pythons, and doing work only once. To be sourced.
+
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+unset MAKEFLAGS MFLAGS MAKELEVEL # builds in here are not part of this make
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=
+
+if [[ -t 1 && -z ${NO_COLOR:-} ]]; then BOLD=$'\e[1m' DIM=$'\e[2m' RED=$'\e[31m' GREEN=$'\e[32m' PLAIN=$'\e[0m'
+else BOLD='' DIM='' RED='' GREEN='' PLAIN=''; fi
+
+heading() { printf '\n%s== %s ==%s\n' "$BOLD" "$*" "$PLAIN"; }
+say() { printf '%s\n' "$*"; }
+fail() { printf '%s%s%s\n' "$RED" "$*" "$PLAIN" >&2; exit 1; }
+
+# debian_packages NAME…: installs with apt-get, says so; fails with what to do where that is not possible.
+debian_packages() {
+    local root=()
+    if [[ $(id -u) != 0 ]]; then root=(sudo -n); fi
+    if ! command -v apt-get >/dev/null || { ((${#root[@]})) && ! sudo -n true 2>/dev/null; }; then
+        fail "Please install these packages (Debian's names), then try again: $*"
+    fi
+    say "Installing with apt-get: $*"
+    {
+        "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
+            "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+    } </dev/null >/dev/null || fail "apt-get could not install: $*"
+}
+
+# python_at_least MINOR, python_exactly MINOR: the command of a Python 3.MINOR that works. $PYTHON comes first.
+python_at_least() { _python "sys.version_info[:2] >= (3, $1)" ${PYTHON:-} python3.11 python3 python3.12 python3.13 python3.10; }
+python_exactly() { _python "sys.version_info[:2] == (3, $1)" ${PYTHON:-} "python3.$1" python3; }
+_python() {
+    local condition=$1 candidate
+    shift
+    for candidate; do
+        if "$candidate" -c "import sys; sys.exit(not ($condition))" 2>/dev/null; then
+            "$candidate" -c 'import sys; print(sys.executable)'
+            return
+        fi
+    done
+    return 1
+}
+
+# make_venv PYTHON FOLDER: an empty virtual environment. Debian keeps what that takes in a package of its own.
+make_venv() {
+    local version
+    version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    "$1" -c 'import ensurepip, venv' 2>/dev/null || debian_packages "python$version-venv"
+    rm -rf "$2"
+    "$1" -m venv "$2" || fail "could not make $2 with $1"
+}
+
+# key_of FILE…: changes when one of the files does.
+key_of() { cat "$@" | sha256sum | cut -c1-16; }
+
+# is_done STAMP KEY; mark_done STAMP KEY
+is_done() { [[ -f $1 && $(<"$1") == "$2" ]]; }
+mark_done() { printf '%s\n' "$2" >"$1"; }

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# test.sh [lint|types|extension|unit|training]…: sets up what tests need and runs them; all without arguments. Goes on after
+# a part that failed, and ends with a table and status 1.
+source "$(dirname "$0")/lib.sh"
+
+parts=("$@")
+((${#parts[@]})) || parts=(lint types extension unit training)
+jobs=${HOROVODIZE_TEST_JOBS:-2}
+results=()
+failed=0
+
+# part NAME COMMAND…
+part() {
+    local name=$1 start=$SECONDS status
+    shift
+    "$@"
+    status=$?
+    if ((status == 0)); then results+=("${GREEN}passed${PLAIN}  $name  $((SECONDS - start)) s")
+    else results+=("${RED}FAILED${PLAIN}  $name  $((SECONDS - start)) s") failed=1; fi
+}
+
+run() {
+    printf '%s$ %s%s\n' "$DIM" "$*" "$PLAIN"
+    "$@" </dev/null
+}
+
+lint() { run .venv/bin/ruff check . && run .venv/bin/ruff format --check .; }
+
+types() { run .venv/bin/mypy; }
+
+extension() {
+    scripts/node.sh && run npm run --silent --workspace vscode-extension lint && run npm run --silent --workspace vscode-extension check
+}
+
+unit() {
+    # The editor tests drive a real client.
+    command -v nvim >/dev/null || (debian_packages neovim) || return 1
+    run .venv/bin/python -m pytest -n "$jobs" --dist loadfile
+}
+
+training() {
+    scripts/horovod.sh || return 1
+    HOROVODIZE_TF_PYTHON=$PWD/.venv-horovod/bin/python run .venv/bin/python -m pytest -m training -n "$jobs" --durations 15
+}
+
+for name in "${parts[@]}"; do
+    case $name in
+        lint) title="Lint: ruff" ;;
+        types) title="Types: mypy --strict" ;;
+        extension) title="VS Code extension: eslint, tsc" ;;
+        unit) title="Unit, golden, protocol and editor tests: pytest" ;;
+        training) title="Training under real Horovod: pytest -m training" ;;
+        *) fail "there is no part called $name" ;;
+    esac
+    heading "$title"
+    [[ $name == extension ]] || scripts/setup.sh dev || exit 1
+    part "$name" "$name"
+done
+
+heading "Result"
+printf '%s\n' "${results[@]}"
+exit "$failed"
