@@ -1,7 +1,8 @@
 """What TensorFlow's and Keras' dotted names mean, known without importing TensorFlow.
 
-Names may be given in any public spelling; answers use the canonical one (:func:`canonical`). Nothing here raises on
-an unknown name. The data is made from a real TensorFlow by ``generate.py`` and read at the first question.
+Names may be given in any public spelling; answers use the canonical one (:func:`canonical`). Nothing here
+raises on an unknown name. The data is made from a real TensorFlow by ``generate.py`` and read at the first
+question.
 """
 
 from __future__ import annotations

@@ -76,9 +76,11 @@ _PREFIX = "tensorflow.keras.callbacks."
 def callback_role(name: str) -> Role:
     """What a callback class does to a distributed run.
 
-    ``writes``: files, reports or the screen; one rank must, the others need not. ``steers``: training itself; every
-    rank must. ``averages``: metrics over ranks; every rank must, before those that steer. ``neutral``: nothing to the
-    outside. ``unknown``: does what its arguments do, or is not known.
+    ``writes``: files, reports or the screen; one rank must, the others need not.
+    ``steers``: training itself; every rank must.
+    ``averages``: metrics over ranks; every rank must, before those that steer.
+    ``neutral``: nothing outside itself.
+    ``unknown``: what its arguments do, or who knows what.
     """
     name = canonical(name)
     if name.startswith("horovod."):

@@ -13,8 +13,8 @@ from .signatures import Literal, parse
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowFunction:
-    """A function or method. ``parameters`` are in order, without ``self`` (or ``cls``), ``*args`` and ``**kwargs``; the
-    first ``positional`` of them may be given by position. ``defaults`` holds the literal ones."""
+    """A function or method. ``parameters`` are in order, without ``self`` (or ``cls``), ``*args`` and ``**kwargs``;
+    the first ``positional`` of them may be given by position. ``defaults`` holds the literal ones."""
 
     name: str
     parameters: tuple[str, ...]
@@ -22,14 +22,14 @@ class TensorFlowFunction:
     positional: int
 
     def position(self, parameter: str) -> int | None:
-        """Where ``parameter`` stands among the positional arguments, from 0; None if it has to be named or is unknown."""
+        """Where ``parameter`` stands by position, from 0; None if it has to be named or is unknown."""
         return _position(self.parameters, self.positional, parameter)
 
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowClass:
-    """A class by canonical names. ``bases`` are the nearest catalogued classes above it, ``ancestors`` all of them,
-    nearest first. ``parameters``, ``defaults`` and ``positional`` are those of ``__init__``, as in
+    """A class by canonical names. ``bases`` are the nearest catalogued classes above it, ``ancestors`` all of
+    them, nearest first. ``parameters``, ``defaults`` and ``positional`` are those of ``__init__``, as in
     :class:`TensorFlowFunction`; Keras layers other than the normalising ones are known by their bases only."""
 
     name: str
@@ -40,7 +40,7 @@ class TensorFlowClass:
     positional: int
 
     def position(self, parameter: str) -> int | None:
-        """Where ``parameter`` stands among the positional arguments, from 0; None if it has to be named or is unknown."""
+        """Where ``parameter`` stands by position, from 0; None if it has to be named or is unknown."""
         return _position(self.parameters, self.positional, parameter)
 
 
@@ -74,13 +74,15 @@ def _ancestors(name: str) -> tuple[str, ...]:
     found: list[str] = []
     level = [name]
     while level:
-        level = [base for one in level if one in classes for base in classes[one]["bases"] if base not in found]
+        level = [
+            base for one in level if one in classes for base in classes[one]["bases"] if base not in found
+        ]
         found += dict.fromkeys(level)
     return tuple(found)
 
 
 def is_a(name: str, ancestor: str) -> bool:
-    """Whether the class ``name`` is ``ancestor`` or derives from it, in any spelling; False for an unknown class."""
+    """Whether the class ``name`` is ``ancestor`` or derives from it; False for an unknown class."""
     classes = load().classes
     if name not in classes:
         name = canonical(name)

@@ -39,12 +39,14 @@ class Data:
 def _spread(by_module: dict[str, str]) -> list[str]:
     """``{"a.b": "c d"}`` as ``["a.b.c", "a.b.d"]``."""
     return [
-        f"{module}.{last}" if module else last for module, lasts in by_module.items() for last in lasts.split(" ")
+        f"{module}.{last}" if module else last
+        for module, lasts in by_module.items()
+        for last in lasts.split(" ")
     ]
 
 
 def _families(names: list[str], aliases: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Keras' public names as module family → last part → canonical name, where one name has that last part."""
+    """Keras' public names: family (first module) → last part → canonical name, where only one has that last part."""
     families: dict[str, dict[str, str]] = {}
     clashing: set[tuple[str, str]] = set()
     for name in names:
@@ -71,7 +73,9 @@ def load() -> Data:
     with open(_FILE, encoding="utf-8") as file:
         raw: dict[str, Any] = json.load(file)
     aliases = {
-        ROOT + spelling: ROOT + name for name, spellings in raw["aliases"].items() for spelling in spellings.split(" ")
+        ROOT + spelling: ROOT + name
+        for name, spellings in raw["aliases"].items()
+        for spelling in spellings.split(" ")
     }
     aliases.update(supplement.ALIASES)
     classes: dict[str, dict[str, Any]] = {ROOT + name: entry for name, entry in raw["classes"].items()}
@@ -81,13 +85,15 @@ def load() -> Data:
         classes[name]["init"] = parameters
     for name, base in supplement.ALSO_DERIVED.items():
         classes[name]["bases"].append(base)
-    for name, (base, parameters) in supplement.CLASSES.items():
-        classes.setdefault(name, {"bases": [base] if base else [], "init": parameters})
+    for name, (parent, parameters) in supplement.CLASSES.items():
+        classes.setdefault(name, {"bases": [parent], "init": parameters})
     functions = {ROOT + name: parameters for name, parameters in raw["functions"].items()}
     functions.update(supplement.FUNCTIONS)
     v1_only = frozenset(_spread(raw["v1_only"]))
     keras_names = _spread(raw["keras_names"])
-    keras_names += [n.removeprefix(ROOT + "keras.") for n in supplement.CLASSES if n.startswith(ROOT + "keras.")]
+    keras_names += [
+        n.removeprefix(ROOT + "keras.") for n in supplement.CLASSES if n.startswith(ROOT + "keras.")
+    ]
     return Data(
         tensorflow=raw["tensorflow"],
         aliases=aliases,

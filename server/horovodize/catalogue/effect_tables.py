@@ -38,8 +38,8 @@ WRITERS: frozenset[str] = frozenset().union(
     _under("matplotlib.", "image.imsave"),
     _under("plotly.", "offline.plot io.write_image io.write_html"),
     # Objects to an open file. Their ``dumps`` write nothing.
-    _under("", "pickle.dump _pickle.dump cPickle.dump cloudpickle.dump dill.dump json.dump joblib.dump marshal.dump"),
-    _under("", "sklearn.externals.joblib.dump h5py.File pandas.ExcelWriter pandas.to_pickle"),
+    _under("", "pickle.dump _pickle.dump cPickle.dump cloudpickle.dump dill.dump json.dump joblib.dump"),
+    _under("", "marshal.dump sklearn.externals.joblib.dump h5py.File pandas.ExcelWriter pandas.to_pickle"),
     # The file system.
     _under("os.", "makedirs mkdir remove rename renames replace rmdir removedirs unlink symlink link"),
     _under("shutil.", "rmtree copy copy2 copyfile copytree move make_archive"),
@@ -48,18 +48,19 @@ WRITERS: frozenset[str] = frozenset().union(
     _under("cv2.", "imwrite imshow waitKey VideoWriter"),
     _under("imageio.", "imwrite imsave mimsave mimwrite get_writer v2.imwrite v2.mimsave v3.imwrite"),
     _under("skimage.io.", "imsave imshow show"),
-    _under("", "PIL.Image.Image.save soundfile.write tifffile.imwrite tifffile.imsave librosa.output.write_wav"),
+    _under("", "PIL.Image.Image.save soundfile.write tifffile.imwrite tifffile.imsave"),
+    _under("", "librosa.output.write_wav"),
     _under("torchvision.utils.", "save_image"),
     # Reports to a file or a service.
     _under("logging.", "FileHandler handlers.RotatingFileHandler handlers.TimedRotatingFileHandler"),
     _under("", "tensorboardX.SummaryWriter torch.utils.tensorboard.SummaryWriter"),
     _under("wandb.", "init log save finish watch"),
-    _under("mlflow.", "start_run log_metric log_metrics log_param log_params log_artifact log_model set_experiment"),
-    _under("mlflow.", "autolog tensorflow.autolog keras.autolog end_run"),
+    _under("mlflow.", "start_run log_metric log_metrics log_param log_params log_artifact log_model"),
+    _under("mlflow.", "set_experiment autolog tensorflow.autolog keras.autolog end_run"),
 )  # fmt: skip
 
-# Of a method called on something that is not known. Left out for being other things as often: ``save``, ``write``,
-# ``dump``, ``export``, ``close``, ``show``, ``open``.
+# Of a method called on something that is not known. Left out for being other things as often: ``save``,
+# ``write``, ``dump``, ``export``, ``close``, ``show``, ``open``.
 WRITER_METHODS: Mapping[str, str] = MappingProxyType(
     {
         "save_weights": "a Keras model's weights",
@@ -97,7 +98,8 @@ WRITER_METHODS: Mapping[str, str] = MappingProxyType(
 )
 
 SUMMARIES: frozenset[str] = _under(
-    _TF + "summary.", "audio histogram image scalar text tensor write experimental.write_raw_pb trace_export graph"
+    _TF + "summary.",
+    "audio histogram image scalar text tensor write experimental.write_raw_pb trace_export graph",
 ) | _under(_TF + "contrib.summary.", "audio histogram image scalar generic")
 
 # A call → the parameter that says where the download goes, if it has one.
@@ -147,6 +149,6 @@ DISTRIBUTION_MODULES: tuple[str, ...] = (
     _TF + "contrib.distribute.",
     _TF + "experimental.dtensor.",
 )
-DISTRIBUTIONS: frozenset[str] = _under(_V1 + "train.", "replica_device_setter SyncReplicasOptimizer") | _under(
-    "", f"{_KERAS}utils.multi_gpu_model {_TF}contrib.tpu.TPUDistributionStrategy {_TF}distribute"
-)
+DISTRIBUTIONS: frozenset[str] = _under(
+    _V1 + "train.", "replica_device_setter SyncReplicasOptimizer"
+) | _under("", f"{_KERAS}utils.multi_gpu_model {_TF}contrib.tpu.TPUDistributionStrategy {_TF}distribute")

@@ -1,4 +1,4 @@
-"""Calls that reach outside the process: files and windows (one rank must make them), downloads (one rank a host)."""
+"""Calls that reach outside the process: files and windows (for one rank), downloads (for one rank a host)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def writes_files(name: str) -> bool:
 
 
 def writes_summaries(name: str) -> bool:
-    """Whether ``name`` is a TensorFlow 2 summary operation: it writes only while a writer is the default one."""
+    """Whether ``name`` is a TensorFlow 2 summary operation, which writes while there is a default writer."""
     return _known(name, tables.SUMMARIES)
 
 
@@ -24,18 +24,18 @@ def downloads(name: str) -> bool:
 
 
 def download_path_parameter(name: str) -> str | None:
-    """The parameter of a downloading call that says where the download goes; None if it has none (or is none)."""
+    """The parameter of a downloading call that says where to; None if it has none (or does not download)."""
     return tables.DOWNLOADS.get(canonical(name))
 
 
 def pretrained(name: str) -> bool:
-    """Whether ``name`` makes one of ``keras.applications``' models, which download weights unless told ``weights=None``."""
+    """Whether ``name`` makes a model of ``keras.applications``: it downloads weights unless ``weights=None``."""
     module, _, last = canonical(name).rpartition(".")
     return module == "tensorflow.keras.applications" and last[:1].isupper()
 
 
 def is_distribution(name: str) -> bool:
-    """Whether ``name`` belongs to another way of distributing: ``tf.distribute``, parameter servers, multi-GPU copies."""
+    """Whether ``name`` distributes in another way: ``tf.distribute``, parameter servers, copies on several GPUs."""
     name = canonical(name)
     return name in tables.DISTRIBUTIONS or name.startswith(tables.DISTRIBUTION_MODULES)
 

@@ -1,7 +1,8 @@
 """Writes the catalogue's data from a real TensorFlow: ``python generate.py > data.json``.
 
 Stands alone (only TensorFlow 2.15 is imported), so that it can be run by its path inside an environment that
-has TensorFlow but not Horovodize. The output is the same on every run: names are sorted, one entry a line.
+has TensorFlow but not Horovodize. What to look for is in ``wanted.json``. The output is the same on every run: names
+are sorted, one entry a line.
 
 What is written, all by public dotted names without the leading ``tensorflow.``:
 
@@ -14,14 +15,16 @@ What is written, all by public dotted names without the leading ``tensorflow.``:
 ``functions``     parameters
 ``strings``       what ``compile(optimizer="…")`` understands
 
-Parameters are written as in a ``lambda``; ``...`` stands for a default that is not a number, string, bool or None, and ``=name`` for the
-parameters of a function before it in the same module.
+Parameters are written as in a ``lambda``; ``...`` stands for a default that is not a number, string, bool or None,
+and ``=name`` for the parameters of a function before it in the same module.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
+import math
 import os
 import sys
 import warnings
@@ -36,62 +39,30 @@ V1 = "tensorflow.compat.v1"
 API_MODULES = ("tensorflow._api", "keras.api", "tensorflow_estimator", "tensorboard.summary")
 SKIPPED_MODULES = {"compat", "raw_ops", "python", "core", "numpy", "mock", "__internal__"}
 
+
+def listed(by_module: dict[str, str]) -> set[str]:
+    """``{"a.b": "c d"}`` as ``{"a.b.c", "a.b.d"}``."""
+    return {f"{module}.{last}" for module, lasts in by_module.items() for last in lasts.split()}
+
+
 # Pairs of TensorFlow 1 and 2 classes that are one thing to a training script, though not one object.
 SAME_FOR_US = ("keras.", "data.", "train.", "estimator.", "distribute.", "Variable", "DeviceSpec", "lookup.")
 
-CLASS_ROOTS = (
-    "tensorflow.keras.optimizers.Optimizer", "tensorflow.keras.optimizers.legacy.Optimizer",
-    "tensorflow.keras.optimizers.schedules.LearningRateSchedule", "tensorflow.keras.callbacks.Callback",
-    "tensorflow.keras.layers.Layer", "tensorflow.keras.utils.Sequence", "tensorflow.data.Dataset",
-    f"{V1}.train.Optimizer", f"{V1}.train.SessionRunHook",
-    "tensorflow.estimator.Estimator",
-)  # fmt: skip
-CLASS_NAMES = {
-    "tensorflow.GradientTape", "tensorflow.Module", "tensorflow.Variable", "tensorflow.Graph", "tensorflow.io.TFRecordWriter",
-    "tensorflow.io.gfile.GFile", "tensorflow.io.TFRecordOptions", "tensorflow.data.NumpyIterator",
-    "tensorflow.data.Iterator", "tensorflow.data.Options", "tensorflow.data.ThreadingOptions",
-    "tensorflow.summary.SummaryWriter", "tensorflow.keras.callbacks.CallbackList",
-    f"{V1}.Session", f"{V1}.InteractiveSession", f"{V1}.ConfigProto", f"{V1}.GPUOptions", f"{V1}.GraphOptions",
-    f"{V1}.OptimizerOptions", f"{V1}.RunOptions", f"{V1}.summary.FileWriter", f"{V1}.summary.FileWriterCache",
-    "tensorflow.config.experimental.VirtualDeviceConfiguration", "tensorflow.config.LogicalDeviceConfiguration",
-    f"{V1}.saved_model.Builder", f"{V1}.saved_model.builder.SavedModelBuilder",
-}  # fmt: skip
-CLASS_MODULES = {
-    "tensorflow.train", f"{V1}.train", "tensorflow.train.experimental",
-    "tensorflow.data.experimental", "tensorflow.keras.preprocessing.image", "tensorflow.keras.preprocessing.sequence",
-    "tensorflow.keras.mixed_precision", "tensorflow.keras.utils.experimental",
-}  # fmt: skip
-FUNCTION_MODULES = (
-    "tensorflow.data.experimental", "tensorflow.io.gfile", f"{V1}.gfile", f"{V1}.train", "tensorflow.train",
-    "tensorflow.saved_model", f"{V1}.saved_model", "tensorflow.summary", f"{V1}.summary",
-    "tensorflow.keras.models", "tensorflow.keras.applications", "tensorflow.keras.optimizers",
-    "tensorflow.keras.optimizers.schedules", "tensorflow.config", "tensorflow.config.experimental",
-    "tensorflow.estimator", "tensorflow.profiler.experimental",
-)  # fmt: skip
-FUNCTION_NAMES = {
-    "tensorflow.function", "tensorflow.print", "tensorflow.gradients", f"{V1}.gradients", "tensorflow.random.set_seed",
-    f"{V1}.set_random_seed", f"{V1}.enable_eager_execution", f"{V1}.disable_eager_execution",
-    f"{V1}.disable_v2_behavior", f"{V1}.enable_v2_behavior", f"{V1}.global_variables_initializer",
-    f"{V1}.local_variables_initializer", f"{V1}.tables_initializer", f"{V1}.variables_initializer",
-    f"{V1}.initialize_all_variables", f"{V1}.initialize_variables", f"{V1}.initialize_local_variables",
-    f"{V1}.global_variables", f"{V1}.trainable_variables", f"{V1}.get_default_session", f"{V1}.app.run", f"{V1}.Print",
-    f"{V1}.layers.batch_normalization", "tensorflow.keras.backend.clear_session",
-    "tensorflow.keras.backend.set_session", "tensorflow.keras.backend.get_session",
-    "tensorflow.keras.backend.set_value", "tensorflow.keras.backend.get_value",
-    "tensorflow.keras.backend.learning_phase", "tensorflow.keras.Input",
-    "tensorflow.keras.mixed_precision.set_global_policy", "tensorflow.keras.mixed_precision.experimental.set_policy",
-    "tensorflow.keras.utils.get_file", "tensorflow.keras.utils.plot_model", "tensorflow.keras.utils.model_to_dot",
-    "tensorflow.keras.utils.set_random_seed", "tensorflow.keras.utils.split_dataset",
-    "tensorflow.keras.utils.save_img", "tensorflow.keras.utils.image_dataset_from_directory",
-    "tensorflow.keras.utils.text_dataset_from_directory", "tensorflow.keras.utils.audio_dataset_from_directory",
-    "tensorflow.keras.utils.timeseries_dataset_from_array", "tensorflow.keras.utils.to_categorical",
-    "tensorflow.keras.estimator.model_to_estimator", "tensorflow.io.write_file", "tensorflow.io.write_graph",
-    "tensorflow.io.read_file", "tensorflow.debugging.experimental.enable_dump_debug_info", "tensorflow.load_library",
-}  # fmt: skip
+# Which classes and functions the catalogue holds: those below ``class_roots``, those in the modules, those by name.
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "wanted.json"), encoding="utf-8") as _file:
+    WANTED = {kind: listed(modules) for kind, modules in json.load(_file).items()}
+
 # Names outside these are never asked for: how a program computes is its own affair.
 NEEDED = ("data.", "train.", "summary.", "random.", "config.", "distribute.", "estimator.", "io.gfile.")
-UNNEEDED_KERAS = {"losses", "metrics", "initializers", "activations", "regularizers", "constraints", "dtensor"}
-ESTIMATOR_CLASSES = {"RunConfig", "EstimatorSpec", "TrainSpec", "EvalSpec", "ModeKeys", "WarmStartSettings"}
+UNNEEDED_KERAS = {
+    "losses",
+    "metrics",
+    "initializers",
+    "activations",
+    "regularizers",
+    "constraints",
+    "dtensor",
+}
 # Keras' layers are known by their bases only: what they take and do is of no use to us.
 WITH_METHODS = {"tensorflow.keras.layers.Layer", "tensorflow.keras.Model", "tensorflow.keras.Sequential"}
 WITHOUT_METHODS = {"tensorflow.Graph", "tensorflow.train.Coordinator"}
@@ -99,7 +70,12 @@ DROPPED_METHODS = {"get_config", "from_config"}
 # Classes whose TensorFlow 1 namesake can do more.
 MERGED_METHODS = {"tensorflow.data.Dataset", "tensorflow.Variable"}
 # Modules of TensorFlow 2 that are Keras' under a shorter name.
-KERAS_SHORT = ("tensorflow.optimizers.", "tensorflow.losses.", "tensorflow.metrics.", "tensorflow.initializers.")
+KERAS_SHORT = (
+    "tensorflow.optimizers.",
+    "tensorflow.losses.",
+    "tensorflow.metrics.",
+    "tensorflow.initializers.",
+)
 
 
 def walk(module: Any, prefix: str, above: frozenset[int] = frozenset()) -> Iterator[tuple[str, Any]]:
@@ -117,6 +93,8 @@ def walk(module: Any, prefix: str, above: frozenset[int] = frozenset()) -> Itera
 
 
 def literal(value: object) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "..."
     return repr(value) if type(value) in (bool, int, float, str, type(None)) else "..."
 
 
@@ -125,7 +103,9 @@ def parameters(thing: Any, *, drop_first: bool) -> str:
     if drop_first and hasattr(thing, "DESCRIPTOR"):  # a protocol buffer: its fields are its keywords
         return ", ".join(["*", *(f"{field.name}=..." for field in thing.DESCRIPTOR.fields)])
     try:
-        found = list(inspect.signature(thing.__init__ if inspect.isclass(thing) else thing).parameters.values())
+        found = list(
+            inspect.signature(thing.__init__ if inspect.isclass(thing) else thing).parameters.values()
+        )
     except (TypeError, ValueError):
         return "*args, **kwargs"
     if drop_first and found and found[0].kind in (found[0].POSITIONAL_ONLY, found[0].POSITIONAL_OR_KEYWORD):
@@ -137,7 +117,7 @@ def parameters(thing: Any, *, drop_first: bool) -> str:
         elif one.kind is one.KEYWORD_ONLY and not starred:
             written.append("*")
             starred = True
-        stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+        stars = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
         # Every model of keras.applications has a default name of its own, and no other difference.
         plain = "..." if one.name == "model_name" else literal(one.default)
         default = "" if one.default is one.empty else f"={plain}"
@@ -265,26 +245,25 @@ def wanted_alias(name: str, kept: set[str]) -> bool:
 
 
 def wanted_class(name: str, value: type, roots: tuple[type, ...]) -> bool:
-    module, _, last = name.rpartition(".")
-    if name in CLASS_NAMES or (issubclass(value, roots) and not unneeded(name)):
+    if name in WANTED["classes"] or (issubclass(value, roots) and not unneeded(name)):
         return True
-    if module == "tensorflow.estimator":
-        return last in ESTIMATOR_CLASSES or last.endswith("Exporter")
-    return module in CLASS_MODULES and not hasattr(value, "DESCRIPTOR")
+    return name.rpartition(".")[0] in WANTED["class_modules"] and not hasattr(value, "DESCRIPTOR")
 
 
 def wanted_function(name: str) -> bool:
     module, _, last = name.rpartition(".")
-    if name in FUNCTION_NAMES or module in FUNCTION_MODULES:
+    if module in WANTED["function_modules"]:
         return not name.endswith(("serialize", "preprocess_input", "decode_predictions"))
-    return name.startswith("tensorflow.keras.datasets.") and last == "load_data"
+    return name in WANTED["functions"] or (
+        name.startswith("tensorflow.keras.datasets.") and last == "load_data"
+    )
 
 
-def bases(value: type, known: dict[type, str]) -> list[str]:
-    """The nearest catalogued classes above a class, through any private ones in between."""
+def bases(value: type, own: str, known: dict[type, str]) -> list[str]:
+    """The nearest catalogued classes above the class ``own``, through private ones and namesakes in between."""
     found: list[str] = []
     for base in value.__bases__:
-        for name in [known[base]] if base in known else bases(base, known):
+        for name in bases(base, own, known) if known.get(base) in (None, own) else [known[base]]:
             if name not in found:
                 found.append(name)
     return found
@@ -310,7 +289,7 @@ def methods(value: type, above: set[type]) -> dict[str, str]:
 
 
 def describe(names: Names, everything: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    roots = tuple(everything[name] for name in CLASS_ROOTS)
+    roots = tuple(everything[name] for name in sorted(WANTED["class_roots"]))
     classes = {n: v for n, v in everything.items() if inspect.isclass(v) and wanted_class(n, v, roots)}
     known: dict[type, str] = {value: name for name, value in classes.items()}
     for name, value in names.v1.items():  # a folded TensorFlow 1 class is its TensorFlow 2 namesake
@@ -319,7 +298,7 @@ def describe(names: Names, everything: dict[str, Any]) -> tuple[dict[str, Any], 
     layer = everything["tensorflow.keras.layers.Layer"]
     described: dict[str, Any] = {}
     for name, value in sorted(classes.items()):
-        entry: dict[str, Any] = {"bases": without_root(bases(value, known))}
+        entry: dict[str, Any] = {"bases": without_root(bases(value, name, known))}
         above = {base for base in value.__mro__[1:] if known.get(base) not in (None, name)}
         if name in WITH_METHODS or not issubclass(value, layer) or name.endswith("Normalization"):
             entry["init"] = parameters(value, drop_first=True)
@@ -344,7 +323,11 @@ def optimizer_strings(tf: Any, everything: dict[str, Any]) -> dict[str, str]:
     known = {value: name for name, value in everything.items() if inspect.isclass(value)}
     found: dict[str, str] = {}
     for name, value in sorted(everything.items()):
-        if name.startswith("tensorflow.keras.optimizers.") and inspect.isclass(value) and name.count(".") == 3:
+        if (
+            name.startswith("tensorflow.keras.optimizers.")
+            and inspect.isclass(value)
+            and name.count(".") == 3
+        ):
             try:
                 made = tf.keras.optimizers.get(value.__name__.lower())
             except (TypeError, ValueError):
@@ -366,9 +349,7 @@ def homes(names: Names, classes: dict[str, Any]) -> dict[str, str]:
 
 def collect() -> dict[str, Any]:
     """The whole of ``data.json``."""
-    import keras
-    import tensorflow as tf
-
+    tf = importlib.import_module("tensorflow")
     v2 = dict(walk(tf, "tensorflow"))
     v2.update(walk(tf.keras, "tensorflow.keras"))
     v1 = dict(walk(tf.compat.v1, V1))
@@ -378,7 +359,9 @@ def collect() -> dict[str, Any]:
     classes, functions = describe(names, everything)
     kept = set(classes) | set(functions)
     aliases = {
-        name: " ".join(sorted(others)) for name, others in sorted(names.spellings.items()) if others and name in everything and wanted_alias(name, kept)
+        name: " ".join(sorted(others))
+        for name, others in sorted(names.spellings.items())
+        if others and name in everything and wanted_alias(name, kept)
     }
     keras_names = {
         name.removeprefix("tensorflow.keras.")
@@ -388,7 +371,7 @@ def collect() -> dict[str, Any]:
     }
     return {
         "tensorflow": tf.__version__,
-        "keras": keras.__version__,
+        "keras": importlib.import_module("keras").__version__,
         "aliases": without_root({name: without_root(others) for name, others in aliases.items()}),
         "v1_only": by_module(names.v1_only),
         "v1_differs": by_module(names.v1_differs),

@@ -17,11 +17,18 @@ _KERAS_PACKAGES = {"keras": (), "tf_keras": (), "keras_core": (), "keras_preproc
 _KERAS_WRAPPINGS = {"api", "_v1", "_v2", "src", "_tf_keras", "_impl", "keras", "python"}
 # Modules of TensorFlow 2 that are Keras' under a shorter name.
 _KERAS_SHORT = {"optimizers", "losses", "metrics", "initializers"}
-# Where Keras' private modules keep what is public elsewhere.
-_FAMILIES = {
-    "optimizer_v1": "optimizers", "optimizer_v2": "optimizers", "optimizer_experimental": "optimizers",
-    "callbacks_v1": "callbacks",
-}  # fmt: skip
+# Where what Keras' private modules define is public, if not under the same name.
+_FAMILIES: dict[str, tuple[str, ...]] = {
+    "optimizer_v1": ("optimizers",),
+    "optimizer_v2": ("optimizers",),
+    "optimizer_experimental": ("optimizers",),
+    "callbacks_v1": ("callbacks",),
+    "engine": ("", "models", "layers", "utils"),
+    "models": ("", "models"),
+    "saving": ("saving", "models"),
+}
+# Families whose names the catalogue does not hold; some of them are called like layers (``Identity``).
+_OWN_NAMES = {"losses", "metrics", "initializers", "activations", "regularizers", "constraints"}
 
 
 @lru_cache(maxsize=8192)
@@ -48,12 +55,10 @@ def canonical(path: str) -> str:
 def _in_tensorflow(parts: list[str]) -> str:
     old = False
     while parts:
-        if parts[0] == "_api" and parts[1:2] in (["v1"], ["v2"]):
+        if parts[:3] == ["_api", "v2", "v2"]:  # as tracebacks have it
+            parts = parts[3:]
+        elif parts[0] in ("_api", "compat") and parts[1:2] in (["v1"], ["v2"]):
             old, parts = parts[1] == "v1", parts[2:]
-        elif parts[0] == "compat" and parts[1:2] in (["v1"], ["v2"]):
-            old, parts = parts[1] == "v1", parts[2:]
-        elif parts[0] in ("v1", "v2") and len(parts) > 1:  # tensorflow._api.v2.v2, as tracebacks have it
-            parts = parts[1:]
         else:
             break
     if not parts:
@@ -85,75 +90,84 @@ def _by_release(parts: list[str], old: bool, data: Data) -> str:
 
 
 def _aliased(path: str, data: Data) -> str:
-    """Replaces the longest beginning that has another canonical name."""
+    """Gives the longest known beginning of ``path`` its canonical name."""
+    return _settled(path, data) or path
+
+
+def _settled(path: str, data: Data) -> str | None:
+    """As :func:`_aliased`, but None if no beginning of ``path`` is known."""
     end = len(path)
     while end > 0:
         name = path[:end]
         if name in data.aliases:
             return data.aliases[name] + path[end:]
-        if name in data.classes:
+        if name in data.classes or name in data.functions:
             return path
         end = path.rfind(".", 0, end)
-    return path
+    return None
 
 
 def _in_keras(parts: list[str]) -> str:
-    while len(parts) > 1 and parts[0] in _KERAS_WRAPPINGS:
+    while parts and parts[0] in _KERAS_WRAPPINGS:
         parts = parts[1:]
-    if parts and parts[0] in _KERAS_WRAPPINGS:
-        parts = []
-    if not parts:
-        return KERAS
-    data = load()
     path = ".".join([KERAS, *parts])
-    found = _aliased(path, data)
-    if found != path or len(parts) < 2 or path in data.functions:
-        return found
-    return _public_keras(parts, data) or path
+    if len(parts) < 2:
+        return path if not parts else _aliased(path, load())
+    data = load()
+    return _settled(path, data) or _public_keras(parts, data) or path
 
 
 def _public_keras(parts: list[str], data: Data) -> str | None:
     """The public name of a thing spelled by the private module of some release (``layers.core.Dense``)."""
-    for at, part in enumerate(parts):
-        if part[:1].isupper():
-            break
-    else:
-        at = len(parts) - 1
+    at = next((at for at, part in enumerate(parts) if part[:1].isupper()), len(parts) - 1)
     modules, name, rest = parts[:at], parts[at], parts[at + 1 :]
-    family = _FAMILIES.get(modules[0], modules[0]) if modules else ""
-    if family == "legacy" and len(modules) > 1:
-        family = modules[1]
-    families = data.keras_families
-    known = [families.get("", {})]
-    if family in families:
-        suffix = next((part for part in ("legacy", "experimental") if part in modules), "")
-        known = [families.get(f"{family}.{suffix}", {}), families[family], *known] if suffix else [families[family], *known]
-    else:
-        known += [families[other] for other in ("models", "layers", "utils") if other in families]
-    for spelled in (name, name.removesuffix("V1").removesuffix("V2")):
-        for names in known:
+    if not modules or modules[0] in _OWN_NAMES:
+        return None
+    for spelled in dict.fromkeys((name, name.removesuffix("V1").removesuffix("V2"))):
+        for names in _places(modules, data):
             if spelled in names:
                 return ".".join([names[spelled], *rest])
+        if len(modules) > 1 and spelled[:1].isupper():
+            anywhere = {names[spelled] for names in data.keras_families.values() if spelled in names}
+            if len(anywhere) == 1:
+                return ".".join([anywhere.pop(), *rest])
     return None
 
 
+def _places(modules: list[str], data: Data) -> list[dict[str, str]]:
+    """Where to look for a name defined in a private Keras module, the likeliest place first."""
+    family = modules[1] if modules[0] == "legacy" and len(modules) > 1 else modules[0]
+    homes = _FAMILIES.get(family, (family,))
+    suffixes = ["", ".experimental"]
+    if "legacy" in modules:
+        suffixes.insert(0, ".legacy")
+    return [data.keras_families.get(home + suffix, {}) for home in homes for suffix in suffixes]
+
+
 def _defined_at(path: str, data: Data) -> str:
-    """The public name of a class spelled by the private module that defines it."""
-    for at, part in enumerate(path.split(".")):
-        if part[:1].isupper():
-            parts = path.split(".")
-            home = ".".join(parts[: at + 1])
-            public = data.homes.get(home) or _class_by_last_part(part)
-            return ".".join([public, *parts[at + 1 :]]) if public else path
-    return path
+    """The public name of what is spelled by the private module that defines it (``tensorflow.python.…``)."""
+    parts = path.split(".")
+    at = next((at for at, part in enumerate(parts) if part[:1].isupper()), len(parts) - 1)
+    public = data.homes.get(".".join(parts[: at + 1])) or _by_last_part(parts[at])
+    return ".".join([public, *parts[at + 1 :]]) if public else path
 
 
 @lru_cache(maxsize=1024)
-def _class_by_last_part(last: str) -> str | None:
-    """The catalogued class outside Keras that is called ``last``, when only one is."""
-    found = [
+def _by_last_part(last: str) -> str | None:
+    """What is called ``last`` in TensorFlow outside Keras and contrib, when only one thing is.
+
+    Plain words (``save``, ``load``) name too many things in private modules to go by.
+    """
+    if not (last[:1].isupper() or "_" in last):
+        return None
+    data = load()
+    found = {
         name
-        for name in load().classes
-        if name.startswith(ROOT) and not name.startswith((KERAS, ROOT + "contrib.")) and name.endswith("." + last)
-    ]
-    return found[0] if len(found) == 1 else None
+        for known in (data.classes, data.functions)
+        for name in known
+        if name.endswith("." + last)
+        and name.startswith(ROOT)
+        and not name.startswith((KERAS, ROOT + "contrib."))
+    }
+    found |= {V1 + name for name in data.v1_only if name == last}
+    return found.pop() if len(found) == 1 else None

@@ -23,8 +23,9 @@ _STANDALONE_RATES = {"Adadelta": 1.0, "Adagrad": 0.01, "Adamax": 0.002, "Nadam":
 class ScheduleParameters:
     """What the parameters of a learning-rate schedule mean.
 
-    ``rate`` holds the rate (a list of them if ``rate_is_list``) and ``other_rates`` further ones; ``steps`` count
-    optimizer steps, those in ``step_lists`` a list of counts; ``global_step`` is TensorFlow 1's step variable.
+    ``rate`` holds the rate (a list of them if ``rate_is_list``) and ``other_rates`` further ones. ``steps`` count
+    optimizer steps; those in ``step_lists`` hold lists of such counts. ``global_step`` holds the step itself
+    (TensorFlow 1).
     """
 
     rate: str
@@ -64,12 +65,18 @@ def _schedules() -> Mapping[str, ScheduleParameters]:
             "values", rate_is_list=True, step_lists=("boundaries",), global_step="x"
         ),
         "polynomial_decay": ScheduleParameters(
-            "learning_rate", other_rates=("end_learning_rate",), steps=("decay_steps",), global_step="global_step"
+            "learning_rate",
+            other_rates=("end_learning_rate",),
+            steps=("decay_steps",),
+            global_step="global_step",
         ),
     }
     return MappingProxyType(
         {f"tensorflow.keras.optimizers.schedules.{name}": one for name, one in new.items()}
-        | {f"tensorflow.keras.experimental.{name}": linear for name in ("LinearCosineDecay", "NoisyLinearCosineDecay")}
+        | {
+            f"tensorflow.keras.experimental.{name}": linear
+            for name in ("LinearCosineDecay", "NoisyLinearCosineDecay")
+        }
         | {_V1_TRAIN + name: one for name, one in old.items()}
     )
 
@@ -78,7 +85,7 @@ SCHEDULES = _schedules()
 
 
 def schedule_parameters(name: str) -> ScheduleParameters | None:
-    """What the parameters of the schedule class or TensorFlow 1 decay function ``name`` mean, or None if it is neither."""
+    """What the parameters of a schedule class or a TensorFlow 1 decay function mean; None if ``name`` is neither."""
     return SCHEDULES.get(name) or SCHEDULES.get(canonical(name))
 
 
@@ -88,7 +95,7 @@ def is_optimizer(name: str) -> bool:
 
 
 def rate_parameter(class_name: str) -> tuple[str, ...]:
-    """The names of an optimizer's learning-rate parameter, newest first; empty if it takes none (or is none)."""
+    """What an optimizer's learning-rate parameter is called, newest name first; empty if it takes none."""
     found = cls(class_name)
     if found is None or "learning_rate" not in found.parameters or not is_optimizer(found.name):
         return ()
@@ -96,7 +103,7 @@ def rate_parameter(class_name: str) -> tuple[str, ...]:
 
 
 def rate_position(class_name: str) -> int | None:
-    """Where the learning rate stands among an optimizer's positional arguments, from 0; None if it takes none."""
+    """Where the learning rate stands by position in an optimizer's constructor, from 0; None if nowhere."""
     found = cls(class_name)
     return found.position("learning_rate") if found and is_optimizer(found.name) else None
 
@@ -104,8 +111,8 @@ def rate_position(class_name: str) -> int | None:
 def default_rate(class_name: str, standalone_keras: bool = False) -> float | None:
     """The learning rate of an optimizer that is given none, or None if it has to be given.
 
-    The answer is TensorFlow 2.15's, true since 2.0. Keras installed by itself (1.x to 2.3) started Adadelta at 1.0,
-    Adagrad at 0.01, Adamax and Nadam at 0.002: the answer with ``standalone_keras``.
+    The answer is TensorFlow 2.15's, true since 2.0. Keras installed by itself (1.x to 2.3) started Adadelta
+    at 1.0, Adagrad at 0.01, Adamax and Nadam at 0.002: the answer with ``standalone_keras``.
     """
     found = cls(class_name)
     if found is None or not is_optimizer(found.name):
@@ -118,7 +125,7 @@ def default_rate(class_name: str, standalone_keras: bool = False) -> float | Non
 
 
 def optimizer_for_string(text: str) -> str | None:
-    """The optimizer class that ``compile(optimizer=text)`` makes, in whatever case; None if Keras knows no such name."""
+    """The optimizer class that ``compile(optimizer=text)`` makes, in any case; None if Keras knows no such name."""
     return load().strings.get(text.lower())
 
 

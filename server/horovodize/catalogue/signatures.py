@@ -13,8 +13,8 @@ Literal = int | float | str | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """``parameters`` in order, without ``self`` and without ``*args``/``**kwargs``; the first ``positional`` of them can
-    be given by position. ``defaults`` has those that are a number, a string, a bool or None."""
+    """``parameters`` in order, without ``self``, ``*args`` and ``**kwargs``; the first ``positional`` of them can be
+    given by position. ``defaults`` has those that are a number, a string, a bool or None."""
 
     parameters: tuple[str, ...]
     positional: int

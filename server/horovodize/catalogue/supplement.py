@@ -1,6 +1,6 @@
-"""What no single TensorFlow release can tell: names that came later, names that went, and other packages' classes.
+"""What TensorFlow 2.15 cannot tell: names that came later, names that went, and other packages' classes.
 
-Everything that TensorFlow 2.15 knows is generated (``generate.py``); a name stands here with the reason it has to.
+Everything that 2.15 knows is generated (``generate.py``); each name here stands under the reason it has to.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ALIASES: dict[str, str] = {
 }  # fmt: skip
 
 ALSO_DERIVED: dict[str, str] = {
-    # Not a subclass in 2.15, but the same to whoever trains with it; in 2.10 and before it *was* the base class.
+    # Not a subclass in 2.15, but the same to whoever trains with it; before 2.11 it *was* the base class.
     _KERAS + "optimizers.legacy.Optimizer": _OPTIMIZER,
     # Chosen by its metaclass from two private classes, one of them an optimizer.
     _KERAS + "mixed_precision.LossScaleOptimizer": _OPTIMIZER,
@@ -84,7 +84,7 @@ _HOROVOD_CALLBACKS: dict[str, str] = {
 }
 
 # name → (the class it derives from, its parameters)
-CLASSES: dict[str, tuple[str | None, str]] = {
+CLASSES: dict[str, tuple[str, str]] = {
     # What ``Model(inputs, outputs)`` really makes; Keras 3 exports it, TensorFlow 2.15 does not.
     _KERAS + "Functional": (_KERAS + "Model", "inputs, outputs, name=None, trainable=True, **kwargs"),
     # Keras 3.
@@ -157,12 +157,8 @@ FUNCTIONS: dict[str, str] = {
     "urllib.request.urlretrieve": "url, filename=None, reporthook=None, data=None",
 }
 
-# Keras 3 knows more names than the Keras in 2.15; one it does not know is an error there, so none is wrong here.
+# Keras 3 knows more names than the Keras in 2.15; where they are unknown, a script that uses them fails anyway.
 STRINGS: dict[str, str] = {
     text: _KERAS + "optimizers." + name
-    for text, name in {
-        "adamw": "AdamW", "adafactor": "Adafactor", "lion": "Lion", "lamb": "Lamb",
-        "experimentaladadelta": "Adadelta", "experimentaladagrad": "Adagrad", "experimentaladam": "Adam",
-        "experimentalsgd": "SGD",
-    }.items()
-}  # fmt: skip
+    for text, name in {"adamw": "AdamW", "adafactor": "Adafactor", "lion": "Lion", "lamb": "Lamb"}.items()
+}
