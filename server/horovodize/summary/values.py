@@ -285,23 +285,44 @@ class Values:
         """The calls in this module that run a function (constructing a class runs its `__init__`)."""
         if self._callers is None:
             self._callers = defaultdict(list)
-            for call in self.syntax.calls:
-                callee = self.callee(call)
-                if isinstance(callee, ast.ClassDef):
-                    for cls in [callee, *(c for c in self.family(callee) if c is not callee)]:
-                        init = next((s for s in cls.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), None)
-                        if init is not None:
-                            self._callers[init].append(call)
-                            break
-                elif callee is not None:
-                    self._callers[callee].append(call)
-                    name = callee.name if isinstance(callee, FUNCTIONS) else ""
-                    if name == "__call__":
-                        continue
-                else:
-                    for implied in self._implied(call):
-                        self._callers[implied].append(call)
+            self._add_callers(self._callers, self.syntax.calls)
+            self._add_callers(self._callers, self._forget_passed_functions(self._callers))
         return self._callers.get(function, [])
+
+    def _add_callers(self, callers: dict[ast.AST, list[ast.Call]], calls: list[ast.Call]) -> None:
+        for call in calls:
+            callee = self.callee(call)
+            if isinstance(callee, ast.ClassDef):
+                for cls in [callee, *(c for c in self.family(callee) if c is not callee)]:
+                    init = next((s for s in cls.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), None)
+                    if init is not None:
+                        callers[init].append(call)
+                        break
+            elif callee is not None:
+                callers[callee].append(call)
+                name = callee.name if isinstance(callee, FUNCTIONS) else ""
+                if name == "__call__":
+                    continue
+            else:
+                for implied in self._implied(call):
+                    callers[implied].append(call)
+
+    def _forget_passed_functions(self, callers: dict[ast.AST, list[ast.Call]]) -> list[ast.Call]:
+        """A call of a parameter (`def loop(step): step(x)`) can be followed only once the callers of its function are known:
+        such calls, to be looked up again."""
+        parent = self.syntax.parent
+        again = [
+            call
+            for call in self.syntax.calls
+            if self._callee.get(call) is None
+            and isinstance(call.func, (ast.Name, ast.Attribute))
+            and any(isinstance(o.node, ast.arg) and parent[parent[o.node]] in callers for o in self.origins(call.func))
+        ]
+        for call in again:
+            del self._callee[call]
+        if again:
+            self._origins.clear()
+        return again
 
     def _implied(self, call: ast.Call) -> Iterator[Function]:
         """Functions that a call runs through an argument (`app.run(main)`), or through an object (`model(x)`: `call`)."""
