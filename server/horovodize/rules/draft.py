@@ -43,6 +43,10 @@ class Draft:
         self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
         self._taken = self.module.scopes.all_names()
         self.done: set[ast.AST] = set()  # nodes that a rule has dealt with (a schedule that two optimizers share)
+        self._once: set[tuple[str, ast.AST]] = set()
+        self.extra_imports: list[str] = []  # imports that inserted code needs
+        self._tensorflow: str | None = None
+        self._flags: dict[object, str] = {}
 
     # ------------------------------------------------------------------ what rules say
 
@@ -79,6 +83,29 @@ class Draft:
         self._taken.add(name)
         return name
 
+    def once(self, what: str, node: ast.AST) -> bool:
+        """True the first time that this is asked of a node."""
+        if (what, node) in self._once:
+            return False
+        self._once.add((what, node))
+        return True
+
+    def flag(self, key: object) -> str:
+        """A name for a "first batch" flag."""
+        if key not in self._flags:
+            n = len(self._flags)
+            self._flags[key] = self.fresh(f"first_batch_{n + 1}" if n else "first_batch")
+        return self._flags[key]
+
+    def tensorflow(self) -> str:
+        """What `tensorflow` is called in this file; it is imported if it is not."""
+        if self._tensorflow is None:
+            self._tensorflow = self.module.tensorflow_name()
+        if self._tensorflow is None:
+            self._tensorflow = self.fresh("tf")
+            self.extra_imports.append(f"import tensorflow as {self._tensorflow}")
+        return self._tensorflow
+
     def helper(self, purpose: str) -> str:
         """The name of a helper function that the head of the file will define ("shard_array", "shard_dataset")."""
         if purpose not in self.helpers:
@@ -108,7 +135,7 @@ class Draft:
         decorators = getattr(statement, "decorator_list", [])
         return min([statement.lineno, *(d.lineno for d in decorators)])
 
-    def before(self, statement: ast.stmt, lines: list[str], level: int = 0) -> Edit:
+    def before(self, statement: ast.stmt, lines: list[str], level: int = -5) -> Edit:
         """Puts lines before a statement, at its indentation. Lines are given without indentation of the block."""
         indent = self.document.indentation(statement)
         start = self.document.lines.starts[self.first_line(statement) - 1] + len(indent)
@@ -122,7 +149,7 @@ class Draft:
         line = (statement.end_lineno or statement.lineno) - 1
         end = index.starts[line] + len(index.content(line))
         text = "".join(self.newline + self._indented(line, indent, 1) for line in lines)
-        return Edit.insert(end, text, None, level)
+        return Edit.insert(end, text, None, level - 10 * len(indent))  # after an inner block before after the outer one
 
     def _indented(self, line: str, indent: str, i: int) -> str:
         line = self.newline.join(self.unit * _depth(part) + part.lstrip(" ") for part in line.split("\n"))

@@ -29,8 +29,6 @@ from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, RANK, SIZE, Dra
 from horovodize.rules.rule import Rule
 from horovodize.summary.syntax import FUNCTIONS
 
-_WHOLE = ("tensorflow", "tensorflow.compat.v1", "tensorflow.compat.v2")
-
 # Functions that rules call: what a rank trains on. {tf} and {name} are filled in; the markers by `Draft.finish`.
 _HELPERS = {
     "shard_array": (
@@ -59,11 +57,8 @@ def apply(draft: Draft) -> None:
             "so that Horovod can be initialised before anything uses a GPU",
         )
         return
-    tf = _tensorflow_name(draft)
-    lines = _import_lines(draft)
-    if tf is None:
-        tf = draft.fresh("tf")
-        lines.append("import tensorflow as tf" if tf == "tf" else f"import tensorflow as {tf}")
+    tf = draft.tensorflow()
+    lines = [*draft.extra_imports, *_import_lines(draft)]
     draft.change(
         "C1",
         imported,
@@ -126,13 +121,6 @@ def _import_statement(draft: Draft) -> ast.stmt | None:
                 top = a
         if not inside_function and isinstance(top, ast.stmt):
             return top
-    return None
-
-
-def _tensorflow_name(draft: Draft) -> str | None:
-    for binding in draft.module.scopes.imports:
-        if binding.imported in _WHOLE and draft.syntax.function(binding.statement) is None:
-            return binding.name
     return None
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from horovodize import catalogue
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import HVD, Draft
+from horovodize.source import Edit
 from horovodize.summary.syntax import argument
 
 Sink = Literal["compile", "update"]
@@ -127,3 +128,22 @@ def rate_argument(call: ast.Call, class_name: str | None) -> ast.expr | None:
     elif class_name is not None and class_name.rsplit(".", 1)[-1] in ("AdamW", "SGDW"):
         index = 1  # the add-ons' weight decay comes first
     return argument(call, "learning_rate", index)
+
+
+def wrap(draft: Draft, rule: str, call: ast.Call, why: str) -> None:
+    """Wraps an optimizer where it is made, once: by a statement of its own after a plain assignment, else in place."""
+    if not draft.once("wrapped", call):
+        return
+    what = "Wrap the optimizer in Horovod's"
+    statement = draft.syntax.statement(call)
+    if (
+        isinstance(statement, ast.Assign)
+        and statement.value is call
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
+        and draft.can_insert(statement)
+    ):
+        name = draft.module.text(statement.targets[0])
+        draft.change(rule, call, what, why, [draft.after(statement, [f"{name} = {HVD}.DistributedOptimizer({name})"])])
+    else:
+        draft.change(rule, call, what, why, Edit.around(draft.module.span(call), f"{HVD}.DistributedOptimizer(", ")"))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from horovodize.rules import head, learning_rate, schedule, unpin
+from horovodize.rules import broadcast, head, keras_callbacks, keras_optimizer, learning_rate, minimize, reload, schedule, scheduler_callback, tape, unpin
 from horovodize.rules.rule import Rule
 from horovodize.summary.lattice import LoopKind
 
 _BEFORE = (unpin.RULE,)
 _AFTER = (learning_rate.RULE, schedule.RULE, head.RULE, head.PIN)
 _PATTERNS: dict[LoopKind, tuple[Rule, ...]] = {
-    LoopKind.KERAS: (),
-    LoopKind.GRADIENT_TAPE: (),
+    LoopKind.KERAS: (keras_optimizer.RULE, keras_optimizer.STRING, keras_callbacks.RULE, scheduler_callback.RULE, broadcast.TRAIN_ON_BATCH, tape.TRAIN_STEP, reload.RULE),
+    LoopKind.GRADIENT_TAPE: (tape.RULE, minimize.RULE, broadcast.RULE),
 }
 
 

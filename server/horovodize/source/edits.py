@@ -79,8 +79,8 @@ def _ordered(edits: list[Edit]) -> list[Edit]:
         at = e.span.start
         if e.span.start != e.span.end:  # a replacement comes after what is inserted before it
             return (at, 2, 0, 0, i)
-        if anchor.end == at and anchor.start < at:  # closes its anchor: inner ones first
-            return (at, 0, -anchor.start, e.level, i)
+        if anchor.end == at and anchor.start < at:  # closes its anchor: inner ones first, so what opened last closes first
+            return (at, 0, -anchor.start, -e.level, -i)
         return (at, 1, e.level, -anchor.end, i)  # opens its anchor: outer ones first
 
     ordered = [e for _, e in sorted(enumerate(edits), key=key)]

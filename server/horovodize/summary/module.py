@@ -13,6 +13,7 @@ from horovodize.summary.syntax import Syntax
 from horovodize.summary.values import Values
 
 _TENSORFLOW = ("tensorflow", "keras", "tf_keras")
+_WHOLE = ("tensorflow", "tensorflow.compat.v1", "tensorflow.compat.v2")
 
 
 class Module:
@@ -70,9 +71,10 @@ class Module:
         return self.document.text[span.start : span.end]
 
     def tensorflow_name(self) -> str | None:
-        """What `tensorflow` is called at module level, if it is imported whole there."""
+        """What `tensorflow` (or its `compat.v1`, which has all that we use) is called at module level, if it is imported
+        whole there."""
         for binding in self.scopes.imports:
-            if binding.imported == "tensorflow" and self.syntax.function(binding.statement) is None:
+            if binding.imported in _WHOLE and self.syntax.function(binding.statement) is None:
                 return binding.name
         return None
 

@@ -240,6 +240,10 @@ class Scopes:
                             found.append(binding)
         return found
 
+    def dominates(self, binding: Binding, use: ast.AST) -> bool:
+        """Whether a binding must have run before a use, whichever branches were taken."""
+        return self._paths(binding.statement, use)[1]
+
     def _carried(self, found: list[Binding], loops: list[ast.For | ast.AsyncFor | ast.While]) -> bool:
         """Whether the dominating binding stands outside a loop around the use, so that later ones in the loop may win."""
         last = found[-1]

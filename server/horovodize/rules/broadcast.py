@@ -1,0 +1,144 @@
+"""G2 broadcast, K6 train_on_batch: after the first step, every rank takes rank 0's variables, once.
+
+What it does   In the loop that takes the steps, after the step: `if first_batch:` broadcast the model's variables (all of
+               them, batch-norm statistics included) and the optimizer's. Steps of several models in one loop share one block;
+               every loop has a flag of its own. Where batch normalization is used, rank 0's statistics are taken again when
+               the loop ends: they are never averaged, so they drift apart.
+Why            Ranks start from different random weights and must not go on with them. Before the first step, a model may
+               have no variables yet and an optimizer has no slots.
+Before         for x, y in dataset:
+                   train_step(x, y)
+After          first_batch = True
+               for x, y in dataset:
+                   train_step(x, y)
+                   if first_batch:
+                       hvd.broadcast_variables(model.variables, root_rank=0)
+                       hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+                       first_batch = False
+Leaves alone   A model's own `train_step` under `fit`: the callback broadcasts (K3).
+Refuses        A step of which the model or the optimizer can't be named where the loop is; steps whose loop runs inside a
+               traced function that restores a checkpoint (HVD006).
+Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(…)`, applies it and reads it again: empty,
+               nothing is broadcast; its flag inside `@tf.function` is read while tracing, so the broadcast never runs or runs
+               in every step (measured, horovod#1402); one flag for two models leaves the second without; models that are
+               dictionaries of variables have no `variables`.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.rule import Rule
+from horovodize.rules.step_place import Place, place_of
+from horovodize.rules.step_state import optimizer_text, variable_texts
+
+_WHY = "Ranks start from different random weights; from here on they hold the same."
+_WHY_STATISTICS = "Batch-norm statistics are not averaged; evaluating and saving then use rank 0's on every rank."
+
+
+@dataclass
+class _Block:
+    """What is broadcast after one statement."""
+
+    place: Place
+    site: ast.Call
+    variables: dict[str, None] = field(default_factory=dict)
+    optimizers: dict[str, None] = field(default_factory=dict)
+
+
+def apply(draft: Draft) -> None:
+    blocks: list[_Block] = []
+    for update in draft.sites.updates:
+        if update.step_of is None:
+            _collect(draft, blocks, update.call, update.variables, update.optimizer)
+    for fit in draft.sites.fits:
+        if fit.method == "train_on_batch":
+            _collect(draft, blocks, fit.call, (fit.model,), None)
+    for block in _merged(draft, blocks):
+        _write(draft, block)
+
+
+def _collect(
+    draft: Draft, blocks: list[_Block], site: ast.Call, variables: tuple[ast.expr, ...], optimizer: ast.expr | None
+) -> None:
+    """Finds where a step's variables are broadcast, and what they are called there."""
+    ways = draft.drive.ways(site)
+    for way in ways:
+        place = place_of(draft, site, way, [*variables, *([optimizer] if optimizer is not None else [])])
+        if place is None:
+            continue
+        block = _Block(place, site)
+        for expression in variables:
+            for text in variable_texts(draft, expression, place):
+                block.variables[text] = None
+        if optimizer is not None:
+            block.optimizers[optimizer_text(draft, optimizer, place)] = None
+        else:
+            model = next(iter(block.variables), "").removesuffix(".variables")
+            block.optimizers[f"{model}.optimizer.variables()"] = None
+        if not block.variables:
+            draft.refuse("HVD006", site, "the variables that this step trains can't be told")
+            continue
+        blocks.append(block)
+
+
+def _merged(draft: Draft, blocks: list[_Block]) -> list[_Block]:
+    """Blocks after statements of one list of statements become one, after the last of them."""
+    merged: list[_Block] = []
+    for block in sorted(blocks, key=lambda b: (b.place.statement.lineno, b.place.statement.col_offset)):
+        for other in merged:
+            if draft.syntax.block(other.place.statement) is draft.syntax.block(block.place.statement):
+                other.variables |= block.variables
+                other.optimizers |= block.optimizers
+                other.place = block.place
+                break
+        else:
+            merged.append(block)
+    return merged
+
+
+def _write(draft: Draft, block: _Block) -> None:
+    place = block.place
+    calls = [f"{CORE}.broadcast_variables({v}, root_rank=0)" for v in (*block.variables, *block.optimizers)]
+    comment = "Horovod: from here on every rank holds rank 0's variables."
+    what = "Broadcast rank 0's variables after the first step"
+    edits = []
+    if place.in_graph is not None:
+        condition = f"{place.in_graph} == 1"
+        lines = draft.lines_of(f"if {condition}:", *(f"    {c}" for c in calls), comment=comment)
+        edits.append(draft.after(place.statement, lines))
+    elif place.flag is None:
+        edits.append(draft.after(place.statement, draft.lines_of(*calls, comment=comment)))
+    else:
+        flag = draft.flag(place.flag_key(draft))
+        name = f"{place.flag_prefix}{flag}"
+        lines = [f"if {name}:", *(f"    {c}" for c in calls), f"    {name} = False"]
+        edits.append(draft.after(place.statement, draft.lines_of(*lines, comment=comment), level=1))
+        edits += place.initialise(draft, flag)
+    draft.change("K6" if block.site in {f.call for f in draft.sites.fits} else "G2", block.site, what, _WHY, edits)
+    if has_statistics(draft) and place.loop is not None and draft.can_insert(place.loop):
+        models = [v for v in block.variables if v.endswith(".variables")]
+        lines = [f"{CORE}.broadcast_variables({v}, root_rank=0)" for v in models]
+        if models:
+            again = draft.after(place.loop, draft.lines_of(*lines, comment="Horovod: batch-norm statistics are rank 0's."))
+            draft.change("G2", place.loop, "Broadcast rank 0's batch-norm statistics after the loop", _WHY_STATISTICS, [again])
+
+
+def has_statistics(draft: Draft) -> bool:
+    """Whether a model of this file may hold statistics that training changes and nobody averages: batch normalization, a
+    pretrained application, or layers from another module."""
+    for call in draft.syntax.calls:
+        name = draft.names.of(call.func) or ""
+        if "BatchNormalization" in name or draft.names.last(call.func) == "BatchNormalization":
+            return True
+        if ".applications." in name and "VGG" not in name and name[-1:] != "_":
+            return not name.rsplit(".", 1)[-1].islower()
+        if name.startswith(("tensorflow.keras.models.load_model", "tensorflow_hub.")):
+            return True
+    return False
+
+
+RULE = Rule("G2", "broadcast after the first step", apply, __doc__ or "")
+TRAIN_ON_BATCH = Rule("K6", "train_on_batch", apply, __doc__ or "")

@@ -1,0 +1,141 @@
+"""K1 optimizer, K2 string: the optimizer of a compiled model averages its gradients over all ranks.
+
+What it does   `opt = Adam(…)` is followed by `opt = hvd.DistributedOptimizer(opt)`; an optimizer that is made inline, in a
+               branch or in a container is wrapped in place. A Keras name ("adam", "sgd", …) becomes the class it stands for,
+               with its default rate scaled. A model compiled without an optimizer gets Keras' default, written out.
+Why            `fit` applies what the optimizer is given; unwrapped, every rank trains a model of its own.
+Before         model.compile(optimizer="adam", loss="mse")
+After          model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())),
+                             loss="mse")
+Leaves alone   Models with a `train_step` of their own (K7 wraps its tape). Optimizers used by tapes only (G1).
+Asks           An optimizer that comes from a place that can't be seen: wrapped where it is used, its rate scaled there.
+Source         Seed 2.3.1, assignment and `model.compile`. Errata: the seed prints `hvd.size` without the call, and knows
+               only "adam"; optimizers inline in `compile` (108 of 290 real sites) are not its strict form.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize import catalogue
+from horovodize.rules.draft import HVD, SIZE, Draft
+from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit
+from horovodize.summary.sites import Compile
+
+_WHY = "`fit` then applies gradients that are averaged over all ranks."
+_DEFAULT = "rmsprop"  # Keras' `compile` without an optimizer
+
+
+def apply(draft: Draft) -> None:
+    own_steps = {o for c in draft.sites.compiles if draft.sites.own_step(c.model) is not None for o in c.optimizers}
+    for trained in trained_optimizers(draft):
+        if trained.sink != "compile":
+            continue
+        if trained.used_at in own_steps and trained.string is None:
+            continue
+        if trained.string is not None:
+            _write_out(draft, trained, in_wrapper=trained.used_at not in own_steps)
+        elif trained.call is not None and trained.outermost is not None:
+            wrap(draft, "K1", trained.outermost, _WHY)
+        elif trained.used_at not in own_steps:
+            _wrap_unknown(draft, trained.used_at)
+    for site in draft.sites.compiles:
+        if not site.optimizers and _can_lack_optimizer(draft, site):
+            _add_default(draft, site)
+
+
+# ---------------------------------------------------------------------- K1
+
+
+def _wrap_unknown(draft: Draft, used_at: ast.expr) -> None:
+    """An optimizer (or its name) that can't be followed is wrapped, and its rate scaled, where it is used."""
+    if not draft.once("wrapped", used_at):
+        return
+    statement = draft.syntax.statement(used_at)
+    tf = draft.tensorflow()
+    if not isinstance(used_at, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) or not draft.can_insert(statement):
+        draft.refuse("HVD105", used_at, "where this optimizer comes from can't be followed; make it here by name")
+        return
+    name = draft.fresh("optimizer")
+    lines = [
+        f"{name} = {tf}.keras.optimizers.get({draft.module.text(used_at)})",
+        f"{name}.learning_rate = {name}.learning_rate * {SIZE}",
+        f"{name} = {HVD}.DistributedOptimizer({name})",
+    ]
+    draft.change(
+        "K1",
+        used_at,
+        "Wrap the optimizer in Horovod's, and scale its rate, where it is used",
+        _WHY,
+        [draft.before(statement, lines, level=-2), Edit(draft.module.span(used_at), name)],
+        doubt="where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule",
+    )
+
+
+# ---------------------------------------------------------------------- K2
+
+
+def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
+    """Replaces a Keras name by the optimizer that it stands for."""
+    node, string = trained.origin, trained.string
+    assert isinstance(node, ast.Constant) and string is not None
+    if not draft.once("wrapped", node):
+        return
+    made = _made(draft, string)
+    if made is None:
+        draft.refuse("HVD006", node, f"Keras knows no optimizer named {string!r}")
+        return
+    if trained.used_at is not node and not _only_compiled(draft, node):
+        draft.refuse("HVD106", node, "this optimizer name is used for something else too; pass the name to `compile` itself")
+        return
+    text = f"{HVD}.DistributedOptimizer({made})" if in_wrapper else made
+    draft.change(
+        "K2",
+        node,
+        f"Write out the optimizer that {string!r} stands for, with its default rate scaled, in Horovod's wrapper",
+        "A name leaves no place for the rate or the wrapper.",
+        [Edit(draft.module.span(node), text)],
+    )
+
+
+def _made(draft: Draft, string: str) -> str | None:
+    """`tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())`"""
+    name = catalogue.optimizer_for_string(string)
+    default = catalogue.default_rate(name) if name else None
+    if name is None or default is None:
+        return None
+    return f"{draft.tensorflow()}.keras.optimizers.{name.rsplit('.', 1)[-1]}(learning_rate={default} * {SIZE})"
+
+
+def _only_compiled(draft: Draft, constant: ast.Constant) -> bool:
+    """Whether a string constant reaches nothing but `compile`: bound to a name that is only passed on."""
+    parent = draft.syntax.parent.get(constant)
+    if isinstance(parent, (ast.IfExp, ast.BoolOp)):
+        return True
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+        return isinstance(parent, (ast.Call, ast.keyword, ast.arguments))
+    name = parent.targets[0].id
+    optimizers = {o for c in draft.sites.compiles for o in c.optimizers}
+    uses = [n for n in draft.syntax.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    return all(u in optimizers for u in uses)
+
+
+def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
+    return not any(k.arg is None for k in site.call.keywords) and draft.sites.own_step(site.model) is None
+
+
+def _add_default(draft: Draft, site: Compile) -> None:
+    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT)})"
+    draft.change(
+        "K2",
+        site.call,
+        "Write out Keras' default optimizer, with its rate scaled, in Horovod's wrapper",
+        "A model that is compiled without an optimizer trains with RMSprop.",
+        [draft.add_argument(site.call, text, first=not site.call.args)],
+    )
+
+
+RULE = Rule("K1", "wrap the optimizer", apply, __doc__ or "")
+STRING = Rule("K2", "write out an optimizer given by name", lambda draft: None, __doc__ or "")

@@ -1,0 +1,99 @@
+"""K5 scheduler callback: a callback that sets the rate of each epoch sets size() times the rate.
+
+What it does   The function of a `LearningRateScheduler` returns `rate * hvd.size()`. A function that is used elsewhere too, or
+               that is not in this file, is called by a lambda that scales what it returns. `ReduceLROnPlateau(min_lr=…)` is
+               scaled like a rate.
+Why            `LearningRateScheduler` sets an absolute rate at the start of each epoch and so undoes C5.
+Before         LearningRateScheduler(lambda epoch: 0.1 * 0.5 ** epoch)
+After          LearningRateScheduler(lambda epoch: 0.1 * 0.5 ** epoch * hvd.size())
+Leaves alone   A function that goes from the rate it is given (`lambda epoch, lr: lr * 0.9`): that one is scaled already.
+Asks           A function that can't be seen into: it may be either.
+Source         Beyond the seed.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit
+from horovodize.summary.syntax import CALLABLES, Function, argument
+
+_CALLBACK = "tensorflow.keras.callbacks.LearningRateScheduler"
+_PLATEAU = "tensorflow.keras.callbacks.ReduceLROnPlateau"
+_WHAT = "Multiply the rate that the scheduler sets by the number of ranks"
+_WHY = "The callback sets an absolute rate at each epoch, which would undo the scaling."
+
+
+def apply(draft: Draft) -> None:
+    for call in draft.syntax.calls:
+        made = draft.values.made_by(call) if draft.names.of(call.func) or draft.values.callee(call) else set()
+        if _CALLBACK in made:
+            schedule = argument(call, "schedule", 0)
+            if schedule is not None:
+                _scale(draft, call, schedule)
+        elif _PLATEAU in made:
+            _scale_floor(draft, call)
+
+
+def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
+    functions = [o.node for o in draft.values.origins(schedule) if isinstance(o.node, CALLABLES) and not o.path]
+    known = [f for f in functions if isinstance(f, CALLABLES)]
+    if not known:
+        draft.change(
+            "K5",
+            schedule,
+            _WHAT,
+            _WHY,
+            Edit.around(draft.module.span(schedule), "lambda *given: (", f")(*given) * {SIZE}"),
+            doubt="this schedule can't be seen into; where it goes from the rate it is given, it must not be scaled",
+        )
+        return
+    for function in known:
+        if function in draft.done:
+            continue
+        draft.done.add(function)
+        for value in draft.values.returned(function):
+            if value in draft.done or _goes_from_given(draft, function, value):
+                continue
+            draft.done.add(value)
+            if not isinstance(function, ast.Lambda) and _used_elsewhere(draft, function):
+                _call_scaled(draft, schedule, function)
+                break
+            draft.change("K5", value, _WHAT, _WHY, draft.times(value))
+
+
+def _goes_from_given(draft: Draft, function: Function | ast.Lambda, value: ast.expr) -> bool:
+    """Whether a returned rate is made from the rate that Keras passes as the second argument, or the optimizer's own."""
+    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    if parameters[:1] == ["self"]:
+        parameters = parameters[1:]
+    if len(parameters) < 2:
+        return False
+    given = parameters[1]
+    return any(isinstance(n, ast.Name) and n.id == given for n in draft.values.depends([value], 400))
+
+
+def _used_elsewhere(draft: Draft, function: Function) -> bool:
+    """Whether a function is called by the program itself (to print or plot the schedule) as well."""
+    return bool(draft.values.callers(function))
+
+
+def _call_scaled(draft: Draft, schedule: ast.expr, function: Function) -> None:
+    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    given = ", ".join(parameters[: 2 if len(parameters) > 1 else 1])
+    span = draft.module.span(schedule)
+    draft.change("K5", schedule, _WHAT, _WHY, Edit.around(span, f"lambda {given}: ", f"({given}) * {SIZE}"))
+
+
+def _scale_floor(draft: Draft, call: ast.Call) -> None:
+    floor = argument(call, "min_lr", 7)
+    if floor is None or floor in draft.done or isinstance(floor, ast.Constant) and not floor.value:
+        return
+    draft.done.add(floor)
+    draft.change("K5", floor, "Multiply the lowest rate by the number of ranks", _WHY_FLOOR, draft.times(floor))
+
+
+_WHY_FLOOR = "It is a rate like the one that it limits."
+RULE = Rule("K5", "scale the rates that a scheduler callback sets", apply, __doc__ or "")

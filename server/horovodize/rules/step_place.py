@@ -1,0 +1,167 @@
+"""Where a step's first broadcast goes: after which statement, under which flag."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Literal
+
+from horovodize.rules.draft import Draft
+from horovodize.source import Edit
+from horovodize.summary.drive import Frame
+from horovodize.summary.lift import lift
+from horovodize.summary.syntax import FUNCTIONS, Function, Loop
+
+Way = tuple[Frame, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """After `statement`, which takes the step, in the scope of `way[depth]`.
+
+    flag       where the flag lives: a local name set before the outermost loop; a module's name or an instance's attribute,
+               where the function that holds the loop is itself called in a loop; None: there is no loop, so no flag
+    loop       the loop that takes the steps
+    in_graph   the expression that counts steps, where the loop runs inside a traced function"""
+
+    statement: ast.stmt
+    way: Way
+    depth: int
+    flag: Literal["local", "module", "instance"] | None
+    loop: Loop | None = None
+    in_graph: str | None = None
+
+    @property
+    def frame(self) -> Frame:
+        return self.way[self.depth]
+
+    @property
+    def flag_prefix(self) -> str:
+        """`self.` for a flag that lives on the instance."""
+        function = self.frame.function
+        if self.flag == "instance" and function is not None:
+            return f"{function.args.args[0].arg}."
+        return ""
+
+    def flag_key(self, draft: Draft) -> object:
+        """Blocks with the same key share a flag: none do, but a block written twice is one block."""
+        return draft.syntax.block(self.statement)[0]
+
+    def initialise(self, draft: Draft, flag: str) -> list[Edit]:
+        """Edits that set the flag before the first step."""
+        function = self.frame.function
+        line = f"{self.flag_prefix}{flag} = True"
+        if self.flag == "local":
+            outermost = self.frame.loops[-1]
+            return [draft.before(outermost, [line])]
+        assert function is not None
+        if self.flag == "instance":
+            return _on_instance(draft, function, line, flag)
+        top = _top_level(draft, function)
+        body = draft.start_of_body(function)
+        return [draft.before(top, [line, "", ""]), draft.before(body, [f"global {flag}"], level=-9)]
+
+
+def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]) -> Place | None:
+    """The place for one way down to a step; refuses into the draft where there is none."""
+    first = draft.drive.runs_traced(way) + 1
+    if any(frame.loops for frame in way[:first]):
+        return _in_graph(draft, site, way, expressions)
+    if first == len(way):
+        draft.refuse("HVD006", site, "the traced function that takes this step is never called in this file")
+        return None
+    driver = next((i for i in range(first, len(way)) if way[i].loops), None)
+    deepest = driver if driver is not None else len(way) - 1
+    for depth in range(deepest, -1, -1):
+        if depth < first:
+            break
+        if all(lift(draft.module, e, way, depth) is not None for e in expressions):
+            return _at(draft, site, way, depth, driver)
+    draft.refuse("HVD006", site, "the model or optimizer of this step can't be named in the loop that takes it")
+    return None
+
+
+def _at(draft: Draft, site: ast.Call, way: Way, depth: int, driver: int | None) -> Place | None:
+    frame = way[depth]
+    statement = draft.syntax.statement(frame.node)
+    if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)) or not draft.can_insert(statement):
+        return _awkward(draft, site, statement)
+    if driver is None:
+        return Place(statement, way, depth, None)
+    if depth == driver:
+        outer = any(f.loops for f in way[depth + 1 :])
+        if not outer or not _one_model(draft, way, depth):
+            if not draft.can_insert(frame.loops[-1]):
+                return _awkward(draft, site, frame.loops[-1])
+            return Place(statement, way, depth, "local", frame.loops[0])
+        return Place(statement, way, depth, _outliving(draft, frame.function), frame.loops[0])
+    return Place(statement, way, depth, _outliving(draft, frame.function), None)
+
+
+def _awkward(draft: Draft, site: ast.Call, statement: ast.stmt) -> None:
+    draft.refuse("HVD108", statement, "no statement can be put after this step; give it a statement of its own")
+
+
+def _outliving(draft: Draft, function: Function | None) -> Literal["module", "instance"]:
+    """Where a flag lives that must survive the function's return."""
+    if draft.syntax.method_class(function) is not None and function is not None and function.args.args:
+        return "instance"
+    return "module"
+
+
+def _one_model(draft: Draft, way: Way, depth: int) -> bool:
+    """Whether every call of the loop's function trains the same model: it is called from one place, and what is called
+    there is not made anew in the loop around it."""
+    function = way[depth].function
+    if function is None or len(draft.values.callers(function)) != 1:
+        return False
+    for frame in way[depth + 1 :]:
+        for loop in frame.loops:
+            names = {n.id for n in ast.walk(frame.node) if isinstance(n, ast.Name)}
+            for node in ast.walk(loop):
+                if isinstance(node, ast.Assign) and any(
+                    isinstance(t, ast.Name) and t.id in names and isinstance(node.value, ast.Call) for t in node.targets
+                ):
+                    made = draft.values.made_by(node.value) if isinstance(node.value, ast.Call) else set()
+                    if made or draft.values.callee(node.value) is not None:  # type: ignore[arg-type]
+                        return False
+    return True
+
+
+def _in_graph(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]) -> Place | None:
+    """A loop inside a traced function: the step count of the optimizer is the only flag that exists there."""
+    if draft.sites.method_calls("restore", "restore_or_initialize", "load_weights"):
+        draft.refuse(
+            "HVD006",
+            site,
+            "this loop runs inside a traced function, where only the optimizer's step count can tell the first step; "
+            "a checkpoint that is restored changes it. Move the loop out of the traced function",
+        )
+        return None
+    statement = draft.syntax.statement(site)
+    if not draft.can_insert(statement) or isinstance(statement, ast.Return):
+        _awkward(draft, site, statement)
+        return None
+    assert isinstance(site.func, ast.Attribute)
+    counter = f"{draft.module.text(site.func.value)}.iterations"
+    return Place(statement, way, 0, None, None, counter)
+
+
+def _on_instance(draft: Draft, function: Function, line: str, flag: str) -> list[Edit]:
+    cls = draft.syntax.method_class(function)
+    assert cls is not None
+    init = next((s for s in cls.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), None)
+    if init is not None and draft.can_insert(init.body[-1]) and not isinstance(init.body[-1], ast.Return):
+        own = init.args.args[0].arg if init.args.args else "self"
+        return [draft.after(init.body[-1], [f"{own}.{flag} = True"], level=3)]
+    body = draft.start_of_body(cls)
+    return [draft.before(body, [f"{flag} = True", ""])]
+
+
+def _top_level(draft: Draft, function: Function) -> ast.stmt:
+    top: ast.AST = function
+    for a in draft.syntax.ancestors(function):
+        if isinstance(a, ast.stmt):
+            top = a
+    assert isinstance(top, ast.stmt)
+    return top

@@ -1,0 +1,71 @@
+"""What a step trains, as text: the variables to broadcast, and the optimizer's."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.step_place import Place
+from horovodize.summary.lift import lift
+
+_OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights")
+_WITH_VARIABLES = ("tensorflow.Module", "tensorflow.keras.layers.Layer", "tensorflow.keras.Model")
+
+
+def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> list[str]:
+    """The variables that an expression stands for, as they are called at a place: `model.variables` where it is a model's
+    (the trainable ones are only a part of them), else the list itself."""
+    found: list[str] = []
+    for part in _parts(draft, expression):
+        base = part.value if isinstance(part, ast.Attribute) and part.attr in _OF_MODEL else None
+        if base is None and _is_model(draft, part):
+            base = part
+        if base is not None and not _plain_holder(draft, base):
+            lifted = lift(draft.module, base, place.way, place.depth)
+            if lifted is not None:
+                found.append(f"{ast.unparse(lifted)}.variables")
+                continue
+        lifted = lift(draft.module, part, place.way, place.depth)
+        if lifted is not None:
+            found.append(ast.unparse(lifted))
+    return found
+
+
+def _parts(draft: Draft, expression: ast.expr) -> list[ast.expr]:
+    """A name that is bound once to a model's variables stands for them; a sum has several parts."""
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Add):
+        return [*_parts(draft, expression.left), *_parts(draft, expression.right)]
+    if isinstance(expression, ast.Name):
+        bindings = draft.module.scopes.reaching(expression)
+        values = [b.value for b in bindings if b.kind == "assign" and not b.path and b.value is not None]
+        if len(bindings) == 1 and values and draft.syntax.function(values[0]) is draft.syntax.function(expression):
+            value = values[0]
+            if isinstance(value, ast.Attribute) and value.attr in _OF_MODEL or (
+                isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
+            ):
+                return _parts(draft, value)
+    return [expression]
+
+
+def _is_model(draft: Draft, e: ast.expr) -> bool:
+    return any(site.model is e for site in draft.sites.fits)
+
+
+def _plain_holder(draft: Draft, base: ast.expr) -> bool:
+    """Whether the object is of a class of this module that TensorFlow does not know: then it need not have `variables`."""
+    for call in draft.values.calls(base):
+        cls = draft.values.callee(call)
+        if isinstance(cls, ast.ClassDef) and not any(a in draft.values.ancestors(cls) for a in _WITH_VARIABLES):
+            names = draft.values.ancestors(cls)
+            return not names
+    if isinstance(base, ast.Name) and base.id == "self":
+        owner = draft.syntax.owner(base)
+        return owner is not None and not draft.values.ancestors(owner) and not owner.bases
+    return False
+
+
+def optimizer_text(draft: Draft, optimizer: ast.expr, place: Place) -> str:
+    """The optimizer's variables. `variables()` works in every TensorFlow that Horovod 0.28 does (a property can be called)."""
+    lifted = lift(draft.module, optimizer, place.way, place.depth)
+    assert lifted is not None
+    return f"{ast.unparse(lifted)}.variables()"

@@ -1,0 +1,110 @@
+"""G1 tape, K7 train_step: the tape averages the gradients over all ranks.
+
+What it does   After `with tf.GradientTape(…) as tape:` comes `tape = hvd.DistributedGradientTape(tape)`; where a gradient is
+               taken inside the `with`, or by a tape that also takes gradients that must stay local, the wrapper stands at
+               the call that trains. A Keras model's own `train_step` (K7) is wrapped the same way.
+Why            Each rank computes gradients of its own batch; applied as they are, the models drift apart without a word.
+Before         with tf.GradientTape() as tape:
+                   loss = loss_fn(y, model(x))
+               grads = tape.gradient(loss, model.trainable_variables)
+After          with tf.GradientTape() as tape:
+                   loss = loss_fn(y, model(x))
+               tape = hvd.DistributedGradientTape(tape)
+               grads = tape.gradient(loss, model.trainable_variables)
+Leaves alone   Tapes whose gradients reach no optimizer: a gradient penalty's, a saliency map's.
+Refuses        Gradients of which no tape can be found (implicit gradients, another module's function): HVD006.
+Source         Seed 2.4.1, with items. Errata: the seed knows `tf.GradientTape()` without arguments and one tape a `with`,
+               and wraps every tape. An optimizer wrapper alone does not average inside a `train_step` (horovod#2893,
+               measured).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit
+
+_WHY = "Gradients are averaged over all ranks before they are applied."
+_WHAT = "Wrap the tape in Horovod's"
+
+
+def apply(draft: Draft) -> None:
+    for update in draft.sites.updates:
+        if update.method == "apply_gradients" and not update.gradients:
+            draft.refuse("HVD006", update.call, "the tape that these gradients come from can't be found in this file")
+    training = draft.sites.training_gradients
+    for with_statement, name, calls in _grouped(draft, training):
+        if with_statement is None:
+            for call in calls:
+                _wrap_at_call(draft, call)
+        else:
+            wrap = f"{name} = {CORE}.DistributedGradientTape({name})"
+            rule = _rule(draft, calls[0])
+            draft.change(rule, calls[0], _WHAT, _WHY, [draft.after(with_statement, [wrap], level=-1)])
+
+
+def _rule(draft: Draft, call: ast.Call) -> str:
+    return "K7" if any(u.step_of is not None and call in u.gradients for u in draft.sites.updates) else "G1"
+
+
+def _grouped(draft: Draft, training: list[ast.Call]) -> list[tuple[ast.With | None, str, list[ast.Call]]]:
+    """The training gradients by the `with` that makes their tape; None where the wrapper has to stand at the call."""
+    by_with: dict[tuple[ast.With, str], list[ast.Call]] = {}
+    at_call: list[ast.Call] = []
+    for call in training:
+        maker = _maker(draft, call)
+        if maker is None:
+            at_call.append(call)
+        else:
+            by_with.setdefault(maker, []).append(call)
+    found: list[tuple[ast.With | None, str, list[ast.Call]]] = []
+    for (statement, name), calls in by_with.items():
+        others = [g for g in _gradients_of(draft, statement, name) if g not in calls]
+        inside = any(draft.syntax.inside(c, statement) for c in calls)
+        if others or inside or not draft.can_insert(statement):
+            at_call += calls
+        else:
+            found.append((statement, name, calls))
+    return [*found, *([(None, "", at_call)] if at_call else [])]
+
+
+def _maker(draft: Draft, call: ast.Call) -> tuple[ast.With, str] | None:
+    """The one `with` that binds the name on which `gradient` is called, in the same function."""
+    assert isinstance(call.func, ast.Attribute)
+    tape = call.func.value
+    if not isinstance(tape, ast.Name):
+        return None
+    scopes = draft.module.scopes
+    latest = next(iter(scopes.reaching(tape)), None)
+    if latest is None or latest.kind != "with" or not isinstance(latest.statement, ast.With):
+        return None
+    if draft.syntax.function(latest.statement) is not draft.syntax.function(call):
+        return None
+    return (latest.statement, tape.id) if scopes.dominates(latest, tape) else None
+
+
+def _gradients_of(draft: Draft, statement: ast.With, name: str) -> list[ast.Call]:
+    """Every `gradient` or `jacobian` call on the tape that a `with` makes, under this name."""
+    found = []
+    for call in draft.sites.method_calls("gradient", "jacobian", "batch_jacobian"):
+        assert isinstance(call.func, ast.Attribute)
+        tape = call.func.value
+        if isinstance(tape, ast.Name) and tape.id == name:
+            if any(b.statement is statement for b in draft.module.scopes.reaching(tape)):
+                found.append(call)
+    return found
+
+
+def _wrap_at_call(draft: Draft, call: ast.Call) -> None:
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.attr != "gradient":
+        draft.refuse("HVD006", call, f"`{call.func.attr}` of a distributed tape is not averaged by Horovod")
+        return
+    edits = Edit.around(draft.module.span(call.func.value), f"{CORE}.DistributedGradientTape(", ")")
+    draft.change(_rule(draft, call), call, _WHAT, _WHY, edits)
+
+
+RULE = Rule("G1", "wrap the tape", apply, __doc__ or "")
+TRAIN_STEP = Rule("K7", "wrap the tape of a model's own train_step", apply, __doc__ or "")

@@ -1,0 +1,123 @@
+"""Saying the same thing one call further out: an expression inside a function, as its caller would write it.
+
+`self.model.trainable_variables` in `Trainer.step`, called as `trainer.step(x)`, is `trainer.model.trainable_variables` out
+there; a parameter is what is passed for it; a local name is what it was assigned."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+from horovodize.summary.drive import Frame
+from horovodize.summary.module import Module
+from horovodize.summary.scopes import Binding
+from horovodize.summary.syntax import Function
+
+
+def lift(module: Module, expression: ast.expr, way: tuple[Frame, ...], to: int) -> ast.expr | None:
+    """An expression of `way[0]`'s function in terms of `way[to]`'s scope; None when it can't be said there."""
+    lifted: ast.expr | None = expression
+    for inner, outer in zip(way[:to], way[1 : to + 1], strict=True):
+        if lifted is None or inner.function is None or not isinstance(outer.node, ast.Call):
+            return None
+        lifted = _out(module, lifted, inner.function, outer.node)
+    return lifted
+
+
+def _out(module: Module, expression: ast.expr, function: Function, call: ast.Call) -> ast.expr | None:
+    """One call outwards. Nodes keep their identity where they are unchanged, so that names in them can still be looked up."""
+    replaced: dict[ast.AST, ast.expr] = {}
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            meaning = _name(module, node, function, call)
+            if meaning is None:
+                return None
+            if meaning is not node:
+                replaced[node] = meaning
+    return _substituted(expression, replaced)
+
+
+def _name(module: Module, name: ast.Name, function: Function, call: ast.Call) -> ast.expr | None:
+    scopes = module.scopes
+    if name not in module.syntax.parent:  # made by an earlier step outwards
+        return None
+    scope = scopes.lookup(name.id, name)
+    if scope is None:
+        return name  # a builtin
+    if scope is module.tree:
+        return name if scopes.lookup(name.id, call) is scope else None
+    if scope is not function:
+        return name if scopes.lookup(name.id, call) is scope else None
+    bindings = scopes.reaching(name)
+    if len(bindings) != 1:
+        return None
+    binding = bindings[0]
+    if binding.kind == "parameter":
+        return _argument(module, binding, function, call)
+    if binding.kind == "assign" and binding.value is not None and not binding.path and is_plain(binding.value):
+        return _out(module, binding.value, function, call)
+    return None
+
+
+def _argument(module: Module, parameter: Binding, function: Function, call: ast.Call) -> ast.expr | None:
+    """What a call passes for a parameter, if it can be said twice without harm."""
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    is_method = module.syntax.method_class(function) is not None and not any(
+        isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
+    )
+    value: ast.expr | None = None
+    if is_method and names and parameter.name == names[0]:
+        value = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(value, ast.Call):  # super().step(x): the same object
+            called = value.func
+            value = None
+            if isinstance(called, ast.Name) and called.id == "super":
+                value = ast.Name(parameter.name, ast.Load())
+    else:
+        value = next((k.value for k in call.keywords if k.arg == parameter.name), None)
+        if value is None and parameter.name in names:
+            i = names.index(parameter.name) - (1 if is_method else 0)
+            if 0 <= i < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: i + 1]):
+                value = call.args[i]
+    return value if value is not None and is_plain(value) else None
+
+
+def is_plain(e: ast.expr) -> bool:
+    """Whether an expression may be evaluated once more without changing anything: names, attributes, sums and lists of
+    them, `list(x.values())`."""
+    match e:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Attribute():
+            return is_plain(e.value)
+        case ast.Subscript():
+            return is_plain(e.value) and isinstance(e.slice, (ast.Constant, ast.Name))
+        case ast.List() | ast.Tuple():
+            return all(is_plain(x) for x in e.elts)
+        case ast.Starred():
+            return is_plain(e.value)
+        case ast.BinOp(op=ast.Add()):
+            return is_plain(e.left) and is_plain(e.right)
+        case ast.Call(func=ast.Name(id="list" | "tuple"), args=[inner], keywords=[]):
+            return is_plain(inner)
+        case ast.Call(func=ast.Attribute(attr="values"), args=[], keywords=[]):
+            return is_plain(e.func)
+        case _:
+            return False
+
+
+def _substituted(expression: ast.expr, replaced: dict[ast.AST, ast.expr]) -> ast.expr:
+    if not replaced:
+        return expression
+    if expression in replaced:
+        return replaced[expression]
+    result = copy.copy(expression)
+    for field in expression._fields:
+        value = getattr(expression, field, None)
+        if isinstance(value, ast.expr):
+            setattr(result, field, _substituted(value, replaced))
+        elif isinstance(value, list):
+            setattr(result, field, [_substituted(v, replaced) if isinstance(v, ast.expr) else v for v in value])
+    return result
+
+
