@@ -16,24 +16,8 @@ from horovodize.source import PositionEncoding
 URI = "file:///train.py"
 # line ends of each kind, what `str.splitlines` takes for line ends too, and characters of 1 to 4 bytes, 1 to 2 UTF-16 units
 PIECES = [
-    "\n",
-    "\r\n",
-    "\r",
-    "\f",
-    "\v",
-    "\x1c",
-    "\x85",
-    "\u2028",
-    "\u2029",
-    "\t",
-    "a",
-    "b = 1",
-    "é",
-    "日本",
-    "🐍",
-    "a\u0301",
-    '"""',
-    "",
+    *("\n", "\r\n", "\r", "\f", "\v", "\x1c", "\x85", "\u2028", "\u2029", "\t"),
+    *("a", "b = 1", "é", "日本", "🐍", "a\u0301", '"""', ""),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 

@@ -14,9 +14,13 @@ from horovodize.options import Options
         {"diagnostics": {"whileTyping": "off", "notDistributed": False}, "splitData": False},
         {"diagnostics.whileTyping": "off", "diagnostics.notDistributed": False, "splitData": False},
         {"horovodize": {"diagnostics": {"whileTyping": "off", "notDistributed": False}, "splitData": False}},
-        {"horovodize.diagnostics.whileTyping": "off", "horovodize.diagnostics": {"notDistributed": False}, "horovodize": {"splitData": False}},
+        {
+            "horovodize.diagnostics.whileTyping": "off",
+            "horovodize.diagnostics": {"notDistributed": False},
+            "horovodize": {"splitData": False},
+        },
     ],
-)  # fmt: skip
+)
 def test_each_form_is_understood(layer: object) -> None:
     reading = read(layer)
     assert reading.settings == Settings(WhileTyping.OFF, False, Options(split_data=False))

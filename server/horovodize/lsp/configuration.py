@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp.requests.diagnostics import publish
+from horovodize.lsp.diagnostics import publish
 from horovodize.lsp.settings import SECTION, read
 
 if TYPE_CHECKING:

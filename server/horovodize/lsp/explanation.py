@@ -63,15 +63,16 @@ def explain_problem(analysis: Analysis, offset: int, markup: Markup) -> Span | N
 def _describe_loop(loop: TrainingLoop, markup: Markup) -> None:
     where = f" in {code(loop.function)}" if loop.function else ""
     markup.paragraph(f"{loop.kind.title} training loop{where}", strong=True)
-    markup.paragraph(loop.describe())
     known = {"Model": loop.model, "Optimizer": loop.optimizer}
     markup.bullets(f"{what}: {code(name)}" for what, name in known.items() if name)
 
 
 def _describe_role(role: RoleAt, document: Document, markup: Markup) -> None:
     line = document.lines.line_of(role.span.start) + 1
-    markup.paragraph(f"{role.role.capitalize()} {code(role.name)}", strong=True)
-    markup.paragraph(f"{role.detail} (line {line})" if role.detail else f"From line {line}.")
+    spelled = role.detail.casefold() == role.role  # the detail is but the role's name as it is written
+    title = role.detail if spelled else role.role.capitalize()
+    markup.paragraph(f"{title} {code(role.name)}".rstrip(), strong=True)
+    markup.paragraph(f"From line {line}." if spelled or not role.detail else f"{role.detail} (line {line})")
 
 
 def _consequences(analysis: Analysis, places: list[Span], markup: Markup) -> None:

@@ -4,6 +4,7 @@ it."""
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
 import sys
@@ -13,7 +14,7 @@ from types import ModuleType
 from typing import Any, NoReturn, cast
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInternalError
+from pygls.exceptions import FeatureRequestError, JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
 from horovodize import __version__
@@ -34,6 +35,7 @@ class HorovodizeServer(LanguageServer):
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
             protocol_cls=Protocol,
         )
+        logging.getLogger("pygls").setLevel(logging.CRITICAL)  # every fault is in the client's log already
         self.session = Session()
         self.configuration = Configuration()
         self._loop = Loop()
@@ -82,8 +84,10 @@ class HorovodizeServer(LanguageServer):
         self.log(f"{what} failed: {error}\n{trace}", types.MessageType.Error)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """pygls' faults go to the log: a dialog would stand in the way of work that goes on."""
-        self.log(f"{getattr(source, '__name__', source)}: {error}", types.MessageType.Error)
+        """pygls' faults go to the log: a dialog would stand in the way of work that goes on. Those of a request are
+        its answer."""
+        if source is not FeatureRequestError:
+            self.log(f"{getattr(source, '__name__', source)}: {error}", types.MessageType.Error)
 
 
 def run_stdio() -> NoReturn:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp.requests.diagnostics import publish
+from horovodize.lsp.diagnostics import publish
 
 if TYPE_CHECKING:
     from horovodize.lsp.server import HorovodizeServer

@@ -1,0 +1,235 @@
+"""Code actions: what is offered where, and what its edit makes of the text."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Plan
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+TITLE = "Distribute with Horovod"
+REWRITE = "refactor.rewrite.horovodize.distribute"
+QUICK_FIX = types.CodeActionKind.QuickFix
+
+
+def distributed(text: str) -> str:
+    """What the engine makes of a text; the command line writes the same."""
+    plan = distribute(summarize(Document(text)), Options())
+    assert isinstance(plan, Plan)
+    return plan.text
+
+
+def of_kind(actions: list[types.CodeAction], kind: str) -> list[types.CodeAction]:
+    return [action for action in actions if action.title == TITLE and action.kind == kind]
+
+
+def hints(diagnostics: list[types.Diagnostic]) -> list[types.Diagnostic]:
+    return [d for d in diagnostics if d.code == "HVD001"]
+
+
+# ---------------------------------------------------------------------- distribute
+
+
+@pytest.mark.parametrize("name", ["keras", "tape"])
+async def test_quick_fix_on_the_hint(editor, request, name):
+    text = request.getfixturevalue(name)
+    uri = await editor.open(text)
+    (hint,) = hints(await editor.diagnostics_of(uri))
+    (action,) = of_kind(await editor.actions(uri, editor.text_at(uri, hint.range), [hint]), QUICK_FIX)
+    assert list(action.diagnostics) == [hint]
+    assert not action.is_preferred
+    edit = await editor.edit_of(action)
+    assert editor.edited(edit) == {uri: distributed(text)}
+
+
+@pytest.mark.parametrize(
+    "marked", ["import tensor‸flow as tf", "model.‸fit(", "model.fit(x, y, batch_size=8, epochs=2)"]
+)
+async def test_refactoring_on_loop_and_import(editor, keras, marked):
+    uri = await editor.open(keras)
+    (action,) = of_kind(await editor.actions(uri, marked), REWRITE)
+    assert editor.edited(await editor.edit_of(action)) == {uri: distributed(keras)}
+
+
+async def test_nothing_is_offered_elsewhere(editor, keras):
+    uri = await editor.open(keras)
+    assert not [a for a in await editor.actions(uri, "x, ‸y = tf.ones") if a.title == TITLE]
+
+
+async def test_crlf_and_non_ascii_text_survive(editor, keras):
+    text = keras.replace("\nmodel =", "\n# 🐍 é \u2028 \f\nmodel =").replace("\n", "\r\n")
+    uri = await editor.open(text)
+    (action,) = of_kind(await editor.actions(uri, "model.‸fit("), REWRITE)
+    result = editor.edited(await editor.edit_of(action))[uri]
+    assert result == distributed(text)
+    assert "\n" not in result.replace("\r\n", "")
+    assert "# 🐍 é \u2028 \f\r\n" in result
+
+
+async def test_edits_are_small_and_ordered(minimal, keras):
+    """A client that can nothing gets no two edits at one place, whose order it might not keep."""
+    uri = await minimal.open(keras)
+    (action,) = of_kind(await minimal.actions(uri, "model.‸fit("), REWRITE)
+    assert action.edit is not None
+    assert action.data is None
+    assert action.edit.document_changes is None
+    edits = action.edit.changes[uri]
+    assert len({(e.range.start.line, e.range.start.character) for e in edits}) == len(edits) > 3
+    assert all(e.range.start.line == e.range.end.line for e in edits)
+
+
+async def test_vs_code_gets_versioned_edits_with_an_annotation_a_rule(vscode, keras):
+    uri = await vscode.open(keras)
+    (action,) = of_kind(await vscode.actions(uri, "model.‸fit("), REWRITE)
+    assert action.edit is None, "the edit is made when it is asked for"
+    edit = await vscode.edit_of(action)
+    (change,) = edit.document_changes
+    assert change.text_document.version == 1
+    assert all(isinstance(e, types.AnnotatedTextEdit) for e in change.edits)
+    assert {e.annotation_id for e in change.edits} == set(edit.change_annotations)
+    rules = [annotation.label.split()[0] for annotation in edit.change_annotations.values()]
+    assert {"C1", "C2", "C5", "K1", "K3"} <= set(rules)
+    assert len(rules) == len(set(rules))
+    assert all(annotation.description for annotation in edit.change_annotations.values())
+
+
+async def test_only_doubtful_changes_need_confirmation(vscode):
+    text = (
+        "import tensorflow as tf\nfrom somewhere import rate, callback\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        'model.compile(optimizer=tf.keras.optimizers.SGD(rate()), loss="mse")\n'
+        "model.fit(tf.ones((8, 1)), tf.ones((8, 1)), batch_size=2, callbacks=[callback])\n"
+    )
+    plan = distribute(summarize(Document(text)), Options())
+    assert isinstance(plan, Plan)
+    doubtful = {change.rule for change in plan.changes if not change.sure}
+    assert doubtful
+    uri = await vscode.open(text)
+    (action,) = of_kind(await vscode.actions(uri, "model.‸fit("), REWRITE)
+    edit = await vscode.edit_of(action)
+    confirmed = {a.label.split()[0] for a in edit.change_annotations.values() if a.needs_confirmation}
+    assert confirmed == doubtful
+
+
+async def test_clients_that_resolve_do_and_the_others_need_not(editor, keras):
+    uri = await editor.open(keras)
+    for action in [a for a in await editor.actions(uri, "model.‸fit(") if a.title == TITLE]:
+        assert (action.edit is None) == (action.data is not None)
+
+
+@pytest.mark.parametrize("change", ["change", "close"])
+async def test_no_edit_for_a_version_that_is_gone(vscode, keras, change):
+    uri = await vscode.open(keras)
+    (action,) = of_kind(await vscode.actions(uri, "model.‸fit("), REWRITE)
+    if change == "change":
+        vscode.type(uri, "Adam", "SGD")
+    else:
+        vscode.close(uri)
+    with pytest.raises(JsonRpcException) as error:
+        await vscode.code_action_resolve_async(action)
+    assert error.value.code == types.LSPErrorCodes.ContentModified
+
+
+async def test_resolving_what_is_not_ours_is_an_error(vscode):
+    with pytest.raises(JsonRpcException) as error:
+        await vscode.code_action_resolve_async(types.CodeAction("?", data={"uri": 7}))
+    assert error.value.code == -32602
+
+
+async def test_disabled_with_the_reason_where_it_is_refused(vscode, minimal):
+    text = "import tensorflow.compat.v1 as tf\nloss = tf.Variable(1.0) ** 2\nop = tf.train.GradientDescentOptimizer(0.1).minimize(loss)\nwith tf.Session() as sess:\n    for _ in range(9):\n        sess.run(op)\n"  # noqa: E501
+    uri = await vscode.open(text)
+    (action,) = of_kind(await vscode.actions(uri, "sess.‸run(op)"), REWRITE)
+    assert "Session" in action.disabled.reason
+    assert action.edit is None
+    assert action.data is None
+    uri = await minimal.open(text)
+    assert not of_kind(await minimal.actions(uri, "sess.‸run(op)"), REWRITE)
+
+
+async def test_twice_is_once(editor, keras):
+    uri = await editor.open(distributed(keras))
+    assert not hints(await editor.diagnostics_of(uri))
+    for action in await editor.actions(uri, "model.‸fit("):
+        assert action.disabled or action.title != TITLE
+
+
+async def test_no_edits_while_the_file_does_not_parse(editor, keras):
+    uri = await editor.open(keras)
+    (hint,) = hints(await editor.diagnostics_of(uri))
+    editor.type(uri, "import tensorflow as tf", "import tensorflow as tf\nx = (")
+    assert await editor.actions(uri, "model.‸fit(", [hint]) == []
+
+
+# ---------------------------------------------------------------------- only, unknown documents
+
+
+@pytest.mark.parametrize(
+    ("only", "kinds"),
+    [
+        (None, {QUICK_FIX, REWRITE}),
+        ([""], {QUICK_FIX, REWRITE}),
+        (["quickfix"], {QUICK_FIX}),
+        (["refactor"], {REWRITE}),
+        (["refactor.rewrite"], {REWRITE}),
+        ([REWRITE], {REWRITE}),
+        (["refactor.rewritten"], set()),
+        (["source"], set()),
+        (["source.fixAll"], set()),
+        (["source", "refactor"], {REWRITE}),
+    ],
+)
+async def test_only(vscode, keras, only, kinds):
+    uri = await vscode.open(keras)
+    actions = await vscode.actions(uri, "model.‸fit(", hints(await vscode.diagnostics_of(uri)), only)
+    assert {action.kind for action in actions} == kinds
+
+
+async def test_unknown_documents_have_nothing(editor, keras):
+    uri = await editor.open(keras)
+    editor.close(uri)
+    assert await editor.actions(uri, "model.‸fit(") == []
+    assert await editor.hover(uri, "model.‸fit(") is None
+
+
+# ---------------------------------------------------------------------- restrictions
+
+
+async def test_quick_fix_of_a_restriction(editor, restricted):
+    uri = await editor.open(restricted.text)
+    found = [d for d in await editor.diagnostics_of(uri) if d.code == restricted.code]
+    assert len(found) == 1
+    actions = await editor.actions(uri, editor.text_at(uri, found[0].range), found)
+    (action,) = [a for a in actions if a.title == restricted.fix]
+    assert action.kind == QUICK_FIX
+    assert list(action.diagnostics) == found
+    result = editor.edited(await editor.edit_of(action))[uri]
+    ast.parse(result)
+    assert restricted.code not in [d.code for d in await editor.diagnostics_of(await editor.open(result))]
+
+
+async def test_a_restriction_is_ignored_by_a_comment(editor, restricted):
+    uri = await editor.open(restricted.text)
+    found = [d for d in await editor.diagnostics_of(uri) if d.code == restricted.code]
+    actions = await editor.actions(uri, editor.text_at(uri, found[0].range), found)
+    (action,) = [a for a in actions if a.title.startswith(f"Ignore {restricted.code}")]
+    assert list(action.diagnostics) == found
+    assert not action.is_preferred
+    result = editor.edited(await editor.edit_of(action))[uri]
+    assert f"# horovodize: ignore[{restricted.code}]" in result
+    assert restricted.code not in [d.code for d in await editor.diagnostics_of(await editor.open(result))]
+
+
+async def test_distributing_is_offered_on_every_finding(vscode, restricted):
+    uri = await vscode.open(restricted.text)
+    (found,) = [d for d in await vscode.diagnostics_of(uri) if d.code == restricted.code]
+    assert of_kind(await vscode.actions(uri, vscode.text_at(uri, found.range), [found]), REWRITE)

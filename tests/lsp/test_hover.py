@@ -1,0 +1,109 @@
+"""What hovers say, to each kind of client."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_loop(editor, keras):
+    uri = await editor.open(keras)
+    hover = await editor.hover(uri, "model.f‸it(")
+    assert "Keras training loop" in hover
+    assert "Distributing with Horovod would do here:" in hover
+    assert "K3: " in hover  # the broadcast callback
+    assert "Adam" not in hover
+
+
+async def test_a_gradient_tape_loop(editor, tape):
+    uri = await editor.open(tape)
+    hover = await editor.hover(uri, "f‸or x, y in dataset")
+    assert "GradientTape training loop" in hover
+
+
+@pytest.mark.parametrize(
+    ("marked", "title", "rule"),
+    [
+        ("tf.keras.opti‸mizers.SGD(0.1)", "Optimizer", "C5: "),
+        ("o‸pt = ", "Optimizer", "C5: "),
+        ("o‸pt.apply_gradients", "Optimizer", "C5: "),
+        ("mo‸del = tf", "Model", ""),
+        ("as ta‸pe:", "Tape", "G1: "),
+        ("for x, y in data‸set", "Dataset", ""),
+    ],
+)
+async def test_a_role(vscode, tape, marked, title, rule):
+    uri = await vscode.open(tape)
+    hover = await vscode.hover(uri, marked)
+    assert hover.startswith(f"**{title}")
+    assert rule in hover
+
+
+async def test_the_import(vscode, tape):
+    uri = await vscode.open(tape)
+    hover = await vscode.hover(uri, "import tensor‸flow as tf")
+    assert hover.startswith("**TensorFlow `tf`**")
+    assert "C1: " in hover
+
+
+async def test_nothing_is_said_about_other_things(editor, keras):
+    uri = await editor.open(f"import os\n\ndef helper():\n    return os.sep\n\n{keras}")
+    assert await editor.hover(uri, "return o‸s.sep") is None
+
+
+async def test_markdown_only_for_those_who_read_it(vscode, minimal, keras):
+    assert "**" in await vscode.hover(await vscode.open(keras), "model.f‸it(")
+    assert "**" not in await minimal.hover(await minimal.open(keras), "model.f‸it(")
+
+
+async def test_the_reason_of_a_refusal(editor):
+    uri = await editor.open(
+        "import tensorflow as tf\nstrategy = tf.distribute.MirroredStrategy()\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        'model.compile("sgd", "mse")\nmodel.fit(tf.ones((8, 1)), tf.ones((8, 1)))\n'
+    )
+    hover = await editor.hover(uri, "model.f‸it(")
+    assert "It can't be distributed as it stands:" in hover
+    assert "HVD004" in hover
+
+
+async def test_already_on_horovod(editor, keras):
+    uri = await editor.open(
+        keras.replace("tf\n", "tf\nimport horovod.tensorflow.keras as hvd\nhvd.init()\n", 1)
+    )
+    assert "it uses Horovod already" in await editor.hover(uri, "model.f‸it(")
+
+
+async def test_the_last_version_that_parses(editor, keras):
+    uri = await editor.open(f"a = 1\n{keras}")
+    before = await editor.hover(uri, "model.f‸it(")
+    editor.type(uri, "a = 1\n", "a = (1\nmore and more\n")
+    during = await editor.hover(uri, "model.f‸it(")
+    assert during.startswith(before)
+    assert "as of the last version that parses" in during
+    editor.type(uri, "(1\nmore and more", "1")
+    assert await editor.hover(uri, "model.f‸it(") == before
+
+
+async def test_a_file_that_never_parsed_says_why(editor):
+    uri = await editor.open("import tensorflow as tf\nx = )\n")
+    assert "can't be analysed" in await editor.hover(uri, "x = ‸)")
+    assert await editor.hover(uri, "import tensor‸flow") is None
+
+
+async def test_source_text_is_not_rendered(vscode):
+    uri = await vscode.open(
+        "import tensorflow as tf\nopts = {'![x](http://y)': tf.keras.optimizers.Adam()}\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        "model.compile(opts['![x](http://y)'], 'mse')\nmodel.fit(tf.ones((8, 1)), tf.ones((8, 1)))\n"
+    )
+    for marked in ("tf.keras.optimizers.A‸dam", "model.f‸it("):
+        hover = await vscode.hover(uri, marked)
+        assert "![x]" not in hover.replace("`opts['![x](http://y)']`", "")
+
+
+async def test_the_place_that_is_meant(editor, tape):
+    text = tape.replace("import tensorflow as tf\n", "import tensorflow as tf\ns = '\u2028🐍é'; ", 1)
+    uri = await editor.open(text)
+    assert (await editor.hover(uri, "'; mo‸del = tf")).lstrip("*").startswith("Model")
