@@ -59,11 +59,10 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         from horovodize.cli.sarif import sarif
 
         console.json(sarif(findings))
-    elif arguments.format == "text":
+    elif arguments.format == "text" and (findings or status == ExitStatus.OK):
         files = len({finding.document.path for finding in findings})
-        console.message(
-            f"{plural(len(findings), 'finding')} in {plural(files, 'file')}" if findings else "no findings"
-        )
+        total = f"{plural(len(findings), 'finding')} in {plural(files, 'file')}"
+        console.message(total if findings else "no findings")
     return max(status, ExitStatus.ERROR if missing else ExitStatus.OK)
 
 

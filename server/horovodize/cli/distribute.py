@@ -171,7 +171,7 @@ class _Distribute:
         return ExitStatus.REFUSED
 
     def _pass_over(self, document: Document, summary: ModuleSummary) -> int:
-        """A file of a folder that trains nothing. One that cannot be parsed might: that is said, where it is about TensorFlow."""
+        """A file of a folder that trains nothing. One that cannot be parsed might: if it is about TensorFlow, that is said."""
         problem = summary.problem
         if (
             problem is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from horovodize.cli.runner import ExitStatus
+from horovodize.cli.runner import CommandError
 
 if TYPE_CHECKING:
     from horovodize.cli.output import Console
@@ -23,11 +23,13 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     # The one place where the command line touches the other face: only to hand over.
     from horovodize.lsp.server import run_stdio, run_tcp
 
-    if arguments.tcp:
-        run_tcp(*arguments.tcp)
-    else:
+    if not arguments.tcp:
         run_stdio()
-    return ExitStatus.OK
+    host, port = arguments.tcp
+    try:
+        run_tcp(host, port)
+    except OSError as e:
+        raise CommandError(f"cannot listen at {host}:{port}: {e.strerror or e}") from e
 
 
 def address(text: str) -> tuple[str, int]:

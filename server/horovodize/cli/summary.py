@@ -103,7 +103,7 @@ def _print(summary: ModuleSummary, console: Console) -> None:
         console.line(f"  {line}:{column}  {paint('cannot be parsed', 'red')}: {summary.problem.message}")
     rows = [(loop.span, "loop", loop.describe()) for loop in summary.loops]
     rows += [
-        (r.span, r.role, f"{r.name}: {r.detail}" if r.detail else r.name)
+        (r.span, r.role, ": ".join(part for part in (r.name, r.detail) if part))
         for r in summary.roles
         if r.role != "loop"
     ]

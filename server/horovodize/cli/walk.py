@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from horovodize.cli.gitignore import GitIgnore
 
 SKIPPED = frozenset(
     {
@@ -31,7 +29,7 @@ def walk(root: Path) -> Iterator[Path]:
     yield from _walk(root, ignores)
 
 
-_Ignores = list[tuple[Path, "GitIgnoreSpec"]]  # outermost first
+_Ignores = list[tuple[Path, GitIgnore]]  # outermost first
 
 
 def _walk(folder: Path, ignores: _Ignores) -> Iterator[Path]:
@@ -79,22 +77,12 @@ def _read(folder: Path) -> _Ignores:
         text = (folder / ".gitignore").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return []
-    from pathspec import GitIgnoreSpec
-
-    lines = []
-    for line in text.splitlines():
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:  # git passes over patterns that make no sense
-            continue
-        lines.append(line)
-    return [(folder.absolute(), GitIgnoreSpec.from_lines(lines))]
+    return [(folder.absolute(), GitIgnore(text))]
 
 
 def _ignored(ignores: _Ignores, path: Path, *, is_folder: bool) -> bool:
-    for folder, spec in reversed(ignores):
-        relative = path.relative_to(folder).as_posix() + ("/" if is_folder else "")
-        verdict = spec.check_file(relative).include
+    for folder, patterns in reversed(ignores):
+        verdict = patterns.verdict(path.relative_to(folder).as_posix(), is_folder=is_folder)
         if verdict is not None:
             return verdict
     return False

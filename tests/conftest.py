@@ -1,0 +1,27 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The top of the checkout."""
+    return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def tf_python() -> Path:
+    """The Python that has TensorFlow and Horovod (`horovodrun` is beside it). `make training` makes it.
+
+    A test that needs it is marked `training`; without it, such a test fails: it must never pass by not running."""
+    named = os.environ.get("HOROVODIZE_TF_PYTHON")
+    if not named or not Path(named).exists():
+        pytest.fail(
+            "HOROVODIZE_TF_PYTHON names no Python: run these tests with `make training`", pytrace=False
+        )
+    return Path(named)
