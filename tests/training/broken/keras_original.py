@@ -1,0 +1,34 @@
+"""A Keras script with callbacks of each kind, for the probe to look at."""
+
+import numpy as np
+import tensorflow as tf
+
+BATCH = 16
+
+rng = np.random.RandomState(0)
+x = rng.normal(size=(256, 4)).astype("float32")
+y = (x[:, :1] * x[:, 1:2]).astype("float32")
+x_val, y_val = x[:64], y[:64]
+
+model = tf.keras.Sequential(
+    [
+        tf.keras.layers.Dense(8, activation="relu", input_shape=(4,)),
+        tf.keras.layers.BatchNormalization(),
+        tf.keras.layers.Dense(1),
+    ]
+)
+model.compile(optimizer=tf.keras.optimizers.SGD(0.05), loss="mse")
+
+
+def rate(epoch):
+    return 0.05 if epoch < 1 else 0.02
+
+
+callbacks = [
+    tf.keras.callbacks.LearningRateScheduler(rate),
+    tf.keras.callbacks.EarlyStopping(monitor="val_loss", baseline=0.0, patience=2),
+    tf.keras.callbacks.ModelCheckpoint("weights.h5", save_weights_only=True),
+]
+dataset = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(256).batch(BATCH)
+history = model.fit(dataset, validation_data=(x_val, y_val), epochs=4, verbose=0, callbacks=callbacks)
+print(len(history.history["loss"]), "epochs")

@@ -1,0 +1,328 @@
+"""What every distributed program must satisfy, as functions from reports of the probe to faults.
+
+    I2 the same alone     I3 no stall, the same collectives     I4 the same variables     I5 one writer a file
+    I6 rates scaled once  I7 work divided                       I10 as one process with the larger batch
+    C6 only rank 0 speaks
+
+The two that are about text (I1, I8) are in `text_contract`. Nothing here knows how a script was distributed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isclose, isnan
+from typing import Any
+
+from tests.training.running import Outcome, Report
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An invariant that does not hold, and how that shows."""
+
+    invariant: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What about a program can't be told from its reports.
+
+    batch        examples in a batch, where the probe does not see them (arrays sliced by hand, generators)
+    epochs       passes over the data, where the script does not call `fit`
+    work         "rows" (every example is seen by one rank, as often as before), "count" (only their number is divided:
+                 drawn at random, endless), "steps" (steps × batch)
+    dataset      which of the datasets that are iterated by hand is the one trained on, in order of first use
+    rates        "all", or "first" where metrics decide about later ones
+    schedule     "compressed" (decay steps count what one process would have done), or "either"
+    statistics   also what a model holds beside trained variables (batch-norm statistics) is the same at the end
+    files        the distributed program writes the same files (digits aside)
+    unstable     lines printed that differ from run to run, as regular expressions"""
+
+    batch: int = 0
+    epochs: int = 1
+    work: str = "rows"
+    dataset: int = 0
+    rates: str = "all"
+    schedule: str = "compressed"
+    statistics: bool = False
+    files: bool = True
+    unstable: Sequence[str] = ()
+
+
+def same_alone(original: Outcome, alone: Outcome, expected: Expectation) -> list[Fault]:
+    """I2: in one process the distributed script prints, returns, writes and ends with what the original did."""
+    if not original.complete:
+        return [Fault("I2", f"the original does not train: {original.why()}")]
+    if not alone.complete:
+        return [Fault("I2", f"does not train in one process: {alone.why()}")]
+    before, after = original.reports[0], alone.reports[0]
+    faults = []
+    for kind in ("fits", "batches", "evaluations"):
+        if not _close(before["losses"][kind], after["losses"][kind], 1e-5):
+            faults.append(f"{kind} return {_short(after['losses'][kind])}, not {_short(before['losses'][kind])}")
+    said, says = (_lines(report["stdout"], expected.unstable) for report in (before, after))
+    if said != says:
+        changed = next((pair for pair in zip(said, says, strict=False) if pair[0] != pair[1]), (said[-1:], says[-1:]))
+        faults.append(f"prints {changed[1]!r}, not {changed[0]!r} ({len(says)} and {len(said)} lines)")
+    if len(before["optimizers"]) != len(after["optimizers"]):
+        faults.append(f"{len(after['optimizers'])} optimizers step, not {len(before['optimizers'])}")
+    for number, (one, other) in enumerate(zip(before["optimizers"], after["optimizers"], strict=False)):
+        for value in ("steps", "first_rate"):
+            if not _close(one[value], other[value], 1e-6):
+                faults.append(f"optimizer {number}: {value} {other[value]}, not {one[value]}")
+        for part in ("trained", "others", "optimizer"):
+            faults += [
+                f"optimizer {number}: {difference}" for difference in _differences(one["at_end"], other["at_end"], part, 1e-5)
+            ]
+    if expected.files and _kinds(before["files"]["found"]) != _kinds(after["files"]["found"]):
+        faults.append(f"leaves {after['files']['found']}, not {before['files']['found']}")
+    return [Fault("I2", message) for message in faults]
+
+
+def no_stall(run: Outcome) -> list[Fault]:
+    """I3: every rank ends in time, and all ran the same collectives in the same order."""
+    if not run.complete:
+        return [Fault("I3", run.why())]
+    first, *others = ([tuple(entry) for entry in report["collectives"]] for report in run.reports)
+    if not first:
+        return [Fault("I3", "no collective ran: the ranks train on their own")]
+    for rank, log in enumerate(others, start=1):
+        if log != first:
+            at = next((i for i, pair in enumerate(zip(first, log, strict=False)) if pair[0] != pair[1]), min(len(first), len(log)))
+            return [Fault("I3", f"collective {at}: rank 0 ran {first[at : at + 1]}, rank {rank} {log[at : at + 1]}")]
+    return []
+
+
+def same_variables(run: Outcome, expected: Expectation) -> list[Fault]:
+    """I4: after the first step and at the end all ranks hold the same variables; they are broadcast, but not with every step."""
+    faults = []
+    first, *others = run.reports
+    if not any("broadcast" in kind for kind, _ in first["collectives"]):
+        faults.append("nothing is ever broadcast")
+    for number, mine in enumerate(first["optimizers"]):
+        for report in others:
+            if number >= len(report["optimizers"]):
+                faults.append(f"optimizer {number} steps on rank 0 only")
+                continue
+            its = report["optimizers"][number]
+            for moment in ("after_first", "at_end"):
+                if mine[moment] is None or its[moment] is None:
+                    continue  # one step only: the end is after the first
+                parts = ["trained", "optimizer"]
+                parts += ["others"] if moment == "after_first" or expected.statistics else []
+                for part in parts:
+                    for difference in _differences(mine[moment], its[moment], part, 1e-6):
+                        faults.append(f"optimizer {number}, {moment}, rank {report['rank']}: {difference}")
+        later = [b["broadcasts"] - a["broadcasts"] for a, b in zip(mine["trace"][1:], mine["trace"][2:], strict=False)]
+        if len(later) >= 4 and sum(count > 0 for count in later) > len(later) / 2:
+            faults.append(f"optimizer {number}: broadcasts run with {sum(c > 0 for c in later)} of {len(later)} later steps")
+    return [Fault("I4", message) for message in faults]
+
+
+def one_writer(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
+    """I5: no file is written by two ranks, all that the original wrote is written, and nothing went unseen."""
+    faults = []
+    for kind in ("files", "prefixes", "log_dirs"):
+        writers: dict[str, list[int]] = {}
+        for report in run.reports:
+            for path in report["files"][kind]:
+                writers.setdefault(path, []).append(report["rank"])
+        faults += [f"{path} is written by ranks {ranks}" for path, ranks in writers.items() if len(ranks) > 1]
+    found = {path for report in run.reports for path in report["files"]["found"]}
+    files = {path for report in run.reports for path in report["files"]["files"]}
+    starts = [path for report in run.reports for path in report["files"]["prefixes"]]
+    starts += [f"{path}/events.out" for report in run.reports for path in report["files"]["log_dirs"]]
+    unseen = sorted(path for path in found - files if not path.startswith(tuple(starts)))
+    if unseen:
+        faults.append(f"written, but the probe did not see by whom: {unseen}")
+    wanted = _kinds(original.reports[0]["files"]["found"])
+    if expected.files and wanted != _kinds(found):
+        faults.append(f"the ranks together write {sorted(found)}, the original {original.reports[0]['files']['found']}")
+    return [Fault("I5", message) for message in faults]
+
+
+def rates_scaled(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
+    """I6: every optimizer's rate is the original's times the number of ranks, from the first step to the last."""
+    size = run.size
+    before = original.reports[0]["optimizers"]
+    faults = []
+    for report in run.reports:
+        if len(report["optimizers"]) != len(before):
+            faults.append(f"{len(report['optimizers'])} optimizers step on rank {report['rank']}, not {len(before)}")
+        for number, (one, other) in enumerate(zip(before, report["optimizers"], strict=False)):
+            where = f"optimizer {number}, rank {report['rank']}"
+            if not isclose(other["first_rate"], one["first_rate"] * size, rel_tol=1e-3):
+                faults.append(f"{where}: starts at {other['first_rate']:.6g}, not {size} × {one['first_rate']:.6g}")
+            elif expected.rates == "all":
+                compare = _scheduled if one["schedule"] else _assigned
+                faults += [f"{where}: {message}" for message in compare(one["trace"], other["trace"], size, expected)]
+    return [Fault("I6", message) for message in faults]
+
+
+def _assigned(before: list[dict[str, float]], after: list[dict[str, float]], size: int, expected: Expectation) -> list[str]:
+    """Rates kept in a variable: the same sequence of values, times size."""
+    had, has = (_distinct(point["rate"] for point in trace) for trace in (before, after))
+    if _close([rate * size for rate in had], has, 1e-3):
+        return []
+    return [f"rates {_short(has)}, not {size} × {_short(had)}"]
+
+
+def _scheduled(before: list[dict[str, float]], after: list[dict[str, float]], size: int, expected: Expectation) -> list[str]:
+    """Rates of a schedule: at each step what one process would have used after the same amount of work, times size."""
+    start = before[0]["iteration"]
+    by_step = {int(point["iteration"] - start): point["rate"] for point in before}
+
+    def off(stretch: int) -> dict[str, float] | None:
+        for point in after:
+            step = int(point["iteration"] - start) * stretch
+            if step in by_step and not isclose(point["rate"], size * by_step[step], rel_tol=0.1, abs_tol=1e-9):
+                return {**point, "wanted": size * by_step[step]}
+        return None
+
+    wrong = off(size)
+    if wrong and expected.schedule == "either":
+        wrong = off(1)
+    if wrong:
+        return [f"at step {wrong['iteration']:.0f} the schedule gives {wrong['rate']:.6g}, not {wrong['wanted']:.6g}"]
+    return []
+
+
+def work_divided(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
+    """I7: all ranks together train on what one process trained on, within one batch per rank and epoch."""
+    before = original.reports[0]
+    epochs, epochs_now = (_epochs(report, expected) for report in (before, run.reports[0]))
+    if expected.work == "steps":
+        steps = [sum(o["steps"] for o in report["optimizers"]) for report in (before, *run.reports)]
+        one, all_ranks = steps[0] / epochs, sum(steps[1:]) / epochs_now
+        allowed = run.size * len(before["optimizers"])
+        if abs(one - all_ranks) > allowed:
+            return [Fault("I7", f"{all_ranks:g} steps an epoch over all ranks, not about {one:g}: {steps[1:]}")]
+        return []
+    rows, batches = _seen(before, expected)
+    if not rows:
+        return [Fault("I7", "the probe saw no examples: say `work = \"steps\"`")]
+    allowed = run.size * max(batches)
+    together: Counter[str] = Counter()
+    for report in run.reports:
+        together.update(_seen(report, expected)[0])
+    one, all_ranks = rows.total() / epochs, together.total() / epochs_now
+    if abs(one - all_ranks) > allowed:
+        return [Fault("I7", f"{all_ranks:g} examples an epoch over all ranks, not about {one:g}")]
+    if expected.work == "rows":
+        missed = sum(max(0.0, rows[row] / epochs - together[row] / epochs_now) for row in rows)
+        if missed > allowed:
+            return [Fault("I7", f"{missed:g} of {one:g} examples an epoch are seen by no rank, or by fewer")]
+    return []
+
+
+def equivalent(references: Sequence[Outcome], run: Outcome, tolerance: float) -> list[Fault]:
+    """I10: the ranks end where one process with the larger batch ends (one of the references does: data may be dealt out
+    in turns or in blocks)."""
+    complaints = []
+    for reference in references:
+        if not reference.complete:
+            return [Fault("I10", f"the reference does not train: {reference.why()}")]
+        pairs = zip(reference.reports[0]["optimizers"], run.reports[0]["optimizers"], strict=True)
+        found = [d for one, other in pairs for d in _differences(one["at_end"], other["at_end"], "trained", tolerance)]
+        if not found:
+            return []
+        complaints.append(found[0])
+    return [Fault("I10", f"ends elsewhere than one process with the larger batch: {'; '.join(complaints)}")]
+
+
+def only_rank_0_speaks(run: Outcome) -> list[Fault]:
+    """C6: other ranks print nothing."""
+    return [
+        Fault("C6", f"rank {report['rank']} prints {report['stdout'][:200]!r}")
+        for report in run.reports
+        if report["rank"] and report["stdout"].strip()
+    ]
+
+
+def check_ranks(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
+    """All that is asked of a run on several ranks (I3 to I7, C6)."""
+    faults = no_stall(run)
+    if not run.complete:
+        return faults  # the rest can't be told
+    faults += same_variables(run, expected)
+    faults += one_writer(original, run, expected)
+    faults += rates_scaled(original, run, expected)
+    faults += work_divided(original, run, expected)
+    faults += only_rank_0_speaks(run)
+    return faults
+
+
+def _epochs(report: Report, expected: Expectation) -> int:
+    """Passes over the data. What stops early may make fewer than the original did."""
+    trained = sum(len(history.get("loss", ())) for history in report["losses"]["fits"])
+    return trained or expected.epochs
+
+
+def _seen(report: Report, expected: Expectation) -> tuple[Counter[str], list[int]]:
+    examples = report["examples"]["keras"]
+    if not examples["rows"]:
+        datasets = report["examples"]["datasets"]
+        if expected.dataset >= len(datasets):
+            return Counter(), []
+        examples = datasets[expected.dataset]
+    return Counter(examples["rows"]), examples["batches"]
+
+
+def _differences(one: Report, other: Report, part: str, tolerance: float) -> list[str]:
+    mine, its = one[part], other[part]
+    if len(mine) != len(its):
+        return [f"{part} holds {len(its)} variables, not {len(mine)}"]
+    found = []
+    for a, b in zip(mine, its, strict=True):
+        if a["shape"] != b["shape"]:
+            found.append(f"{part} {a['name']} has shape {b['shape']}, not {a['shape']}")
+        elif not _close(a["values"], b["values"], tolerance):
+            apart = max(abs(x - y) for x, y in zip(a["values"], b["values"], strict=True))
+            found.append(f"{part} {a['name']} differs by {apart:.3g}")
+    return found[:1]  # the first tells enough
+
+
+def _close(one: Any, other: Any, tolerance: float) -> bool:
+    """Whether two nests of numbers are the same within a relative tolerance (absolute below 1)."""
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(_close(one[k], other[k], tolerance) for k in one)
+    if isinstance(one, list):
+        return (
+            isinstance(other, list)
+            and len(one) == len(other)
+            and all(_close(a, b, tolerance) for a, b in zip(one, other, strict=True))
+        )
+    return isclose(one, other, rel_tol=tolerance, abs_tol=tolerance) or (isnan(one) and isnan(other))
+
+
+def _distinct(values: Iterable[float]) -> list[float]:
+    found: list[float] = []
+    for value in values:
+        if not found or not isclose(found[-1], value, rel_tol=1e-6):
+            found.append(value)
+    return found
+
+
+_PROGRESS = re.compile(r"\d+/(\d+|Unknown) (\[|-)|\d+[mu]?s/(step|epoch|sample)")
+
+
+def _lines(text: str, unstable: Sequence[str]) -> list[str]:
+    """What was printed, without progress bars and what differs from run to run."""
+    lines = (line.strip() for line in re.split(r"[\r\n\b]+", text))
+    return [line for line in lines if line and not _PROGRESS.search(line) and not any(re.search(p, line) for p in unstable)]
+
+
+def _kinds(paths: Iterable[str]) -> set[str]:
+    """Paths without their numbers: time stamps, process ids, epochs and steps."""
+    return {re.sub(r"\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path)) for path in paths}
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 160 else f"{text[:160]}…"

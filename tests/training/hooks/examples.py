@@ -1,0 +1,93 @@
+"""The examples that a script trains on, told apart by their bytes.
+
+Keras' own loops: what reaches `Model.train_step`. Loops written by hand: what eager iteration over a `tf.data`
+dataset yields, for each dataset on its own. What a script slices from arrays by itself is not seen here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from keras.src.engine.training import Model
+from tensorflow.python.data.ops import iterator_ops
+
+
+class Rows:
+    """Rows (single examples) seen at one place: how often each, and how large the batches were."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.batches: list[int] = []
+
+    def note(self, *arrays: Any) -> None:
+        """One batch: arrays whose first axis counts its examples; else the whole is one example."""
+        lengths = {len(array) if np.ndim(array) else -1 for array in arrays}
+        size = lengths.pop() if len(lengths) == 1 else -1
+        if size < 0:
+            self.counts[_digest(arrays)] += 1
+            self.batches.append(1)
+            return
+        for row in range(size):
+            self.counts[_digest([array[row] for array in arrays])] += 1
+        self.batches.append(size)
+
+    def report(self) -> dict[str, Any]:
+        return {"rows": dict(self.counts), "batches": self.batches}
+
+
+class Examples:
+    def __init__(self) -> None:
+        self.keras = Rows()
+        self._datasets: dict[int, tuple[Any, Rows]] = {}
+
+    def install(self) -> None:
+        Model.make_train_function = self._around_make(Model.make_train_function)
+        iterator_ops.OwnedIterator.__next__ = self._around_next(iterator_ops.OwnedIterator.__next__)
+
+    def report(self) -> dict[str, Any]:
+        return {
+            "keras": self.keras.report(),
+            "datasets": [rows.report() for _, rows in self._datasets.values()],
+        }
+
+    def _around_make(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @tf.autograph.experimental.do_not_convert
+        def note(data: Any) -> None:
+            tensors = [tensor for tensor in tf.nest.flatten(data) if tensor is not None]
+            tf.numpy_function(self.keras.note, tensors, [])
+
+        def make_train_function(model: Any, force: bool = False) -> Any:
+            if "train_step" not in model.__dict__:
+                step = model.train_step
+
+                def train_step(data: Any) -> Any:
+                    note(data)
+                    return step(data)
+
+                # Past Keras' own __setattr__, which would track it.
+                model.__dict__["train_step"] = train_step
+            return original(model, force)
+
+        return make_train_function
+
+    def _around_next(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __next__(iterator: Any) -> Any:
+            element = original(iterator)
+            if tf.executing_eagerly():
+                dataset = iterator._dataset
+                _, rows = self._datasets.setdefault(id(dataset), (dataset, Rows()))
+                rows.note(*[t.numpy() for t in tf.nest.flatten(element) if hasattr(t, "numpy")])
+            return element
+
+        return __next__
+
+
+def _digest(values: Any) -> str:
+    state = hashlib.blake2b(digest_size=6)
+    for value in values:
+        state.update(np.ascontiguousarray(value).tobytes())
+    return state.hexdigest()

@@ -1,0 +1,113 @@
+"""The files that a process writes.
+
+Python's own writes are told by an audit hook. TensorFlow and HDF5 write from C++, unseen by it: their functions are
+wrapped. Whether a way of writing was missed can be told by comparing with what lies in the directory at the end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class Files:
+    """Collects what is written below a directory.
+
+    files      paths of files
+    prefixes   beginnings of paths, where TensorFlow makes up the rest (checkpoints: prefix.index, prefix.data-…)
+    log_dirs   directories in which a summary writer made event files"""
+
+    def __init__(self, root: str) -> None:
+        self._root = os.path.realpath(root)
+        self.files: set[str] = set()
+        self.prefixes: set[str] = set()
+        self.log_dirs: set[str] = set()
+
+    def install(self) -> None:
+        sys.addaudithook(self._audit)
+        self._wrap_tensorflow()
+        self._wrap_hdf5()
+
+    def report(self) -> dict[str, list[str]]:
+        return {
+            "files": sorted(self.files),
+            "prefixes": sorted(self.prefixes),
+            "log_dirs": sorted(self.log_dirs),
+            "found": sorted(self._found()),
+        }
+
+    def _found(self) -> list[str]:
+        return [
+            os.path.relpath(os.path.join(folder, name), self._root)
+            for folder, _, names in os.walk(self._root)
+            for name in names
+        ]
+
+    def _note(self, where: set[str], path: Any) -> None:
+        if hasattr(path, "numpy"):
+            path = path.numpy()
+        try:
+            text = os.fsdecode(path)
+        except TypeError:  # a file descriptor
+            return
+        full = os.path.realpath(text)
+        if full.startswith(self._root + os.sep) and "__pycache__" not in full:
+            where.add(os.path.relpath(full, self._root))
+
+    def _audit(self, event: str, args: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, mode, flags = args
+            writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool(flags & _WRITE_FLAGS)
+            if writes:
+                self._note(self.files, path)
+        elif event in ("os.rename", "os.link", "os.symlink"):
+            self._note(self.files, args[1])
+        elif event == "os.truncate":
+            self._note(self.files, args[0])
+
+    def _before(self, module: Any, name: str, note: Callable[..., None]) -> None:
+        original = getattr(module, name)
+
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            note(*args, **kwargs)
+            return original(*args, **kwargs)
+
+        setattr(module, name, wrapper)
+
+    def _wrap_tensorflow(self) -> None:
+        from tensorflow.python.lib.io import _pywrap_file_io as file_io
+        from tensorflow.python.lib.io import _pywrap_record_io as record_io
+        from tensorflow.python.ops import gen_dataset_ops, gen_experimental_dataset_ops, gen_io_ops, gen_summary_ops, io_ops
+
+        self._before(file_io, "WritableFile", lambda path, mode: self._note(self.files, path))
+        self._before(file_io, "RenameFile", lambda source, target, *_, **__: self._note(self.files, target))
+        self._before(file_io, "CopyFile", lambda source, target, *_, **__: self._note(self.files, target))
+        self._before(record_io, "RecordWriter", lambda path, *_, **__: self._note(self.files, path))
+        for module in (gen_io_ops, io_ops):
+            self._before(module, "save_v2", lambda prefix, *_, **__: self._note(self.prefixes, prefix))
+            self._before(module, "merge_v2_checkpoints", lambda parts, prefix, *_, **__: self._note(self.prefixes, prefix))
+            self._before(module, "write_file", lambda filename, *_, **__: self._note(self.files, filename))
+
+        def summary_writer(writer: Any, logdir: Any, *_: Any, **__: Any) -> None:
+            self._note(self.log_dirs, logdir)
+
+        self._before(gen_summary_ops, "create_summary_file_writer", summary_writer)
+        for name in ("cache_dataset", "cache_dataset_v2"):
+            self._before(gen_dataset_ops, name, lambda data, filename, *_, **__: self._note(self.prefixes, filename))
+        for name in ("save_dataset", "save_dataset_v2"):
+            self._before(gen_experimental_dataset_ops, name, lambda data, path, *_, **__: self._note(self.prefixes, path))
+
+    def _wrap_hdf5(self) -> None:
+        import h5py
+
+        original = h5py.File.__init__
+
+        def __init__(file: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
+            if mode != "r":
+                self._note(self.files, name)
+            original(file, name, mode, *args, **kwargs)
+
+        h5py.File.__init__ = __init__

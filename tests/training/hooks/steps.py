@@ -1,0 +1,242 @@
+"""Optimizers at work: which ones step, how often, with which rate, on which variables and models.
+
+A step is seen when `apply_gradients` runs eagerly, or when a `tf.function` in which it was traced is called.
+What "after the first step" holds is looked at when the same optimizer's next step begins: whatever a script does
+between two steps (a broadcast, say) belongs to the first."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow as tf
+from keras.src.engine.training import Model
+from keras.src.metrics.base_metric import Metric
+from keras.src.optimizers import optimizer as keras_optimizer
+from keras.src.optimizers.legacy import optimizer_v2
+from tensorflow.python.eager.polymorphic_function import polymorphic_function
+from tensorflow.python.training import optimizer as v1_optimizer
+
+from hooks.values import numbers, scalar
+
+
+@dataclass
+class Watched:
+    """One optimizer that has stepped.
+
+    trace holds, for each step seen: the optimizer's step count before it, the rate it uses, and how many broadcasts
+    and allreduces had run by then."""
+
+    optimizer: Any
+    trained: list[Any]
+    started_at: int
+    first_rate: float
+    owners: list[Any] = field(default_factory=list)
+    after_first: dict[str, Any] | None = None
+    trace: list[dict[str, float]] = field(default_factory=list)
+    eager_steps: int = 0
+
+
+class Steps:
+    """Watches every optimizer of the process.
+
+    collectives   returns how many broadcasts and allreduces have run so far"""
+
+    def __init__(self, collectives: Callable[[], tuple[int, int]]) -> None:
+        self._collectives = collectives
+        self._watched: list[Watched] = []
+        self._applying: set[int] = set()
+        self._calls: list[Any] = []
+        self._trainers: dict[Any, list[Watched]] = {}
+
+    def install(self) -> None:
+        for cls in (keras_optimizer.Optimizer, optimizer_v2.OptimizerV2, v1_optimizer.Optimizer):
+            cls.apply_gradients = self._around_apply(cls.apply_gradients)
+        polymorphic_function.Function.__call__ = self._around_call(polymorphic_function.Function.__call__)
+
+    def report(self) -> list[dict[str, Any]]:
+        """What was seen of each optimizer, in the order of their first steps. To be called once, at the end."""
+        found = []
+        for watched in self._watched:
+            self._look(watched)
+            found.append(
+                {
+                    "class": type(watched.optimizer).__name__,
+                    "steps": self._count(watched) - watched.started_at,
+                    "started_at": watched.started_at,
+                    "first_rate": watched.first_rate,
+                    "trace": watched.trace,
+                    "schedule": _schedule(watched.optimizer) is not None,
+                    "after_first": watched.after_first,
+                    "at_end": self._snapshot(watched),
+                }
+            )
+        return found
+
+    def _around_apply(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
+            if id(optimizer) in self._applying:
+                return original(optimizer, grads_and_vars, *args, **kwargs)
+            pairs = list(grads_and_vars)
+            self._applying.add(id(optimizer))
+            try:
+                self._before_step(optimizer, [variable for gradient, variable in pairs if gradient is not None])
+                return original(optimizer, pairs, *args, **kwargs)
+            finally:
+                self._applying.discard(id(optimizer))
+
+        return apply_gradients
+
+    def _around_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __call__(function: Any, *args: Any, **kwargs: Any) -> Any:
+            if not tf.executing_eagerly():
+                return original(function, *args, **kwargs)
+            if not self._calls:
+                for watched in self._trainers.get(function, ()):
+                    self._look(watched)
+            self._calls.append(function)
+            try:
+                return original(function, *args, **kwargs)
+            finally:
+                self._calls.pop()
+
+        return __call__
+
+    def _before_step(self, optimizer: Any, variables: list[Any]) -> None:
+        watched = next((w for w in self._watched if w.optimizer is optimizer), None)
+        with tf.init_scope():  # traced or not, the values are wanted now
+            if watched is None:
+                watched = Watched(optimizer, list(variables), _iterations(optimizer) or 0, rate(optimizer))
+                self._watched.append(watched)
+                self._trace(watched)
+        known = {id(variable) for variable in watched.trained}
+        watched.trained += [variable for variable in variables if id(variable) not in known]
+        if tf.executing_eagerly():
+            self._look(watched)
+            watched.eager_steps += 1
+        elif self._calls:
+            trained_here = self._trainers.setdefault(self._calls[0], [])
+            if watched not in trained_here:
+                trained_here.append(watched)
+
+    def _look(self, watched: Watched) -> None:
+        steps = self._count(watched)
+        if watched.trace[-1]["iteration"] != steps:
+            self._trace(watched)
+        if watched.after_first is None and steps > watched.started_at:
+            watched.owners = _owners(watched.trained)
+            watched.after_first = self._snapshot(watched)
+
+    def _trace(self, watched: Watched) -> None:
+        broadcasts, allreduces = self._collectives()
+        watched.trace.append(
+            {
+                "iteration": self._count(watched),
+                "rate": rate(watched.optimizer),
+                "broadcasts": broadcasts,
+                "allreduces": allreduces,
+            }
+        )
+
+    def _count(self, watched: Watched) -> int:
+        counted = _iterations(watched.optimizer)
+        return watched.eager_steps if counted is None else counted
+
+    def _snapshot(self, watched: Watched) -> dict[str, Any]:
+        trained = {id(variable) for variable in watched.trained}
+        not_the_model = {id(v) for metric in _instances(Metric) for v in metric.variables}
+        # What a model holds beside the variables that are trained: batch-norm statistics, frozen layers.
+        others = {
+            id(variable): variable
+            for owner in watched.owners
+            for variable in owner.variables
+            if id(variable) not in trained and id(variable) not in not_the_model
+        }
+        return {
+            "trained": numbers(watched.trained),
+            "others": numbers(others.values()),
+            "optimizer": numbers(_optimizer_variables(watched.optimizer)),
+        }
+
+
+def rate(optimizer: Any) -> float:
+    """The learning rate that the optimizer's next step uses. Must run eagerly."""
+    schedule = _schedule(optimizer)
+    if schedule is not None:
+        return scalar(schedule(tf.cast(_iterations(optimizer) or 0, tf.int64)))
+    if isinstance(optimizer, keras_optimizer.Optimizer):
+        return scalar(optimizer.learning_rate)
+    if isinstance(optimizer, optimizer_v2.OptimizerV2):
+        if "learning_rate" not in optimizer._hyper:
+            return float("nan")
+        value = scalar(optimizer._get_hyper("learning_rate"))
+        return value / (1.0 + optimizer._initial_decay * (_iterations(optimizer) or 0))
+    value = getattr(optimizer, "_learning_rate", getattr(optimizer, "_lr", None))
+    return float("nan") if value is None else scalar(value() if callable(value) else value)
+
+
+def _schedule(optimizer: Any) -> Any:
+    if isinstance(optimizer, keras_optimizer.Optimizer):
+        value = optimizer._learning_rate
+    elif isinstance(optimizer, optimizer_v2.OptimizerV2):
+        value = optimizer._hyper.get("learning_rate")
+    else:
+        return None
+    return value if isinstance(value, tf.keras.optimizers.schedules.LearningRateSchedule) else None
+
+
+def _iterations(optimizer: Any) -> int | None:
+    """Steps taken, from the optimizer's own variable; none if it keeps none (TF1's optimizers)."""
+    variable = getattr(optimizer, "_iterations", None)
+    if variable is None:
+        return 0 if isinstance(optimizer, optimizer_v2.OptimizerV2) else None
+    return int(variable.numpy())
+
+
+def _optimizer_variables(optimizer: Any) -> list[Any]:
+    if isinstance(optimizer, optimizer_v2.OptimizerV2):
+        return list(optimizer.weights)
+    found = optimizer.variables
+    return list(found() if callable(found) else found)
+
+
+def _owners(variables: list[Any]) -> list[Any]:
+    """For each variable the smallest model that holds it: a Keras model, else a module of another kind."""
+    modules = _instances(tf.Module)
+    models = [m for m in modules if isinstance(m, Model)]
+    plain = [m for m in modules if not isinstance(m, tf.keras.layers.Layer) and not isinstance(m, Model)]
+    layers = [m for m in modules if isinstance(m, tf.keras.layers.Layer) and not isinstance(m, (Model, Metric))]
+    found: dict[int, Any] = {}
+    for candidates in (models, plain, layers):
+        held = sorted(((m, {id(v) for v in _held(m)}) for m in candidates), key=lambda pair: len(pair[1]))
+        left = []
+        for variable in variables:
+            owner = next((m for m, ids in held if id(variable) in ids), None)
+            if owner is None:
+                left.append(variable)
+            else:
+                found.setdefault(id(owner), owner)
+        variables = left
+    return list(found.values())
+
+
+def _held(module: Any) -> list[Any]:
+    try:
+        return list(module.variables)
+    except (ValueError, AttributeError):  # a model that is not built yet
+        return []
+
+
+def _instances(cls: type) -> list[Any]:
+    known: dict[type, bool] = {}
+    found = []
+    for thing in gc.get_objects():
+        kind = type(thing)
+        fits = known.get(kind)
+        if fits is None:
+            fits = known[kind] = issubclass(kind, cls)
+        if fits:
+            found.append(thing)
+    return found

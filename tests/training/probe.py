@@ -1,0 +1,115 @@
+"""Runs a training script as `__main__` and writes down how it trained.
+
+    python probe.py --report DIR [--seed N] [--seed-per-rank] [--limit SECONDS] -- SCRIPT [ARGUMENT…]
+
+Under `horovodrun` every rank runs it and writes `DIR/rank-N.json`; without, it is rank 0 of 1. It is told nothing of
+how a script was distributed. The report is written also when the script fails; not when it stalls, but then the place
+where it stood is on standard error."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import json
+import os
+import random
+import sys
+import time
+import traceback
+import types
+from pathlib import Path
+from typing import Any
+
+
+class Echo:
+    """Standard output that keeps a copy of what goes through."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.parts: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.parts.append(text)
+        return int(self._stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def run_as_main(script: str, arguments: list[str]) -> str:
+    """Runs a file as `python SCRIPT ARGUMENT…` would. Returns what it failed with, or nothing."""
+    sys.argv = [script, *arguments]
+    sys.path[0] = str(Path(script).resolve().parent)
+    module = types.ModuleType("__main__")
+    module.__file__ = script
+    module.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = module
+    try:
+        exec(compile(Path(script).read_bytes(), script, "exec"), module.__dict__)
+    except SystemExit as stop:
+        return "" if stop.code in (None, 0) else f"SystemExit: {stop.code}"
+    except BaseException:
+        traceback.print_exc()
+        return traceback.format_exc()
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--report", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed-per-rank", action="store_true", help="rank N starts from seed + N")
+    parser.add_argument("--limit", type=float, default=0, help="seconds after which to give up, showing where it stands")
+    parser.add_argument("command", nargs="+", metavar="SCRIPT [ARGUMENT…]")
+    options = parser.parse_args()
+    if options.limit:
+        faulthandler.dump_traceback_later(options.limit, exit=True)
+    rank, size = int(os.environ.get("HOROVOD_RANK", 0)), int(os.environ.get("HOROVOD_SIZE", 1))
+    script, *arguments = options.command
+
+    import numpy as np
+    import tensorflow as tf
+
+    from hooks.collectives import Collectives
+    from hooks.examples import Examples
+    from hooks.files import Files
+    from hooks.losses import Losses
+    from hooks.steps import Steps
+
+    collectives, examples, losses = Collectives(), Examples(), Losses()
+    files, steps = Files(os.getcwd()), Steps(collectives.counts)
+    if b"horovod" in Path(script).read_bytes():
+        collectives.install()
+    for watcher in (steps, examples, losses, files):
+        watcher.install()
+
+    seed = options.seed + (rank if options.seed_per_rank else 0)
+    random.seed(seed)
+    np.random.seed(seed)
+    tf.keras.utils.set_random_seed(seed)
+
+    sys.stdout = output = Echo(sys.stdout)
+    started = time.monotonic()
+    error = run_as_main(script, arguments)
+    seconds = time.monotonic() - started
+    sys.stdout = output._stream
+
+    report = {
+        "rank": rank,
+        "size": size,
+        "error": error,
+        "seconds": seconds,
+        "stdout": "".join(output.parts),
+        "optimizers": steps.report(),
+        "examples": examples.report(),
+        "losses": losses.report(),
+        "collectives": collectives.log,
+        "files": files.report(),
+    }
+    options.report.mkdir(parents=True, exist_ok=True)
+    (options.report / f"rank-{rank}.json").write_text(json.dumps(report), encoding="utf-8")
+    return 1 if error else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
