@@ -29,13 +29,13 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from horovodize.rules import statistics
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts
 
 _WHY = "Ranks start from different random weights; from here on they hold the same."
-_WHY_STATISTICS = "Batch-norm statistics are not averaged; evaluating and saving then use rank 0's on every rank."
 
 
 @dataclass
@@ -118,26 +118,9 @@ def _write(draft: Draft, block: _Block) -> None:
         edits.append(draft.after(place.statement, draft.lines_of(*lines, comment=comment), level=1))
         edits += place.initialise(draft, flag)
     draft.change("K6" if block.site in {f.call for f in draft.sites.fits} else "G2", block.site, what, _WHY, edits)
-    if has_statistics(draft) and place.loop is not None and draft.can_insert(place.loop):
-        models = [v for v in block.variables if v.endswith(".variables")]
-        lines = [f"{CORE}.broadcast_variables({v}, root_rank=0)" for v in models]
-        if models:
-            again = draft.after(place.loop, draft.lines_of(*lines, comment="Horovod: batch-norm statistics are rank 0's."))
-            draft.change("G2", place.loop, "Broadcast rank 0's batch-norm statistics after the loop", _WHY_STATISTICS, [again])
-
-
-def has_statistics(draft: Draft) -> bool:
-    """Whether a model of this file may hold statistics that training changes and nobody averages: batch normalization, a
-    pretrained application, or layers from another module."""
-    for call in draft.syntax.calls:
-        name = draft.names.of(call.func) or ""
-        if "BatchNormalization" in name or draft.names.last(call.func) == "BatchNormalization":
-            return True
-        if ".applications." in name and "VGG" not in name and name[-1:] != "_":
-            return not name.rsplit(".", 1)[-1].islower()
-        if name.startswith(("tensorflow.keras.models.load_model", "tensorflow_hub.")):
-            return True
-    return False
+    if place.loop is not None:
+        models = [v.removesuffix(".variables") for v in block.variables if v.endswith(".variables")]
+        statistics.after_loop(draft, place.loop, models)
 
 
 RULE = Rule("G2", "broadcast after the first step", apply, __doc__ or "")

@@ -20,12 +20,13 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.rules import statistics
 from horovodize.rules.draft import KERAS, ON_ROOT, Draft
 from horovodize.rules.guard import guard
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import LOOPS, argument
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
@@ -38,30 +39,42 @@ def apply(draft: Draft) -> None:
     for fit in draft.sites.fits:
         if fit.method != "train_on_batch":
             _callbacks(draft, fit)
+            statistics.after_fit(draft, fit)
 
 
 def _callbacks(draft: Draft, fit: Fit) -> None:
     given = argument(fit.call, "callbacks", _POSITION[fit.method])
-    first = ", ".join(_HOROVOD)
+    horovods = [*_HOROVOD, *statistics.callback(draft, fit)]
     what = "Broadcast rank 0's variables first, and average metrics over the ranks"
     if given is None or isinstance(given, ast.Constant) and given.value is None:
         doubt = ""
         if given is None and any(k.arg is None for k in fit.call.keywords):
             doubt = "`**` may pass callbacks too: then this call fails; pass them by name"
-        if given is None:
-            edit = draft.add_argument(fit.call, f"callbacks=[{first}]")
-        else:
-            edit = Edit(draft.module.span(given), f"[{first}]")
-        draft.change("K3", fit.call, what, _WHY, [edit], doubt)
+        draft.change("K3", fit.call, what, _WHY, _new_list(draft, fit, given, horovods), doubt)
         return
     elements = _elements(draft, given)
     for element in elements:
         _place(draft, element)
-    draft.change("K3", given, what, _WHY, _extended(draft, given, first))
+    draft.change("K3", given, what, _WHY, _extended(draft, given, horovods))
 
 
-def _extended(draft: Draft, given: ast.expr, first: str) -> tuple[Edit, ...]:
+def _new_list(draft: Draft, fit: Fit, given: ast.expr | None, horovods: list[str]) -> list[Edit]:
+    """A list where the user has none: of its own statement, as the line would get too long otherwise."""
+    statement = draft.syntax.statement(fit.call)
+    value, edits = f"[{', '.join(horovods)}]", list[Edit]()
+    if draft.can_insert(statement) and not isinstance(statement, (*LOOPS, ast.If, ast.With)):
+        value = draft.fresh("callbacks")
+        edits.append(draft.before(statement, [f"{value} = [", *(f"    {c}," for c in horovods), "]"]))
+    if given is None:
+        edits.append(draft.add_argument(fit.call, f"callbacks={value}"))
+    else:
+        edits.append(Edit(draft.module.span(given), value))
+    return edits
+
+
+def _extended(draft: Draft, given: ast.expr, horovods: list[str]) -> tuple[Edit, ...]:
     """The user's callbacks after Horovod's: a literal list is extended, anything else is taken into a new list."""
+    first = ", ".join(horovods)
     span = draft.module.span(given)
     if isinstance(given, (ast.List, ast.Tuple)):
         if isinstance(given, ast.Tuple) and draft.document.text[span.start] != "(":
@@ -74,7 +87,7 @@ def _extended(draft: Draft, given: ast.expr, first: str) -> tuple[Edit, ...]:
         lead = line[: len(line) - len(line.lstrip())]
         if head.lineno > given.lineno:  # one callback a line, as the user has them
             separator = f",{draft.newline}{lead}"
-            return (Edit.insert(at.start, separator.join(_HOROVOD) + separator, at, -1),)
+            return (Edit.insert(at.start, separator.join(horovods) + separator, at, -1),)
         return (Edit.insert(at.start, first + ", ", at, -1),)
     kind = _kind(draft, given)
     if kind == "list":

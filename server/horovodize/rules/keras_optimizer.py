@@ -22,7 +22,7 @@ from horovodize.rules.draft import HVD, SIZE, Draft
 from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
-from horovodize.summary.sites import Compile
+from horovodize.summary.sites import Compile, Fit
 
 _WHY = "`fit` then applies gradients that are averaged over all ranks."
 _DEFAULT = "rmsprop"  # Keras' `compile` without an optimizer
@@ -44,9 +44,51 @@ def apply(draft: Draft) -> None:
     for site in draft.sites.compiles:
         if not site.optimizers and _can_lack_optimizer(draft, site):
             _add_default(draft, site)
+    for fit in draft.sites.fits:
+        if not is_compiled_here(draft, fit):
+            _wrap_compiled_elsewhere(draft, fit)
 
 
 # ---------------------------------------------------------------------- K1
+
+
+def is_compiled_here(draft: Draft, fit: Fit) -> bool:
+    """Whether this file compiles the model of a fit, as far as can be told: under the same name, or the same object. (A
+    model that `load_model` makes comes compiled: K8.)"""
+    text = ast.unparse(fit.model)
+    made = set(draft.values.calls(fit.model))
+    if any(draft.names.last(c.func) == "load_model" for c in made):
+        return True
+    for site in draft.sites.compiles:
+        if ast.unparse(site.model) == text or made & set(draft.values.calls(site.model)):
+            return True
+        owner = draft.syntax.owner(site.call)
+        if owner is not None and any(draft.values.callee(c) is owner for c in made):
+            return True  # the model's class compiles itself
+    return False
+
+
+def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
+    """A model that another module builds and compiles: its optimizer is there when it is fitted."""
+    model = draft.module.text(fit.model)
+    statement = draft.syntax.statement(fit.call)
+    if not isinstance(fit.model, (ast.Name, ast.Attribute)) or draft.syntax.loops(fit.call) or not draft.can_insert(statement):
+        draft.refuse("HVD006", fit.call, f"`{model}` is compiled in another file, where its optimizer has to be wrapped")
+        return
+    if draft.sites.own_step(fit.model) is not None or not draft.once("wrapped", fit.call):
+        return
+    lines = [
+        f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate * {SIZE}",
+        f"{model}.optimizer = {HVD}.DistributedOptimizer({model}.optimizer)",
+    ]
+    draft.change(
+        "K1",
+        fit.call,
+        "Wrap the optimizer that the model comes with, and scale its rate",
+        _WHY,
+        [draft.before(statement, draft.lines_of(*lines, comment="Horovod: this model comes compiled."))],
+        doubt="the model is compiled in another file: check that its rate is a number, and not scaled there",
+    )
 
 
 def _wrap_unknown(draft: Draft, used_at: ast.expr) -> None:

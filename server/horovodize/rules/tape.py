@@ -1,7 +1,8 @@
 """G1 tape, K7 train_step: the tape averages the gradients over all ranks.
 
-What it does   After `with tf.GradientTape(…) as tape:` comes `tape = hvd.DistributedGradientTape(tape)`; where a gradient is
-               taken inside the `with`, or by a tape that also takes gradients that must stay local, the wrapper stands at
+What it does   After `with tf.GradientTape(…) as tape:` comes `tape = hvd.DistributedGradientTape(tape)`. Where the gradient
+               is taken inside the `with`, the tape is wrapped where it is made (a second tape can't compute what the first
+               still records: RuntimeError, measured); a tape that also takes gradients that must stay local is wrapped at
                the call that trains. A Keras model's own `train_step` (K7) is wrapped the same way.
 Why            Each rank computes gradients of its own batch; applied as they are, the models drift apart without a word.
 Before         with tf.GradientTape() as tape:
@@ -63,8 +64,10 @@ def _grouped(draft: Draft, training: list[ast.Call]) -> list[tuple[ast.With | No
     for (statement, name), calls in by_with.items():
         others = [g for g in _gradients_of(draft, statement, name) if g not in calls]
         inside = any(draft.syntax.inside(c, statement) for c in calls)
-        if others or inside or not draft.can_insert(statement):
+        if others:
             at_call += calls
+        elif inside or not draft.can_insert(statement):
+            _wrap_where_made(draft, statement, name, calls[0])
         else:
             found.append((statement, name, calls))
     return [*found, *([(None, "", at_call)] if at_call else [])]
@@ -95,6 +98,14 @@ def _gradients_of(draft: Draft, statement: ast.With, name: str) -> list[ast.Call
             if any(b.statement is statement for b in draft.module.scopes.reaching(tape)):
                 found.append(call)
     return found
+
+
+def _wrap_where_made(draft: Draft, statement: ast.With, name: str, call: ast.Call) -> None:
+    """A gradient taken while the tape still records: only the recording tape itself may compute it."""
+    for item in statement.items:
+        if isinstance(item.optional_vars, ast.Name) and item.optional_vars.id == name:
+            edits = Edit.around(draft.module.span(item.context_expr), f"{CORE}.DistributedGradientTape(", ")")
+            draft.change(_rule(draft, call), item.context_expr, _WHAT, _WHY, edits)
 
 
 def _wrap_at_call(draft: Draft, call: ast.Call) -> None:

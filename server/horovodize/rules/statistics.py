@@ -1,0 +1,63 @@
+"""Batch-norm statistics: part of K3 and G2.
+
+A batch normalization layer keeps a moving mean and variance of what it sees. They are no gradients: nobody averages them, so
+they drift apart between the ranks, and the models are not the same at the end. When a training loop ends, every rank takes
+rank 0's, which are those that rank 0 saves."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import CORE, Draft
+from horovodize.summary.sites import Fit
+from horovodize.summary.syntax import Loop
+
+_COMMENT = "Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's."
+_WHAT = "Take rank 0's batch-norm statistics on every rank"
+_WHY = "They are not averaged and drift apart; evaluating and saving then use the same on every rank."
+
+
+def may_have_statistics(draft: Draft) -> bool:
+    """Whether a model of this file may hold batch-norm statistics: it makes such layers, or takes a model that may."""
+    for call in draft.syntax.calls:
+        name = draft.names.of(call.func) or ""
+        last = draft.names.last(call.func)
+        if "BatchNorm" in last or last == "batch_normalization":
+            return True
+        if ".applications." in name and last[:1].isupper() and not last.startswith("VGG"):
+            return True
+        if name == "tensorflow.keras.models.load_model" or name.startswith("tensorflow_hub."):
+            return True
+    return False
+
+
+def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
+    """Broadcasts the models' variables after a loop that took steps."""
+    if models and may_have_statistics(draft) and draft.can_insert(loop):
+        lines = [f"{CORE}.broadcast_variables({model}.variables, root_rank=0)" for model in dict.fromkeys(models)]
+        draft.change("G2", loop, _WHAT, _WHY, [draft.after(loop, draft.lines_of(*lines, comment=_COMMENT))])
+
+
+def after_fit(draft: Draft, fit: Fit) -> None:
+    """Broadcasts a model's variables after its `fit`, where a statement can stand there."""
+    statement = draft.syntax.statement(fit.call)
+    if may_have_statistics(draft) and _takes_statement(draft, fit) and draft.once("statistics", statement):
+        line = f"{CORE}.broadcast_variables({draft.module.text(fit.model)}.variables, root_rank=0)"
+        draft.change("K3", fit.call, _WHAT, _WHY, [draft.after(statement, draft.lines_of(line, comment=_COMMENT))])
+
+
+def callback(draft: Draft, fit: Fit) -> list[str]:
+    """The callback that does it instead, for a `fit` after which no statement can stand (`return model.fit(…)`)."""
+    if not may_have_statistics(draft) or _takes_statement(draft, fit):
+        return []
+    if not isinstance(fit.model, (ast.Name, ast.Attribute)):
+        return []
+    model = draft.module.text(fit.model)
+    broadcast = f"{CORE}.broadcast_variables({model}.variables, root_rank=0)"
+    return [f"{draft.tensorflow()}.keras.callbacks.LambdaCallback(on_train_end=lambda logs: {broadcast})"]
+
+
+def _takes_statement(draft: Draft, fit: Fit) -> bool:
+    statement = draft.syntax.statement(fit.call)
+    simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)) and statement.value is fit.call
+    return simple and isinstance(fit.model, (ast.Name, ast.Attribute)) and draft.can_insert(statement)
