@@ -292,7 +292,7 @@ def test_tcp() -> None:
 
 
 def test_starting_imports_no_engine_that_the_first_answer_does_not_need() -> None:
-    code = "import sys, horovodize.lsp.server; print(*sys.modules)"
+    code = "import sys, horovodize.lsp.connection; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     late = ("summary", "rules", "catalogue", "distribute", "restrictions.restrictions")
     assert "horovodize.lsp.session" in out

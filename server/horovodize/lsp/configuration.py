@@ -12,7 +12,7 @@ from horovodize.lsp.diagnostics import publish
 from horovodize.lsp.settings import SECTION, read
 
 if TYPE_CHECKING:
-    from horovodize.lsp.server import HorovodizeServer
+    from horovodize.lsp.connection import HorovodizeServer
 
 
 class Configuration:

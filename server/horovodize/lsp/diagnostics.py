@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from horovodize.lsp.convert import to_diagnostic
+from horovodize.lsp.drift import Drift
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.settings import WhileTyping
 from horovodize.restrictions.violation import Severity, Violation
 
 if TYPE_CHECKING:
-    from horovodize.lsp.server import HorovodizeServer
+    from horovodize.lsp.connection import HorovodizeServer
 
 NOT_DISTRIBUTED = "HVD001"
 
@@ -37,11 +38,16 @@ def clear(server: HorovodizeServer, uri: str) -> None:
 
 
 def diagnostics_of(session: Session, opened: OpenDocument) -> list[types.Diagnostic]:
-    """The diagnostics of a document's newest version. While it does not parse: those of the last version that
-    did, moved to where their places are now."""
+    """The diagnostics of a document's newest version. While it does not parse: those of the last version that did, moved to
+    where their places are now, and, when it is saved like that, why it does not."""
     # a client that never says when it saves is always as if it just had
     typing = opened.unsaved and session.client.tells_saves
     while_typing = session.settings.while_typing
+    found = reported(session, opened)
+    if opened.analysis(session.settings.options).summary.problem is not None and not (
+        typing and opened.parsed_once
+    ):
+        found = [*opened.analysis(session.settings.options).violations, *found]
     return [
         to_diagnostic(
             opened.document,
@@ -52,13 +58,13 @@ def diagnostics_of(session: Session, opened: OpenDocument) -> list[types.Diagnos
             encoding=session.encoding,
             client=session.client,
         )
-        for violation in reported(session, opened)
+        for violation in found
         if not (typing and while_typing is WhileTyping.OFF and violation.severity is not Severity.HINT)
     ]
 
 
 def reported(session: Session, opened: OpenDocument) -> list[Violation]:
-    """The findings that the user wants to hear of, at their places in the newest version."""
+    """The findings that the user wants to hear of, of the last version that parses, at their places in the newest one."""
     shown = opened.shown(session.settings.options)
     if shown is None:
         return []
@@ -66,18 +72,13 @@ def reported(session: Session, opened: OpenDocument) -> list[Violation]:
     wanted = [v for v in analysis.violations if session.settings.not_distributed or v.code != NOT_DISTRIBUTED]
     if drift is None:
         return wanted
-    moved = []
-    for violation in wanted:
-        if (span := drift.forward(violation.span)) is not None:
-            related = [(note, drift.forward(note.span)) for note in violation.related]
-            moved.append(
-                dataclasses.replace(
-                    violation,
-                    span=span,
-                    related=tuple(
-                        dataclasses.replace(note, span=place) for note, place in related if place is not None
-                    ),
-                    fixes=(),
-                )
-            )
-    return moved
+    return [found for violation in wanted if (found := _moved(violation, drift)) is not None]
+
+
+def _moved(violation: Violation, drift: Drift) -> Violation | None:
+    span = drift.forward(violation.span)
+    if span is None:
+        return None
+    related = [(note, drift.forward(note.span)) for note in violation.related]
+    kept = tuple(dataclasses.replace(note, span=place) for note, place in related if place is not None)
+    return dataclasses.replace(violation, span=span, related=kept, fixes=())

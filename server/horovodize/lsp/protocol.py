@@ -31,6 +31,11 @@ class Protocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message from its JSON. One that is not as the protocol has it is answered with an error and then
         stands for nothing."""
+        if "method" in data and data["method"] not in types.METHOD_TO_TYPES:
+            data = {
+                "params": None,
+                **data,
+            }  # of a method that we do not know, pygls asks for parameters to say so
         try:
             message = super().structure_message(data)
         except JsonRpcException as e:

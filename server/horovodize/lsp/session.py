@@ -48,6 +48,11 @@ class OpenDocument:
         """Whether the text differs from what was last opened or saved."""
         return self.text != self._saved
 
+    @property
+    def parsed_once(self) -> bool:
+        """Whether an earlier version parsed."""
+        return self._last_good is not None
+
     def saved(self) -> None:
         self._saved = self.text
 

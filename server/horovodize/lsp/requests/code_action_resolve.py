@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 from horovodize.lsp import distribution
 
 if TYPE_CHECKING:
-    from horovodize.lsp.server import HorovodizeServer
+    from horovodize.lsp.connection import HorovodizeServer
 
 METHOD = types.CODE_ACTION_RESOLVE
 OPTIONS = None

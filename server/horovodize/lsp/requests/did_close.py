@@ -9,7 +9,7 @@ from lsprotocol import types
 from horovodize.lsp.diagnostics import clear
 
 if TYPE_CHECKING:
-    from horovodize.lsp.server import HorovodizeServer
+    from horovodize.lsp.connection import HorovodizeServer
 
 METHOD = types.TEXT_DOCUMENT_DID_CLOSE
 OPTIONS = None

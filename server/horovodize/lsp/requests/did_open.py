@@ -9,7 +9,7 @@ from lsprotocol import types
 from horovodize.lsp.diagnostics import publish
 
 if TYPE_CHECKING:
-    from horovodize.lsp.server import HorovodizeServer
+    from horovodize.lsp.connection import HorovodizeServer
 
 METHOD = types.TEXT_DOCUMENT_DID_OPEN
 OPTIONS = None

@@ -12,7 +12,7 @@ from horovodize.lsp.explanation import explain, explain_problem
 from horovodize.lsp.markup import Markup
 
 if TYPE_CHECKING:
-    from horovodize.lsp.server import HorovodizeServer
+    from horovodize.lsp.connection import HorovodizeServer
 
 METHOD = types.TEXT_DOCUMENT_HOVER
 OPTIONS = None

@@ -15,7 +15,7 @@ from horovodize.lsp.session import Session
 from horovodize.source import PositionEncoding
 
 if TYPE_CHECKING:
-    from horovodize.lsp.server import HorovodizeServer
+    from horovodize.lsp.connection import HorovodizeServer
 
 METHOD = types.INITIALIZE
 OPTIONS = None

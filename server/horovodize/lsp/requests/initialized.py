@@ -9,7 +9,7 @@ from lsprotocol import types
 from horovodize.lsp.settings import SECTION
 
 if TYPE_CHECKING:
-    from horovodize.lsp.server import HorovodizeServer
+    from horovodize.lsp.connection import HorovodizeServer
 
 METHOD = types.INITIALIZED
 OPTIONS = None
