@@ -31,17 +31,27 @@ from horovodize.summary.syntax import FUNCTIONS
 
 # Functions that rules call: what a rank trains on. {tf} and {name} are filled in; the markers by `Draft.finish`.
 _HELPERS = {
-    "shard_array": (
-        "def {name}(data):",
-        f'    """This rank\'s share of some rows: every size()-th, and equally many on each rank."""',
-        f"    return data[{RANK} : len(data) // {SIZE} * {SIZE} : {SIZE}]",
+    "shard": (
+        "def {name}(rows):",
+        '    """This rank\'s share of some rows: every size()-th, and equally many on each rank."""',
+        f"    share = rows[{RANK} : len(rows) // {SIZE} * {SIZE} : {SIZE}]",
+        f"    return share if len(rows) >= {SIZE} else rows",
     ),
     "shard_dataset": (
         "def {name}(dataset):",
-        f'    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
-        f"    mine = dataset.shard({SIZE}, {RANK})",
-        f"    fewest = dataset.shard({SIZE}, {SIZE} - 1)",
-        "    return {tf}.data.Dataset.zip((mine, fewest)).map(lambda element, _: element)",
+        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        "    count = int({tf}.data.experimental.cardinality(dataset))",
+        "    if count >= 0:",
+        f"        return dataset.shard({SIZE}, {RANK}).take(count // {SIZE}) if count >= {SIZE} else dataset",
+        f"    groups = dataset.enumerate().window({SIZE}, drop_remainder=True)",
+        f"    mine = groups.flat_map(lambda i, group: {{tf}}.data.Dataset.zip((i, group)).skip({RANK}).take(1))",
+        "    return mine.map(lambda i, element: element)",
+    ),
+    "shard_batches": (
+        "def {name}(batches):",
+        '    """Every size()-th of some batches, and equally many on each rank."""',
+        f"    for group in zip(*[iter(batches)] * {SIZE}):",
+        f"        yield group[{RANK}]",
     ),
 }
 

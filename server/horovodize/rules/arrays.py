@@ -1,0 +1,111 @@
+"""D2 arrays: every rank trains on its own rows.
+
+What it does   Wraps the arrays that `fit` gets, its targets and its sample weights, in `shard(…)`: every size()-th row, equally
+               many on each rank, so that the ranks' k-th batches together are one batch of size() times the size. Of lists
+               and dicts of arrays, each array. Arrays that an `ImageDataGenerator` flows are divided there.
+Why            Otherwise every rank trains on everything: N ranks do N times the work of one.
+Before         model.fit(x_train, y_train, batch_size=32, epochs=3)
+After          model.fit(shard(x_train), shard(y_train), batch_size=32, epochs=3)
+Leaves alone   `validation_data`, `evaluate` and `predict`: each rank validates on everything. Fewer rows than ranks.
+Asks           Data that comes from elsewhere and might be a list of arrays.
+Source         Beyond the seed, which divides no data (horovod#2623, 3675).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import feeding, is_none, wrap
+from horovodize.source import Edit
+from horovodize.summary.feeding import FitFeed, Kind
+from horovodize.summary.syntax import argument, has_unpacking
+
+_WHY = "Ranks that all train on everything do size() times the work; equally many rows on each keep them in step."
+_DOUBT = "it can't be seen whether this is one array (or a list of several, which `shard` would cut in two)"
+
+
+def apply(draft: Draft) -> None:
+    if not draft.options.split_data:
+        return
+    for fed in feeding(draft).fits:
+        if fed.y is not None or fed.kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING):
+            _divide_fit(draft, fed)
+        elif fed.kind is Kind.SEQUENCE:
+            _divide_flow(draft, fed)
+    _split_alike(draft)
+
+
+def _divide_fit(draft: Draft, fed: FitFeed) -> None:
+    for data in (fed.x, fed.y, fed.weight):
+        if data is not None and not is_none(data):
+            _divide(draft, data)
+
+
+def _divide(draft: Draft, data: ast.expr) -> None:
+    kind = feeding(draft).kind(data, with_targets=True)
+    if isinstance(data, (ast.List, ast.Tuple)) and kind is Kind.ARRAYS:
+        for element in data.elts:
+            if not isinstance(element, ast.Starred):
+                _divide(draft, element)
+        return
+    if isinstance(data, ast.Dict):
+        for value in data.values:
+            _divide(draft, value)
+        return
+    if data in draft.done:
+        return
+    span, shard = draft.module.span(data), draft.helper("shard")
+    if kind is Kind.ARRAYS:
+        draft.done.add(data)
+        edits = Edit.around(span, f"[{shard}(part) for part in ", "]")
+    elif kind is Kind.MAPPING:
+        draft.done.add(data)
+        edits = Edit.around(span, f"{{key: {shard}(part) for key, part in ", ".items()}")
+    else:
+        edits = wrap(draft, data, "shard")
+    unclear = kind is Kind.UNKNOWN and feeding(draft).is_opaque(data)
+    draft.change("D2", data, "Give every rank its own rows", _WHY, edits, doubt=_DOUBT if unclear else "")
+
+
+def _divide_flow(draft: Draft, fed: FitFeed) -> None:
+    """`datagen.flow(x, y)`: the arrays are divided where they start to flow."""
+    for call in draft.values.calls(fed.x):
+        if draft.names.last(call.func) != "flow" or has_unpacking(call):
+            continue
+        if fed.x is not call and not _only_here(draft, fed):
+            continue
+        data = [argument(call, "x", 0), argument(call, "y", 1), argument(call, "sample_weight")]
+        for one in data:
+            if one is not None and not is_none(one):
+                _divide(draft, one)
+
+
+def _only_here(draft: Draft, fed: FitFeed) -> bool:
+    """Whether a generator goes only to this fit (and to `len`)."""
+    pipelines = feeding(draft).pipelines
+    if not isinstance(fed.x, (ast.Name, ast.Attribute)):
+        return False
+    feeds: set[ast.AST] = {f.x for f in feeding(draft).fits}
+    return all(pipelines.only_trains(use, feeds) for b in pipelines.bindings(fed.x) for use in pipelines.uses(b))
+
+
+def _split_alike(draft: Draft) -> None:
+    """`train_test_split` without a seed: ranks would split differently, and train on each other's validation data."""
+    if not draft.helpers.get("shard") or draft.module.calls_of("numpy.random.seed", "tensorflow.keras.utils.set_random_seed"):
+        return
+    for call in draft.syntax.calls:
+        if (draft.names.of(call.func) or "").endswith("model_selection.train_test_split") or (
+            (draft.names.of(call.func) or "") == "sklearn.cross_validation.train_test_split"
+        ):
+            shuffle = argument(call, "shuffle")
+            if isinstance(shuffle, ast.Constant) and shuffle.value is False:
+                continue
+            if argument(call, "random_state") is None and not has_unpacking(call) and call not in draft.done:
+                draft.done.add(call)
+                why = "Without a seed each rank would split differently and train on the others' validation data."
+                draft.change("D2", call, "Split alike on all ranks", why, [draft.add_argument(call, "random_state=0")])
+
+
+RULE = Rule("D2", "give every rank its own rows of arrays", apply, __doc__ or "")

@@ -1,0 +1,115 @@
+"""D1 datasets: every rank trains on its own part of a `tf.data` pipeline.
+
+What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right: after its source, before `shuffle` and `batch`.
+               All ranks get equally many elements. A `cache` file gets a name of its own on each rank, and a shuffle that
+               comes before the division a seed, so that all ranks divide the same order.
+Why            Otherwise every rank trains on everything: N ranks do N times the work of one. Unequal shares would leave the
+               rank with more of them waiting for the others for ever.
+Before         ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(1000).batch(32)
+               model.fit(ds, epochs=3)
+After          ds = shard_dataset(tf.data.Dataset.from_tensor_slices((x, y))).shuffle(1000).batch(32)
+               model.fit(ds, epochs=3)
+Leaves alone   Pipelines that only evaluate. What comes before `filter`, `skip`, `flat_map` and other steps that keep different
+               numbers of elements on different ranks, and before a name that is also evaluated or split: the division comes
+               after them. A pipeline that is made inside a `tf.function`.
+Asks           Never.
+Source         Beyond the seed, which divides no data (horovod#2623, 3675; equal counts: 2083, 118, 1407, 708).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import RANK, Draft, needs_parentheses
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import feeding, wrap
+from horovodize.source import Edit
+from horovodize.summary.feeding import Kind
+from horovodize.summary.syntax import argument, has_unpacking
+
+_WHY = "Ranks that all train on everything do size() times the work; equally many elements on each keep them in step."
+_SEEDS = ("tensorflow.random.set_seed", "tensorflow.compat.v1.set_random_seed", "tensorflow.keras.utils.set_random_seed",
+          "tensorflow.compat.v1.random.set_random_seed", "tensorflow.random.set_random_seed")  # fmt: skip
+
+
+def apply(draft: Draft) -> None:
+    if not draft.options.split_data:
+        return
+    known = feeding(draft)
+    for feed in known.dataset_feeds:
+        _divide(draft, feed)
+    for fed in known.fits:
+        if fed.kind is Kind.UNKNOWN and fed.y is None and argument(fed.fit.call, "steps_per_epoch") is None:
+            draft.note("D1", fed.x, "it can't be seen what this is, so it is not divided: every rank trains on all of it")
+
+
+def _divide(draft: Draft, feed: ast.expr) -> None:
+    pipelines = feeding(draft).pipelines
+    places = [p for p in pipelines.places(feed, feeding(draft).dataset_feeds) if not _is_iterator(draft, p)]
+    if not places:
+        draft.note("D1", feed, "this pipeline can't be divided where it is made: every rank trains on all of it")
+    for place in places:
+        edits = wrap(draft, place, "shard_dataset")
+        if edits:
+            draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
+        for step in pipelines.steps(place):
+            _seed(draft, step, "shuffle", 1)
+        for made in pipelines.trail(place):
+            if isinstance(made, ast.Call):
+                _seed_source(draft, made)
+    for step in pipelines.steps(feed):
+        _separate_cache(draft, step)
+
+
+def _is_iterator(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is an iterator, which has no `shard`."""
+    if isinstance(e, ast.Call):
+        return draft.names.last(e.func) in ("iter", "make_one_shot_iterator", "as_numpy_iterator")
+    if isinstance(e, (ast.Name, ast.Attribute)):
+        bindings = feeding(draft).pipelines.bindings(e)
+        return any(_is_iterator(draft, v) for b in bindings for v in feeding(draft).pipelines.given(b) if isinstance(v, ast.Call))
+    return False
+
+
+def _separate_cache(draft: Draft, step: ast.Call) -> None:
+    """`cache(path)` → a path of its own for each rank: two processes can't fill one cache file."""
+    assert isinstance(step.func, ast.Attribute)
+    path = argument(step, "filename", 0)
+    if step.func.attr != "cache" or path is None or path in draft.done or isinstance(path, ast.Constant) and not path.value:
+        return
+    draft.done.add(path)
+    span = draft.module.span(path)
+    opening, closing = ("(", ")") if needs_parentheses(path) else ("", "")
+    edits = Edit.around(span, opening, f"{closing} + str({RANK})")
+    draft.change("D1", path, "Give every rank a cache file of its own", "Two processes can't fill one cache.", edits)
+
+
+# ---------------------------------------------------------------------- the same order everywhere
+
+
+def _seed(draft: Draft, call: ast.Call, method: str, position: int) -> None:
+    """A shuffle before the division gets a seed: all ranks must divide the same order."""
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.attr == method and argument(call, "seed", position) is None:
+        _add_seed(draft, call)
+
+
+def _seed_source(draft: Draft, call: ast.Call) -> None:
+    last, shuffle = draft.names.last(call.func), argument(call, "shuffle")
+    if isinstance(shuffle, ast.Constant) and not shuffle.value:
+        return
+    if last == "list_files" and argument(call, "seed", 2) is None or (
+        last.endswith("_dataset_from_directory") and argument(call, "seed") is None
+    ):
+        _add_seed(draft, call)
+
+
+def _add_seed(draft: Draft, call: ast.Call) -> None:
+    if call.func in draft.done or has_unpacking(call) or draft.module.calls_of(*_SEEDS):
+        return
+    draft.done.add(call.func)
+    why = "Every rank takes its part of the same order; unseeded, the parts would overlap and leave elements out."
+    draft.change("D1", call, "Shuffle alike on all ranks", why, [draft.add_argument(call, "seed=0")])
+
+
+RULE = Rule("D1", "give every rank its own part of a dataset", apply, __doc__ or "")

@@ -1,0 +1,91 @@
+"""What the data rules share: dividing a count by the number of ranks, wrapping data in a rank's share of it."""
+
+from __future__ import annotations
+
+import ast
+from weakref import WeakKeyDictionary
+
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.source import Edit, Span
+from horovodize.summary.feeding import Feeding
+from horovodize.summary.syntax import argument
+
+_PLENTY = 100  # a count that large stays above zero on any number of ranks that a script is likely to meet
+
+_feedings: WeakKeyDictionary[Draft, Feeding] = WeakKeyDictionary()
+
+
+def feeding(draft: Draft) -> Feeding:
+    """What feeds training in a draft's module; read once."""
+    if draft not in _feedings:
+        _feedings[draft] = Feeding(draft.module, draft.sites, draft.drive)
+    return _feedings[draft]
+
+
+def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
+    """`n` → `n // hvd.size()`, never 0: a count that may be small gets `max(1, …)`, one that may be None is kept if it is."""
+    if count in draft.done:
+        return ()
+    draft.done.add(count)
+    known = feeding(draft).constant(count)
+    span = draft.module.span(count)
+    before, after = "", f" // {SIZE}"
+    if needs_parentheses(count):
+        enclosed = _enclosed(draft, count, span)
+        if enclosed is not None:
+            span = enclosed
+        else:
+            before, after = "(", ")" + after
+    if known is None or known < _PLENTY:
+        before, after = "max(1, " + before, after + ")"
+    if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
+        before = f"{draft.module.text(count)} and {before}"
+    return Edit.around(span, before, after)
+
+
+def may_be_none(draft: Draft, e: ast.expr) -> bool:
+    """Whether a value is None where it is not set: a default, an option without one."""
+    return any(isinstance(o.node, ast.Constant) and o.node.value is None and not o.path for o in draft.values.origins(e))
+
+
+def is_none(e: ast.expr | None) -> bool:
+    return e is None or isinstance(e, ast.Constant) and e.value is None
+
+
+def _enclosed(draft: Draft, e: ast.expr, span: Span) -> Span | None:
+    """The span of an expression with the parentheses that it stands in, if they are its own."""
+    if not draft._parenthesized(e):
+        return None
+    text = draft.document.text
+    return Span(text.rindex("(", 0, span.start), text.index(")", span.end) + 1)
+
+
+def wrap(draft: Draft, e: ast.expr, helper: str) -> tuple[Edit, ...]:
+    """`e` → `helper(e)`, once."""
+    if e in draft.done:
+        return ()
+    draft.done.add(e)
+    return Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", ")")
+
+
+def counts_a_share(draft: Draft, count: ast.expr) -> bool:
+    """Whether a count is already that of one rank: the length of something that was divided where it is made."""
+    pipelines = feeding(draft).pipelines
+    for n in draft.values.depends([count], 600):
+        measured: ast.expr | None = None
+        if isinstance(n, ast.Call) and draft.names.last(n.func) in ("len", "cardinality"):
+            measured = n.args[0] if n.args else n.func.value if isinstance(n.func, ast.Attribute) else None
+        elif isinstance(n, ast.Attribute) and n.attr in ("n", "samples"):
+            measured = n.value
+        if measured is not None and any(e in draft.done or _flows_from_share(draft, e) for e in pipelines.trail(measured)):
+            return True
+    return False
+
+
+def _flows_from_share(draft: Draft, e: ast.expr) -> bool:
+    """Whether a generator's arrays were divided inside the call that makes it."""
+    return any(
+        draft.names.last(c.func) == "flow" and c.args and c.args[0] in draft.done or argument(c, "x") in draft.done
+        for c in draft.values.calls(e)
+        if draft.names.last(c.func) == "flow"
+    )

@@ -1,0 +1,262 @@
+"""K4 steps of `fit`, G4 steps of hand-written loops: the steps of an epoch are divided among the ranks.
+
+What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validation_steps`; a `Sequence` without either gets
+               `steps_per_epoch=max(1, len(sequence) // hvd.size())`. In hand-written loops `dataset.take(n)` and `range(n)`
+               are divided likewise; where the loop's variable selects the batch, rank r takes the batches r, r + size(), …
+               A loop over batches of another kind is thinned in the same way.
+Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
+               equally many: one that takes more waits for the others for ever.
+Before         for x, y in dataset.take(1000):
+                   train_step(x, y)
+After          for x, y in dataset.take(1000 // hvd.size()):
+                   train_step(x, y)
+Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from the length of something divided already.
+Asks           A loop over something that can't be seen: all ranks must get equally many batches from it.
+Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import RANK, SIZE, Draft
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import counts_a_share, divide, feeding, is_none, wrap
+from horovodize.source import Edit
+from horovodize.summary.feeding import Driver, FitFeed, Kind
+from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
+
+_WHY = "Every step averages size() batches, so a size()-th of the steps makes an epoch."
+_EVERYTHING = "every rank trains on all of it"
+_RANDOM = ("numpy.random", "random.", "tensorflow.random", "sklearn.utils.shuffle")
+
+
+# ---------------------------------------------------------------------- K4: fit
+
+
+def divide_fits(draft: Draft) -> None:
+    if not draft.options.split_data:
+        return
+    for fed in feeding(draft).fits:
+        _divide_fit(draft, fed)
+
+
+def _divide_fit(draft: Draft, fed: FitFeed) -> None:
+    call = fed.fit.call
+    steps = argument(call, "steps_per_epoch", 1 if fed.fit.method == "fit_generator" else None)
+    steps = steps if steps is not None else argument(call, "samples_per_epoch")
+    if not is_none(steps):
+        assert steps is not None
+        if not counts_a_share(draft, steps):
+            _change(draft, "K4", steps, "Divide the steps of an epoch among the ranks")
+    if fed.y is None and fed.kind is Kind.GENERATOR:
+        _thin_generator(draft, "K4", fed.x, endless=not is_none(steps))
+    elif fed.y is None and fed.kind is Kind.SEQUENCE and is_none(steps) and not counts_a_share(draft, _length(fed.x)):
+        _add_steps(draft, fed, steps)
+    _divide_validation(draft, call)
+
+
+def _length(e: ast.expr) -> ast.expr:
+    return ast.Call(func=ast.Name(id="len", ctx=ast.Load()), args=[e], keywords=[])
+
+
+def _add_steps(draft: Draft, fed: FitFeed, steps: ast.expr | None) -> None:
+    call = fed.fit.call
+    if steps is not None or has_unpacking(call) or not isinstance(fed.x, (ast.Name, ast.Attribute)):
+        draft.note("K4", fed.x, f"bind this to a name before `{fed.fit.method}` to divide its steps; now {_EVERYTHING}")
+        return
+    text = f"steps_per_epoch=max(1, len({draft.module.text(fed.x)}) // {SIZE})"
+    draft.change("K4", call, "Divide the steps of an epoch among the ranks", _WHY, [draft.add_argument(call, text)])
+
+
+def _divide_validation(draft: Draft, call: ast.Call) -> None:
+    """`validation_steps`, and the data with it, so that the ranks validate on different parts of it."""
+    data = argument(call, "validation_data")
+    steps = argument(call, "validation_steps")
+    steps = steps if steps is not None else argument(call, "nb_val_samples")
+    if is_none(steps) or is_none(data):
+        return
+    assert steps is not None and data is not None
+    if counts_a_share(draft, steps):
+        return
+    kind = feeding(draft).kind(data)
+    if kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING) or isinstance(data, ast.Tuple):
+        return
+    if kind is Kind.DATASET:
+        edits = wrap(draft, data, "shard_dataset")
+        if edits:
+            draft.change("K4", data, "Validate on another part of the dataset on each rank", _WHY, edits)
+    elif kind is Kind.GENERATOR:
+        _thin_generator(draft, "K4", data, endless=True)
+    _change(draft, "K4", steps, "Divide the validation steps among the ranks")
+
+
+def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
+    """A generator that yields the same on every rank is thinned; one that draws at random already differs."""
+    if endless and _draws_freely(draft, feed):
+        return
+    edits = wrap(draft, feed, "shard_batches")
+    if edits:
+        what = "Give every rank its own batches of the generator"
+        draft.change(rule, feed, what, "It yields the same batches on every rank.", edits)
+
+
+def _draws_freely(draft: Draft, feed: ast.expr) -> bool:
+    """Whether a generator of this module draws from a random stream that no seed fixes."""
+    fixed = [c for c in draft.syntax.calls if _fixes_randomness(draft, c)]
+    if fixed:
+        return False
+    todo: list[ast.AST] = []
+    for n in draft.values.origins(feed):
+        callee = draft.values.callee(n.call) if n.call is not None else None
+        todo += [callee] if callee is not None else []
+    for node in [x for t in todo for x in ast.walk(t)]:
+        if isinstance(node, ast.Call):
+            if (draft.names.of(node.func) or "").startswith(_RANDOM):
+                return True
+            inner = draft.values.callee(node)
+            if isinstance(inner, FUNCTIONS) and any(
+                isinstance(x, ast.Call) and (draft.names.of(x.func) or "").startswith(_RANDOM) for x in ast.walk(inner)
+            ):
+                return True
+    return False
+
+
+def _fixes_randomness(draft: Draft, call: ast.Call) -> bool:
+    name = draft.names.of(call.func) or ""
+    return name in ("numpy.random.seed", "random.seed", "tensorflow.keras.utils.set_random_seed") or (
+        name in ("numpy.random.RandomState", "numpy.random.default_rng", "random.Random") and bool(call.args)
+    )
+
+
+# ---------------------------------------------------------------------- G4: hand-written loops
+
+
+def divide_loops(draft: Draft) -> None:
+    if not draft.options.split_data:
+        return
+    known = feeding(draft)
+    for feed in known.dataset_feeds:
+        _divide_takes(draft, feed)
+    for driver in known.drivers:
+        _divide_driver(draft, driver)
+    for site in known.undriven:
+        draft.note("G4", site, f"the loop that runs this step is not in this file, so it is not divided: {_EVERYTHING}")
+
+
+def _divide_takes(draft: Draft, feed: ast.expr) -> None:
+    """`take(n)` of batches, or of a pipeline that repeats, counts steps."""
+    pipelines = feeding(draft).pipelines
+    for step in pipelines.steps(feed):
+        count = argument(step, "count", 0)
+        assert isinstance(step.func, ast.Attribute)
+        if step.func.attr != "take" or count is None or step in draft.done or not pipelines.grouped_before(step):
+            continue
+        if isinstance(count, ast.UnaryOp) or _is_divided_after(draft, step) or counts_a_share(draft, count):
+            continue
+        _change(draft, "G4", count, "Divide the steps among the ranks")
+
+
+def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
+    """Whether a pipeline is divided at or after one of its steps."""
+    return any(a in draft.done for a in [step, *draft.syntax.ancestors(step)] if isinstance(a, ast.expr))
+
+
+def _divide_driver(draft: Draft, driver: Driver) -> None:
+    if isinstance(driver.loop, ast.While):
+        return _divide_while(draft, driver, driver.loop)
+    e = driver.iterable
+    if e is None or driver.kind is Kind.DATASET:
+        return
+    if driver.kind is Kind.RANGE:
+        return _divide_range(draft, driver, e)
+    zipped = e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else [e]
+    if all(feeding(draft).pipelines.is_dataset(z) for z in zipped):
+        return
+    if draft.drive.in_traced(driver.loop):
+        draft.note("G4", e, f"this loop runs inside a `tf.function` and is not divided: {_EVERYTHING}")
+        return
+    edits = wrap(draft, e, "shard_batches")
+    if edits:
+        unclear = driver.kind is Kind.UNKNOWN and feeding(draft).is_opaque(e)
+        doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
+        what = "Give every rank its own batches"
+        draft.change("G4", e, what, _WHY, edits, doubt=doubt if unclear else "")
+
+
+def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
+    called = isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "trange", "xrange")
+    if called and isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
+        return
+    traced = draft.drive.in_traced(driver.loop)
+    single = isinstance(e, ast.Call) and called and len(e.args) == 1 and not e.keywords
+    if single and isinstance(e, ast.Call) and not driver.indexed:
+        _change(draft, "G4", e.args[0], "Divide the steps among the ranks")
+    elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
+        n = e.args[0]
+        text = draft.module.text(n)
+        if not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)) or n in draft.done:
+            draft.note("G4", e, f"this loop is not divided: {_EVERYTHING}")
+            return
+        draft.done.add(n)
+        edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
+        draft.change("G4", e, "Give every rank its own batches", _WHY, edits)
+    elif traced or isinstance(e, ast.Call) and draft.names.last(e.func) == "trange":
+        draft.note("G4", e, f"this loop is not divided: {_EVERYTHING}")
+    else:
+        edits2 = wrap(draft, e, "shard")
+        if edits2:
+            what = "Give every rank its own batches" if driver.indexed else "Divide the steps among the ranks"
+            draft.change("G4", e, what, _WHY, edits2)
+
+
+def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
+    """`while step < n` with `step += 1` in its body."""
+    test = loop.test
+    if feeding(draft).next_calls(driver):
+        shared = [f for f in feeding(draft).next_calls(driver) if any(e in draft.done for e in feeding(draft).pipelines.trail(f))]
+        if shared and isinstance(test, ast.Constant):
+            return  # it ends with the rank's share
+    if (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], (ast.Lt, ast.LtE))
+        and isinstance(test.left, (ast.Name, ast.Attribute))
+        and _counts_up(loop, ast.unparse(test.left))
+        and not _subscripts_with(loop, test.left)
+        and not counts_a_share(draft, test.comparators[0])
+    ):
+        _change(draft, "G4", test.comparators[0], "Divide the steps among the ranks")
+        return
+    draft.note("G4", test, f"it can't be seen how many steps this loop takes, so it is not divided: {_EVERYTHING}")
+
+
+def _counts_up(loop: ast.While, name: str) -> bool:
+    """Whether a loop's body adds 1 to a counter, once, on every turn."""
+    added = [n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.AugAssign) and ast.unparse(n.target) == name]
+    return (
+        len(added) == 1
+        and added[0] in loop.body
+        and isinstance(added[0].op, ast.Add)
+        and isinstance(added[0].value, ast.Constant)
+        and added[0].value.value == 1
+    )
+
+
+def _subscripts_with(loop: ast.While, counter: ast.expr) -> bool:
+    name = ast.unparse(counter)
+    return any(
+        isinstance(n, ast.Subscript) and any(isinstance(x, ast.expr) and ast.unparse(x) == name for x in ast.walk(n.slice))
+        for s in loop.body
+        for n in ast.walk(s)
+    )
+
+
+def _change(draft: Draft, rule: str, count: ast.expr, what: str) -> None:
+    edits = divide(draft, count)
+    if edits:
+        draft.change(rule, count, what, _WHY, edits)
+
+
+K4 = Rule("K4", "divide the steps of fit among the ranks", divide_fits, __doc__ or "")
+G4 = Rule("G4", "divide the steps of a training loop among the ranks", divide_loops, __doc__ or "")

@@ -1,0 +1,362 @@
+"""Reading data pipelines: what an expression that feeds training is, and where in its making it can be divided.
+
+A `tf.data` pipeline is read backwards from where it is consumed, through method calls, names, parameters and returns. It may
+be divided at the earliest point from which the data flows only into training, and after which nothing changes how many
+elements there are unevenly (`filter` keeps other counts on each rank; `map`, `batch` and `shuffle` do not).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from horovodize.summary.drive import Drive
+from horovodize.summary.module import Module
+from horovodize.summary.scopes import Binding
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Function, argument
+
+# Operations that leave counts even between ranks when the data is divided before them.
+_EVEN = {"map", "batch", "padded_batch", "ragged_batch", "shuffle", "repeat", "prefetch", "cache", "enumerate", "with_options",
+         "as_numpy_iterator", "make_one_shot_iterator", "assert_cardinality"}  # fmt: skip
+_UNEVEN = {"filter", "skip", "take_while", "flat_map", "interleave", "unbatch", "window", "group_by_window", "concatenate",
+           "bucket_by_sequence_length", "apply", "scan", "reduce", "shard", "unique", "rejection_resample", "snapshot",
+           "sample_from_datasets", "parallel_interleave", "choose_from_datasets", "rebatch", "sparse_batch"}  # fmt: skip
+METHODS = _EVEN | _UNEVEN | {"take"}
+# Methods that arrays, frames and generators have too: on their own they do not tell what they are called on.
+_COMMON = {"map", "filter", "take", "skip", "cache", "apply", "repeat", "shuffle", "reduce", "unique", "enumerate", "concatenate"}
+_GROUPING = {"batch", "padded_batch", "ragged_batch", "repeat"}
+_PEEKS = {"element_spec", "cardinality", "output_shapes", "output_types", "output_classes", "_flat_shapes", "class_names"}
+_LOOKED_THROUGH = {"iter", "enumerate", "tqdm", "trange", "next", "list", "tuple", "reversed"}
+_HARMLESS = {"len", "print", "type", "isinstance", "id", "repr", "str", "hasattr"}
+_DIRECTORY = ("image_dataset_from_directory", "text_dataset_from_directory", "audio_dataset_from_directory",
+              "timeseries_dataset_from_array")  # fmt: skip
+_PEEK_AT_MOST = 10  # `take(n)` of up to so many elements is a look at the data, not training on it
+
+
+class Pipelines:
+    """The pipelines of one module. `feeds` are the expressions that training consumes."""
+
+    def __init__(self, module: Module, drive: Drive) -> None:
+        self.module, self.drive = module, drive
+        self.syntax, self.scopes, self.values, self.names = module.syntax, module.scopes, module.values, module.names
+        self._uses: dict[str, list[ast.Name]] = {}
+        for node in self.syntax.nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                self._uses.setdefault(node.id, []).append(node)
+        self._known: dict[ast.AST, bool] = {}
+
+    # ------------------------------------------------------------------ what is a dataset
+
+    def is_dataset(self, expression: ast.AST) -> bool:
+        """Whether an expression is surely a `tf.data.Dataset` (or an iterator over one)."""
+        if expression not in self._known:
+            self._known[expression] = False  # a name that is made from itself
+            self._known[expression] = self._is_dataset(expression)
+        return self._known[expression]
+
+    def _is_dataset(self, expression: ast.AST) -> bool:
+        if not isinstance(expression, ast.expr):
+            return False
+        origins = self.values.origins(expression)
+        return any(self._made_as_dataset(o.node, o.path) for o in origins if -2 not in o.path)
+
+    def _made_as_dataset(self, node: ast.AST, path: tuple[int, ...]) -> bool:
+        if not isinstance(node, ast.Call):
+            return isinstance(node, ast.Subscript) and self.is_dataset(node.value)
+        name = self.names.of(node.func) or ""
+        if name.startswith("tensorflow.data.") or name == "tensorflow_datasets.load" or name.endswith(_DIRECTORY):
+            return argument(node, "batch_size") is None or not name.startswith("tensorflow_datasets")
+        if "tensorflow.contrib.data" in name:
+            return True
+        if isinstance(node.func, ast.Attribute) and not path and node.func.attr in METHODS:
+            if node.func.attr not in _COMMON and not name.startswith(("numpy", "pandas", "random")):
+                return True
+            return self.is_dataset(node.func.value)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "as_dataset":
+            return True
+        return False
+
+    # ------------------------------------------------------------------ where to divide
+
+    def places(self, feed: ast.expr, feeds: Iterable[ast.AST]) -> list[ast.expr]:
+        """The earliest expressions whose values may be divided instead of `feed`; none where that is not possible."""
+        walk = _Walk(self, set(feeds))
+        found = list(dict.fromkeys(walk.earliest(feed)))
+        if any(self.drive.in_traced(place) for place in found):
+            return []
+        return found
+
+    def trail(self, feed: ast.expr) -> list[ast.expr]:
+        """The expressions that a pipeline goes through, from the feed back to its sources, each once."""
+        todo, seen = [feed], dict[ast.expr, None]()
+        while todo and len(seen) < 200:
+            e = todo.pop()
+            if e in seen:
+                continue
+            seen[e] = None
+            if isinstance(e, ast.Call):
+                if isinstance(e.func, ast.Attribute) and e.func.attr in METHODS and self.is_dataset(e):
+                    todo.append(e.func.value)
+                elif looked_through(self.module, e):
+                    todo.append(e.args[0])
+                else:
+                    callee = self.values.callee(e)
+                    todo += self.values.returned(callee) if isinstance(callee, CALLABLES) else []
+                    todo += [a for a in e.args if self.is_dataset(a)]
+            elif isinstance(e, (ast.Name, ast.Attribute)):
+                for b in self.bindings(e):
+                    todo += self.given(b)
+            elif isinstance(e, ast.IfExp):
+                todo += [e.body, e.orelse]
+        return list(seen)
+
+    def steps(self, feed: ast.expr) -> list[ast.Call]:
+        """The dataset methods that a pipeline is made by, from the feed back to its source."""
+        return [
+            e for e in self.trail(feed) if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and e.func.attr in METHODS
+        ]
+
+    def grouped_before(self, call: ast.Call) -> bool:
+        """Whether a pipeline is batched or repeated before a step of it: then its elements are steps of training."""
+        assert isinstance(call.func, ast.Attribute)
+        return any(isinstance(s.func, ast.Attribute) and s.func.attr in _GROUPING for s in self.steps(call.func.value))
+
+    # ------------------------------------------------------------------ definitions and uses
+
+    def bindings(self, e: ast.Name | ast.Attribute) -> list[Binding]:
+        """The bindings that give a name or attribute its value here; of a module's successive ones, as seen from a function,
+        the last."""
+        if isinstance(e, ast.Attribute):
+            return self.values.attribute_bindings(e)
+        found = self.scopes.reaching(e)
+        scope = self.scopes.lookup(e.id, e)
+        if scope is not None and scope is not self.scopes.scope(e) and len(found) > 1:
+            plain = [b for b in found if b.kind == "assign" and self.syntax.parent.get(b.statement) is scope]
+            if len(plain) == len(found):
+                return [max(plain, key=lambda b: getattr(b.statement, "lineno", 0))]
+        return found
+
+    def given(self, b: Binding) -> list[ast.expr]:
+        """The expressions whose value a binding gives."""
+        if b.kind == "parameter":
+            return self.values.passed(b)
+        if b.value is None:
+            return []
+        if b.kind == "assign" and not b.path:
+            return [b.value]
+        if b.kind == "assign" and len(b.path) == 1:
+            return list(self.part(b.value, b.path[0]))
+        return []
+
+    def part(self, value: ast.expr, i: int) -> Iterator[ast.expr]:
+        """The expressions for part `i` of a value: the elements of tuples that a function of this module returns."""
+        if isinstance(value, (ast.Tuple, ast.List)) and 0 <= i < len(value.elts):
+            yield value.elts[i]
+        elif isinstance(value, ast.Call):
+            callee = self.values.callee(value)
+            for returned in self.values.returned(callee) if isinstance(callee, FUNCTIONS) else []:
+                if isinstance(returned, (ast.Tuple, ast.List)):
+                    yield from self.part(returned, i)
+
+    def uses(self, b: Binding) -> list[ast.expr]:
+        """Where the value of a binding is read."""
+        if isinstance(b.anchor, ast.Attribute):
+            return [
+                n
+                for n in self.syntax.nodes
+                if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load) and n.attr == b.name
+                and b in self.values.attribute_bindings(n)
+            ]  # fmt: skip
+        return [n for n in self._uses.get(b.name, ()) if b in self.bindings(n)]
+
+
+class _Walk:
+    """One walk from a feed back towards its source."""
+
+    def __init__(self, pipelines: Pipelines, feeds: set[ast.AST]) -> None:
+        self.p, self.feeds = pipelines, feeds
+        self._deep = 0
+
+    def earliest(self, e: ast.expr) -> list[ast.expr]:
+        self._deep += 1
+        if self._deep > 60:
+            return [e]
+        p = self.p
+        if isinstance(e, ast.NamedExpr):
+            return self.earliest(e.value)
+        if isinstance(e, ast.IfExp):
+            return [*self.earliest(e.body), *self.earliest(e.orelse)]
+        if isinstance(e, (ast.Name, ast.Attribute)):
+            return self._through_name(e) or [e]
+        if isinstance(e, ast.Call):
+            return self._through_call(e) or [e]
+        return [e]
+
+    def _through_name(self, e: ast.Name | ast.Attribute) -> list[ast.expr]:
+        found: list[ast.expr] = []
+        bindings = self.p.bindings(e)
+        for b in bindings:
+            values = self.p.given(b)
+            if not values or not self._exclusive(b):
+                return []
+            if b.kind == "assign" and b.path and isinstance(b.value, ast.Call) and not self._only_caller(b.value):
+                return []
+            for value in values:
+                if not self.p.is_dataset(value):
+                    return []
+                found += self.earliest(value)
+        return found
+
+    def _through_call(self, call: ast.Call) -> list[ast.expr]:
+        p = self.p
+        if looked_through(p.module, call):
+            return self.earliest(call.args[0])
+        callee = p.values.callee(call)
+        if isinstance(callee, FUNCTIONS):
+            returned = p.values.returned(callee)
+            if not self._only_caller(call) or not returned or not all(p.is_dataset(r) for r in returned):
+                return []
+            return [place for r in returned for place in self.earliest(r)]
+        if not isinstance(call.func, ast.Attribute) or not p.is_dataset(call.func.value):
+            return []
+        method = call.func.attr
+        if method in _EVEN or method == "take" and p.grouped_before(call):
+            return self.earliest(call.func.value)
+        return []
+
+    def _only_caller(self, call: ast.Call) -> bool:
+        callee = self.p.values.callee(call)
+        return isinstance(callee, FUNCTIONS) and all(c is call for c in self.p.values.callers(callee))
+
+    def _exclusive(self, b: Binding) -> bool:
+        return all(self.only_trains(use, set()) for use in self.p.uses(b))
+
+    # ------------------------------------------------------------------ where a value goes
+
+    def only_trains(self, e: ast.AST, seen: set[ast.AST], peek: bool = False) -> bool:
+        """Whether a value goes to training, or is only looked at (its specification, a first element), and nowhere else."""
+        if e in self.feeds or e in seen or len(seen) > 200:
+            return len(seen) <= 200
+        seen.add(e)
+        p, parent = self.p, self.p.syntax.parent.get(e)
+        field = p.syntax.field.get(e)
+        match parent:
+            case ast.Attribute():
+                call = p.syntax.parent.get(parent)
+                if parent.attr in _PEEKS:
+                    return True
+                if parent.attr in METHODS and isinstance(call, ast.Call) and call.func is parent:
+                    return self.only_trains(call, seen, peek or _is_peek(call))
+                return False
+            case ast.Call():
+                return self._through_argument(e, parent, seen, peek)
+            case ast.keyword():
+                call = p.syntax.parent[parent]
+                assert isinstance(call, ast.Call)
+                return self._through_argument(e, call, seen, peek, parent.arg)
+            case ast.Tuple() | ast.List():
+                holder = p.syntax.parent.get(parent)
+                if isinstance(holder, ast.Call) and (p.names.of(holder.func) or "").startswith("tensorflow.data."):
+                    return self.only_trains(holder, seen, peek)
+                if isinstance(holder, ast.Return):
+                    return self._through_return(holder, seen, peek, parent.elts.index(e) if isinstance(e, ast.expr) else 0)
+                return isinstance(holder, ast.Assign) and self._bound(holder, e, seen, peek)
+            case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
+                return self._bound(parent, e, seen, peek)
+            case ast.Return():
+                return self._through_return(parent, seen, peek, None)
+            case ast.For() | ast.AsyncFor() if field == "iter":
+                return peek or _looks_once(parent)
+            case ast.comprehension():
+                return peek
+            case ast.Expr():
+                return True
+            case ast.IfExp():
+                return self.only_trains(parent, seen, peek)
+            case _:
+                return peek
+
+    def _through_argument(self, e: ast.AST, call: ast.Call, seen: set[ast.AST], peek: bool, keyword: str | None = None) -> bool:
+        p = self.p
+        name = p.names.last(call.func)
+        if name in _HARMLESS or name == "adapt":
+            return True
+        if name == "next":
+            return True  # one element; steps that train on `next(iterator)` are feeds
+        if name in _LOOKED_THROUGH or (p.names.of(call.func) or "").startswith("tensorflow.data."):
+            return self.only_trains(call, seen, peek)
+        if name == "zip":
+            return self.only_trains(call, seen, peek)
+        callee = p.values.callee(call)
+        if isinstance(callee, FUNCTIONS):
+            parameter = self._parameter(callee, call, e, keyword)
+            return parameter is not None and all(self.only_trains(u, seen, peek) for u in p.uses(parameter))
+        return peek
+
+    def _parameter(self, function: Function, call: ast.Call, e: ast.AST, keyword: str | None) -> Binding | None:
+        for bindings in self.p.scopes.names[function].values():
+            for b in bindings:
+                if b.kind == "parameter" and (b.name == keyword or keyword is None and e in self._passed_by(b, call)):
+                    return b
+        return None
+
+    def _passed_by(self, b: Binding, call: ast.Call) -> list[ast.expr]:
+        return [v for v in self.p.values.passed(b) if v in call.args]
+
+    def _bound(self, statement: ast.AST, value: ast.AST, seen: set[ast.AST], peek: bool) -> bool:
+        p = self.p
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]  # type: ignore[attr-defined]
+        every = [
+            b
+            for table in (*p.scopes.names.values(), p.scopes.attributes)
+            for bindings in table.values()
+            for b in bindings
+            if any(b.anchor is t or b.anchor in ast.walk(t) for t in targets) and (b.value is value or b.path)
+        ]
+        return bool(every) and all(self.only_trains(use, seen, peek) for b in every for use in p.uses(b))
+
+    def _through_return(self, statement: ast.Return, seen: set[ast.AST], peek: bool, part: int | None) -> bool:
+        p = self.p
+        function = p.syntax.function(statement)
+        if function is None:
+            return False
+        callers = p.values.callers(function)
+        if part is None:
+            return bool(callers) and all(self.only_trains(c, seen, peek) for c in callers)
+        for call in callers:
+            holder = p.syntax.parent.get(call)
+            if not isinstance(holder, ast.Assign) or len(holder.targets) != 1:
+                return False
+            target = holder.targets[0]
+            if not isinstance(target, (ast.Tuple, ast.List)) or part >= len(target.elts):
+                return False
+            bound = [
+                b for table in (*p.scopes.names.values(), p.scopes.attributes) for found in table.values() for b in found
+                if b.anchor is target.elts[part]
+            ]  # fmt: skip
+            if not all(self.only_trains(use, seen, peek) for b in bound for use in p.uses(b)):
+                return False
+        return bool(callers)
+
+
+def looked_through(module: Module, call: ast.Call) -> bool:
+    """Whether a call only wraps an iterable: `enumerate(x)`, `tqdm(x, total=n)`, `iter(x)`."""
+    return bool(call.args) and module.names.last(call.func) in _LOOKED_THROUGH and isinstance(call.func, (ast.Name, ast.Attribute)) and (
+        module.values.callee(call) is None
+    )  # fmt: skip
+
+
+def _is_peek(call: ast.Call) -> bool:
+    count = argument(call, "count", 0)
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "take"
+        and isinstance(count, ast.Constant)
+        and isinstance(count.value, int)
+        and 0 <= count.value <= _PEEK_AT_MOST
+    )
+
+
+def _looks_once(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop leaves at its first element."""
+    return isinstance(loop.body[-1], ast.Break) and not any(isinstance(n, (ast.Continue, *LOOPS)) for s in loop.body for n in ast.walk(s))
