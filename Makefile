@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help demo test setup lint types extension unit training bench corpus format clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
+	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
 
 demo: ## show what Horovodize does, on examples/ (no TensorFlow needed)
 	@scripts/demo.sh

@@ -234,6 +234,21 @@ def test_notebooks_are_refused_for_now(run, tmp_path: Path) -> None:
         assert "n.ipynb: notebooks are not supported yet" in result.err
 
 
+def test_json_of_what_cannot_be_read_is_nothing(run, tmp_path: Path) -> None:
+    (tmp_path / "n.ipynb").write_text("{}")
+    for command in ("distribute", "summary"):
+        assert run(command, "n.ipynb", "--format", "json").out == ""
+        assert run(command, ".", "--format", "json").out == "[]\n"
+
+
+def test_a_wrong_setting_is_told_once(run, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.horovodize]\nx = 1")
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(KERAS)
+    result = run("distribute", ".")
+    assert (result.status, result.err.count("unknown setting")) == (2, 1)
+
+
 def test_bytes_that_are_no_text_are_refused(run, tmp_path: Path) -> None:
     (tmp_path / "b.py").write_bytes(b"x = '\xff'\n")
     result = run("distribute", "b.py", "--output", "o.py")

@@ -6,7 +6,7 @@ hunk, and takes no longer for a long file."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,7 +71,7 @@ def print_diff(plan: Plan, console: Console) -> None:
         grown += added
 
 
-def _print_line(console: Console, encode: object, sign: str, line: str, *styles: str) -> None:
+def _print_line(console: Console, encode: Callable[[str], bytes], sign: str, line: str, *styles: str) -> None:
     content = line.rstrip("\r\n")
     end = line[len(content) :]
     text = console.paint(sign + content, *styles) if styles else sign + content
@@ -79,7 +79,6 @@ def _print_line(console: Console, encode: object, sign: str, line: str, *styles:
         end = "\n"  # no tool that applies diffs knows these line ends
     if not end:
         end = "\n\\ No newline at end of file\n"
-    assert callable(encode)
     console.write(encode(text + end))
 
 

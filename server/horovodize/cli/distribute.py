@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from horovodize.cli.config import Configuration, add_option_flags
-from horovodize.cli.inputs import STANDARD_INPUT, Input, add_path_arguments, find_inputs, is_single
+from horovodize.cli.inputs import (
+    STANDARD_INPUT,
+    Input,
+    add_path_arguments,
+    find_inputs,
+    is_single,
+    print_reports,
+)
 from horovodize.cli.output import Console, json_range, plural
 from horovodize.cli.runner import CommandError, ExitStatus, for_each
 
@@ -47,9 +54,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     command = _Distribute(arguments, console, mode)
     status = for_each(inputs, console, command.handle, traceback=arguments.traceback)
     if mode == "json":
-        console.json(
-            command.reports[0] if is_single(arguments.paths) and command.reports else command.reports
-        )
+        print_reports(console, arguments.paths, command.reports)
     elif not is_single(arguments.paths):
         console.message(command.total())
     return max(status, ExitStatus.ERROR if missing else ExitStatus.OK)

@@ -8,10 +8,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from horovodize.cli.runner import CommandError, Unsupported
 from horovodize.cli.walk import walk
 from horovodize.source import Document
+
+if TYPE_CHECKING:
+    from horovodize.cli.output import Console
 
 STANDARD_INPUT = "-"
 
@@ -96,5 +100,13 @@ def _expand(path: str, stdin_filename: str | None) -> Iterator[Input]:
 
 
 def is_single(paths: Sequence[str]) -> bool:
-    """Whether a report is about one file: then it is an object, else a list of them."""
+    """Whether the user named one thing that is no folder."""
     return len(paths) == 1 and not os.path.isdir(paths[0])
+
+
+def print_reports(console: Console, paths: Sequence[str], reports: Sequence[dict[str, Any]]) -> None:
+    """As JSON: of one file the report itself (nothing when there is none, for the file could not be read), else a list."""
+    if not is_single(paths):
+        console.json(reports)
+    elif reports:
+        console.json(reports[0])

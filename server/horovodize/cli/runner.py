@@ -36,6 +36,7 @@ def for_each(
 ) -> int:
     """Handles every input and returns the highest status. A fault in one file is told and does not stop the others."""
     status = 0
+    told: set[str] = set()  # a wrong setting is wrong for every file
     for done, source in enumerate(inputs):
         console.progress(done, len(inputs), source.path)
         try:
@@ -44,7 +45,9 @@ def for_each(
             console.error(str(e))
             status = max(status, ExitStatus.REFUSED)
         except CommandError as e:
-            console.error(str(e))
+            if str(e) not in told:
+                console.error(str(e))
+            told.add(str(e))
             status = ExitStatus.ERROR
         except BrokenPipeError:
             raise

@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from horovodize.cli.inputs import Input, add_path_arguments, find_inputs, is_single
+from horovodize.cli.inputs import Input, add_path_arguments, find_inputs, print_reports
 from horovodize.cli.output import Console, json_range, line_and_column, plural
 from horovodize.cli.runner import ExitStatus, for_each
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
     status = for_each(inputs, console, handle, traceback=arguments.traceback)
     if arguments.format == "json":
-        console.json(reports[0] if is_single(arguments.paths) and reports else reports)
+        print_reports(console, arguments.paths, reports)
     elif silent:
         console.message(f"{plural(silent, 'more file')} without a training loop")
     return max(status, ExitStatus.ERROR if missing else ExitStatus.OK)
