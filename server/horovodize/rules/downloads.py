@@ -1,0 +1,207 @@
+"""D4 downloads: one process of each host fills a cache, the others then read it.
+
+What it does   Before a statement that loads a data set or a file through a cache (`keras.datasets`, `get_file`, `tfds.load`,
+               …) the process with local rank 0 makes the same call, and the others wait. What downloads to a path without
+               looking whether it is there (`urlretrieve`) is left to local rank 0.
+Why            Processes of one host share the cache: several at once download into the same file and read it half written.
+Before         (x, y), _ = tf.keras.datasets.mnist.load_data()
+After          # One process per host downloads; the others then read its copy.
+               if hvd.local_rank() == 0:
+                   tf.keras.datasets.mnist.load_data()
+               hvd.broadcast(0, root_rank=0, name="downloaded")
+               (x, y), _ = tf.keras.datasets.mnist.load_data()
+Leaves alone   With a note: pretrained models of `keras.applications` (making one twice changes the names of its layers);
+               downloads under a condition that ranks may see differently, or where no statement can be put before.
+Source         Beyond the seed; horovod#1834, horovod#2709.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize import catalogue
+from horovodize.rules.draft import LOCAL_RANK, Draft
+from horovodize.rules.guards import Guards, barrier, outputs_of
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit
+from horovodize.summary.effects import in_place
+from horovodize.summary.steady import Steady
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument
+
+_WHY = "Processes of one host share the cache; several at once would download into the same files."
+_ON_ONE = f"{LOCAL_RANK} == 0"
+_COMMENT = "One process per host downloads; the others then read its copy."
+# Download again at every call, to the path they are given.
+_AGAIN = ("urlretrieve", "wget.download", "gdown.download")
+_LAYERS = ("tensorflow_hub.KerasLayer", "tensorflow_hub.Module")
+_PURE = (
+    "os.path.",
+    "pathlib.",
+    "os.getcwd",
+    "os.environ",
+    "os.fspath",
+    "str",
+    "int",
+    "float",
+    "bool",
+    "len",
+    "tuple",
+    "list",
+    "dict",
+)
+_PURE_METHODS = {
+    "format",
+    "join",
+    "joinpath",
+    "expanduser",
+    "resolve",
+    "absolute",
+    "strip",
+    "lower",
+    "replace",
+    "split",
+    "get",
+}
+
+
+def apply(draft: Draft) -> None:
+    _Downloads(draft).run()
+
+
+class _Downloads:
+    def __init__(self, draft: Draft) -> None:
+        self.draft, self.guards = draft, Guards(draft)
+        self.steady = Steady(draft.module, draft.drive)
+        self.outputs = outputs_of(draft)
+
+    def run(self) -> None:
+        by_statement: dict[ast.stmt, list[ast.Call]] = {}
+        for call in self.draft.syntax.calls:
+            name = self.draft.names.of(call.func)
+            if name is not None and catalogue.downloads(name) and self._wanted(call, name):
+                by_statement.setdefault(self.draft.syntax.statement(call), []).append(call)
+        done: set[ast.stmt] = set()
+        for statement, calls in by_statement.items():
+            if statement in done:
+                continue
+            if self._alone(statement, calls):
+                self._leave_to_one(statement)
+                continue
+            together = self._followers(statement, by_statement)
+            done.update(together)
+            self._before(statement, [c for s in together for c in by_statement[s]])
+
+    def _wanted(self, call: ast.Call, name: str) -> bool:
+        """Whether something can be done about a download; otherwise a note says why not."""
+        draft, why = self.draft, ""
+        if catalogue.pretrained(name):
+            known = catalogue.function(name)
+            weights = argument(call, "weights", known.position("weights") if known is not None else 1)
+            if isinstance(weights, ast.Constant) and weights.value is None:
+                return False
+            why = "it makes a model, which must not be made twice"
+        elif name in _LAYERS:
+            why = "it makes a layer, which must not be made twice"
+        elif not in_place(draft.module, call) or self._in_expression(call):
+            why = "no statement can be put before it"
+        elif name.endswith(_AGAIN):
+            path = catalogue.download_path_parameter(name)
+            if argument(call, path or "filename", 1) is None:
+                return False  # to a temporary file of its own
+            if not self._alone(draft.syntax.statement(call), [call]):
+                why = "it downloads at every call, and its value is used"
+        elif not all(self._pure(a) for a in (*call.args, *(k.value for k in call.keywords))):
+            why = "its arguments can't be evaluated twice"
+        if not why:
+            statement = draft.syntax.statement(call)
+            if isinstance(statement, (*CALLABLES, ast.ClassDef, ast.While)) or not self.guards.can_indent(
+                statement, statement
+            ):
+                why = "no statement can be put before it"
+            elif self.outputs.is_early(statement):
+                why = "it runs before Horovod is initialised"
+            elif draft.drive.in_traced(statement) or not self.steady.reached_alike(statement):
+                why = "not every process may come here"
+        if why:
+            draft.note(
+                "D4",
+                call,
+                f"every process may download this at the same time ({why}); fill the cache before the job starts",
+            )
+        return not why
+
+    def _in_expression(self, call: ast.Call) -> bool:
+        """Whether a call runs often, later or not at all when its statement runs."""
+        child: ast.AST = call
+        for a in self.draft.syntax.ancestors(call):
+            if isinstance(a, ast.stmt):
+                return False
+            if isinstance(a, (ast.Lambda, *COMPREHENSIONS, ast.BoolOp)) or (
+                isinstance(a, ast.IfExp) and a.test is not child
+            ):
+                return True
+            child = a
+        return False
+
+    def _pure(self, e: ast.expr) -> bool:
+        for n in ast.walk(e):
+            if isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
+                return False
+            if isinstance(n, ast.Call):
+                name = self.draft.names.of(n.func) or (n.func.id if isinstance(n.func, ast.Name) else "")
+                method = isinstance(n.func, ast.Attribute) and n.func.attr in _PURE_METHODS
+                if not name.startswith(_PURE) and not method:
+                    return False
+        return True
+
+    def _alone(self, statement: ast.stmt, calls: list[ast.Call]) -> bool:
+        """Whether a statement is nothing but a download that is made again at every call."""
+        name = self.draft.names.of(calls[0].func) or ""
+        return name.endswith(_AGAIN) and isinstance(statement, ast.Expr) and statement.value is calls[0]
+
+    # ------------------------------------------------------------------ edits
+
+    def _leave_to_one(self, statement: ast.stmt) -> None:
+        edits = self.guards.put(statement, statement, _ON_ONE)
+        edits.append(self.draft.after(statement, [barrier(self.draft.quoted("downloaded"))]))
+        self.draft.change("D4", statement, "Download once per host", _WHY, edits)
+
+    def _followers(self, statement: ast.stmt, by_statement: dict[ast.stmt, list[ast.Call]]) -> list[ast.stmt]:
+        """The downloading statements right after one that can be served by the same wait: they need nothing that it binds."""
+        block = self.draft.syntax.block(statement)
+        found, bound = [statement], _stored(statement)
+        for following in block[block.index(statement) + 1 :]:
+            calls = by_statement.get(following)
+            if (
+                calls is None
+                or isinstance(following, (ast.For, ast.With, ast.If))
+                or self._alone(following, calls)
+            ):
+                break
+            if any(isinstance(n, ast.Name) and n.id in bound for c in calls for n in ast.walk(c)):
+                break
+            found.append(following)
+            bound |= _stored(following)
+        return found
+
+    def _before(self, statement: ast.stmt, calls: list[ast.Call]) -> None:
+        draft, guards = self.draft, self.guards
+        indent = draft.document.indentation(statement)
+        start = draft.document.lines.starts[statement.lineno - 1] + len(indent)
+        outermost = [c for c in calls if not any(c is not o and draft.syntax.inside(c, o) for o in calls)]
+        texts = list(dict.fromkeys(guards.moved_in(c) for c in outermost))
+        lines = [
+            *draft.lines_of(f"if {_ON_ONE}:", comment=_COMMENT),
+            *(draft.unit + text for text in texts),
+            barrier(draft.quoted("downloaded")),
+        ]
+        text = "".join(line + draft.newline + indent for line in lines)
+        edit = Edit.insert(start, text, draft.module.span(statement))
+        draft.change("D4", statement, "Download once per host", _WHY, [edit])
+
+
+def _stored(statement: ast.stmt) -> set[str]:
+    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+RULE = Rule("D4", "download once per host", apply, __doc__ or "")

@@ -1,0 +1,188 @@
+"""The text of a guard: how statements come under `if hvd.rank() == 0:` with every other byte left as it is.
+
+Shared by the rules that leave something to one rank (C6) or to one rank of a host (D4).
+"""
+
+from __future__ import annotations
+
+import ast
+import tokenize
+from collections.abc import Iterator
+
+from horovodize.rules import head
+from horovodize.rules.draft import HVD, ON_ROOT, Draft
+from horovodize.source import Edit, Span
+from horovodize.summary.effects import Effects
+from horovodize.summary.outputs import Outputs, early_nodes
+
+# Insertions before a statement, from the outside in: other rules' statements (0), what a guard must not hide, the guard.
+# Each lifted expression takes a level of its own, so that they stay in order.
+LIFTED, GUARD = 100, 1000
+
+
+def barrier(name: str) -> str:
+    """A statement that every rank leaves only when all have come to it. (`hvd.barrier` is missing from Horovod 0.28's
+    TensorFlow modules, `hvd.join` from its Keras module; all ranks need the same name.)"""
+    return f"{HVD}.broadcast(0, root_rank=0, name={name})"
+
+
+def outputs_of(draft: Draft) -> Outputs:
+    """The output statements of a draft's module, seen from where Horovod is initialised."""
+    imported = head._import_statement(draft)
+    last = head._end_of_imports(draft, imported) if imported is not None else None
+    effects = Effects(draft.module, draft.sites, draft.drive)
+    return Outputs(draft.module, effects, early_nodes(draft.module, last))
+
+
+class Guards:
+    """Writes guards into a draft."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self._inside: set[int] | bool | None = False
+
+    # ------------------------------------------------------------------ places
+
+    def starts_line(self, statement: ast.stmt) -> bool:
+        """Whether only white space stands before a statement on its line (`else: f()` and `elif` do not count)."""
+        draft = self.draft
+        start = draft.module.span(statement).start
+        line = draft.document.lines.starts[statement.lineno - 1]
+        return draft.document.text[line:start].strip(" \t") == "" and not self.is_elif(statement)
+
+    def is_elif(self, statement: ast.stmt) -> bool:
+        start = self.draft.module.span(statement).start
+        return isinstance(statement, ast.If) and self.draft.document.text.startswith("elif", start)
+
+    def groups(self, block: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+        """The statements of a block, those that share a line together."""
+        group: list[ast.stmt] = []
+        for statement in block:
+            if group and self.draft.first_line(statement) != group[-1].end_lineno:
+                yield group
+                group = []
+            group.append(statement)
+        if group:
+            yield group
+
+    def can_indent(self, first: ast.stmt, last: ast.stmt) -> bool:
+        """Whether the lines from one statement to another can be moved one step to the right."""
+        return self.starts_line(first) and (
+            first.lineno == last.end_lineno or self._string_lines() is not None
+        )
+
+    # ------------------------------------------------------------------ text
+
+    def put(self, first: ast.stmt, last: ast.stmt, test: str = ON_ROOT, comment: str = "") -> list[Edit]:
+        """Puts the lines from one statement to another (of the same block) under `if test:`."""
+        draft = self.draft
+        indent = draft.document.indentation(first)
+        start = draft.document.lines.starts[first.lineno - 1] + len(indent)
+        anchor = Span(start, draft.module.span(last).end)
+        head = "".join(
+            f"{line}{draft.newline}{indent}" for line in draft.lines_of(f"if {test}:", comment=comment)
+        )
+        edits = [Edit.insert(start, head + draft.unit, anchor, GUARD)]
+        end = last.end_lineno or last.lineno
+        for line in range(first.lineno, end):  # from 0: the lines after the first
+            offset = self._indentable(line, indent)
+            if offset is not None:
+                edits.append(Edit.insert(offset, draft.unit, None, GUARD))
+        return edits
+
+    def moved_in(self, node: ast.expr) -> str:
+        """A node's text, to be used one step further to the right."""
+        draft, index = self.draft, self.draft.document.lines
+        span, first = draft.module.span(node), node.lineno
+        inside = self._string_lines() or set()
+        text = draft.document.text[span.start : min(span.end, index.span(first - 1).end)]
+        for line in range(first, node.end_lineno or first):
+            content = draft.document.text[index.starts[line] : min(span.end, index.span(line).end)]
+            text += content if line + 1 in inside or not content.strip() else draft.unit + content
+        return text
+
+    def _indentable(self, line: int, indent: str) -> int | None:
+        """Where a line (from 0) gets its step of indentation; None for lines that stay: blank ones, those that start
+        inside a string, comments that are not indented with the block."""
+        content = self.draft.document.lines.content(line)
+        inside = self._string_lines()
+        if not content.strip() or (inside is not None and line + 1 in inside):
+            return None
+        start = self.draft.document.lines.starts[line]
+        if content.startswith(indent):
+            return start + len(indent)
+        return None if content.lstrip().startswith("#") else start
+
+    def _string_lines(self) -> set[int] | None:
+        """The lines (from 1) that start inside a string; None when the text can't be read token by token."""
+        if isinstance(self._inside, bool):
+            self._inside = _lines_inside_strings(self.draft)
+        return self._inside
+
+    def extend_test(self, statement: ast.If, test: str = ON_ROOT) -> list[Edit]:
+        """`if a:` → `if a and hvd.rank() == 0:`"""
+        draft, own = self.draft, statement.test
+        span = draft.module.span(own)
+        end = self._past_parentheses(span.end)
+        if (end == span.end and isinstance(own, (ast.IfExp, ast.Lambda, ast.NamedExpr))) or (
+            end == span.end and isinstance(own, ast.BoolOp) and isinstance(own.op, ast.Or)
+        ):
+            return list(Edit.around(span, "(", f") and {test}"))
+        return [Edit.insert(end, f" and {test}", span)]
+
+    def _past_parentheses(self, at: int) -> int:
+        """The end of the parentheses around a test: what stands before its colon."""
+        text, end = self.draft.document.text, at
+        while at < len(text):
+            if text[at] == "#":
+                line = self.draft.document.lines.line_of(at)
+                at = self.draft.document.lines.span(line).end
+            elif text[at] == ")":
+                at = end = at + 1
+            elif text[at] in " \t\r\n\\\f":
+                at += 1
+            else:
+                break
+        return end
+
+    def only_on_root(self, expression: ast.expr, otherwise: str = "None", test: str = ON_ROOT) -> list[Edit]:
+        """`e` → `e if hvd.rank() == 0 else None`, in parentheses where the surroundings need them."""
+        draft = self.draft
+        span = draft.module.span(expression)
+        own = isinstance(expression, (ast.IfExp, ast.Lambda, ast.NamedExpr))
+        outer = needs_own_parentheses(draft, expression)
+        opening, closing = "(" * outer + "(" * own, ")" * own
+        return list(Edit.around(span, opening, f"{closing} if {test} else {otherwise}" + ")" * outer))
+
+
+def needs_own_parentheses(draft: Draft, expression: ast.expr) -> bool:
+    """Whether a conditional expression in the place of an expression needs parentheses."""
+    parent = draft.syntax.parent.get(expression)
+    if isinstance(
+        parent, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.keyword, ast.withitem)
+    ):
+        return False
+    if isinstance(parent, (ast.Tuple, ast.List, ast.Set, ast.Dict)):
+        return isinstance(parent, ast.Tuple)
+    if isinstance(parent, ast.Call):
+        return draft.syntax.field[expression] == "func"
+    return not isinstance(parent, ast.Lambda)
+
+
+def _lines_inside_strings(draft: Draft) -> set[int] | None:
+    index = draft.document.lines
+    lines = (index.content(i) + "\n" for i in range(len(index)))
+    found: set[int] = set()
+    opened: list[int] = []  # Python 3.12 and later: the lines on which open f-strings start
+    try:
+        for token in tokenize.generate_tokens(lambda: next(lines, "")):
+            kind = tokenize.tok_name[token.type]
+            if kind == "STRING":
+                found.update(range(token.start[0] + 1, token.end[0] + 1))
+            elif kind.endswith("STRING_START"):
+                opened.append(token.start[0])
+            elif kind.endswith("STRING_END"):
+                found.update(range(opened.pop() + 1, token.end[0] + 1))
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        return None
+    return found

@@ -1,0 +1,166 @@
+"""Output that is a value: files that stay open, summary writers, the path that a checkpoint was saved to. Part of C6.
+
+A guard around the statement would leave its name unbound on the other ranks, so the value itself becomes another one there.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import CORE, ON_ROOT, Draft
+from horovodize.rules.guards import Guards
+from horovodize.source import Edit
+from horovodize.summary.effects import in_place
+from horovodize.summary.outputs import Outputs
+from horovodize.summary.steady import Steady
+from horovodize.summary.syntax import argument
+
+_WRITER = "tensorflow.summary.create_file_writer"
+_CONTRIB_WRITERS = {
+    "tensorflow.contrib.summary.create_file_writer",
+    "tensorflow.contrib.summary.create_summary_file_writer",
+}
+_WHAT, _WHY = "Write the file on rank 0 only", "Every rank runs this; only one may write the file."
+_NO_DEVICE = {"h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get_writer", "zipfile.ZipFile"}
+
+
+def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: set[ast.stmt]) -> None:
+    """Changes every value with which a rank other than 0 would write, outside guarded statements."""
+    for call in draft.syntax.calls:
+        if _is_guarded(draft, call, guarded) or not in_place(draft.module, call) or outputs.is_early(call):
+            continue
+        name = draft.names.of(call.func) or ""
+        if name == _WRITER:
+            _no_op_writer(draft, guards, call)
+        elif name in _CONTRIB_WRITERS:
+            path = argument(call, "logdir", 0)
+            if path is not None:  # without a directory, this makes a writer that does nothing
+                draft.change("C6", call, "Write summaries on rank 0 only", _WHY, guards.only_on_root(path))
+        elif name == "wandb.init":
+            if argument(call, "mode") is None and not any(k.arg is None for k in call.keywords):
+                edit = draft.add_argument(call, f"mode=None if {ON_ROOT} else {draft.quoted('disabled')}")
+                draft.change("C6", call, "Report from rank 0 only", _WHY, [edit])
+        elif name == "logging.basicConfig":
+            path = argument(call, "filename")
+            if path is not None:
+                draft.change(
+                    "C6", call, "Write the log on rank 0 only", _WHY, _to_null_device(draft, guards, path)
+                )
+        elif (path := outputs.opened(call)) is not None:
+            if name in _NO_DEVICE:
+                draft.refuse("HVD006", call, f"every rank would write this file, and `{name}` can't be given another one; "
+                             "open it in a `with` that only writes")  # fmt: skip
+            else:
+                draft.change(
+                    "C6", call, "Write the file on rank 0 only", _WHY, _to_null_device(draft, guards, path)
+                )
+        else:
+            output = outputs.effects.output(call)
+            if output is not None and output.kind == "write":
+                _written_value(draft, guards, outputs, call, guarded)
+
+
+def _is_guarded(draft: Draft, node: ast.AST, guarded: set[ast.stmt]) -> bool:
+    return any(a in guarded for a in draft.syntax.ancestors(node))
+
+
+def _no_op_writer(draft: Draft, guards: Guards, call: ast.Call) -> None:
+    """`tf.summary.create_file_writer(d)` → `… if hvd.rank() == 0 else tf.summary.create_noop_writer()`"""
+    if isinstance(call.func, ast.Attribute):
+        noop = f"{draft.module.text(call.func.value)}.create_noop_writer()"
+    elif draft.module.tensorflow_name() is not None:
+        noop = f"{draft.module.tensorflow_name()}.summary.create_noop_writer()"
+    else:
+        draft.refuse(
+            "HVD006",
+            call,
+            "every rank would write these summaries; call it as `tf.summary.create_file_writer`",
+        )
+        return
+    draft.change("C6", call, "Write summaries on rank 0 only", _WHY, guards.only_on_root(call, noop))
+
+
+def _to_null_device(draft: Draft, guards: Guards, path: ast.expr) -> list[Edit]:
+    os_name = next(
+        (
+            b.name
+            for b in draft.module.scopes.imports
+            if b.imported == "os" and draft.syntax.function(b.statement) is None
+        ),
+        None,
+    )
+    return guards.only_on_root(path, f"{os_name}.devnull" if os_name else draft.quoted("/dev/null"))
+
+
+def _written_value(
+    draft: Draft, guards: Guards, outputs: Outputs, call: ast.Call, guarded: set[ast.stmt]
+) -> None:
+    """A call that writes, in the middle of an expression: `path = checkpoint.save(…)`."""
+    parent = draft.syntax.parent[call]
+    if isinstance(parent, ast.Expr):
+        return  # a statement that was left to every rank on purpose
+    if not _has_value(draft, outputs, call):
+        draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(call))
+        return
+    reads = _reads(draft, parent)
+    elsewhere = None if reads is None else [n for n in reads if not _is_guarded(draft, n, guarded)]
+    steady = Steady(draft.module, draft.drive)
+    if elsewhere == []:
+        edits = guards.only_on_root(call)
+    elif steady.reached_alike(call) and not draft.drive.in_traced(call):
+        edits = list(
+            Edit.around(draft.module.span(call), f"{CORE}.broadcast_object(", f" if {ON_ROOT} else None)")
+        )
+    elif elsewhere and all(steady.reached_alike(n) and in_place(draft.module, n) for n in elsewhere):
+        edits = guards.only_on_root(call)
+        for n in elsewhere:
+            edits += Edit.around(draft.module.span(n), f"{CORE}.broadcast_object(", ")")
+    else:
+        draft.refuse(
+            "HVD006",
+            call,
+            "every rank would write this file, and its name is used under a condition that may differ between ranks",
+        )
+        return
+    draft.change("C6", call, _WHAT, _WHY, edits)
+
+
+def _has_value(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:
+    """Whether a call that writes may return something, and it is not thrown away."""
+    node: ast.AST = call
+    for a in draft.syntax.ancestors(call):
+        if isinstance(a, ast.Expr):
+            return False
+        if not isinstance(a, (ast.BoolOp, ast.IfExp, ast.ListComp, ast.GeneratorExp)) or (
+            isinstance(a, ast.IfExp) and a.test is node
+        ):
+            break
+        node = a
+    name = draft.names.of(call.func) or ""
+    if name.startswith(("shutil.", "tensorflow.compat.v1.train.")):
+        return True
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return (
+        method in ("save", "write")
+        and isinstance(call.func, ast.Attribute)
+        and not outputs.effects.is_model(call.func.value)
+    )
+
+
+def _reads(draft: Draft, parent: ast.AST) -> list[ast.Name] | None:
+    """The places that read the name to which an assignment binds its value; None where it is bound to something else."""
+    target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    if isinstance(parent, ast.AnnAssign):
+        target = parent.target
+    if not isinstance(target, ast.Name):
+        return None
+    scope = draft.module.scopes.lookup(target.id, target)
+    return [
+        n
+        for n in draft.syntax.nodes
+        if isinstance(n, ast.Name)
+        and n.id == target.id
+        and isinstance(n.ctx, ast.Load)
+        and draft.module.scopes.lookup(n.id, n) is scope
+        and any(b.statement is parent for b in draft.module.scopes.reaching(n))
+    ]

@@ -1,0 +1,188 @@
+"""C6 root rank: what the program prints, shows and writes comes from rank 0.
+
+What it does   Statements that print, show a window or write files come under `if hvd.rank() == 0:`; neighbours share one.
+               An `if` that holds nothing else gets `and hvd.rank() == 0`. A training step or an evaluation among the
+               arguments is taken out first, so that every rank still runs it. Files opened for writing elsewhere go to the
+               null device on the other ranks, summary writers become no-op writers there. Before a file that rank 0 wrote
+               is read back, the ranks wait for each other.
+Why            Every rank runs the whole program. Several processes that write one file damage it, and each line of output
+               would appear size() times.
+Before         print("loss", train_step(batch))
+               if epoch % 5 == 0:
+                   model.save(path)
+After          result = train_step(batch)
+               if hvd.rank() == 0:
+                   print("loss", result)
+               if epoch % 5 == 0 and hvd.rank() == 0:
+                   model.save(path)
+Leaves alone   `logging`; what is printed just before a `raise` or an exit; what runs before Horovod is initialised; callbacks
+               (K3). A print that shares its line, or whose arguments can't be taken out in order: harmless, only repeated.
+Refuses        A value that several ranks would write with and that can't be redirected (HVD006).
+Source         Seed 2.3.1, expression statements. Errata: in the seed's first version `path = checkpoint.save(…)` leaves
+               `path` undefined on other ranks; a guard hides collectives in its arguments (`print(train_step(x))`), which
+               stalls the rest; `load_weights` on rank 0 only lets the ranks drift apart: here all ranks load.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.guards import LIFTED, Guards, outputs_of
+from horovodize.rules.output_values import redirect
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit, Move
+from horovodize.summary.effects import in_place
+
+_WHY = "Every rank runs this; only one should print it or write the file."
+_NAMES = {"fit": "history", "fit_generator": "history", "train_on_batch": "loss", "evaluate": "evaluation", "next": "item",
+          "train_step": "loss", "predict": "prediction", "load_data": "data", "input": "answer"}  # fmt: skip
+
+
+def apply(draft: Draft) -> None:
+    rule = _RootRank(draft)
+    rule.block(draft.module.tree.body)
+    redirect(draft, rule.outputs, rule.guards, rule.guarded)
+
+
+class _RootRank:
+    """Walks the blocks of a module and guards the runs of output statements in them."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.guards = Guards(draft)
+        self.outputs = outputs_of(draft)
+        self.guarded: set[ast.stmt] = set()  # statements that rank 0 alone runs (the outermost ones)
+
+    # ------------------------------------------------------------------ blocks
+
+    def block(self, body: list[ast.stmt]) -> None:
+        """Guards what is output in a block and in the blocks inside it."""
+        run: list[ast.stmt] = []
+        lifted: list[Edit | Move] = []
+        for group in self.guards.groups(body):
+            if all(self._may_join(s, bool(run)) for s in group) and any(
+                self.outputs.is_output(s) for s in (*run, *group)
+            ):
+                run += group
+                continue
+            self._flush(run, lifted)
+            run, lifted = [], []
+            if len(group) == 1 and self._can_lift(group[0]):
+                lifted = self._lift(group[0])
+                run = [*group] if lifted else []
+                continue
+            for statement in group:
+                self._inside(statement, len(group) > 1)
+        self._flush(run, lifted)
+
+    def _may_join(self, statement: ast.stmt, run: bool) -> bool:
+        if self.outputs.is_output(statement):
+            return not self.outputs.must_stay(statement)
+        return run and self.outputs.effects.plots(statement)
+
+    def _flush(self, run: list[ast.stmt], lifted: list[Edit | Move]) -> None:
+        """Guards a run of output statements; drawing at its end stays outside. `lifted` goes before its first."""
+        while len(run) > bool(lifted) and not self.outputs.is_output(run[-1]):
+            run.pop()
+        if not run:
+            return
+        first, last = run[0], run[-1]
+        if lifted:
+            self._guard(run, [*lifted, *self.guards.put(first, last)])
+        elif len(run) == 1 and isinstance(first, ast.If) and not first.orelse:
+            self._guard(run, self.guards.extend_test(first))
+        elif self.guards.can_indent(first, last):
+            self._guard(run, self.guards.put(first, last))
+        elif len(run) == 1 and self.guards.is_elif(first):
+            self._inside(first, False)
+        else:
+            for statement in run:
+                self._in_line(statement)
+
+    def _guard(self, run: list[ast.stmt], edits: Sequence[Edit | Move]) -> None:
+        self.guarded.update(run)
+        self.draft.change("C6", run[0], "Leave output to rank 0", _WHY, edits)
+
+    def _in_line(self, statement: ast.stmt) -> None:
+        """A statement that shares its line with others: a print stays, a write becomes a conditional expression."""
+        writes = list(self.outputs.writes_in(statement))
+        if not writes:
+            self.draft.note(
+                "C6", statement, "this is printed by every rank: it shares its line with other statements"
+            )
+        elif isinstance(statement, ast.Expr):
+            self._guard([statement], self.guards.only_on_root(statement.value))
+        else:
+            self._inside(statement, True)
+
+    def _inside(self, statement: ast.stmt, shares_line: bool) -> None:
+        """Looks into a statement that is not output as a whole."""
+        if self.outputs.is_output(statement) and not isinstance(statement, ast.If):
+            if not self.outputs.must_stay(statement):
+                self._in_line(statement)
+            return
+        for block in _blocks(statement):
+            self.block(block)
+
+    # ------------------------------------------------------------------ lifting
+
+    def _can_lift(self, statement: ast.stmt) -> bool:
+        return self.outputs.hides(statement) and self.guards.can_indent(statement, statement)
+
+    def _lift(self, statement: ast.stmt) -> list[Edit | Move]:
+        """Takes out of an output statement's arguments what every rank must run; nothing where that can't be done: then
+        a print stays as it is."""
+        draft, effects = self.draft, self.outputs.effects
+        assert isinstance(statement, ast.Expr)
+        parts = effects.to_lift(statement)
+        if parts is None or not all(in_place(draft.module, p) for p in parts):
+            if self.outputs.writes_in(statement):
+                draft.refuse(
+                    "HVD006", statement,
+                    "this writes a file and trains in one statement; give what it trains a name first",
+                )  # fmt: skip
+            return []
+        indent = draft.document.indentation(statement)
+        whole = draft.module.span(statement)
+        moves: list[Edit | Move] = []
+        for i, part in enumerate(parts):
+            name = draft.fresh(self._name(part))
+            brackets = "\n" in draft.module.text(part) and not isinstance(part, ast.Call)
+            opening, closing = ("(", ")") if brackets else ("", "")
+            after = closing + draft.newline + indent
+            moves.append(
+                Move(
+                    draft.module.span(part),
+                    whole.start,
+                    f"{name} = {opening}",
+                    after,
+                    name,
+                    whole,
+                    LIFTED + i,
+                )
+            )
+        return moves
+
+    def _name(self, part: ast.expr) -> str:
+        """What the value of a lifted expression is called."""
+        if isinstance(part, ast.JoinedStr):
+            return "message"
+        called = self.draft.names.last(part.func) if isinstance(part, ast.Call) else ""
+        return _NAMES.get(called, "result")
+
+
+def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """The blocks directly inside a statement."""
+    found: list[list[ast.stmt]] = []
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(statement, field, None)
+        if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
+            found.append(block)
+    found += [h.body for h in getattr(statement, "handlers", [])]
+    found += [c.body for c in getattr(statement, "cases", [])]
+    return found
+
+
+RULE = Rule("C6", "leave output to rank 0", apply, __doc__ or "")

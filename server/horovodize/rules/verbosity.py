@@ -1,0 +1,94 @@
+"""C7 verbosity: progress bars are drawn by one rank.
+
+What it does   `model.fit`, `evaluate` and `predict` get `verbose=1 if hvd.rank() == 0 else 0`; a `verbose` that is given is
+               kept on rank 0. `tf.keras.utils.Progbar` likewise, and `tqdm` gets `disable=hvd.rank() != 0`. All ranks
+               still fit, evaluate and predict.
+Why            The bars of several processes in one terminal overwrite each other; in a log they multiply it.
+Before         model.fit(x, y, epochs=3)
+               scores = model.evaluate(x, y, verbose=args.verbose)
+After          model.fit(x, y, epochs=3, verbose=1 if hvd.rank() == 0 else 0)
+               scores = model.evaluate(x, y, verbose=args.verbose if hvd.rank() == 0 else 0)
+Leaves alone   `verbose=0`; a call that passes `**options`, which may hold it; `fit` of what is not a Keras model, and of a
+               class that brings its own.
+Source         Seed 2.3.1, evaluate. Erratum: the seed inserts the value as third positional argument, which is
+               `batch_size`; it leaves `fit` and `predict` out.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize import catalogue
+from horovodize.rules.draft import ON_ROOT, RANK, Draft
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit
+from horovodize.summary.effects import Effects, in_place
+from horovodize.summary.sites import MODEL
+from horovodize.summary.syntax import argument
+
+_DEFAULT = {
+    "fit": "1",
+    "fit_generator": "1",
+    "evaluate": "1",
+    "predict": "1",
+    "evaluate_generator": "0",
+    "predict_generator": "0",
+}
+_BARS = ("tqdm", "trange", "tqdm_notebook", "tnrange")
+_WHY = "Progress bars of several processes would be drawn over each other."
+
+
+def apply(draft: Draft) -> None:
+    effects = Effects(draft.module, draft.sites, draft.drive)
+    fits = {f.call for f in draft.sites.fits}
+    for call in draft.syntax.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _DEFAULT:
+            method = call.func.attr
+            if (
+                call in fits or (method not in ("fit", "fit_generator") and effects.is_model(call.func.value))
+            ) and (draft.values.callee(call) is None):
+                known = catalogue.method(MODEL, method)
+                _quiet(
+                    draft, call, known.position("verbose") if known is not None else None, _DEFAULT[method]
+                )
+                continue
+        name = draft.names.of(call.func) or ""
+        if name == "tensorflow.keras.utils.Progbar":
+            _quiet(draft, call, 2, "1")
+        elif name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS:
+            _disable(draft, call)
+
+
+def _quiet(draft: Draft, call: ast.Call, position: int | None, default: str) -> None:
+    given = argument(call, "verbose", position)
+    what = "Show progress on rank 0 only"
+    if given is None:
+        if default == "0" or _may_pass_more(call) or not in_place(draft.module, call):
+            return
+        edit = draft.add_argument(call, f"verbose={default} if {ON_ROOT} else 0")
+        draft.change("C7", call, what, _WHY, [edit])
+        return
+    if (isinstance(given, ast.Constant) and not given.value) or not in_place(draft.module, given):
+        return
+    span = draft.module.span(given)
+    weak = isinstance(given, (ast.IfExp, ast.Lambda, ast.NamedExpr))
+    edits = Edit.around(span, "(" if weak else "", f"{')' if weak else ''} if {ON_ROOT} else 0")
+    draft.change("C7", call, what, _WHY, edits)
+
+
+def _disable(draft: Draft, call: ast.Call) -> None:
+    if argument(call, "disable") is not None or _may_pass_more(call) or not in_place(draft.module, call):
+        return
+    if len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp) and not call.keywords:
+        inner = draft.module.span(call.args[0])
+        if inner.end == draft.module.span(call).end:  # its parentheses are those of the call
+            return
+    edit = draft.add_argument(call, f"disable={RANK} != 0")
+    draft.change("C7", call, "Show the progress bar on rank 0 only", _WHY, [edit])
+
+
+def _may_pass_more(call: ast.Call) -> bool:
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
+
+
+RULE = Rule("C7", "show progress on rank 0 only", apply, __doc__ or "")

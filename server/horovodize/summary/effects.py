@@ -1,0 +1,367 @@
+"""What statements do to the world outside the process, and what every rank must therefore still do.
+
+Two questions, for the rules that leave output to one rank. What is *output*: a print, a file, a window? And what inside
+it is *shared*: a training step, or something that moves on a state that all ranks must keep in step (an iterator, a random
+generator, an attribute), so that it may not be left to one rank along with the output?
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from horovodize import catalogue
+from horovodize.summary.drive import Drive
+from horovodize.summary.module import Module
+from horovodize.summary.sites import MODEL, Sites
+from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, argument
+
+Kind = Literal["print", "show", "write"]
+
+_PRINTS = {
+    "pprint.pprint", "pprint.pp", "tensorflow.print", "tensorflow.compat.v1.print", "sys.stdout.write", "sys.stdout.flush",
+    "sys.stderr.write", "sys.stderr.flush", "IPython.display.display", "IPython.display.clear_output",
+    "tensorflow.keras.utils.print_summary", "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "tqdm.notebook.tqdm.write",
+}  # fmt: skip
+_SHOWS = {"matplotlib.pyplot.show", "pylab.show", "cv2.imshow", "cv2.waitKey", "skimage.io.show"}
+_BUILTIN_PRINTS = ("print", "display")
+# Calls that any rank may make: they report to a service that `wandb.init(mode="disabled")` silences.
+_SILENCED = "wandb."
+_KEEPERS = (
+    "tensorflow.train.Checkpoint", "tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.Saver",
+    "tensorflow.compat.v1.train.Checkpoint",
+)  # fmt: skip
+_KEEPER_NAMES = re.compile(r"(^|_)(ckpt|checkpoint|check_point|saver|manager|mngr)", re.I)
+_SAVES = {"save", "save_weights", "save_model", "export"}
+
+# Methods and functions that move a state on, on whatever they are called.
+_CONSUMING = {
+    "send", "pop", "popleft", "popitem", "append", "appendleft", "extend", "extendleft", "insert", "add", "remove", "discard",
+    "clear", "update", "setdefault", "sort", "reverse", "shuffle", "assign", "assign_add", "assign_sub", "update_state",
+    "reset_state", "reset_states", "read", "readline", "readlines", "get_next", "get_batch", "next_batch", "__next__",
+    "set_weights", "load_weights", "restore", "put", "push", "write", "seed",
+}  # fmt: skip
+_CONSUMING_BUILTINS = {"next", "input", "setattr", "delattr", "exec", "raw_input"}
+_RANDOM = re.compile(
+    r"(numpy\.random|random|tensorflow\.random|tensorflow\.compat\.v1)\.(?!stateless|set_seed|set_random_seed|Generator)"
+    r"(random\w*|normal|uniform|randint|rand|randn|choice|choices|sample|permutation|shuffle|truncated_normal|gauss|seed)$"
+)
+_UNKNOWN_TRAINING = re.compile(
+    r"(^|_)(train|fit|step|update|next|optimi[sz]e|learn|backward|minimize|evaluate)", re.I
+)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a call puts out. print: text, harmless when every rank does it; show: a window; write: files."""
+
+    kind: Kind
+    what: str
+
+
+class Effects:
+    """Effects of one module's calls and statements."""
+
+    def __init__(self, module: Module, sites: Sites, drive: Drive) -> None:
+        self.module, self.sites, self.drive = module, sites, drive
+        self._shared: dict[ast.AST, bool] = {}
+
+    # ------------------------------------------------------------------ Keras models
+
+    def is_model(self, receiver: ast.expr) -> bool:
+        """Whether an expression surely is a Keras model: it is made as one, or it is compiled or fitted somewhere."""
+        m = self.module
+        if MODEL in m.values.class_names(receiver):
+            return True
+        owner, text = m.syntax.owner(receiver), ast.unparse(receiver)
+        if owner is not None and text in ("self", "self.model"):
+            if (MODEL if text == "self" else "tensorflow.keras.callbacks.Callback") in m.values.ancestors(
+                owner
+            ):
+                return True
+        if any(
+            m.names.last(c.func) in ("load_model", "clone_model", "model_from_json")
+            for c in m.values.calls(receiver)
+        ):
+            return True
+        return text in self._model_texts
+
+    @cached_property
+    def _model_texts(self) -> set[str]:
+        return {ast.unparse(c.model) for c in self.sites.compiles} | {
+            ast.unparse(f.model) for f in self.sites.fits
+        }
+
+    # ------------------------------------------------------------------ output
+
+    def output(self, call: ast.Call) -> Output | None:
+        """What a call puts out itself; None for nothing, and for functions of this module (their statements count)."""
+        m, func = self.module, call.func
+        name = m.names.of(func)
+        if m.values.callee(call) is not None:
+            return None
+        if isinstance(func, ast.Name) and func.id in _BUILTIN_PRINTS and not m.scopes.reaching(func):
+            return Output("print", func.id)
+        if name is not None:
+            if name in _PRINTS:
+                return Output("print", name)
+            if name in _SHOWS:
+                return Output("show", name)
+            if name.startswith(_SILENCED):
+                return None
+            if catalogue.writes_files(name):
+                return Output("write", name)
+        return self._method_output(call, func) if isinstance(func, ast.Attribute) else None
+
+    def _method_output(self, call: ast.Call, func: ast.Attribute) -> Output | None:
+        method, receiver = func.attr, func.value
+        imported = self.module.names.of(func) is not None and not self.is_model(receiver)
+        if method in catalogue.writer_methods:
+            return Output("write", catalogue.writer_methods[method])
+        if method == "summary" and (not imported):
+            return Output("print", "a model's summary")
+        if method == "show" and not imported and not call.args:
+            return Output("show", "a window")
+        known = method != "export" or self.is_model(receiver)
+        if method in _SAVES and not imported and known and not _is_super(receiver):
+            return Output("write", "a file")
+        if method == "write" and self.is_keeper(receiver):
+            return Output("write", "a checkpoint")
+        return None
+
+    def is_keeper(self, receiver: ast.expr) -> bool:
+        """Whether an expression is a checkpoint, a checkpoint manager or a saver."""
+        names = self.module.values.class_names(receiver)
+        if any(k in names for k in _KEEPERS):
+            return True
+        return not names and bool(_KEEPER_NAMES.search(self.module.names.last(receiver)))
+
+    def plots(self, statement: ast.stmt) -> bool:
+        """Whether a statement only draws into Matplotlib's current figure."""
+        if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
+            return False
+        name = self.module.names.of(statement.value.func) or ""
+        return name.startswith(("matplotlib.pyplot.", "pylab.")) and not self.shares(statement)
+
+    # ------------------------------------------------------------------ shared
+
+    @cached_property
+    def steps(self) -> set[ast.AST]:
+        """Calls that every rank must make: they train, evaluate, or (downloads) get a barrier of their own."""
+        found: set[ast.AST] = {f.call for f in self.sites.fits}
+        for update in self.sites.updates:
+            found |= {update.call, *update.gradients}
+        for call in self.module.syntax.calls:
+            func = call.func
+            evaluates = isinstance(func, ast.Attribute) and func.attr in ("evaluate", "evaluate_generator")
+            if evaluates and isinstance(func, ast.Attribute) and self.is_model(func.value):
+                found.add(call)
+            name = self.module.names.of(call.func)
+            if name is not None and catalogue.downloads(name):
+                found.add(call)
+        return found
+
+    def shares(self, node: ast.AST) -> bool:
+        """Whether running a node does something that every rank must do."""
+        return any(self._node_shares(n, None) for n in _executed(node))
+
+    def moves_state(self, call: ast.Call) -> bool:
+        """Whether a call itself, its arguments aside, does something that every rank must do."""
+        return self._node_shares(call, None)
+
+    def _node_shares(self, n: ast.AST, inside: ast.AST | None) -> bool:
+        """`inside` is the function whose body is being read: what it does to its own locals is its own affair."""
+        if n in self.steps or isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)):
+            return True
+        if isinstance(n, ast.NamedExpr):
+            return inside is None
+        if isinstance(n, ast.Call):
+            return self._call_shares(n, inside)
+        if inside is not None:
+            if isinstance(n, (ast.Global, ast.Nonlocal)):
+                return True
+            if isinstance(n, (ast.Attribute, ast.Subscript)) and isinstance(n.ctx, (ast.Store, ast.Del)):
+                return not self._is_local(n, inside)
+        return False
+
+    def _call_shares(self, call: ast.Call, inside: ast.AST | None) -> bool:
+        m, func = self.module, call.func
+        if self.output(call) is not None:
+            return False  # its arguments are looked at on their own
+        callee = m.values.callee(call)
+        if isinstance(callee, ast.ClassDef):
+            inits = [s for s in callee.body if isinstance(s, FUNCTIONS) and s.name == "__init__"]
+            return any(self._function_shares(s, constructor=True) for s in inits)
+        if callee is not None:
+            return self._function_shares(callee)
+        name = m.names.of(func)
+        if name is not None and _RANDOM.match(name):
+            return True
+        training = argument(call, "training")
+        if isinstance(training, ast.Constant) and training.value is True:
+            return True  # moves the statistics of batch normalisation on
+        if isinstance(func, ast.Name):
+            if not m.scopes.reaching(func):
+                return func.id in _CONSUMING_BUILTINS
+            imported = name is not None and not name.startswith(("tensorflow.", "numpy."))
+            return imported and bool(_UNKNOWN_TRAINING.search(func.id))
+        if isinstance(func, ast.Attribute):
+            if name is not None and catalogue.function(name) is not None:
+                return False
+            if func.attr in _CONSUMING:
+                return name is None and (inside is None or not self._is_local(func, inside))
+            return _UNKNOWN_TRAINING.search(func.attr) is not None and not (name or "").startswith(
+                ("tensorflow.", "numpy.")
+            )
+        return False
+
+    def _function_shares(self, function: ast.AST, constructor: bool = False) -> bool:
+        if function not in self._shared:
+            self._shared[function] = False  # recursion adds nothing
+            self._shared[function] = any(
+                self._node_shares(n, function) and not (constructor and self._sets_self(n, function))
+                for s in (
+                    function.body
+                    if isinstance(function, FUNCTIONS)
+                    else [getattr(function, "body", function)]
+                )
+                for n in _executed(s)
+            )
+        return self._shared[function]
+
+    def _sets_self(self, n: ast.AST, function: ast.AST) -> bool:
+        """A constructor may set attributes of what it makes."""
+        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and isinstance(function, FUNCTIONS):
+            return bool(function.args.args) and n.value.id == function.args.args[0].arg
+        return False
+
+    def _is_local(self, n: ast.Attribute | ast.Subscript, function: ast.AST) -> bool:
+        """Whether an attribute or item hangs on something that the function itself has made."""
+        base: ast.expr = n
+        while isinstance(base, (ast.Attribute, ast.Subscript)):
+            base = base.value
+        if isinstance(base, ast.Call):
+            return True
+        if not isinstance(base, ast.Name) or self.module.scopes.lookup(base.id, base) is not function:
+            return False
+        bindings = self.module.scopes.names[function][base.id]
+        return all(
+            b.kind == "assign" and isinstance(b.value, (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.Call))
+            for b in bindings
+        )
+
+    # ------------------------------------------------------------------ what must be lifted
+
+    def to_lift(self, statement: ast.Expr) -> list[ast.expr] | None:
+        """The shared parts of an output statement, in the order in which they run; None where they can't be taken out
+        without changing what runs, or when."""
+        found: list[ast.expr] = []
+        before: list[ast.expr] = []  # what runs before the last of them
+        pending: list[ast.expr] = []
+        if not self._collect(statement.value, found, before, pending, top=True):
+            return None
+        if not found or all(self._only_evaluates(e) for e in found):
+            return found
+        return found if all(self._stable(e) for e in before) else None
+
+    def _collect(
+        self,
+        e: ast.expr,
+        found: list[ast.expr],
+        before: list[ast.expr],
+        pending: list[ast.expr],
+        top: bool = False,
+    ) -> bool:
+        if not self.shares(e):
+            pending.append(e)
+            return True
+        if isinstance(e, ast.Lambda):
+            return False
+        whole = isinstance(e, (ast.IfExp, ast.BoolOp, *COMPREHENSIONS)) or (
+            isinstance(e, ast.JoinedStr) and not self._reliable(e)
+        )
+        own = isinstance(e, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)) or (
+            isinstance(e, ast.Call) and not top and self.moves_state(e)
+        )
+        if whole or own:
+            if isinstance(e, (ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Await)) or any(
+                isinstance(n, (ast.NamedExpr, ast.Yield, ast.Await)) for n in ast.walk(e)
+            ):
+                return False
+            before += pending
+            pending.clear()
+            found.append(e)
+            return True
+        return all(self._collect(c, found, before, pending) for c in _operands(e))
+
+    def _reliable(self, e: ast.JoinedStr) -> bool:
+        """Whether parts of an f-string can be edited: before Python 3.12 their positions are not always right, and
+        `{x=}` prints its own text."""
+        text = self.module.document.text
+        for value in e.values:
+            if isinstance(value, ast.FormattedValue):
+                span = self.module.span(value.value)
+                if not in_place(self.module, value.value) or text[
+                    span.end : span.end + 8
+                ].lstrip().startswith("="):
+                    return False
+        return True
+
+    def _only_evaluates(self, e: ast.expr) -> bool:
+        return (
+            isinstance(e, ast.Call)
+            and isinstance(e.func, ast.Attribute)
+            and e.func.attr.startswith("evaluate")
+        )
+
+    def _stable(self, e: ast.expr) -> bool:
+        """Whether an expression has the same value before and after a training step."""
+        for n in ast.walk(e):
+            if isinstance(n, (ast.Subscript, ast.Call)):
+                return False
+            if isinstance(n, ast.Attribute) and self.module.names.of(n) is None:
+                return False
+        return True
+
+
+def _is_super(receiver: ast.expr) -> bool:
+    return (
+        isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Name) and receiver.func.id == "super"
+    )
+
+
+def in_place(module: Module, node: ast.expr) -> bool:
+    """Whether a node's text stands where its position says. Inside f-strings Python before 3.12 is not always right."""
+    if not any(isinstance(a, ast.JoinedStr) for a in module.syntax.ancestors(node)):
+        return True
+    try:
+        found = ast.parse(f"({module.text(node)})", mode="eval").body
+    except SyntaxError:
+        return False
+    return ast.dump(found) == ast.dump(node)
+
+
+def _executed(node: ast.AST) -> list[ast.AST]:
+    """The nodes that run when a node runs: not the bodies of functions and classes that it only defines. (Of a lambda the
+    body counts: it is likely to be called at once.)"""
+    found: list[ast.AST] = []
+    todo = [node]
+    while todo:
+        n = todo.pop()
+        found.append(n)
+        if isinstance(n, (*FUNCTIONS, ast.ClassDef)):
+            continue
+        todo += ast.iter_child_nodes(n)
+    return found
+
+
+def _operands(e: ast.expr) -> list[ast.expr]:
+    """The expressions that run for an expression, in order."""
+    if isinstance(e, ast.Call):
+        return [e.func, *e.args, *(k.value for k in e.keywords)]
+    if isinstance(e, ast.Dict):
+        return [x for pair in zip(e.keys, e.values, strict=True) for x in pair if x is not None]
+    return [c for c in ast.iter_child_nodes(e) if isinstance(c, ast.expr)]

@@ -1,0 +1,334 @@
+"""Which statements are output as a whole, so that one rank may run them alone.
+
+A statement is, when it calls something that prints, shows or writes; a compound statement is, when nothing else happens in
+it: what it binds is used in it only, and nothing inside is shared between ranks.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from horovodize.summary.effects import Effects
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, position
+
+_OPENS = {
+    "open": (0, 1), "io.open": (0, 1), "codecs.open": (0, 1), "gzip.open": (0, 1), "bz2.open": (0, 1), "lzma.open": (0, 1),
+    "tensorflow.io.gfile.GFile": (0, 1), "tensorflow.compat.v1.gfile.GFile": (0, 1), "tensorflow.compat.v1.gfile.Open": (0, 1),
+    "tensorflow.compat.v1.gfile.FastGFile": (0, 1), "tarfile.open": (0, 1), "zipfile.ZipFile": (0, 1), "h5py.File": (0, 1),
+    "bz2.BZ2File": (0, 1), "gzip.GzipFile": (0, 1),
+}  # fmt: skip
+_ALWAYS_WRITE = {
+    "tensorflow.io.TFRecordWriter", "tensorflow.compat.v1.python_io.TFRecordWriter", "pandas.ExcelWriter",
+    "logging.FileHandler", "logging.handlers.RotatingFileHandler", "cv2.VideoWriter", "imageio.get_writer",
+}  # fmt: skip
+_EXITS = ("exit", "quit", "sys.exit", "os._exit")
+
+
+class Outputs:
+    """Output statements of one module. `early` holds what runs before Horovod is initialised: no rank is known there."""
+
+    def __init__(self, module: Module, effects: Effects, early: set[ast.AST]) -> None:
+        self.module, self.effects, self.early = module, effects, early
+        self._known: dict[ast.stmt, bool] = {}
+
+    # ------------------------------------------------------------------ statements
+
+    def is_output(self, statement: ast.stmt) -> bool:
+        """Whether a statement is nothing but output that one rank may make alone."""
+        if statement not in self._known:
+            self._known[statement] = self._whole(statement, statement) and self._puts_out(statement)
+        return self._known[statement]
+
+    def hides(self, statement: ast.stmt) -> bool:
+        """Whether an expression statement is output around something that every rank must run."""
+        if self._call_of(statement) is None or self.is_output(statement):
+            return False
+        return self.effects.shares(statement) and not self.must_stay(statement)
+
+    def must_stay(self, statement: ast.stmt) -> bool:
+        """Whether every rank keeps its output: Horovod has not started yet, or it is the last word before the end."""
+        if self.is_early(statement):
+            return True
+        block = self.module.syntax.block(statement)
+        return _ends(self.module, block[-1]) and not self.writes_in(statement)
+
+    def is_early(self, node: ast.AST) -> bool:
+        """Whether a node runs before Horovod is initialised."""
+        function = self.module.syntax.function(node)
+        return (function if function is not None else self.module.syntax.statement(node)) in self.early
+
+    def writes_in(self, statement: ast.stmt) -> list[ast.Call]:
+        """The calls in an output statement that write files."""
+        return [n for n in ast.walk(statement) if isinstance(n, ast.Call) and self.writes(n)]
+
+    def writes(self, call: ast.Call) -> bool:
+        """Whether a call writes files, or opens one to write."""
+        output = self.effects.output(call)
+        return (output is not None and output.kind == "write") or self.opened(call) is not None
+
+    def _call_of(self, statement: ast.stmt) -> ast.Call | None:
+        """The output call that an expression statement is."""
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            call = statement.value
+            if self.effects.output(call) is not None:
+                return call
+            at_once = isinstance(call.func, ast.Attribute) and call.func.attr in (
+                "write",
+                "writelines",
+                "close",
+            )
+            if at_once and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
+                return call if self.opened(call.func.value) is not None else None  # open(path, "w").write(…)
+        return None
+
+    def _argument_shares(self, s: ast.Expr) -> bool:
+        """Whether something in an output call is shared, the call itself aside."""
+        return any(self.effects.shares(c) for c in ast.iter_child_nodes(s.value))
+
+    def _puts_out(self, statement: ast.stmt) -> bool:
+        return any(
+            isinstance(n, ast.Call) and (self.effects.output(n) is not None or self.opened(n) is not None)
+            for n in ast.walk(statement)
+        )
+
+    # ------------------------------------------------------------------ compound statements
+
+    def _whole(self, s: ast.stmt, root: ast.stmt) -> bool:
+        """Whether a statement inside `root` does nothing but put out."""
+        effects = self.effects
+        match s:
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                return True
+            case ast.Expr():
+                if self._call_of(s) is not None and not self._argument_shares(s):
+                    return True
+                return s is not root and (effects.plots(s) or self._writes_own_file(s, root))
+            case ast.Continue() | ast.Break():
+                return any(
+                    isinstance(loop, LOOPS) and self.module.syntax.inside(loop, root)
+                    for loop in self.module.syntax.loops(s)
+                )
+            case (
+                ast.Assign(targets=[ast.Name() as target], value=value)
+                | ast.AugAssign(target=ast.Name() as target, value=value)
+            ):
+                return s is not root and not effects.shares(value) and self._private(target, root)
+            case ast.If():
+                if _is_main_guard(s) or effects.shares(s.test):
+                    return False
+                return all(self._whole(x, root) for x in (*s.body, *s.orelse))
+            case ast.For():
+                if (
+                    not self._repeatable(s.iter)
+                    or effects.shares(s.iter)
+                    or not self._private(s.target, root)
+                ):
+                    return False
+                return all(self._whole(x, root) for x in (*s.body, *s.orelse))
+            case ast.With():
+                return all(self._own_context(i, root) for i in s.items) and all(
+                    self._whole(x, root) for x in s.body
+                )
+            case ast.Try():
+                inner = [*s.body, *s.orelse, *s.finalbody, *(x for h in s.handlers for x in h.body)]
+                return all(self._whole(x, root) for x in inner)
+            case _:
+                return False
+
+    def _own_context(self, item: ast.withitem, root: ast.stmt) -> bool:
+        """A `with` may go to one rank when it opens a file, to write or to read, under a name used only in it."""
+        e = item.context_expr
+        if not isinstance(e, ast.Call) or self.effects.shares(e):
+            return False
+        if not self.is_open(e):
+            return False
+        return item.optional_vars is None or self._private(item.optional_vars, root)
+
+    def _writes_own_file(self, s: ast.stmt, root: ast.stmt) -> bool:
+        """`f.write(…)` where `f` is opened by a `with` inside `root`."""
+        if not (
+            isinstance(s, ast.Expr)
+            and isinstance(s.value, ast.Call)
+            and isinstance(s.value.func, ast.Attribute)
+        ):
+            return False
+        call = s.value
+        assert isinstance(call.func, ast.Attribute)
+        base = call.func.value
+        if call.func.attr not in (
+            "write",
+            "writelines",
+            "writerow",
+            "writerows",
+            "flush",
+            "close",
+            "create_dataset",
+            "writestr",
+        ):
+            return False
+        if not isinstance(base, ast.Name) or any(
+            self.effects.shares(a) for a in (*call.args, *(k.value for k in call.keywords))
+        ):
+            return False
+        return any(
+            b.statement is not None and self.module.syntax.inside(b.statement, root)
+            for b in self.module.scopes.reaching(base)
+        )
+
+    def _private(self, target: ast.expr, root: ast.stmt) -> bool:
+        """Whether the names of a target are used inside `root` only."""
+        m = self.module
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return all(self._private(e, root) for e in target.elts)
+        if not isinstance(target, ast.Name):
+            return False
+        scope = m.scopes.lookup(target.id, target)
+        return scope is not None and not any(
+            not m.syntax.inside(n, root)
+            and m.scopes.lookup(n.id, n) is scope
+            and any(m.syntax.inside(b.anchor, root) for b in m.scopes.reaching(n))
+            for n in self._reads.get(target.id, ())
+        )
+
+    @cached_property
+    def _reads(self) -> dict[str, list[ast.Name]]:
+        found: dict[str, list[ast.Name]] = {}
+        for n in self.module.syntax.nodes:
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+                found.setdefault(n.id, []).append(n)
+        return found
+
+    def _repeatable(self, e: ast.expr) -> bool:
+        """Whether iterating over an expression uses nothing up: not over an iterator or a dataset that others share."""
+        m = self.module
+        match e:
+            case ast.Tuple() | ast.List() | ast.Dict() | ast.Set() | ast.Constant() | ast.ListComp():
+                return True
+            case ast.Call(func=ast.Name(id=name)) if not m.scopes.reaching(e.func):  # type: ignore[arg-type]
+                if name in ("range", "sorted", "dir", "vars"):
+                    return True
+                return name in ("enumerate", "zip", "reversed", "list", "tuple", "set") and all(
+                    self._repeatable(a) for a in e.args
+                )
+            case ast.Call(
+                func=ast.Attribute(
+                    attr="items" | "keys" | "values" | "split" | "splitlines" | "flatten" | "tolist" | "numpy"
+                )
+            ):
+                return True
+            case ast.Attribute(
+                attr="layers"
+                | "weights"
+                | "variables"
+                | "trainable_variables"
+                | "trainable_weights"
+                | "columns"
+            ):
+                return True
+            case ast.Subscript(slice=ast.Slice() | ast.Constant(value=str())):
+                return True
+            case ast.Name() | ast.Attribute():
+                origins = m.values.origins(e)
+                return all(
+                    not o.path and o.node is not e and isinstance(o.node, ast.expr)
+                    and not isinstance(o.node, (ast.Name, ast.Attribute)) and self._repeatable(o.node)
+                    for o in origins
+                )  # fmt: skip
+            case _:
+                return False
+
+    # ------------------------------------------------------------------ files
+
+    def is_open(self, call: ast.Call) -> bool:
+        """Whether a call opens a file, whatever for."""
+        return self._open_name(call) is not None
+
+    def _open_name(self, call: ast.Call) -> str | None:
+        m = self.module
+        if isinstance(call.func, ast.Name) and call.func.id == "open" and not m.scopes.reaching(call.func):
+            return "open"
+        name = m.names.of(call.func)
+        if name is not None:
+            return name if name in _OPENS or name in _ALWAYS_WRITE else None
+        return None
+
+    def opened(self, call: ast.Call) -> ast.expr | None:
+        """The path of a file that a call opens for writing; None when it does not."""
+        name = self._open_name(call)
+        if name is None:
+            return None
+        path = next(
+            (
+                argument(call, p, 0)
+                for p in ("file", "filename", "name", "path")
+                if argument(call, p, 0) is not None
+            ),
+            None,
+        )
+        if name in _ALWAYS_WRITE:
+            return path
+        mode = argument(call, "mode", _OPENS[name][1])
+        if isinstance(mode, ast.Constant) and isinstance(mode.value, (str, bytes)):
+            return path if set(str(mode.value)) & set("wax+") else None
+        if mode is not None:
+            values = [o.node for o in self.module.values.origins(mode)]
+            if any(
+                isinstance(v, ast.Constant) and isinstance(v.value, str) and set(v.value) & set("wax+")
+                for v in values
+            ):
+                return path
+        return None
+
+
+def _is_main_guard(statement: ast.If) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(statement.test))
+
+
+def _ends(module: Module, statement: ast.stmt) -> bool:
+    """Whether a statement ends the program, or the call with an error."""
+    if isinstance(statement, ast.Raise):
+        return True
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        func = statement.value.func
+        return module.names.of(func) in _EXITS or (isinstance(func, ast.Name) and func.id in _EXITS)
+    return False
+
+
+def early_nodes(module: Module, last: ast.stmt | None) -> set[ast.AST]:
+    """What runs before the statements after `last` (a statement at module level): statements outside functions, and the
+    functions that they call."""
+    found: set[ast.AST] = set()
+    if last is None:
+        return found
+    end = (last.end_lineno or last.lineno, last.end_col_offset or 0)
+    for statement in module.tree.body:
+        if position(statement) >= end:
+            break
+        found |= set(_outside_functions(statement))
+    todo = [
+        n
+        for s in found
+        for n in ast.walk(s)
+        if isinstance(n, ast.Call) and isinstance(s, ast.stmt) and not isinstance(s, FUNCTIONS)
+    ]
+    while todo:
+        callee = module.values.callee(todo.pop())
+        if callee is not None and callee not in found:
+            found.add(callee)
+            todo += [n for n in ast.walk(callee) if isinstance(n, ast.Call)]
+    return found
+
+
+def _outside_functions(statement: ast.stmt) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    todo: list[ast.AST] = [statement]
+    while todo:
+        n = todo.pop()
+        if isinstance(n, ast.stmt):
+            found.append(n)
+        if isinstance(n, FUNCTIONS):
+            continue
+        todo += ast.iter_child_nodes(n)
+    return found
