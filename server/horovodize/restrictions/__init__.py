@@ -1,0 +1,59 @@
+"""What stands in the way of distributing a document: the seed's restrictions (2.1, 3.1), one file each.
+
+Light to import: the restrictions and what they need are loaded when a document that mentions TensorFlow is first checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from horovodize.options import Options
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Violation
+
+if TYPE_CHECKING:
+    from horovodize.summary import ModuleSummary
+
+
+class _Registry(Mapping[str, Restriction]):
+    """All restrictions by code, loaded at the first question."""
+
+    @cached_property
+    def _all(self) -> dict[str, Restriction]:
+        from horovodize.restrictions.registry import every_restriction
+
+        return {r.code: r for r in every_restriction()}
+
+    def __getitem__(self, code: str) -> Restriction:
+        return self._all[code]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+RESTRICTIONS: Mapping[str, Restriction] = _Registry()
+
+
+def check(summary: ModuleSummary, options: Options | None = None) -> list[Violation]:
+    """The violations of a document, in the order of the text, suppressed ones left out. Never raises.
+
+    A document that does not mention TensorFlow has none, also when it does not parse: a glance at its text is all it
+    costs. One that mentions it and does not parse has a single HVD003."""
+    text = summary.document.text
+    if "tensorflow" not in text and "keras" not in text:
+        return []
+    from horovodize.restrictions.checking import find
+    from horovodize.restrictions.suppress import Suppressions
+
+    found = find(summary, options or Options())
+    if found:
+        found = Suppressions(summary.document).kept(found)
+    return sorted(found, key=lambda v: (v.span, v.code, v.message))
+
+
+__all__ = ["RESTRICTIONS", "Restriction", "check"]

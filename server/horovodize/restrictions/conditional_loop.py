@@ -1,0 +1,256 @@
+"""HVD205 conditional-loop: all ranks must enter the training loop, and leave it, together.
+
+## What it protects
+Every step waits for all ranks (an allreduce). A rank that passes the loop by, or leaves it early, stops the others for good.
+
+## When it is reported
+Where a training loop stands under a condition, in a `while`, or behind an early `return` that may come out differently on
+different ranks: files (`os.path.exists`, `latest_checkpoint`), the clock, random numbers without a fixed seed, the host or
+process; in a `try` whose handler goes on as if nothing had happened, or in such a handler; and where a loop is left (`break`,
+`return`) depending on a loss, which each rank computes from its own batch. Conditions on the command line, constants,
+`__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of `KeyboardInterrupt` and of the
+data's end. Strict mode reports, as printed, every loop under an `if`.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import os
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+if os.path.exists("model.h5"):
+    model.load_weights("model.h5")
+else:
+    model.fit(x, y)  # HVD205
+```
+
+```python
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+for x, y in batches:
+    loss = model.train_on_batch(x, y)
+    if loss < 0.01:
+        break  # HVD205
+```
+
+```python
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+try:
+    model.fit(x, y)  # HVD205
+except Exception as error:
+    print("training failed", error)
+model.evaluate(x, y)
+```
+
+## Near misses
+```python
+import os
+import sys
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+if not os.path.exists("logs"):
+    os.makedirs("logs")
+if __name__ == "__main__" and len(sys.argv) > 1:
+    try:
+        for epoch in range(10):
+            model.fit(x, y)
+            if epoch > 5:
+                break
+    except KeyboardInterrupt:
+        print("stopped")
+    except OSError:
+        raise SystemExit(1)
+```
+
+## Source
+Seed 3.1, restriction 5. Lifted for conditions that are the same on every rank; added: loops that a rank may leave alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.rank_dependence import why_it_differs
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.drive import Frame
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
+
+# Exceptions that come to all ranks alike, or end their data, or say what is installed.
+_SHARED = {"KeyboardInterrupt", "StopIteration", "OutOfRangeError", "ImportError", "ModuleNotFoundError", "SystemExit", "GeneratorExit"}
+_ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")
+
+
+def find(context: Context) -> Iterator[Violation]:
+    if not context.trains:
+        return
+    found: dict[tuple[ast.AST, str], Violation] = {}
+    for loop in context.loops:
+        for way in context.ways(loop.node):
+            for i, frame in enumerate(way):
+                for place, message, related in _around(context, loop.node, frame):
+                    found.setdefault(
+                        (place, message),
+                        RESTRICTION.at(context, place, message, related=[context.related(related, "because of this")]),
+                    )
+                for place, test in _left_early(context, frame) if i == 0 or frame.loops else ():
+                    message = (
+                        "one rank may leave this loop while others go on and wait for it: the loss is that of its own batch; "
+                        "average it first (`hvd.allreduce`)"
+                    )
+                    found.setdefault(
+                        (place, message), RESTRICTION.at(context, place, message, related=[context.related(test, "decided here")])
+                    )
+    yield from found.values()
+
+
+def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+    """What around a node of a way may keep some ranks from it: (place, message, what is to blame)."""
+    child: ast.AST = frame.node
+    for a in context.syntax.ancestors(frame.node):
+        field = context.syntax.field[child]
+        if isinstance(a, CALLABLES):
+            if isinstance(child, ast.stmt):
+                yield from _returned_before(context, child, site, a)
+            return
+        if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse") or isinstance(a, ast.While) and field == "body":
+            yield from _under(context, a.test, site)
+            if context.strict and isinstance(a, ast.If):
+                yield site, "this training loop stands under a condition", a.test
+        elif isinstance(a, ast.Try) and field == "body":
+            handler = next((h for h in a.handlers if _goes_on(context, h)), None)
+            if handler is not None:
+                message = "if this fails on one rank, that rank goes on and the others wait for it; let the exception end the run"
+                yield site, message, handler
+        elif isinstance(a, ast.ExceptHandler) and not _is_shared(context, a):
+            yield site, "only ranks on which something failed train here; the others don't wait for them, or they for the others", a
+        if isinstance(child, ast.stmt) and isinstance(a, LOOPS) and field == "body":
+            yield from _skipped(context, child, site, a)
+        child = a
+    if isinstance(child, ast.stmt):
+        yield from _returned_before(context, child, site, context.module.tree)
+
+
+def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+    differs = why_it_differs(context, test)
+    if differs is not None:
+        place, why = differs
+        yield site, f"not every rank may train here: {why}; decide by something that is the same on every rank", place
+
+
+def _returned_before(
+    context: Context, statement: ast.stmt, site: ast.Call, around: ast.AST
+) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+    """Guards before a statement of the same block that leave the function."""
+    yield from _guards(context, statement, site, (ast.Return, ast.Raise))
+
+
+def _skipped(context: Context, statement: ast.stmt, site: ast.Call, loop: Loop) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+    """Guards before a statement of a loop's body that go to the next turn."""
+    yield from _guards(context, statement, site, (ast.Continue, ast.Break, ast.Return))
+
+
+def _guards(
+    context: Context, statement: ast.stmt, site: ast.Call, leaves: tuple[type[ast.stmt], ...]
+) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+    block = context.syntax.block(statement)
+    for earlier in block[: block.index(statement)]:
+        if isinstance(earlier, ast.If) and isinstance(earlier.body[-1], leaves) and not isinstance(earlier.body[-1], ast.Raise):
+            yield from _under(context, earlier.test, site)
+
+
+# ---------------------------------------------------------------------- exceptions
+
+
+def _goes_on(context: Context, handler: ast.ExceptHandler) -> bool:
+    """Whether a handler swallows what one rank alone may run into."""
+    if _is_shared(context, handler):
+        return False
+    for node in ast.walk(handler):
+        if isinstance(node, ast.Raise):
+            return False
+        if isinstance(node, ast.Call) and (ast.unparse(node.func) in _ENDS):
+            return False
+    return True
+
+
+def _is_shared(context: Context, handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type] if handler.type else []
+    return bool(kinds) and all(context.names.last(kind) in _SHARED for kind in kinds)
+
+
+# ---------------------------------------------------------------------- leaving early
+
+
+def _left_early(context: Context, frame: Frame) -> Iterator[tuple[ast.stmt, ast.expr]]:
+    """Statements that leave a loop of a frame under a condition on what its step computes, with the condition."""
+    for loop in frame.loops:
+        for statement in _leaving(context, loop):
+            for condition, _ in context.syntax.conditions(statement):
+                if context.syntax.inside(condition, loop) and _depends_on_step(context, condition.test, frame, loop):
+                    yield statement, condition.test
+                    break
+
+
+def _leaving(context: Context, loop: Loop) -> Iterator[ast.stmt]:
+    todo: list[ast.AST] = list(loop.body)
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, ast.Return):
+            yield node
+        elif isinstance(node, ast.Break) and context.syntax.loops(node)[0] is loop:
+            yield node
+        elif isinstance(node, ast.stmt) and not isinstance(node, (*CALLABLES, ast.ClassDef)):
+            todo += [c for c in ast.iter_child_nodes(node) if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))]
+
+
+def _depends_on_step(context: Context, test: ast.expr, frame: Frame, loop: Loop) -> bool:
+    """Whether a condition reads what the training step gives, or, where the step is taken in the loop itself, what is computed
+    under its tape."""
+    step = context.syntax.statement(frame.node)
+    todo: list[tuple[ast.AST, int]] = [(test, 3)]
+    seen: set[ast.AST] = set()
+    while todo:
+        expression, hops = todo.pop()
+        for node in ast.walk(expression):
+            if node is frame.node:
+                return True
+            if node in seen or not hops or not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+                continue
+            seen.add(node)
+            for b in context.scopes.reaching(node):
+                if b.value is None or b.kind not in ("assign", "augment") or not context.syntax.inside(b.statement, loop):
+                    continue
+                if b.statement is step or _under_tape(context, b.statement):
+                    return True
+                todo.append((b.value, hops - 1))
+    return False
+
+
+def _under_tape(context: Context, statement: ast.AST) -> bool:
+    return any(
+        isinstance(a, ast.With) and any(item.context_expr in context.sites.tapes for item in a.items)
+        for a in context.syntax.ancestors(statement)
+    )
+
+
+RESTRICTION = Restriction(
+    "HVD205",
+    "conditional-loop",
+    "all ranks must enter the training loop, and leave it, together",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

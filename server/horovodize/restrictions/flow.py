@@ -1,0 +1,188 @@
+"""Where the optimizers that train come from, and where that can't be followed. Shared by HVD103, 105, 106 and 107."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from horovodize import catalogue
+from horovodize.restrictions.context import Context
+from horovodize.summary.syntax import CALLABLES, argument
+
+Sink = Literal["compile", "update"]
+Source = Literal[
+    "made",  # constructed in this module
+    "string",  # a Keras name, written out
+    "none",  # None: no optimizer yet
+    "model",  # comes with a model: what `compile` was given
+    "by-name",  # a Keras name or configuration that only the run knows
+    "dynamic",  # made by a class that is taken from a container, an attribute, `getattr`
+    "container",  # taken from a list or dict by a key that only the run knows
+    "elsewhere",  # made by another module
+    "parameter",  # passed in by a caller that is not in this module
+    "attribute",  # an attribute that nothing in this module sets
+    "other",  # something that is no optimizer
+]
+FOLLOWED = frozenset({"made", "string", "none", "model"})
+
+_WRAPPERS = ("LossScaleOptimizer", "MovingAverage", "SWA", "Lookahead", "enable_mixed_precision_graph_rewrite")
+_FROM_CONFIG = ("tensorflow.keras.optimizers.get", "tensorflow.keras.optimizers.deserialize")
+_SETTINGS = ("args", "flags", "config", "cfg", "opt", "opts", "options", "params", "hparams", "hp", "settings", "conf")
+OPTIMIZER_MODULES = (
+    "tensorflow.keras.optimizers",
+    "tensorflow.keras.optimizers.legacy",
+    "tensorflow.keras.optimizers.experimental",
+    "tensorflow.keras.optimizers.schedules",
+    "tensorflow.compat.v1.train",
+    "tensorflow.train",
+    "tensorflow_addons.optimizers",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """One value that may be the optimizer at a place that trains: `node` is where following it ended."""
+
+    used_at: ast.expr
+    site: ast.Call
+    sink: Sink
+    node: ast.AST
+    source: Source
+
+    @property
+    def followed(self) -> bool:
+        return self.source in FOLLOWED
+
+
+def optimizer_arrivals(context: Context) -> list[list[Arrival]]:
+    """For every place that is given an optimizer to train with: all values that may arrive there."""
+    found = []
+    for used_at, site, sink in _uses(context):
+        arrivals = list(_arrivals(context, used_at, site, sink))
+        if arrivals:
+            found.append(arrivals)
+    return found
+
+
+def _uses(context: Context) -> Iterator[tuple[ast.expr, ast.Call, Sink]]:
+    for site in context.sites.compiles:
+        for expression in site.optimizers:
+            yield expression, site.call, "compile"
+    for update in context.sites.updates:
+        if update.step_of is None and not isinstance(context.values.callee(update.call), CALLABLES):
+            yield update.optimizer, update.call, "update"
+
+
+def _arrivals(context: Context, used_at: ast.expr, site: ast.Call, sink: Sink) -> Iterator[Arrival]:
+    todo, seen = [used_at], set[ast.AST]()
+    while todo:
+        expression = todo.pop()
+        if expression in seen:
+            continue
+        seen.add(expression)
+        for origin in context.values.origins(expression):
+            node = origin.node
+            inner = _inside_wrapper(context, node) if origin.call is not None else None
+            if inner is not None:
+                todo.append(inner)
+            elif node not in seen or node is expression:
+                seen.add(node)
+                yield Arrival(used_at, site, sink, node, _source(context, node, bool(origin.path), sink))
+
+
+def _inside_wrapper(context: Context, node: ast.AST) -> ast.expr | None:
+    """The optimizer in a loss scaling or averaging one; also in `hvd.DistributedOptimizer`-like calls of other names."""
+    if isinstance(node, ast.Call) and context.names.last(node.func) in _WRAPPERS:
+        for keyword in ("inner_optimizer", "optimizer", "opt"):
+            value = argument(node, keyword, 0)
+            if value is not None:
+                return value
+    return None
+
+
+def _source(context: Context, node: ast.AST, part: bool, sink: Sink) -> Source:
+    match node:
+        case ast.Call():
+            return "elsewhere" if part else _source_of_call(context, node, sink)
+        case ast.Constant(value=None):
+            return "none"
+        case ast.Constant(value=str()):
+            return "string" if sink == "compile" else "other"
+        case ast.arg():
+            return "parameter"
+        case ast.Attribute():
+            if node.attr == "optimizer" and not _is_settings(node.value):
+                return "model"
+            return "by-name" if sink == "compile" and _is_settings(node.value) else "attribute"
+        case ast.Subscript():
+            holds = any(_is_optimizer_call(context, n) for n in context.values.depends([node.value], 400))
+            return "by-name" if sink == "compile" and not holds else "container"
+        case ast.JoinedStr():
+            return "by-name" if sink == "compile" else "other"
+        case ast.Name() | ast.alias():
+            return "elsewhere"
+        case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.ListComp() | ast.DictComp():
+            return "container"
+        case ast.Constant() | ast.BinOp() | ast.Compare() | ast.UnaryOp() | ast.Lambda():
+            return "other"
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return "other"
+        case _:
+            return "elsewhere"
+
+
+def _source_of_call(context: Context, call: ast.Call, sink: Sink) -> Source:
+    if _is_optimizer_call(context, call):
+        return "made"
+    name = context.names.of(call.func)
+    if name in _FROM_CONFIG:
+        value = argument(call, "identifier", 0) or argument(call, "config", 0)
+        known = value is not None and all(
+            isinstance(o.node, (ast.Constant, ast.Dict)) for o in context.values.origins(value)
+        )
+        return "string" if known else "by-name"
+    if isinstance(call.func, ast.Attribute) and context.is_builtin(call.func.value, "dict"):
+        return "container"
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "get" and sink == "compile" and name is None:
+        return "container" if _holds_optimizer(context, call.func.value) else "by-name"
+    if name is None and class_references(context, call.func):
+        return "dynamic"
+    if context.is_builtin(call.func, "getattr") and call.args:
+        return "attribute"
+    return "elsewhere"
+
+
+def _holds_optimizer(context: Context, expression: ast.expr) -> bool:
+    return any(_is_optimizer_call(context, n) for n in context.values.depends([expression], 400))
+
+
+def _is_optimizer_call(context: Context, node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and context.module.is_optimizer(node)
+
+
+def class_references(context: Context, function: ast.expr) -> list[ast.AST]:
+    """The optimizer classes (or modules full of them) that an expression's value may be taken from."""
+    found: list[ast.AST] = []
+    for node in context.values.depends([function], 400):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            name = context.names.of(node)
+            if name in OPTIMIZER_MODULES or (name is not None and catalogue.is_optimizer(name)):
+                found.append(node)
+    outermost = [n for n in found if context.syntax.parent.get(n) not in found]
+    return sorted(outermost, key=lambda n: (n.lineno, n.col_offset))  # type: ignore[attr-defined]
+
+
+def made_in(context: Context, expression: ast.AST) -> list[ast.Call]:
+    """The optimizers made in what an expression depends on."""
+    found = [n for n in context.values.depends([expression], 400) if isinstance(n, ast.Call)]
+    return sorted(
+        (n for n in found if context.module.is_optimizer(n)), key=lambda n: (n.lineno, n.col_offset)
+    )
+
+
+def _is_settings(expression: ast.expr) -> bool:
+    """`args`, `FLAGS`, `self.config`: what holds settings of a run."""
+    last = expression.attr if isinstance(expression, ast.Attribute) else getattr(expression, "id", "")
+    return last.lower() in _SETTINGS

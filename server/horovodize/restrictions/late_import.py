@@ -1,0 +1,230 @@
+"""HVD101 late-import: TensorFlow must be imported at the top of the module.
+
+## What it protects
+Horovod has to be initialised, and a GPU pinned to each process, before anything else uses TensorFlow (rules C1, C2). That takes
+a place that surely runs first: right after the imports at the top.
+
+## When it is reported
+Where TensorFlow or Keras is imported inside functions, loops or branches only (also under `if __name__ == "__main__":`), so
+that there is no such place; and where TensorFlow itself is imported after code that already uses Keras. Imports of other
+modules, further imports of TensorFlow, and code before the first import of TensorFlow change nothing and are no violation;
+nor is an import in `try` with an alternative. Strict mode reports every import after the first statement that is none.
+
+## Quick fix
+The import is moved up behind the imports at the top, where nothing before it can matter to it.
+
+## Example that breaks it
+```python
+import numpy as np
+
+
+def train(x, y):
+    import tensorflow as tf  # HVD101
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(x, y)
+
+
+train(np.zeros((8, 1)), np.zeros(8))
+```
+
+```python
+from keras.models import Sequential
+from keras.layers import Dense
+
+model = Sequential([Dense(1)])
+import tensorflow as tf  # HVD101
+
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+model.fit(x, y)
+```
+
+## Near misses
+```python
+import argparse
+import os
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow as tf
+
+args = argparse.ArgumentParser().parse_args()
+from tensorflow.keras import layers
+
+model = tf.keras.Sequential([layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+
+
+def plot(history):
+    import matplotlib.pyplot as plt
+
+    plt.plot(history)
+```
+
+## Source
+Seed 2.1, restriction 1. The seed inserts after the import statement wherever it is; here only a late import of TensorFlow
+itself matters.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.aliased_member import whole_lines
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
+from horovodize.summary.syntax import FUNCTIONS
+
+_IMPORTS = (ast.Import, ast.ImportFrom)
+# What may have to happen before an import: it is not moved over these.
+_MATTERS = ("environ", "putenv", "setenv", "path", "chdir", "filterwarnings", "simplefilter", "install", "system", "stdout", "stderr")
+
+
+def find(context: Context) -> Iterator[Violation]:
+    if context.trains:
+        first = context.module.tensorflow_imports[0]
+        top = next((s for s in context.module.tensorflow_imports if _at_top_level(context, s)), None)
+        if top is None:
+            yield _hidden(context, first)
+        else:
+            late = _late_tensorflow(context, top)
+            if late is not None:
+                yield late
+    if context.strict:
+        yield from _every_late_import(context)
+
+
+def _at_top_level(context: Context, statement: ast.stmt) -> bool:
+    """Whether an import runs first: a statement of the module, or in a `try` or version check around imports only."""
+    for a in context.syntax.ancestors(statement):
+        if isinstance(a, ast.Module):
+            return True
+        if not isinstance(a, (ast.Try, ast.ExceptHandler, ast.If)) or not _only_imports(a):
+            return False
+    return False
+
+
+def _only_imports(node: ast.AST) -> bool:
+    quiet = (*_IMPORTS, ast.Pass, ast.Assign, ast.Try, ast.If, ast.Expr, ast.Raise)
+    return all(isinstance(n, quiet) for n in ast.walk(node) if isinstance(n, ast.stmt))
+
+
+def _hidden(context: Context, statement: ast.Import | ast.ImportFrom) -> Violation:
+    inside = any(isinstance(a, FUNCTIONS) for a in context.syntax.ancestors(statement))
+    where = "inside a function" if inside else "inside a statement"
+    return RESTRICTION.at(
+        context,
+        statement,
+        f"TensorFlow is imported {where} only; import it at the top of the module, so that Horovod can be initialised before "
+        "anything uses it",
+        fixes=[_move_up(context, statement)],
+    )
+
+
+def _late_tensorflow(context: Context, first: ast.stmt) -> Violation | None:
+    """`import tensorflow` after code that uses Keras, which was imported at the top under its own name."""
+    body = context.module.tree.body
+    whole = [
+        s
+        for s in context.module.tensorflow_imports
+        if isinstance(s, ast.Import) and any(a.name in ("tensorflow", "tensorflow.compat.v1") for a in s.names)
+    ]
+    if not whole or whole[0] not in body or first not in body or whole[0] is first:
+        return None
+    statement = whole[0]
+    between = body[body.index(first) + 1 : body.index(statement)]
+    using = next((s for s in between if not isinstance(s, _IMPORTS) and _uses_tensorflow(context, s)), None)
+    if using is None:
+        return None
+    return RESTRICTION.at(
+        context,
+        statement,
+        "TensorFlow is imported after Keras is used; import it at the top, so that Horovod can be initialised first",
+        related=[context.related(using, "Keras is used here already")],
+        fixes=[_move_up(context, statement)],
+    )
+
+
+def _uses_tensorflow(context: Context, statement: ast.stmt) -> bool:
+    """Whether a statement calls TensorFlow when it runs (a `def` does not)."""
+    if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+        return False
+    return any(
+        isinstance(n, ast.Call) and (context.names.of(n.func) or "").startswith("tensorflow") for n in ast.walk(statement)
+    )
+
+
+def _move_up(context: Context, statement: ast.Import | ast.ImportFrom) -> Fix | None:
+    """Moves an import behind the leading imports, if nothing on the way can matter to it."""
+    line = whole_lines(context, statement)
+    body = context.module.tree.body
+    leading = _leading_imports(body)
+    if line is None or len(context.syntax.block(statement)) == 1 and statement not in body:
+        return None
+    if isinstance(statement, ast.ImportFrom) and (statement.level or any(a.name == "*" for a in statement.names)):
+        return None
+    bound = {alias.asname or alias.name.split(".")[0] for alias in statement.names}
+    for node in context.syntax.nodes:
+        if isinstance(node, ast.Name) and node.id in bound and isinstance(node.ctx, ast.Store):
+            return None
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in bound:
+            return None
+    imports = [b for b in context.scopes.imports if b.name in bound]
+    if any(b.imported != other.imported for b in imports for other in imports if b.name == other.name):
+        return None
+    for other in body[len(leading) :]:
+        if other is statement or (other.lineno > statement.lineno):
+            break
+        if not isinstance(other, (*FUNCTIONS, ast.ClassDef)) and _may_matter(other):
+            return None
+    text = context.module.text(statement)
+    newline = context.document.newline
+    if leading:
+        end = context.module.span(leading[-1]).end
+        row = context.document.lines.line_of(end)
+        at = context.document.lines.starts[row] + len(context.document.lines.content(row))
+        insertion = Edit.insert(at, newline + text)
+    elif body and statement is not body[0]:
+        insertion = Edit.insert(context.module.span(body[0]).start, text + newline)
+    else:
+        return None
+    return Fix(f"Move `{context.text(statement)}` to the top", (insertion, Edit(line, "")))
+
+
+def _leading_imports(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The docstring and the imports that a module starts with."""
+    n = 0
+    while n < len(body) and (
+        isinstance(body[n], _IMPORTS) or n == 0 and isinstance(body[n], ast.Expr) and _is_text(body[n])
+    ):
+        n += 1
+    return body[:n]
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+
+
+def _may_matter(statement: ast.stmt) -> bool:
+    return any(
+        isinstance(n, ast.Attribute) and n.attr in _MATTERS or isinstance(n, ast.Name) and n.id in _MATTERS
+        for n in ast.walk(statement)
+    )
+
+
+def _every_late_import(context: Context) -> Iterator[Violation]:
+    leading = set(_leading_imports(context.module.tree.body))
+    for node in context.syntax.nodes:
+        if isinstance(node, _IMPORTS) and node not in leading:
+            yield RESTRICTION.at(
+                context, node, "this import does not stand at the top of the module", fixes=[_move_up(context, node)]
+            )
+
+
+RESTRICTION = Restriction(
+    "HVD101", "late-import", "TensorFlow must be imported at the top of the module", Severity.WARNING, __doc__ or "", find
+)

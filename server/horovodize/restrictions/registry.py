@@ -1,0 +1,48 @@
+"""Every restriction, in the order of the codes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from horovodize.restrictions import (
+    aliased_checkpoint,
+    aliased_member,
+    aliased_optimizer,
+    buried_update,
+    changed_global,
+    conditional_loop,
+    conditional_optimizer,
+    function_value,
+    late_import,
+    module_by_call,
+    not_distributed,
+    printed_effect,
+    reassigned_optimizer,
+    several_loops,
+    unreadable,
+    unsupported_loop,
+)
+from horovodize.restrictions.restriction import Restriction
+
+
+@cache
+def every_restriction() -> tuple[Restriction, ...]:
+    modules = (
+        not_distributed,
+        unreadable,
+        late_import,
+        module_by_call,
+        aliased_member,
+        printed_effect,
+        aliased_optimizer,
+        reassigned_optimizer,
+        conditional_optimizer,
+        buried_update,
+        changed_global,
+        aliased_checkpoint,
+        unsupported_loop,
+        several_loops,
+        function_value,
+        conditional_loop,
+    )
+    return tuple(sorted((module.RESTRICTION for module in modules), key=lambda r: r.code))

@@ -1,0 +1,125 @@
+"""HVD203 several-loops: each model must be trained by one kind of loop.
+
+## What it protects
+`fit` averages in the optimizer, a GradientTape loop in the tape, and each broadcasts in its own way. A model that both train
+has an optimizer wrapped for the one and not for the other, and is broadcast by whichever comes first.
+
+## When it is reported
+Where a model that is fitted (`fit`, `train_on_batch`) is also trained by a GradientTape loop, also when only one of them runs
+(`if args.eager: … else: model.fit(…)`). Two kinds of loop on two models are no violation, nor is a Keras model's own
+`train_step`. Strict mode reports a file with several kinds of loop.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+model.compile(optimizer, "mse")
+model.fit(x, y)
+for x, y in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD203
+```
+
+## Near misses
+```python
+import tensorflow as tf
+
+encoder = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+encoder.compile("sgd", "mse")
+encoder.fit(x, y)
+head = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+for x, y in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((head(encoder(x)) - y) ** 2)
+    gradients = tape.gradient(loss, head.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, head.trainable_variables))
+```
+
+## Source
+Seed 3.1, restriction 3.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary import LoopKind
+
+_VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights")
+
+
+def find(context: Context) -> Iterator[Violation]:
+    if not context.trains or len({loop.kind for loop in context.loops}) < 2:
+        return
+    fitted = {holder: fit.call for fit in reversed(context.sites.fits) for holder in _holders(context, fit.model)}
+    loops = {loop.node for loop in context.loops if loop.kind is LoopKind.GRADIENT_TAPE}
+    for update in context.sites.updates:
+        if update.call not in loops:
+            continue
+        models = {h for v in update.variables for m in _models(v) for h in _holders(context, m)}
+        both = [fitted[h] for h in models if h in fitted]
+        if both:
+            yield RESTRICTION.at(
+                context,
+                update.call,
+                "this model is trained by a GradientTape loop and by `fit`; train it in one way, or in a file for each",
+                related=[context.related(both[0], "trained by Keras here")],
+            )
+        elif context.strict:
+            yield RESTRICTION.at(context, update.call, "this file has training loops of several kinds")
+
+
+def _models(variables: ast.expr) -> Iterator[ast.expr]:
+    """The models whose variables an expression names."""
+    for node in ast.walk(variables):
+        if isinstance(node, ast.Attribute) and node.attr in _VARIABLES:
+            yield node.value
+
+
+def _holders(context: Context, expression: ast.expr) -> set[ast.AST]:
+    """What tells a model from others: the places where it comes into this module's names, calls not looked into (a function
+    that is called twice makes two models)."""
+    found: set[ast.AST] = set()
+    todo, seen = [expression], set[ast.AST]()
+    while todo:
+        e = todo.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        bindings = []
+        if isinstance(e, ast.Name):
+            bindings = context.scopes.reaching(e)
+        elif isinstance(e, ast.Attribute):
+            bindings = context.values.attribute_bindings(e)
+        for b in bindings:
+            if b.kind == "parameter":
+                passed = context.values.passed(b)
+                todo += passed
+                if not passed:
+                    found.add(b.anchor)
+            elif b.kind == "assign" and b.value is not None and not b.path:
+                todo.append(b.value)
+            else:
+                found.add(b.anchor)
+        if isinstance(e, ast.IfExp):
+            todo += [e.body, e.orelse]
+        elif not bindings:
+            found.add(e)
+    return found
+
+
+RESTRICTION = Restriction(
+    "HVD203", "several-loops", "each model must be trained by one kind of loop", Severity.WARNING, __doc__ or "", find
+)
