@@ -7,6 +7,7 @@ import itertools
 import re
 import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -41,6 +42,38 @@ for x, y in dataset:
     grads = tape.gradient(loss, model.trainable_variables)
     opt.apply_gradients(zip(grads, model.trainable_variables))
 """
+
+# A warning with related places, beside which the loop can still be hinted at
+CHOSEN = """\
+import tensorflow as tf
+
+name = input()
+choices = {"adam": tf.keras.optimizers.Adam(0.001), "sgd": tf.keras.optimizers.SGD(0.01)}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(optimizer=choices[name], loss="mse")
+x, y = tf.ones((64, 4)), tf.ones((64, 1))
+model.fit(x, y, batch_size=8, epochs=2)
+"""
+
+# A finding with a quick fix
+PRINTED = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+x, y = tf.ones((64, 4)), tf.ones((64, 1))
+for step in range(5):
+    print("loss", model.train_on_batch(x, y))
+"""
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """A script in which `place` breaks a restriction."""
+
+    text: str
+    code: str
+    place: str
 
 
 class Editor(LanguageClient):
@@ -223,7 +256,7 @@ def make_editor() -> Editor:
         {
             **DEFAULT_CLIENT_FEATURES,
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: publish,
-            types.CLIENT_REGISTER_CAPABILITY: lambda client, params: None,
+            types.CLIENT_REGISTER_CAPABILITY: lambda params: None,
         },
     )
     return editor
@@ -288,3 +321,13 @@ def keras() -> str:
 @pytest.fixture(scope="session")
 def tape() -> str:
     return TAPE
+
+
+@pytest.fixture(scope="session")
+def chosen() -> Restricted:
+    return Restricted(CHOSEN, "HVD105", "choices[name]")
+
+
+@pytest.fixture(scope="session")
+def printed() -> Restricted:
+    return Restricted(PRINTED, "HVD104", "model.train_on_batch(x, y)")

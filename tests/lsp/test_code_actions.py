@@ -11,6 +11,7 @@ from pygls.exceptions import JsonRpcException
 from horovodize.distribute import distribute
 from horovodize.options import Options
 from horovodize.plan import Plan
+from horovodize.restrictions import check
 from horovodize.source import Document
 from horovodize.summary import summarize
 
@@ -102,22 +103,18 @@ async def test_vs_code_gets_versioned_edits_with_an_annotation_a_rule(vscode, ke
     assert all(annotation.description for annotation in edit.change_annotations.values())
 
 
-async def test_only_doubtful_changes_need_confirmation(vscode):
-    text = (
-        "import tensorflow as tf\nfrom somewhere import rate, callback\n"
-        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
-        'model.compile(optimizer=tf.keras.optimizers.SGD(rate()), loss="mse")\n'
-        "model.fit(tf.ones((8, 1)), tf.ones((8, 1)), batch_size=2, callbacks=[callback])\n"
-    )
-    plan = distribute(summarize(Document(text)), Options())
+async def test_only_doubtful_changes_need_confirmation(vscode, chosen):
+    plan = distribute(summarize(Document(chosen.text)), Options())
     assert isinstance(plan, Plan)
-    doubtful = {change.rule for change in plan.changes if not change.sure}
-    assert doubtful
-    uri = await vscode.open(text)
+    doubts = {change.rule: change.doubt for change in plan.changes if not change.sure}
+    assert 0 < len(doubts) < len(plan.changes)
+    uri = await vscode.open(chosen.text)
     (action,) = of_kind(await vscode.actions(uri, "model.‸fit("), REWRITE)
     edit = await vscode.edit_of(action)
-    confirmed = {a.label.split()[0] for a in edit.change_annotations.values() if a.needs_confirmation}
-    assert confirmed == doubtful
+    confirmed = [a for a in edit.change_annotations.values() if a.needs_confirmation]
+    assert {a.label.split()[0]: a.description for a in confirmed} == {
+        rule: f"To be confirmed: {doubt}" for rule, doubt in doubts.items()
+    }
 
 
 async def test_clients_that_resolve_do_and_the_others_need_not(editor, keras):
@@ -148,12 +145,12 @@ async def test_resolving_what_is_not_ours_is_an_error(vscode):
 async def test_disabled_with_the_reason_where_it_is_refused(vscode, minimal):
     text = "import tensorflow.compat.v1 as tf\nloss = tf.Variable(1.0) ** 2\nop = tf.train.GradientDescentOptimizer(0.1).minimize(loss)\nwith tf.Session() as sess:\n    for _ in range(9):\n        sess.run(op)\n"  # noqa: E501
     uri = await vscode.open(text)
-    (action,) = of_kind(await vscode.actions(uri, "sess.‸run(op)"), REWRITE)
+    (action,) = of_kind(await vscode.actions(uri, "tf.‸Session()"), REWRITE)
     assert "Session" in action.disabled.reason
     assert action.edit is None
     assert action.data is None
     uri = await minimal.open(text)
-    assert not of_kind(await minimal.actions(uri, "sess.‸run(op)"), REWRITE)
+    assert not of_kind(await minimal.actions(uri, "tf.‸Session()"), REWRITE)
 
 
 async def test_twice_is_once(editor, keras):
@@ -204,32 +201,47 @@ async def test_unknown_documents_have_nothing(editor, keras):
 # ---------------------------------------------------------------------- restrictions
 
 
-async def test_quick_fix_of_a_restriction(editor, restricted):
-    uri = await editor.open(restricted.text)
-    found = [d for d in await editor.diagnostics_of(uri) if d.code == restricted.code]
-    assert len(found) == 1
-    actions = await editor.actions(uri, editor.text_at(uri, found[0].range), found)
-    (action,) = [a for a in actions if a.title == restricted.fix]
+async def test_quick_fix_of_a_restriction(editor, printed):
+    uri = await editor.open(printed.text)
+    (found,) = [d for d in await editor.diagnostics_of(uri) if d.code == printed.code]
+    assert editor.text_at(uri, found.range) == printed.place
+    (violation,) = [v for v in check(summarize(Document(printed.text)), Options()) if v.code == printed.code]
+    actions = await editor.actions(uri, printed.place, [found])
+    (action,) = [a for a in actions if a.title == violation.fixes[0].title]
     assert action.kind == QUICK_FIX
-    assert list(action.diagnostics) == found
+    assert action.is_preferred
+    assert list(action.diagnostics) == [found]
     result = editor.edited(await editor.edit_of(action))[uri]
     ast.parse(result)
-    assert restricted.code not in [d.code for d in await editor.diagnostics_of(await editor.open(result))]
+    assert result != printed.text
+    assert printed.code not in [d.code for d in await editor.diagnostics_of(await editor.open(result))]
 
 
-async def test_a_restriction_is_ignored_by_a_comment(editor, restricted):
+@pytest.mark.parametrize("name", ["printed", "chosen"])
+async def test_a_restriction_is_ignored_by_a_comment(editor, request, name):
+    restricted = request.getfixturevalue(name)
     uri = await editor.open(restricted.text)
-    found = [d for d in await editor.diagnostics_of(uri) if d.code == restricted.code]
-    actions = await editor.actions(uri, editor.text_at(uri, found[0].range), found)
+    (found,) = [d for d in await editor.diagnostics_of(uri) if d.code == restricted.code]
+    actions = await editor.actions(uri, restricted.place, [found])
     (action,) = [a for a in actions if a.title.startswith(f"Ignore {restricted.code}")]
-    assert list(action.diagnostics) == found
+    assert list(action.diagnostics) == [found]
     assert not action.is_preferred
     result = editor.edited(await editor.edit_of(action))[uri]
     assert f"# horovodize: ignore[{restricted.code}]" in result
     assert restricted.code not in [d.code for d in await editor.diagnostics_of(await editor.open(result))]
 
 
-async def test_distributing_is_offered_on_every_finding(vscode, restricted):
-    uri = await vscode.open(restricted.text)
-    (found,) = [d for d in await vscode.diagnostics_of(uri) if d.code == restricted.code]
-    assert of_kind(await vscode.actions(uri, vscode.text_at(uri, found.range), [found]), REWRITE)
+async def test_distributing_is_offered_on_every_finding(vscode, printed):
+    uri = await vscode.open(printed.text)
+    found = [d for d in await vscode.diagnostics_of(uri) if d.code == printed.code]
+    (action,) = of_kind(await vscode.actions(uri, "model.train‸_on_batch(x, y)", found), REWRITE)
+    assert vscode.edited(await vscode.edit_of(action)) == {uri: distributed(printed.text)}
+
+
+async def test_findings_the_client_did_not_send_are_acted_on_all_the_same(vscode, printed):
+    uri = await vscode.open(printed.text)
+    actions = await vscode.actions(uri, printed.place)
+    (action,) = [a for a in actions if a.title.startswith(f"Ignore {printed.code}")]
+    (diagnostic,) = action.diagnostics
+    assert diagnostic.code == printed.code
+    assert vscode.text_at(uri, diagnostic.range) == printed.place

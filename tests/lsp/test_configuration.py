@@ -52,16 +52,16 @@ async def test_configuration_is_pushed(fresh, client_named, keras):
 @pytest.mark.parametrize(
     ("value", "severities"), [("same", {Severity.Warning}), ("off", set()), ("soft", {Severity.Information})]
 )
-async def test_while_typing(fresh, client_named, restricted, value, severities):
+async def test_while_typing(fresh, client_named, chosen, value, severities):
     await fresh.begin(client_named("neovim"), initialization_options={"diagnostics": {"whileTyping": value}})
-    uri = await fresh.open(restricted.text)
+    uri = await fresh.open(chosen.text)
     fresh.type(uri, "import tensorflow as tf", "import  tensorflow as tf")
     found = await fresh.diagnostics_of(uri)
-    assert {d.severity for d in found if d.code == restricted.code} == severities
+    assert {d.severity for d in found if d.code == chosen.code} == severities
     assert [d for d in found if d.code == "HVD001"]
     fresh.save(uri)
     found = await fresh.diagnostics_of(uri, count=2)
-    assert {d.severity for d in found if d.code == restricted.code} == {Severity.Warning}
+    assert {d.severity for d in found if d.code == chosen.code} == {Severity.Warning}
 
 
 async def test_the_engines_options(fresh, client_named, keras):

@@ -36,17 +36,16 @@ def explain(analysis: Analysis, offset: int, markup: Markup) -> Span | None:
     # a name inside a loop's statement is more particular than the loop; so is the shorter of two
     span, role = min(roles, key=lambda found: _length(found[0]), default=(None, None))
     around, loop = min(loops, key=lambda found: _length(found[0]), default=(None, None))
-    places = []
-    if role is not None:
-        _describe_role(role, analysis.document, markup)
-        places += [role.span]
-    if loop is not None:
-        _describe_loop(loop, markup)
-        places += [loop.span, loop.site]
     about = span or around
     assert about is not None
-    places.append(statement_at(analysis.document, offset) or about)
-    _consequences(analysis, places, markup)
+    here, there = [statement_at(analysis.document, offset) or about], []
+    if role is not None:
+        _describe_role(role, analysis.document, markup)
+        there += [role.span, *role.uses]
+    if loop is not None:
+        _describe_loop(loop, markup)
+        here += [loop.span, loop.site]
+    _consequences(analysis, here, there, markup)
     return about
 
 
@@ -62,7 +61,7 @@ def explain_problem(analysis: Analysis, offset: int, markup: Markup) -> Span | N
 
 def _describe_loop(loop: TrainingLoop, markup: Markup) -> None:
     where = f" in {code(loop.function)}" if loop.function else ""
-    markup.paragraph(f"{loop.kind.title} training loop{where}", strong=True)
+    markup.paragraph(f"{loop.kind.label} training loop{where}", strong=True)
     known = {"Model": loop.model, "Optimizer": loop.optimizer}
     markup.bullets(f"{what}: {code(name)}" for what, name in known.items() if name)
 
@@ -75,7 +74,8 @@ def _describe_role(role: RoleAt, document: Document, markup: Markup) -> None:
     markup.paragraph(f"From line {line}." if spelled or not role.detail else f"{role.detail} (line {line})")
 
 
-def _consequences(analysis: Analysis, places: list[Span], markup: Markup) -> None:
+def _consequences(analysis: Analysis, here: list[Span], there: list[Span], markup: Markup) -> None:
+    """What distributing does `here`, at the place that is looked at, and `there`, where the same thing is made or used."""
     outcome = analysis.outcome
     if isinstance(outcome, Unchanged):
         markup.paragraph(outcome.message)
@@ -87,23 +87,29 @@ def _consequences(analysis: Analysis, places: list[Span], markup: Markup) -> Non
             for reason in outcome.reasons
         )
     else:
-        _changes(outcome, places, markup)
+        _changes(outcome, here, there, markup)
 
 
-def _changes(plan: Plan, places: list[Span], markup: Markup) -> None:
-    here = [change for change in plan.changes if any(change.span.overlaps(place) for place in places)]
-    elsewhere = len(plan.changes) - len(here)
-    if here:
+def _changes(plan: Plan, here: list[Span], there: list[Span], markup: Markup) -> None:
+    lines = plan.document.lines
+    said = [_change(change) for change in plan.changes if _touches(change.span, here)]
+    said += [
+        f"{_change(change)} (line {lines.line_of(change.span.start) + 1})"
+        for change in plan.changes
+        if _touches(change.span, there) and not _touches(change.span, here)
+    ]
+    if said:
         markup.paragraph("Distributing with Horovod would do here:", strong=True)
-        markup.bullets(_change(change) for change in here[:_MOST])
-        elsewhere += len(here[_MOST:])
-        if elsewhere:
-            markup.paragraph(f"and {elsewhere} more change{'s' if elsewhere > 1 else ''} in this file.")
-    elif elsewhere:
+        markup.bullets(said[:_MOST])
+        if others := len(plan.changes) - len(said[:_MOST]):
+            markup.paragraph(f"and {others} more change{'s' if others > 1 else ''} in this file.")
+    elif plan.changes:
         markup.paragraph("Distributing with Horovod changes nothing here.")
-    markup.bullets(
-        f"Note: {note.message}" for note in plan.notes if any(note.span.overlaps(place) for place in places)
-    )
+    markup.bullets(f"Note: {note.message}" for note in plan.notes if _touches(note.span, here))
+
+
+def _touches(span: Span, places: list[Span]) -> bool:
+    return any(span.overlaps(place) for place in places)
 
 
 def _change(change: Change) -> str:

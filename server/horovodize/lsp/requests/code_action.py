@@ -36,7 +36,7 @@ def handle(server: HorovodizeServer, params: types.CodeActionParams) -> list[typ
     return [
         action
         for action in _Offer(session, opened, analysis, params).actions()
-        if _wanted(str(action.kind), params.context.only)
+        if _wanted(_name(action.kind), params.context.only)
     ]
 
 
@@ -126,7 +126,9 @@ class _Offer:
 
 def _wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
     """Kinds are a tree: who asks for "refactor" gets "refactor.rewrite" too, who asks for "" all."""
-    if only is None:
-        return True
-    names = [str(getattr(name, "value", name)) for name in only]
+    names = [_name(name) for name in only or [""]]
     return any(name in ("", kind) or kind.startswith(name + ".") for name in names)
+
+
+def _name(kind: types.CodeActionKind | str | None) -> str:
+    return kind.value if isinstance(kind, types.CodeActionKind) else kind or ""
