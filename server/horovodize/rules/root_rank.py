@@ -28,6 +28,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from horovodize.rules import read_back
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import LIFTED, Guards, outputs_of
 from horovodize.rules.output_values import redirect
@@ -44,6 +45,7 @@ def apply(draft: Draft) -> None:
     rule = _RootRank(draft)
     rule.block(draft.module.tree.body)
     redirect(draft, rule.outputs, rule.guards, rule.guarded)
+    read_back.apply(draft, rule.outputs, rule.guards, rule.guarded)
 
 
 class _RootRank:

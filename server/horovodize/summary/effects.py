@@ -77,11 +77,9 @@ class Effects:
         if MODEL in m.values.class_names(receiver):
             return True
         owner, text = m.syntax.owner(receiver), ast.unparse(receiver)
-        if owner is not None and text in ("self", "self.model"):
-            if (MODEL if text == "self" else "tensorflow.keras.callbacks.Callback") in m.values.ancestors(
-                owner
-            ):
-                return True
+        base = {"self": MODEL, "self.model": "tensorflow.keras.callbacks.Callback"}.get(text)
+        if owner is not None and base is not None and base in m.values.ancestors(owner):
+            return True
         if any(
             m.names.last(c.func) in ("load_model", "clone_model", "model_from_json")
             for c in m.values.calls(receiver)

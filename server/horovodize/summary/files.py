@@ -1,0 +1,226 @@
+"""Files that a program writes and later reads back: which reading comes after which writing, and where.
+
+Reading and writing belong together when they are about models and checkpoints whose names may be the same, or about files
+whose path is written the same way.
+"""
+
+from __future__ import annotations
+
+import ast
+import os.path
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.effects import Effects
+from horovodize.summary.module import Module
+from horovodize.summary.outputs import Outputs
+from horovodize.summary.syntax import LOOPS, argument, position
+
+Family = Literal["model", "file"]
+_MODEL_WRITERS = {"tensorflow.saved_model.save", "tensorflow.keras.models.save_model"}
+_MODEL_READERS = {
+    "tensorflow.keras.models.load_model", "tensorflow.saved_model.load", "tensorflow.train.latest_checkpoint",
+    "tensorflow.train.load_checkpoint", "tensorflow.train.list_variables", "tensorflow.train.load_variable",
+    "tensorflow.train.get_checkpoint_state", "tensorflow.lite.TFLiteConverter.from_saved_model",
+    "tensorflow.compat.v1.saved_model.load",
+}  # fmt: skip
+_FILE_READERS = {
+    "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "pandas.read_csv", "pandas.read_pickle",
+    "pandas.read_hdf", "pandas.read_json", "pandas.read_excel", "pandas.read_parquet", "cv2.imread", "joblib.load",
+    "matplotlib.pyplot.imread", "matplotlib.image.imread", "imageio.imread", "PIL.Image.open", "tensorflow.io.read_file",
+    "tensorflow.data.TFRecordDataset", "tensorflow.data.TextLineDataset", "os.listdir", "os.scandir", "os.chdir", "os.walk",
+    "glob.glob", "tensorflow.io.gfile.glob", "tensorflow.io.gfile.listdir", "scipy.io.loadmat",
+}  # fmt: skip
+_PATHS = (
+    "filepath",
+    "path",
+    "file",
+    "fname",
+    "filename",
+    "file_prefix",
+    "save_path",
+    "export_dir",
+    "checkpoint_dir",
+    "name",
+    "dst",
+)
+_SECOND = ("shutil.", "os.rename", "os.replace", "cv2.imwrite.")  # their second argument is what they write
+
+
+@dataclass(frozen=True)
+class Access:
+    """One place that reads or writes. `path` is the expression that says where, None when an object keeps it."""
+
+    node: ast.AST
+    family: Family
+    path: ast.expr | None
+
+
+@dataclass(frozen=True)
+class ReadBack:
+    """`read` reads what `write` has written before. `place` is the statement before which all ranks must have waited:
+    the one that leads to the reading in the innermost block that leads to both; `after` leads to the writing there."""
+
+    write: Access
+    read: Access
+    place: ast.stmt
+    after: ast.stmt
+
+
+class Files:
+    """Files of one module."""
+
+    def __init__(self, module: Module, effects: Effects, outputs: Outputs, drive: Drive) -> None:
+        self.module, self.effects, self.outputs, self.drive = module, effects, outputs, drive
+
+    def read_back(self) -> Iterator[ReadBack]:
+        """Every reading of something that was written before it, in the order of the text."""
+        writes = list(self._writes())
+        if not writes:
+            return
+        for read in self._reads():
+            for write in writes:
+                if write.family == read.family and self._same_file(write, read):
+                    yield from self._in_order(write, read)
+
+    # ------------------------------------------------------------------ accesses
+
+    def _writes(self) -> Iterator[Access]:
+        m = self.module
+        for call in m.syntax.calls:
+            name = m.names.of(call.func) or ""
+            opened = self.outputs.opened(call)
+            output = self.effects.output(call)
+            if opened is not None:
+                yield Access(call, "file", opened)
+            elif name in _MODEL_WRITERS:
+                yield Access(call, "model", argument(call, "export_dir", 1) or argument(call, "filepath", 1))
+            elif output is not None and output.kind == "write":
+                method = call.func.attr if isinstance(call.func, ast.Attribute) and not name else ""
+                if method in ("save", "save_weights", "save_model", "write", "export"):
+                    yield Access(call, "model", None if self._is_manager(call.func) else _path(call, 0))
+                else:
+                    yield Access(call, "file", _path(call, 1 if name.startswith(_SECOND) else 0))
+        for checkpoint in m.calls_of(
+            "tensorflow.keras.callbacks.ModelCheckpoint", "tensorflow.keras.callbacks.BackupAndRestore"
+        ):
+            for fit in self.effects.sites.fits:
+                yield Access(fit.call, "model", _path(checkpoint, 0))
+
+    def _reads(self) -> Iterator[Access]:
+        m = self.module
+        for node in m.syntax.nodes:
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr == "latest_checkpoint"
+                and self._is_manager(node)
+            ):
+                yield Access(node, "model", None)
+            if not isinstance(node, ast.Call):
+                continue
+            name = m.names.of(node.func) or ""
+            method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            if name in _MODEL_READERS:
+                yield Access(node, "model", _path(node, 0))
+            elif name in _FILE_READERS or (self.outputs.is_open(node) and self.outputs.opened(node) is None):
+                yield Access(node, "file", _path(node, 0))
+            elif method == "load_weights" or (
+                method in ("restore", "read", "restore_or_initialize") and self._keeps(node.func)
+            ):
+                yield Access(node, "model", _path(node, 0))
+
+    def _keeps(self, func: ast.expr) -> bool:
+        return isinstance(func, ast.Attribute) and self.effects.is_keeper(func.value)
+
+    def _is_manager(self, e: ast.expr) -> bool:
+        names = self.module.values.class_names(e.value) if isinstance(e, ast.Attribute) else set()
+        return "tensorflow.train.CheckpointManager" in names
+
+    # ------------------------------------------------------------------ the same file?
+
+    def _same_file(self, write: Access, read: Access) -> bool:
+        if write.path is None or read.path is None:
+            return write.family == "model"
+        if ast.unparse(write.path) == ast.unparse(read.path):
+            return True
+        written, wanted = self._constant(write.path), self._constant(read.path)
+        if written is not None and wanted is not None:
+            return _may_be_same(written, wanted)
+        return write.family == "model"
+
+    def _constant(self, e: ast.expr) -> str | None:
+        """A path that is written out."""
+        for o in self.module.values.origins(e):
+            if isinstance(o.node, ast.Constant) and isinstance(o.node.value, str):
+                return o.node.value
+        return None
+
+    # ------------------------------------------------------------------ order
+
+    def _in_order(self, write: Access, read: Access) -> Iterator[ReadBack]:
+        for down in self.drive.ways(write.node):
+            for up in self.drive.ways(read.node):
+                found = self._meet(list(reversed(down)), list(reversed(up)))
+                if found is not None:
+                    yield ReadBack(write, read, *found)
+
+    def _meet(self, write: list[Frame], read: list[Frame]) -> tuple[ast.stmt, ast.stmt] | None:
+        """(place, after), where two ways down part: None when the reading does not come after the writing."""
+        if write[0].function is not read[0].function:
+            return None
+        for w, r in zip(write, read, strict=False):
+            if w.function is not r.function:
+                return None
+            if w.node is not r.node:
+                return self._part(w.node, r.node)
+        return None
+
+    def _part(self, w: ast.AST, r: ast.AST) -> tuple[ast.stmt, ast.stmt] | None:
+        """The statements of the innermost common block that hold two nodes of one function, if the second may run after
+        the first."""
+        syntax = self.module.syntax
+        above = {
+            syntax.statement(w): None,
+            **{a: None for a in syntax.ancestors(w) if isinstance(a, ast.stmt)},
+        }
+        place = syntax.statement(r)
+        chain = [place, *(a for a in syntax.ancestors(place) if isinstance(a, ast.stmt))]
+        for candidate in chain:
+            block = syntax.block(candidate)
+            after = next((s for s in block if s in above), None)
+            if after is None:
+                continue
+            if after is candidate:
+                break
+            loops = any(isinstance(a, LOOPS) for a in syntax.loops(candidate))
+            return (candidate, after) if position(after) < position(candidate) or loops else None
+        return self._exclusive(w, r)
+
+    def _exclusive(self, w: ast.AST, r: ast.AST) -> tuple[ast.stmt, ast.stmt] | None:
+        """Two nodes in different arms of one statement: the reading comes after the writing in a loop around both only."""
+        syntax = self.module.syntax
+        for loop in syntax.loops(r):
+            if syntax.inside(w, loop):
+                for statement in loop.body:
+                    if syntax.inside(r, statement):
+                        return statement, statement
+        return None
+
+
+def _path(call: ast.Call, index: int) -> ast.expr | None:
+    for name in _PATHS:
+        value = argument(call, name)
+        if value is not None:
+            return value
+    return argument(call, "", index)
+
+
+def _may_be_same(written: str, wanted: str) -> bool:
+    """Whether two paths may be the same file, up to what libraries add to names: a suffix, a number, a file in a folder."""
+    pattern = re.compile(r"%[\d.]*[a-z]|\{.*")
+    a, b = (re.split(pattern, os.path.normpath(p))[0] for p in (written, wanted))
+    a, b = os.path.splitext(a)[0], os.path.splitext(b)[0]
+    return a.startswith(b) or b.startswith(a)
