@@ -37,7 +37,7 @@ def run(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPa
     """`run("check", "x.py", stdin=b"…")` in an empty folder, which `tmp_path` is."""
     monkeypatch.chdir(tmp_path)
     for name in ("NO_COLOR", "HOROVODIZE_DEBUG"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name)
 
     def run_it(*arguments: str, stdin: bytes = b"") -> Result:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
@@ -94,5 +94,5 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     """Puts the small engine in the place of the real one's last step. Reading and summarising stay real."""
     fake = Engine()
     monkeypatch.setattr("horovodize.distribute.distribute", fake.distribute)
-    monkeypatch.setattr("horovodize.restrictions.check", fake.check, raising=False)
+    monkeypatch.setattr("horovodize.restrictions.check", fake.check)
     return fake

@@ -18,7 +18,7 @@ ALIAS = Violation(
     "HVD105", "aliased-optimizer", "two names, 100% one\noptimizer", Y, Severity.WARNING,
     (Related("the other name", Z),), (Fix("Drop the alias", (Edit(Y, ""),)),),
 )  # fmt: skip
-LATE = Violation("HVD201", "late-import", "too late", Z, Severity.INFORMATION)
+LATE = Violation("HVD202", "late-import", "too late", Z, Severity.INFORMATION)
 HINT = Violation("HVD001", "not-distributed", "could be", Z, Severity.HINT)
 
 
@@ -39,7 +39,7 @@ def test_text(run) -> None:
         "a b.py:1:10: HVD105 two names, 100% one\noptimizer [aliased-optimizer]\n"
         "    a b.py:2:1: the other name\n"
         "    quick fix: Drop the alias\n"
-        "a b.py:2:1: HVD201 too late [late-import]\n"
+        "a b.py:2:1: HVD202 too late [late-import]\n"
     )
     assert result.err == "2 findings in 1 file\n"
 
@@ -77,7 +77,7 @@ def test_github(run) -> None:
     assert run("check", "a b.py", "--format", "github").out.splitlines() == [
         "::warning file=a b.py,line=1,endLine=1,title=HVD105 aliased-optimizer,col=10,endColumn=11"
         "::two names, 100%25 one%0Aoptimizer",
-        "::notice file=a b.py,line=2,endLine=2,title=HVD201 late-import,col=1,endColumn=2::too late",
+        "::notice file=a b.py,line=2,endLine=2,title=HVD202 late-import,col=1,endColumn=2::too late",
     ]
 
 
@@ -93,7 +93,7 @@ def test_sarif(run) -> None:
     assert only["columnKind"] == "utf16CodeUnits"
     driver = only["tool"]["driver"]
     assert driver["name"] == "horovodize"
-    assert [rule["id"] for rule in driver["rules"]] == ["HVD105", "HVD201"]
+    assert [rule["id"] for rule in driver["rules"]] == ["HVD105", "HVD202"]
     first, second = only["results"]
     assert (first["ruleId"], first["ruleIndex"], first["level"]) == ("HVD105", 0, "warning")
     assert (second["ruleIndex"], second["level"]) == (1, "note")
@@ -107,14 +107,14 @@ def test_sarif(run) -> None:
 @pytest.mark.parametrize(
     ("flags", "codes"),
     [
-        ([], ["HVD105", "HVD201"]),
+        ([], ["HVD105", "HVD202"]),
         (["--select", "HVD001"], ["HVD001"]),
-        (["--select", "ALL"], ["HVD105", "HVD201", "HVD001"]),
+        (["--select", "ALL"], ["HVD105", "HVD202", "HVD001"]),
         (["--select", "HVD1"], ["HVD105"]),
-        (["--select", "hvd201,HVD105"], ["HVD105", "HVD201"]),
-        (["--ignore", "HVD105"], ["HVD201"]),
+        (["--select", "hvd202,HVD105"], ["HVD105", "HVD202"]),
+        (["--ignore", "HVD105"], ["HVD202"]),
         (["--ignore", "HVD2,HVD1"], []),
-        (["--select", "ALL", "--ignore", "HVD001"], ["HVD105", "HVD201"]),
+        (["--select", "ALL", "--ignore", "HVD001"], ["HVD105", "HVD202"]),
     ],
 )
 def test_select_and_ignore(run, flags: list[str], codes: list[str]) -> None:
@@ -132,8 +132,8 @@ def test_an_unknown_code_is_an_error(run) -> None:
 
 def test_settings_select(run, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.horovodize]\nignore = ['HVD105']")
-    assert found(run("check", "a b.py", "--format", "json")) == ["HVD201"]
-    assert found(run("check", "a b.py", "--format", "json", "--ignore", "HVD201")) == ["HVD105"]
+    assert found(run("check", "a b.py", "--format", "json")) == ["HVD202"]
+    assert found(run("check", "a b.py", "--format", "json", "--ignore", "HVD202")) == ["HVD105"]
 
 
 def test_strict_reaches_the_engine(run, engine) -> None:
@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_decoded_is_a_finding_whatever_is_selected(run, en
 def test_a_missing_file_is_an_error_beside_the_findings(run) -> None:
     result = run("check", "a b.py", "missing.py", "--format", "json")
     assert result.status == 2
-    assert found(result) == ["HVD105", "HVD201"]
+    assert found(result) == ["HVD105", "HVD202"]
     assert "missing.py: no such file or folder" in result.err
 
 
