@@ -10,12 +10,17 @@ import ast
 
 from horovodize.options import Options
 from horovodize.plan import Plan, Reason, Refusal, Unchanged
+from horovodize.restrictions import check
+from horovodize.restrictions.violation import Severity
 from horovodize.rules.draft import Draft
 from horovodize.rules.head import names as horovod_names
 from horovodize.rules.patterns import rules_for
 from horovodize.source import EditConflict, Span
 from horovodize.summary import LoopKind, ModuleSummary
 
+# Restrictions whose warning means that no rule can make up for it: the ranks would train different models, or wait for each
+# other. A user who knows better says so with a suppression comment.
+_REFUSING = {"HVD203", "HVD205"}
 _LATER = {LoopKind.SESSION, LoopKind.MONITORED_SESSION, LoopKind.ESTIMATOR}
 
 
@@ -23,7 +28,7 @@ def distribute(summary: ModuleSummary, options: Options | None = None) -> Plan |
     """The plan that distributes a document. Never raises."""
     options = options or Options()
     document = summary.document
-    early = _before_rules(summary)
+    early = _before_rules(summary, options)
     if early is not None:
         return early
     try:
@@ -42,12 +47,16 @@ def distribute(summary: ModuleSummary, options: Options | None = None) -> Plan |
     except RecursionError:
         return _refused(summary, "HVD003", "the code is nested too deeply to be followed")
     except EditConflict as e:
-        return _refused(summary, "HVD007", f"two rules want to change the same text ({e}); please report this file")
+        return _refused(
+            summary, "HVD007", f"two rules want to change the same text ({e}); please report this file"
+        )
     except SyntaxError as e:
-        return _refused(summary, "HVD007", f"the result would not be valid Python ({e.msg}); please report this file")
+        return _refused(
+            summary, "HVD007", f"the result would not be valid Python ({e.msg}); please report this file"
+        )
 
 
-def _before_rules(summary: ModuleSummary) -> Refusal | Unchanged | None:
+def _before_rules(summary: ModuleSummary, options: Options) -> Refusal | Unchanged | None:
     """What needs no rule to be answered."""
     problem = summary.problem
     if problem is not None:
@@ -73,10 +82,17 @@ def _before_rules(summary: ModuleSummary) -> Refusal | Unchanged | None:
         return Refusal(
             summary.document,
             [
-                Reason("HVD005", f"a {loop.kind.title} training loop: this pattern can't be distributed yet", loop.span)
+                Reason(
+                    "HVD005",
+                    f"a {loop.kind.label} training loop: this pattern can't be distributed yet",
+                    loop.span,
+                )
                 for loop in later
             ],
         )
+    violations = [v for v in check(summary, options) if v.code in _REFUSING and v.severity is Severity.WARNING]
+    if violations:
+        return Refusal(summary.document, [Reason(v.code, v.message, v.span) for v in violations])
     return None
 
 

@@ -97,7 +97,7 @@ def _json(summary: ModuleSummary) -> dict[str, Any]:
 def _print(summary: ModuleSummary, console: Console) -> None:
     document = summary.document
     paint = console.paint
-    console.line(f"{paint(document.path, 'bold')}: {paint(summary.loop.title, 'cyan', 'bold')}")
+    console.line(f"{paint(document.path, 'bold')}: {paint(summary.loop.label, 'cyan', 'bold')}")
     if summary.problem is not None:
         line, column = line_and_column(document, summary.problem.span.start)
         console.line(f"  {line}:{column}  {paint('cannot be parsed', 'red')}: {summary.problem.message}")

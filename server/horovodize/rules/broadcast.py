@@ -61,7 +61,11 @@ def apply(draft: Draft) -> None:
 
 
 def _collect(
-    draft: Draft, blocks: list[_Block], site: ast.Call, variables: tuple[ast.expr, ...], optimizer: ast.expr | None
+    draft: Draft,
+    blocks: list[_Block],
+    site: ast.Call,
+    variables: tuple[ast.expr, ...],
+    optimizer: ast.expr | None,
 ) -> None:
     """Finds where a step's variables are broadcast, and what they are called there."""
     ways = draft.drive.ways(site)
@@ -117,7 +121,9 @@ def _write(draft: Draft, block: _Block) -> None:
         lines = [f"if {name}:", *(f"    {c}" for c in calls), f"    {name} = False"]
         edits.append(draft.after(place.statement, draft.lines_of(*lines, comment=comment), level=1))
         edits += place.initialise(draft, flag)
-    draft.change("K6" if block.site in {f.call for f in draft.sites.fits} else "G2", block.site, what, _WHY, edits)
+    draft.change(
+        "K6" if block.site in {f.call for f in draft.sites.fits} else "G2", block.site, what, _WHY, edits
+    )
     if place.loop is not None:
         models = [v.removesuffix(".variables") for v in block.variables if v.endswith(".variables")]
         statistics.after_loop(draft, place.loop, models)

@@ -31,7 +31,9 @@ class Draft:
     """The changes, doubts and refusals that rules come to for one document."""
 
     def __init__(self, summary: ModuleSummary, options: Options) -> None:
-        assert summary.module is not None and summary.sites is not None and summary.drive is not None
+        assert summary.module is not None
+        assert summary.sites is not None
+        assert summary.drive is not None
         self.summary, self.options = summary, options
         self.document = summary.document
         self.module: Module = summary.module
@@ -42,7 +44,9 @@ class Draft:
         self.notes: list[Note] = []
         self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
         self._taken = self.module.scopes.all_names()
-        self.done: set[ast.AST] = set()  # nodes that a rule has dealt with (a schedule that two optimizers share)
+        self.done: set[ast.AST] = (
+            set()
+        )  # nodes that a rule has dealt with (a schedule that two optimizers share)
         self._once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self._tensorflow: str | None = None
@@ -139,7 +143,9 @@ class Draft:
         """Puts lines before a statement, at its indentation. Lines are given without indentation of the block."""
         indent = self.document.indentation(statement)
         start = self.document.lines.starts[self.first_line(statement) - 1] + len(indent)
-        text = "".join(self._indented(line, indent, i) + self.newline for i, line in enumerate(lines)) + indent
+        text = (
+            "".join(self._indented(line, indent, i) + self.newline for i, line in enumerate(lines)) + indent
+        )
         return Edit.insert(start, text, self.module.span(statement), level)
 
     def after(self, statement: ast.stmt, lines: list[str], level: int = 0) -> Edit:
@@ -149,7 +155,9 @@ class Draft:
         line = (statement.end_lineno or statement.lineno) - 1
         end = index.starts[line] + len(index.content(line))
         text = "".join(self.newline + self._indented(line, indent, 1) for line in lines)
-        return Edit.insert(end, text, None, level - 10 * len(indent))  # after an inner block before after the outer one
+        return Edit.insert(
+            end, text, None, level - 10 * len(indent)
+        )  # after an inner block before after the outer one
 
     def _indented(self, line: str, indent: str, i: int) -> str:
         line = self.newline.join(self.unit * _depth(part) + part.lstrip(" ") for part in line.split("\n"))
@@ -176,12 +184,10 @@ class Draft:
         before, after = text[: span.start].rstrip(), text[span.end :].lstrip()
         if not (before.endswith("(") and after.startswith(")")):
             return False
-        opening = len(before) - 1
         parent = self.syntax.parent.get(expression)
         if isinstance(parent, ast.Call):
-            return opening > self.module.span(parent.func).end + len(text[self.module.span(parent.func).end :]) - len(
-                text[self.module.span(parent.func).end :].lstrip()
-            )
+            opens_call = self.module.span(parent.func).end
+            return text[opens_call : len(before) - 1].strip() != ""
         return True
 
     def add_argument(self, call: ast.Call, text: str, *, first: bool = False, level: int = 0) -> Edit:
@@ -194,7 +200,9 @@ class Draft:
             keyword = min(call.keywords, key=lambda k: (k.lineno, k.col_offset))
             start = self.module.span(keyword).start
             return Edit.insert(start, text + ", ", self.module.span(keyword), level)
-        ordered: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=lambda a: (a.lineno, a.col_offset))
+        ordered: list[ast.expr | ast.keyword] = sorted(
+            [*call.args, *call.keywords], key=lambda a: (a.lineno, a.col_offset)
+        )
         last = ordered[-1]
         end = self.module.span(last).end
         end = self._past_parentheses(end, span.end)
@@ -226,7 +234,11 @@ class Draft:
         """The first statement of a body that is not its docstring."""
         body: list[ast.stmt] = function.body  # type: ignore[attr-defined]
         first = body[0]
-        is_doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        is_doc = (
+            isinstance(first, ast.Expr)
+            and isinstance(first.value, ast.Constant)
+            and isinstance(first.value.value, str)
+        )
         if isinstance(function, FUNCTIONS) and is_doc and len(body) > 1:
             return body[1]
         return first
@@ -244,8 +256,10 @@ class Draft:
 
 def needs_parentheses(e: ast.expr) -> bool:
     """Whether `e * x` would not mean `(e) * x`."""
-    return isinstance(e, _WEAK) or isinstance(e, ast.BinOp) and isinstance(e.op, _WEAK_OPERATORS) or (
-        isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not)
+    return (
+        isinstance(e, _WEAK)
+        or (isinstance(e, ast.BinOp) and isinstance(e.op, _WEAK_OPERATORS))
+        or (isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not))
     )
 
 
@@ -268,5 +282,8 @@ def _translate(edit: Edit | Move, table: dict[int, str]) -> Edit | Move:
     if isinstance(edit, Edit):
         return replace(edit, new_text=edit.new_text.translate(table))
     return replace(
-        edit, before=edit.before.translate(table), after=edit.after.translate(table), left=edit.left.translate(table)
+        edit,
+        before=edit.before.translate(table),
+        after=edit.after.translate(table),
+        left=edit.left.translate(table),
     )

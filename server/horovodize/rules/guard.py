@@ -22,7 +22,9 @@ def guard(draft: Draft, statements: list[ast.stmt], condition: str = ON_ROOT) ->
     within = lines_inside_strings(statements)
     for line in range(top + 1, bottom + 1):
         if line not in within and index.content(line).strip():
-            edits.append(Edit.insert(index.starts[line], draft.unit, Span(index.starts[line], index.starts[line])))
+            edits.append(
+                Edit.insert(index.starts[line], draft.unit, Span(index.starts[line], index.starts[line]))
+            )
     return edits
 
 

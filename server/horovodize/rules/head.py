@@ -31,6 +31,16 @@ from horovodize.summary.syntax import FUNCTIONS
 
 # Functions that rules call: what a rank trains on. {tf} and {name} are filled in; the markers by `Draft.finish`.
 _HELPERS = {
+    "ScaledSchedule": (
+        "class {name}({tf}.keras.optimizers.schedules.LearningRateSchedule):",
+        '    """size() times the rate of another schedule."""',
+        "",
+        "    def __init__(self, schedule):",
+        "        self.schedule = schedule",
+        "",
+        "    def __call__(self, step):",
+        f"        return self.schedule(step) * {SIZE}",
+    ),
     "shard": (
         "def {name}(rows):",
         '    """This rank\'s share of some rows: every size()-th, and equally many on each rank."""',
@@ -52,6 +62,27 @@ _HELPERS = {
         '    """Every size()-th of some batches, and equally many on each rank."""',
         f"    for group in zip(*[iter(batches)] * {SIZE}):",
         f"        yield group[{RANK}]",
+    ),
+    "any_rank": (
+        "def {name}(condition):",
+        '    """Whether a condition holds on any rank: all of them then leave a loop together."""',
+        f"    return bool({HVD}.allreduce({{tf}}.cast(condition, {{tf}}.float32)) > 0)",
+    ),
+    "ShardedSequence": (
+        "class {name}({tf}.keras.utils.Sequence):",
+        '    """This rank\'s share of a sequence of batches: every size()-th, and equally many on each rank."""',
+        "",
+        "    def __init__(self, sequence):",
+        f"        self.sequence, self.rank, self.size = sequence, {RANK}, {SIZE}",
+        "",
+        "    def __len__(self):",
+        "        return max(1, len(self.sequence) // self.size)",
+        "",
+        "    def __getitem__(self, index):",
+        "        return self.sequence[(index * self.size + self.rank) % len(self.sequence)]",
+        "",
+        "    def on_epoch_end(self):",
+        "        self.sequence.on_epoch_end()",
     ),
 }
 
@@ -166,8 +197,6 @@ def _followed_by_code(draft: Draft, last: ast.stmt) -> bool:
     line = last.end_lineno or last.lineno
     index = draft.document.lines
     return line < len(index) and bool(index.content(line).strip())
-
-
 
 
 RULE = Rule("C1", "import and initialise Horovod", apply, __doc__ or "")

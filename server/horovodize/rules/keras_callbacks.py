@@ -6,8 +6,9 @@ What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `Metri
                on every rank (what those print or write is guarded inside them, C6).
 Why            All ranks must start from rank 0's weights, take the same decisions, and not write over each other.
 Before         model.fit(x, y, callbacks=[EarlyStopping(), ModelCheckpoint("m.h5")])
-After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback(),
-                                          EarlyStopping(), *([ModelCheckpoint("m.h5")] if hvd.rank() == 0 else [])])
+After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+                                          hvd.callbacks.MetricAverageCallback(), EarlyStopping(),
+                                          *([ModelCheckpoint("m.h5")] if hvd.rank() == 0 else [])])
 Leaves alone   `train_on_batch`, which takes no callbacks (K6).
 Asks           A callback that can't be seen into: every rank runs it. BackupAndRestore, which resumes rank 0 alone.
 Source         Seed 2.3.1, `model.fit`. Errata: the seed passes `optim` as the first positional argument of `fit`, nests the
@@ -30,7 +31,10 @@ from horovodize.summary.syntax import LOOPS, argument
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
-_HOROVOD = (f"{KERAS}.callbacks.BroadcastGlobalVariablesCallback(0)", f"{KERAS}.callbacks.MetricAverageCallback()")
+_HOROVOD = (
+    f"{KERAS}.callbacks.BroadcastGlobalVariablesCallback(0)",
+    f"{KERAS}.callbacks.MetricAverageCallback()",
+)
 _POSITION = {"fit": 5, "fit_generator": 4}
 _LAMBDA = "tensorflow.keras.callbacks.LambdaCallback"
 
@@ -46,7 +50,7 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
     given = argument(fit.call, "callbacks", _POSITION[fit.method])
     horovods = [*_HOROVOD, *statistics.callback(draft, fit)]
     what = "Broadcast rank 0's variables first, and average metrics over the ranks"
-    if given is None or isinstance(given, ast.Constant) and given.value is None:
+    if given is None or (isinstance(given, ast.Constant) and given.value is None):
         doubt = ""
         if given is None and any(k.arg is None for k in fit.call.keywords):
             doubt = "`**` may pass callbacks too: then this call fails; pass them by name"
@@ -103,7 +107,9 @@ def _kind(draft: Draft, given: ast.expr) -> str:
     for origin in draft.values.origins(given):
         if isinstance(origin.node, (ast.List, ast.Tuple, ast.ListComp)) and not origin.path:
             kinds.add("list")
-        elif origin.call is not None and "tensorflow.keras.callbacks.Callback" in draft.values.made_by(origin.call):
+        elif origin.call is not None and "tensorflow.keras.callbacks.Callback" in draft.values.made_by(
+            origin.call
+        ):
             kinds.add("callback")
         else:
             kinds.add("unknown")
@@ -134,7 +140,11 @@ def _elements(draft: Draft, given: ast.expr) -> list[ast.expr]:
         elif isinstance(e, ast.Name) and e is not given and _is_element_name(draft, e):
             found.append(e)
         else:
-            inner = [o.node for o in draft.values.origins(e) if isinstance(o.node, ast.expr) and not o.path and o.node is not e]
+            inner = [
+                o.node
+                for o in draft.values.origins(e)
+                if isinstance(o.node, ast.expr) and not o.path and o.node is not e
+            ]
             lists = [n for n in inner if isinstance(n, (ast.List, ast.Tuple, ast.BinOp))]
             todo += lists
             todo += _added(draft, e)
@@ -160,7 +170,9 @@ def _added(draft: Draft, e: ast.expr) -> list[ast.expr]:
             if not isinstance(holder, ast.Name) or draft.module.scopes.lookup(holder.id, holder) is scope:
                 found.append(call.args[-1])
     if isinstance(e, ast.Name):
-        found += [b.value for b in draft.module.scopes.reaching(e) if b.kind == "augment" and b.value is not None]
+        found += [
+            b.value for b in draft.module.scopes.reaching(e) if b.kind == "augment" and b.value is not None
+        ]
         for b in draft.module.scopes.reaching(e):
             if b.kind == "assign" and isinstance(b.value, (ast.Name, ast.Attribute)):
                 found += _added(draft, b.value)
@@ -175,11 +187,20 @@ def _place(draft: Draft, element: ast.expr) -> None:
     if roles == {"writes"}:
         _only_on_root(draft, element)
     elif "writes" in roles:
-        draft.note("K3", element, "some of these callbacks write files: every rank will; give those on their own")
+        draft.note(
+            "K3", element, "some of these callbacks write files: every rank will; give those on their own"
+        )
     elif roles == {"unknown"}:
         draft.note("K3", element, "this callback can't be seen into; every rank runs it")
-    if any(o.call is not None and draft.names.last(o.call.func) == "BackupAndRestore" for o in draft.values.origins(element)):
-        draft.note("K3", element, "BackupAndRestore resumes rank 0 alone; start an interrupted distributed run from a checkpoint")
+    if any(
+        o.call is not None and draft.names.last(o.call.func) == "BackupAndRestore"
+        for o in draft.values.origins(element)
+    ):
+        draft.note(
+            "K3",
+            element,
+            "BackupAndRestore resumes rank 0 alone; start an interrupted distributed run from a checkpoint",
+        )
 
 
 def _role(draft: Draft, node: ast.AST) -> str:
@@ -218,7 +239,18 @@ def _lambda_role(draft: Draft, call: ast.Call) -> str:
     return "writes" if writes else "own"
 
 
-_WRITING_METHODS = {"write", "writelines", "save", "save_weights", "dump", "savefig", "flush", "close", "scalar", "image"}
+_WRITING_METHODS = {
+    "write",
+    "writelines",
+    "save",
+    "save_weights",
+    "dump",
+    "savefig",
+    "flush",
+    "close",
+    "scalar",
+    "image",
+}
 
 
 def _only_on_root(draft: Draft, element: ast.expr) -> None:

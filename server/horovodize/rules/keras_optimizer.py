@@ -21,6 +21,7 @@ from horovodize import catalogue
 from horovodize.rules.draft import HVD, SIZE, Draft
 from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
 from horovodize.rules.rule import Rule
+from horovodize.rules.serializable import make_serializable
 from horovodize.source import Edit
 from horovodize.summary.sites import Compile, Fit
 
@@ -29,7 +30,9 @@ _DEFAULT = "rmsprop"  # Keras' `compile` without an optimizer
 
 
 def apply(draft: Draft) -> None:
-    own_steps = {o for c in draft.sites.compiles if draft.sites.own_step(c.model) is not None for o in c.optimizers}
+    own_steps = {
+        o for c in draft.sites.compiles if draft.sites.own_step(c.model) is not None for o in c.optimizers
+    }
     for trained in trained_optimizers(draft):
         if trained.sink != "compile":
             continue
@@ -39,6 +42,7 @@ def apply(draft: Draft) -> None:
             _write_out(draft, trained, in_wrapper=trained.used_at not in own_steps)
         elif trained.call is not None and trained.outermost is not None:
             wrap(draft, "K1", trained.outermost, _WHY)
+            make_serializable(draft, trained.call, trained.class_name)
         elif trained.used_at not in own_steps:
             _wrap_unknown(draft, trained.used_at)
     for site in draft.sites.compiles:
@@ -72,8 +76,16 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
     """A model that another module builds and compiles: its optimizer is there when it is fitted."""
     model = draft.module.text(fit.model)
     statement = draft.syntax.statement(fit.call)
-    if not isinstance(fit.model, (ast.Name, ast.Attribute)) or draft.syntax.loops(fit.call) or not draft.can_insert(statement):
-        draft.refuse("HVD006", fit.call, f"`{model}` is compiled in another file, where its optimizer has to be wrapped")
+    if (
+        not isinstance(fit.model, (ast.Name, ast.Attribute))
+        or draft.syntax.loops(fit.call)
+        or not draft.can_insert(statement)
+    ):
+        draft.refuse(
+            "HVD006",
+            fit.call,
+            f"`{model}` is compiled in another file, where its optimizer has to be wrapped",
+        )
         return
     if draft.sites.own_step(fit.model) is not None or not draft.once("wrapped", fit.call):
         return
@@ -97,8 +109,12 @@ def _wrap_unknown(draft: Draft, used_at: ast.expr) -> None:
         return
     statement = draft.syntax.statement(used_at)
     tf = draft.tensorflow()
-    if not isinstance(used_at, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) or not draft.can_insert(statement):
-        draft.refuse("HVD105", used_at, "where this optimizer comes from can't be followed; make it here by name")
+    if not isinstance(used_at, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) or not draft.can_insert(
+        statement
+    ):
+        draft.refuse(
+            "HVD105", used_at, "where this optimizer comes from can't be followed; make it here by name"
+        )
         return
     name = draft.fresh("optimizer")
     lines = [
@@ -122,7 +138,8 @@ def _wrap_unknown(draft: Draft, used_at: ast.expr) -> None:
 def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
     """Replaces a Keras name by the optimizer that it stands for."""
     node, string = trained.origin, trained.string
-    assert isinstance(node, ast.Constant) and string is not None
+    assert isinstance(node, ast.Constant)
+    assert string is not None
     if not draft.once("wrapped", node):
         return
     made = _made(draft, string)
@@ -130,7 +147,11 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
         draft.refuse("HVD006", node, f"Keras knows no optimizer named {string!r}")
         return
     if trained.used_at is not node and not _only_compiled(draft, node):
-        draft.refuse("HVD106", node, "this optimizer name is used for something else too; pass the name to `compile` itself")
+        draft.refuse(
+            "HVD106",
+            node,
+            "this optimizer name is used for something else too; pass the name to `compile` itself",
+        )
         return
     text = f"{HVD}.DistributedOptimizer({made})" if in_wrapper else made
     draft.change(
@@ -148,7 +169,9 @@ def _made(draft: Draft, string: str) -> str | None:
     default = catalogue.default_rate(name) if name else None
     if name is None or default is None:
         return None
-    return f"{draft.tensorflow()}.keras.optimizers.{name.rsplit('.', 1)[-1]}(learning_rate={default} * {SIZE})"
+    return (
+        f"{draft.tensorflow()}.keras.optimizers.{name.rsplit('.', 1)[-1]}(learning_rate={default} * {SIZE})"
+    )
 
 
 def _only_compiled(draft: Draft, constant: ast.Constant) -> bool:
@@ -156,11 +179,19 @@ def _only_compiled(draft: Draft, constant: ast.Constant) -> bool:
     parent = draft.syntax.parent.get(constant)
     if isinstance(parent, (ast.IfExp, ast.BoolOp)):
         return True
-    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+    if (
+        not isinstance(parent, ast.Assign)
+        or len(parent.targets) != 1
+        or not isinstance(parent.targets[0], ast.Name)
+    ):
         return isinstance(parent, (ast.Call, ast.keyword, ast.arguments))
     name = parent.targets[0].id
     optimizers = {o for c in draft.sites.compiles for o in c.optimizers}
-    uses = [n for n in draft.syntax.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    uses = [
+        n
+        for n in draft.syntax.nodes
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
     return all(u in optimizers for u in uses)
 
 

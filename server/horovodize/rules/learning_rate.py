@@ -24,7 +24,9 @@ from horovodize.rules import schedule
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
+from horovodize.source import Edit
 from horovodize.summary.syntax import argument
+from horovodize.summary.values import Origin
 
 _WHY = "A step averages size() batches: the batch is size() times larger, and so is the rate."
 _VARIABLES = {"tensorflow.Variable", "tensorflow.keras.backend.variable", "tensorflow.compat.v1.Variable"}
@@ -68,9 +70,18 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         _times(draft, rate.body)
         return
     origins = draft.values.origins(rate)
-    made = [o for o in origins if o.call is not None and (schedule.is_schedule(draft, o.call) or _is_variable(draft, o.call))]
+    made = [
+        o
+        for o in origins
+        if o.call is not None and (schedule.is_schedule(draft, o.call) or _is_variable(draft, o.call))
+    ]
+    if not made and all(_made_elsewhere(draft, o) for o in origins):
+        _wrap_schedule(draft, rate)
+        return
     if not made:
-        functions = [o.node for o in origins if isinstance(o.node, (ast.FunctionDef, ast.Lambda)) and not o.path]
+        functions = [
+            o.node for o in origins if isinstance(o.node, (ast.FunctionDef, ast.Lambda)) and not o.path
+        ]
         if functions and not isinstance(rate, ast.Call):
             schedule.scale_function(draft, functions[0], "C5")
             return
@@ -88,7 +99,31 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         elif isinstance(origin.node, ast.expr) and not origin.path and origin.node is not rate:
             scale_rate(draft, origin.node, seen | {rate})
         else:
-            draft.refuse("HVD006", rate, "this learning rate may be a number or a schedule; make it one of them")
+            draft.refuse(
+                "HVD006", rate, "this learning rate may be a number or a schedule; make it one of them"
+            )
+
+
+def _made_elsewhere(draft: Draft, origin: Origin) -> bool:
+    """Whether a rate is an object of a class of another module: then it is a schedule, not a number."""
+    call = origin.call
+    if call is None or draft.values.callee(call) is not None or not draft.names.last(call.func)[:1].isupper():
+        return False
+    return not (draft.names.of(call.func) or "").startswith(("tensorflow.", "numpy."))
+
+
+def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
+    """A schedule of another module's class can't be scaled where it is made: another schedule goes around it."""
+    if any(rate in ast.walk(o) for c in draft.sites.compiles for o in c.optimizers):
+        draft.refuse(
+            "HVD006",
+            rate,
+            "Horovod rebuilds this optimizer from its configuration, which a schedule class of another file can't give",
+        )
+        return
+    name = draft.helper("ScaledSchedule")
+    what = "Scale what the schedule gives by the number of ranks"
+    draft.change("C5", rate, what, _WHY, Edit.around(draft.module.span(rate), f"{name}(", ")"))
 
 
 def _times(draft: Draft, rate: ast.expr) -> None:
@@ -122,7 +157,9 @@ def _scale_made(draft: Draft, trained: Trained) -> None:
             doubt="the rate can't be seen here; this is wrong where it is a schedule",
         )
     else:
-        draft.refuse("HVD006", call, "the learning rate of this optimizer can't be seen; give it as `learning_rate=…`")
+        draft.refuse(
+            "HVD006", call, "the learning rate of this optimizer can't be seen; give it as `learning_rate=…`"
+        )
 
 
 # ---------------------------------------------------------------------- rates that are set later
@@ -134,7 +171,9 @@ def _scale_later_settings(draft: Draft) -> None:
         if value is None or value in draft.done or _relative(draft, value):
             continue
         draft.done.add(value)
-        if any(o.call is not None and schedule.is_schedule(draft, o.call) for o in draft.values.origins(value)):
+        if any(
+            o.call is not None and schedule.is_schedule(draft, o.call) for o in draft.values.origins(value)
+        ):
             scale_rate(draft, value)
         else:
             _times(draft, value)
@@ -175,7 +214,7 @@ def _relative(draft: Draft, value: ast.expr) -> bool:
     for n in draft.values.depends([value], 400):
         if isinstance(n, ast.Attribute) and n.attr in _RATE_NAMES and isinstance(n.ctx, ast.Load):
             holder = n.value
-            if isinstance(holder, ast.Attribute) and holder.attr == "optimizer" or any(
+            if (isinstance(holder, ast.Attribute) and holder.attr == "optimizer") or any(
                 draft.module.is_optimizer(c) for c in draft.values.calls(holder)
             ):
                 return True

@@ -30,7 +30,11 @@ def apply(draft: Draft) -> None:
         if trained.outermost is not None:
             wrap(draft, "G3", trained.outermost, _WHY)
         else:
-            draft.refuse("HVD105", trained.used_at, "where this optimizer is made can't be followed, so it can't be wrapped")
+            draft.refuse(
+                "HVD105",
+                trained.used_at,
+                "where this optimizer is made can't be followed, so it can't be wrapped",
+            )
 
 
 RULE = Rule("G3", "wrap the optimizer of minimize", apply, __doc__ or "")

@@ -81,7 +81,10 @@ def _followed(draft: Draft, used_at: ast.expr, sink: Sink) -> list[Trained]:
                     found.append(Trained(used_at, node, _class_name(draft, node), sink, outermost or node))
                     continue
                 name = draft.names.of(node.func)
-                if name in ("tensorflow.keras.optimizers.get", "tensorflow.keras.optimizers.deserialize") and node.args:
+                if (
+                    name in ("tensorflow.keras.optimizers.get", "tensorflow.keras.optimizers.deserialize")
+                    and node.args
+                ):
                     value = node.args[0]
                     if isinstance(value, ast.Constant) and isinstance(value.value, str):
                         found.append(Trained(used_at, node, None, sink, node))
@@ -106,7 +109,13 @@ def _inner(draft: Draft, call: ast.Call) -> ast.expr | None:
     """The optimizer inside a wrapping one (loss scaling, moving averages, lookahead), or None."""
     name = draft.names.of(call.func) or ""
     last = name.rsplit(".", 1)[-1]
-    if last not in ("LossScaleOptimizer", "MovingAverage", "SWA", "Lookahead", "enable_mixed_precision_graph_rewrite"):
+    if last not in (
+        "LossScaleOptimizer",
+        "MovingAverage",
+        "SWA",
+        "Lookahead",
+        "enable_mixed_precision_graph_rewrite",
+    ):
         return None
     for keyword in _AROUND:
         value = argument(call, keyword, 0)
@@ -141,9 +150,14 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str) -> None:
         and statement.value is call
         and len(statement.targets) == 1
         and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
+        and not draft.syntax.conditions(call)  # one arm of several: a statement in each would say it twice
         and draft.can_insert(statement)
     ):
         name = draft.module.text(statement.targets[0])
-        draft.change(rule, call, what, why, [draft.after(statement, [f"{name} = {HVD}.DistributedOptimizer({name})"])])
+        draft.change(
+            rule, call, what, why, [draft.after(statement, [f"{name} = {HVD}.DistributedOptimizer({name})"])]
+        )
     else:
-        draft.change(rule, call, what, why, Edit.around(draft.module.span(call), f"{HVD}.DistributedOptimizer(", ")"))
+        draft.change(
+            rule, call, what, why, Edit.around(draft.module.span(call), f"{HVD}.DistributedOptimizer(", ")")
+        )

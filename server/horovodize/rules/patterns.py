@@ -4,14 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from horovodize.rules import broadcast, head, keras_callbacks, keras_optimizer, learning_rate, minimize, reload, schedule, scheduler_callback, tape, unpin
+from horovodize.rules import (
+    arrays,
+    broadcast,
+    data,
+    downloads,
+    head,
+    keras_callbacks,
+    keras_optimizer,
+    learning_rate,
+    minimize,
+    reload,
+    root_rank,
+    schedule,
+    scheduler_callback,
+    seeds,
+    steps,
+    tape,
+    unpin,
+    verbosity,
+)
 from horovodize.rules.rule import Rule
 from horovodize.summary.lattice import LoopKind
 
+# What every pattern needs, before and after its own rules. The head comes last: it imports what the others used.
 _BEFORE = (unpin.RULE,)
-_AFTER = (learning_rate.RULE, schedule.RULE, head.RULE, head.PIN)
+_AFTER = (
+    data.RULE,
+    arrays.RULE,
+    steps.G4,
+    seeds.RULE,
+    downloads.RULE,
+    verbosity.RULE,
+    root_rank.RULE,
+    learning_rate.RULE,
+    schedule.RULE,
+    head.RULE,
+    head.PIN,
+)
 _PATTERNS: dict[LoopKind, tuple[Rule, ...]] = {
-    LoopKind.KERAS: (keras_optimizer.RULE, keras_optimizer.STRING, keras_callbacks.RULE, scheduler_callback.RULE, broadcast.TRAIN_ON_BATCH, tape.TRAIN_STEP, reload.RULE),
+    LoopKind.KERAS: (
+        keras_optimizer.RULE,
+        keras_optimizer.STRING,
+        keras_callbacks.RULE,
+        steps.K4,
+        scheduler_callback.RULE,
+        broadcast.TRAIN_ON_BATCH,
+        tape.TRAIN_STEP,
+        reload.RULE,
+    ),
     LoopKind.GRADIENT_TAPE: (tape.RULE, minimize.RULE, broadcast.RULE),
 }
 

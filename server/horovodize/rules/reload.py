@@ -29,7 +29,11 @@ _WHY = "The optimizer that comes with the model is wrapped as it is loaded."
 def apply(draft: Draft) -> None:
     for fit in draft.sites.fits:
         for call in draft.values.calls(fit.model):
-            if draft.names.of(call.func) in _LOADERS and call not in draft.done and not _compiled_again(draft, fit.model, call):
+            if (
+                draft.names.of(call.func) in _LOADERS
+                and call not in draft.done
+                and not _compiled_again(draft, fit.model, call)
+            ):
                 draft.done.add(call)
                 _load_distributed(draft, call)
 
@@ -46,14 +50,21 @@ def _compiled_again(draft: Draft, model: ast.expr, load: ast.Call) -> bool:
 
 
 def _load_distributed(draft: Draft, call: ast.Call) -> None:
-    saved_here = bool(draft.sites.method_calls("save")) or bool(draft.module.calls_of("tensorflow.keras.models.save_model"))
+    saved_here = bool(draft.sites.method_calls("save")) or bool(
+        draft.module.calls_of("tensorflow.keras.models.save_model")
+    )
     edits = [Edit(draft.module.span(call.func), f"{KERAS}.load_model")]
     what = "Load the model with Horovod's wrapper around its optimizer"
     if saved_here:
         draft.change("K8", call, what, _WHY, edits)
         return
     statement = draft.syntax.statement(call)
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is call and draft.can_insert(statement):
+    if (
+        isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and statement.value is call
+        and draft.can_insert(statement)
+    ):
         name = draft.module.text(statement.targets[0])
         line = f"{name}.optimizer.learning_rate = {name}.optimizer.learning_rate * {SIZE}"
         edits.append(draft.after(statement, [line]))

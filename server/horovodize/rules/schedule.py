@@ -6,7 +6,8 @@ What it does   The rates of a `LearningRateSchedule` (`initial_learning_rate`, t
                `__call__` returns is scaled.
 Why            As for a plain rate (C5). A schedule object can't be multiplied: `schedule * 2` is a TypeError.
 Before         rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=1000, decay_rate=0.9)
-After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.size(), decay_steps=1000 // hvd.size(), decay_rate=0.9)
+After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.size(), decay_steps=1000 // hvd.size(),
+                                                                             decay_rate=0.9)
 Leaves alone   `decay_rate`, `alpha`, `power`: factors, not rates.
 Asks           A schedule of the user's own: its step numbers can't be seen into.
 Source         Seed 2.3.1. Errata: the seed records `PiecewiseConstantDecay` and does not scale it; of TF1's functions it
@@ -57,7 +58,9 @@ def scale(draft: Draft, call: ast.Call) -> None:
     for rate in (parameters.rate, *parameters.other_rates):
         value = argument(call, rate, index.get(rate))
         if value is not None and not _is_none(value):
-            _scale_values(draft, value, "rate", f" * {SIZE}", _WHY, parameters.rate_is_list and rate == parameters.rate)
+            _scale_values(
+                draft, value, "rate", f" * {SIZE}", _WHY, parameters.rate_is_list and rate == parameters.rate
+            )
     if draft.options.split_data:
         for steps in (*parameters.steps, *parameters.step_lists):
             value = argument(call, steps, index.get(steps))
@@ -73,8 +76,12 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
     if value in draft.done:
         return
     draft.done.add(value)
-    operator = factor.split()[0]
-    what = "Multiply the schedule's rate by the number of ranks" if item == "rate" else "Divide the schedule's steps"
+    operator = factor.split(maxsplit=1)[0]
+    what = (
+        "Multiply the schedule's rate by the number of ranks"
+        if item == "rate"
+        else "Divide the schedule's steps"
+    )
     if not is_list:
         draft.change("C4", value, what, why, draft.times(value, SIZE, operator))
         return
@@ -110,7 +117,13 @@ def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
     for value in draft.values.returned(function):
         if value not in draft.done:
             draft.done.add(value)
-            draft.change(rule, value, "Multiply the rate that is returned by the number of ranks", _WHY, draft.times(value))
+            draft.change(
+                rule,
+                value,
+                "Multiply the rate that is returned by the number of ranks",
+                _WHY,
+                draft.times(value),
+            )
 
 
 RULE = Rule("C4", "scale learning-rate schedules", lambda draft: None, __doc__ or "")

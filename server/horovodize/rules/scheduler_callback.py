@@ -38,7 +38,9 @@ def apply(draft: Draft) -> None:
 
 
 def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
-    functions = [o.node for o in draft.values.origins(schedule) if isinstance(o.node, CALLABLES) and not o.path]
+    functions = [
+        o.node for o in draft.values.origins(schedule) if isinstance(o.node, CALLABLES) and not o.path
+    ]
     known = [f for f in functions if isinstance(f, CALLABLES)]
     if not known:
         draft.change(
@@ -46,7 +48,7 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             schedule,
             _WHAT,
             _WHY,
-            Edit.around(draft.module.span(schedule), "lambda *given: (", f")(*given) * {SIZE}"),
+            Edit.around(draft.module.span(schedule), *_calling(schedule)),
             doubt="this schedule can't be seen into; where it goes from the rate it is given, it must not be scaled",
         )
         return
@@ -62,6 +64,13 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
                 _call_scaled(draft, schedule, function)
                 break
             draft.change("K5", value, _WHAT, _WHY, draft.times(value))
+
+
+def _calling(schedule: ast.expr) -> tuple[str, str]:
+    """What comes before and after an expression to call it and scale the result."""
+    if isinstance(schedule, (ast.Name, ast.Attribute, ast.Call)):
+        return "lambda *given: ", f"(*given) * {SIZE}"
+    return "lambda *given: (", f")(*given) * {SIZE}"
 
 
 def _goes_from_given(draft: Draft, function: Function | ast.Lambda, value: ast.expr) -> bool:
@@ -82,6 +91,8 @@ def _used_elsewhere(draft: Draft, function: Function) -> bool:
 
 def _call_scaled(draft: Draft, schedule: ast.expr, function: Function) -> None:
     parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    if draft.syntax.method_class(function) is not None and isinstance(schedule, ast.Attribute):
+        parameters = parameters[1:]  # a bound method
     given = ", ".join(parameters[: 2 if len(parameters) > 1 else 1])
     span = draft.module.span(schedule)
     draft.change("K5", schedule, _WHAT, _WHY, Edit.around(span, f"lambda {given}: ", f"({given}) * {SIZE}"))
@@ -89,10 +100,12 @@ def _call_scaled(draft: Draft, schedule: ast.expr, function: Function) -> None:
 
 def _scale_floor(draft: Draft, call: ast.Call) -> None:
     floor = argument(call, "min_lr", 7)
-    if floor is None or floor in draft.done or isinstance(floor, ast.Constant) and not floor.value:
+    if floor is None or floor in draft.done or (isinstance(floor, ast.Constant) and not floor.value):
         return
     draft.done.add(floor)
-    draft.change("K5", floor, "Multiply the lowest rate by the number of ranks", _WHY_FLOOR, draft.times(floor))
+    draft.change(
+        "K5", floor, "Multiply the lowest rate by the number of ranks", _WHY_FLOOR, draft.times(floor)
+    )
 
 
 _WHY_FLOOR = "It is a rate like the one that it limits."

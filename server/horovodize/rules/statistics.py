@@ -34,7 +34,9 @@ def may_have_statistics(draft: Draft) -> bool:
 def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
     """Broadcasts the models' variables after a loop that took steps."""
     if models and may_have_statistics(draft) and draft.can_insert(loop):
-        lines = [f"{CORE}.broadcast_variables({model}.variables, root_rank=0)" for model in dict.fromkeys(models)]
+        lines = [
+            f"{CORE}.broadcast_variables({model}.variables, root_rank=0)" for model in dict.fromkeys(models)
+        ]
         draft.change("G2", loop, _WHAT, _WHY, [draft.after(loop, draft.lines_of(*lines, comment=_COMMENT))])
 
 
@@ -43,7 +45,9 @@ def after_fit(draft: Draft, fit: Fit) -> None:
     statement = draft.syntax.statement(fit.call)
     if may_have_statistics(draft) and _takes_statement(draft, fit) and draft.once("statistics", statement):
         line = f"{CORE}.broadcast_variables({draft.module.text(fit.model)}.variables, root_rank=0)"
-        draft.change("K3", fit.call, _WHAT, _WHY, [draft.after(statement, draft.lines_of(line, comment=_COMMENT))])
+        draft.change(
+            "K3", fit.call, _WHAT, _WHY, [draft.after(statement, draft.lines_of(line, comment=_COMMENT))]
+        )
 
 
 def callback(draft: Draft, fit: Fit) -> list[str]:

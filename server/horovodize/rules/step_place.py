@@ -77,29 +77,37 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
             break
         if all(lift(draft.module, e, way, depth) is not None for e in expressions):
             return _at(draft, site, way, depth, driver)
-    draft.refuse("HVD006", site, "the model or optimizer of this step can't be named in the loop that takes it")
+    draft.refuse(
+        "HVD006", site, "the model or optimizer of this step can't be named in the loop that takes it"
+    )
     return None
 
 
 def _at(draft: Draft, site: ast.Call, way: Way, depth: int, driver: int | None) -> Place | None:
     frame = way[depth]
     statement = draft.syntax.statement(frame.node)
-    if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)) or not draft.can_insert(statement):
-        return _awkward(draft, site, statement)
+    if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)) or not draft.can_insert(
+        statement
+    ):
+        _awkward(draft, site, statement)
+        return None
     if driver is None:
         return Place(statement, way, depth, None)
     if depth == driver:
         outer = any(f.loops for f in way[depth + 1 :])
         if not outer or not _one_model(draft, way, depth):
             if not draft.can_insert(frame.loops[-1]):
-                return _awkward(draft, site, frame.loops[-1])
+                _awkward(draft, site, frame.loops[-1])
+                return None
             return Place(statement, way, depth, "local", frame.loops[0])
         return Place(statement, way, depth, _outliving(draft, frame.function), frame.loops[0])
     return Place(statement, way, depth, _outliving(draft, frame.function), None)
 
 
 def _awkward(draft: Draft, site: ast.Call, statement: ast.stmt) -> None:
-    draft.refuse("HVD108", statement, "no statement can be put after this step; give it a statement of its own")
+    draft.refuse(
+        "HVD108", statement, "no statement can be put after this step; give it a statement of its own"
+    )
 
 
 def _outliving(draft: Draft, function: Function | None) -> Literal["module", "instance"]:
@@ -120,7 +128,8 @@ def _one_model(draft: Draft, way: Way, depth: int) -> bool:
             names = {n.id for n in ast.walk(frame.node) if isinstance(n, ast.Name)}
             for node in ast.walk(loop):
                 if isinstance(node, ast.Assign) and any(
-                    isinstance(t, ast.Name) and t.id in names and isinstance(node.value, ast.Call) for t in node.targets
+                    isinstance(t, ast.Name) and t.id in names and isinstance(node.value, ast.Call)
+                    for t in node.targets
                 ):
                     made = draft.values.made_by(node.value) if isinstance(node.value, ast.Call) else set()
                     if made or draft.values.callee(node.value) is not None:  # type: ignore[arg-type]

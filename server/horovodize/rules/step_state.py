@@ -38,9 +38,13 @@ def _parts(draft: Draft, expression: ast.expr) -> list[ast.expr]:
     if isinstance(expression, ast.Name):
         bindings = draft.module.scopes.reaching(expression)
         values = [b.value for b in bindings if b.kind == "assign" and not b.path and b.value is not None]
-        if len(bindings) == 1 and values and draft.syntax.function(values[0]) is draft.syntax.function(expression):
+        if (
+            len(bindings) == 1
+            and values
+            and draft.syntax.function(values[0]) is draft.syntax.function(expression)
+        ):
             value = values[0]
-            if isinstance(value, ast.Attribute) and value.attr in _OF_MODEL or (
+            if (isinstance(value, ast.Attribute) and value.attr in _OF_MODEL) or (
                 isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
             ):
                 return _parts(draft, value)
@@ -55,7 +59,9 @@ def _plain_holder(draft: Draft, base: ast.expr) -> bool:
     """Whether the object is of a class of this module that TensorFlow does not know: then it need not have `variables`."""
     for call in draft.values.calls(base):
         cls = draft.values.callee(call)
-        if isinstance(cls, ast.ClassDef) and not any(a in draft.values.ancestors(cls) for a in _WITH_VARIABLES):
+        if isinstance(cls, ast.ClassDef) and not any(
+            a in draft.values.ancestors(cls) for a in _WITH_VARIABLES
+        ):
             names = draft.values.ancestors(cls)
             return not names
     if isinstance(base, ast.Name) and base.id == "self":

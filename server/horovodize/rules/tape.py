@@ -34,7 +34,9 @@ _WHAT = "Wrap the tape in Horovod's"
 def apply(draft: Draft) -> None:
     for update in draft.sites.updates:
         if update.method == "apply_gradients" and not update.gradients:
-            draft.refuse("HVD006", update.call, "the tape that these gradients come from can't be found in this file")
+            draft.refuse(
+                "HVD006", update.call, "the tape that these gradients come from can't be found in this file"
+            )
     training = draft.sites.training_gradients
     for with_statement, name, calls in _grouped(draft, training):
         if with_statement is None:

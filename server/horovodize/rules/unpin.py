@@ -40,14 +40,17 @@ def _pinned_value(draft: Draft, node: ast.AST) -> ast.expr | None:
     """What the devices are set to, if this statement sets them."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target = node.targets[0]
-        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == _VARIABLE:
-            if draft.names.of(target.value) == "os.environ":
-                return node.value
+        if (
+            isinstance(target, ast.Subscript)
+            and isinstance(target.slice, ast.Constant)
+            and target.slice.value == _VARIABLE
+        ) and draft.names.of(target.value) == "os.environ":
+            return node.value
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         name = draft.names.of(node.value.func)
         if name in _CALLS and node.value.args:
             device = node.value.args[1] if len(node.value.args) > 1 else None
-            if device is None or isinstance(device, ast.Constant) and device.value == "GPU":
+            if device is None or (isinstance(device, ast.Constant) and device.value == "GPU"):
                 return node.value.args[0]
     return None
 

@@ -43,7 +43,9 @@ class Document:
     def _parsed(self) -> ast.Module | Problem:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # invalid escapes in the user's strings are not ours to report
+                warnings.simplefilter(
+                    "ignore"
+                )  # invalid escapes in the user's strings are not ours to report
                 return ast.parse(self.text)
         except SyntaxError as e:
             return Problem(_explain(e, self.text), self._place(e))

@@ -7,6 +7,7 @@ So no rule needs to know what another one did, every byte outside an edit stays 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -62,7 +63,9 @@ def compose(text: str, edits: Iterable[Edit | Move]) -> list[Edit]:
 
     Raises EditConflict when two of them replace overlapping text."""
     plain = list(dict.fromkeys(e for e in edits if isinstance(e, Edit)))
-    moves = sorted({e for e in edits if isinstance(e, Move)}, key=lambda m: (m.span.end - m.span.start, m.span.start))
+    moves = sorted(
+        {e for e in edits if isinstance(e, Move)}, key=lambda m: (m.span.end - m.span.start, m.span.start)
+    )
     for move in moves:
         inside = [e for e in plain if e.span in move.span and (e.anchor is None or e.anchor in move.span)]
         plain = [e for e in plain if e not in inside]
@@ -79,12 +82,14 @@ def _ordered(edits: list[Edit]) -> list[Edit]:
         at = e.span.start
         if e.span.start != e.span.end:  # a replacement comes after what is inserted before it
             return (at, 2, 0, 0, i)
-        if anchor.end == at and anchor.start < at:  # closes its anchor: inner ones first, so what opened last closes first
+        if (
+            anchor.end == at and anchor.start < at
+        ):  # closes its anchor: inner ones first, so what opened last closes first
             return (at, 0, -anchor.start, -e.level, -i)
         return (at, 1, e.level, -anchor.end, i)  # opens its anchor: outer ones first
 
     ordered = [e for _, e in sorted(enumerate(edits), key=key)]
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in itertools.pairwise(ordered):
         if before.span.end > after.span.start:
             raise EditConflict(f"two changes of the same text: {before.new_text!r} and {after.new_text!r}")
     return ordered

@@ -45,7 +45,9 @@ def decode(data: bytes) -> Encoded:
         text = body.decode(encoding)
     except UnicodeDecodeError as e:
         line = data[: e.start].count(b"\n") + 1
-        raise UndecodableSource(f"byte 0x{data[e.start + len(bom)]:02x} in line {line} is not {encoding}") from e
+        raise UndecodableSource(
+            f"byte 0x{data[e.start + len(bom)]:02x} in line {line} is not {encoding}"
+        ) from e
     if text.encode(encoding) != body:
         raise UndecodableSource(f"the file would not survive being written back as {encoding}")
     return Encoded(text, encoding, bom)

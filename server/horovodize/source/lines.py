@@ -85,7 +85,8 @@ class LineIndex:
 
     def node_span(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword | ast.alias) -> Span:
         """The span of an `ast` node of this text (decorators not included)."""
-        assert node.end_lineno is not None and node.end_col_offset is not None
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
         return Span(
             self.offset_of_utf8(node.lineno, node.col_offset),
             self.offset_of_utf8(node.end_lineno, node.end_col_offset),

@@ -9,7 +9,12 @@ from functools import cached_property
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, Function, Loop
 
-_TRACERS = ("tensorflow.function", "tensorflow.contrib.eager.defun", "tensorflow.eager.defun", "tensorflow.autograph.convert")
+_TRACERS = (
+    "tensorflow.function",
+    "tensorflow.contrib.eager.defun",
+    "tensorflow.eager.defun",
+    "tensorflow.autograph.convert",
+)
 _DEPTH = 8
 
 
@@ -43,7 +48,11 @@ class Drive:
                         found.add(function)
         for call in m.syntax.calls:
             if m.names.of(call.func) in _TRACERS and call.args:
-                found.update(o.node for o in m.values.origins(call.args[0]) if isinstance(o.node, FUNCTIONS) and not o.path)
+                found.update(
+                    o.node
+                    for o in m.values.origins(call.args[0])
+                    if isinstance(o.node, FUNCTIONS) and not o.path
+                )
         return found
 
     def ways(self, site: ast.AST) -> list[tuple[Frame, ...]]:
@@ -57,7 +66,9 @@ class Drive:
         if function is None or function in seen or len(seen) >= _DEPTH:
             return [(frame,)]
         found = [
-            (frame, *rest) for call in self.module.values.callers(function) for rest in self._up(call, seen | {function})
+            (frame, *rest)
+            for call in self.module.values.callers(function)
+            for rest in self._up(call, seen | {function})
         ]
         return found[:32] or [(frame,)]
 

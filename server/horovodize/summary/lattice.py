@@ -25,7 +25,7 @@ class LoopKind(str, Enum):
     OTHER_FRAMEWORK = "other_framework"
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         """What the kind is called in a sentence."""
         return _TITLES[self]
 

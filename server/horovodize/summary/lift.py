@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 
 from horovodize.summary.drive import Frame
 from horovodize.summary.module import Module
@@ -17,7 +18,7 @@ from horovodize.summary.syntax import Function
 def lift(module: Module, expression: ast.expr, way: tuple[Frame, ...], to: int) -> ast.expr | None:
     """An expression of `way[0]`'s function in terms of `way[to]`'s scope; None when it can't be said there."""
     lifted: ast.expr | None = expression
-    for inner, outer in zip(way[:to], way[1 : to + 1], strict=True):
+    for inner, outer in itertools.pairwise(way):
         if lifted is None or inner.function is None or not isinstance(outer.node, ast.Call):
             return None
         lifted = _out(module, lifted, inner.function, outer.node)
@@ -54,7 +55,12 @@ def _name(module: Module, name: ast.Name, function: Function, call: ast.Call) ->
     binding = bindings[0]
     if binding.kind == "parameter":
         return _argument(module, binding, function, call)
-    if binding.kind == "assign" and binding.value is not None and not binding.path and is_plain(binding.value):
+    if (
+        binding.kind == "assign"
+        and binding.value is not None
+        and not binding.path
+        and is_plain(binding.value)
+    ):
         return _out(module, binding.value, function, call)
     return None
 
@@ -117,7 +123,7 @@ def _substituted(expression: ast.expr, replaced: dict[ast.AST, ast.expr]) -> ast
         if isinstance(value, ast.expr):
             setattr(result, field, _substituted(value, replaced))
         elif isinstance(value, list):
-            setattr(result, field, [_substituted(v, replaced) if isinstance(v, ast.expr) else v for v in value])
+            setattr(
+                result, field, [_substituted(v, replaced) if isinstance(v, ast.expr) else v for v in value]
+            )
     return result
-
-

@@ -94,7 +94,9 @@ OPTIMIZERS = (
 def _is_addon_optimizer(name: str) -> bool:
     """Optimizers outside TensorFlow proper: its add-ons, its old contrib tree, Google's model garden."""
     return (
-        name.startswith(("tensorflow_addons.optimizers.", "tensorflow.contrib.opt.", "tensorflow.contrib.optimizer_v2."))
+        name.startswith(
+            ("tensorflow_addons.optimizers.", "tensorflow.contrib.opt.", "tensorflow.contrib.optimizer_v2.")
+        )
         and name.rsplit(".", 1)[-1][:1].isupper()
         and catalogue.cls(name) is None
     )

@@ -75,7 +75,11 @@ def _uses(module: Module) -> dict[ast.AST, list[Span]]:
     for scope_names in module.scopes.names.values():
         for bindings in scope_names.values():
             for b in bindings:
-                if b.kind in ("assign", "with") and isinstance(b.value, ast.Call) and isinstance(b.anchor, ast.Name):
+                if (
+                    b.kind in ("assign", "with")
+                    and isinstance(b.value, ast.Call)
+                    and isinstance(b.anchor, ast.Name)
+                ):
                     found.setdefault(b.value, []).append(module.span(b.anchor))
     for node in module.syntax.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

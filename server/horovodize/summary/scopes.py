@@ -14,7 +14,9 @@ from typing import Literal
 
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Syntax, end, position
 
-Kind = Literal["assign", "augment", "item", "with", "parameter", "import", "def", "class", "except", "match", "delete"]
+Kind = Literal[
+    "assign", "augment", "item", "with", "parameter", "import", "def", "class", "except", "match", "delete"
+]
 _SCOPES = (*CALLABLES, *COMPREHENSIONS, ast.ClassDef, ast.Module)
 
 
@@ -64,10 +66,14 @@ class Scopes:
             if isinstance(a, ast.Module):
                 break
             field = syntax.field[child]
-            if isinstance(a, (*CALLABLES, ast.ClassDef)) and (field == "body" or field == "args" and isinstance(child, ast.arg)):
+            if isinstance(a, (*CALLABLES, ast.ClassDef)) and (
+                field == "body" or (field == "args" and isinstance(child, ast.arg))
+            ):
                 result = a
                 break
-            if isinstance(a, COMPREHENSIONS) and not (field == "generators" and child is a.generators[0] and self._in_first_iter(node, a)):
+            if isinstance(a, COMPREHENSIONS) and not (
+                field == "generators" and child is a.generators[0] and self._in_first_iter(node, a)
+            ):
                 result = a
                 break
             child = a
@@ -130,7 +136,9 @@ class Scopes:
                         self.star_imports.append((base, node))
                     else:
                         path = f"{base}.{alias.name}" if not base.endswith(".") else base + alias.name
-                        self._add(Binding("import", alias.asname or alias.name, node, alias, imported=path), node)
+                        self._add(
+                            Binding("import", alias.asname or alias.name, node, alias, imported=path), node
+                        )
             case ast.Assign():
                 for target in node.targets:
                     self._bind_target(target, "assign", node.value, node)
@@ -154,7 +162,9 @@ class Scopes:
             case ast.ClassDef():
                 self._add(Binding("class", node.name, node, node), node)
             case ast.ExceptHandler(name=str() as name):
-                self._add(Binding("except", name, self.syntax.statement(self.syntax.parent[node]), node), node)
+                self._add(
+                    Binding("except", name, self.syntax.statement(self.syntax.parent[node]), node), node
+                )
             case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
                 self._add(Binding("match", name, self.syntax.statement(node), node), node)
             case _:
@@ -232,7 +242,7 @@ class Scopes:
                     dominated = True
                     break
         loops = self.syntax.loops(use)
-        if loops and not dominated or not found or self._carried(found, loops):
+        if (loops and not dominated) or not found or self._carried(found, loops):
             for binding in every:  # values of an earlier turn of a loop around the use
                 if binding not in found and binding.kind != "parameter":
                     if not found or any(self.syntax.inside(binding.statement, loop) for loop in loops):
@@ -260,7 +270,11 @@ class Scopes:
             return not inside_header and position(binding.statement) <= position(use)  # type: ignore[arg-type]
         if binding.kind in ("def", "class"):
             return end(anchor) <= position(use)  # type: ignore[arg-type]
-        at = binding.statement if isinstance(binding.statement, ast.stmt) and not isinstance(binding.statement, LOOPS) else anchor
+        at = (
+            binding.statement
+            if isinstance(binding.statement, ast.stmt) and not isinstance(binding.statement, LOOPS)
+            else anchor
+        )
         return position(at) < position(use)  # type: ignore[arg-type]
 
     def _paths(self, definition: ast.AST, use: ast.AST) -> tuple[bool, bool]:
@@ -277,7 +291,19 @@ class Scopes:
         child = definition
         for a in syntax.ancestors(definition):
             arm = syntax.field[child]
-            if isinstance(a, (ast.If, ast.Try, ast.Match, ast.While, ast.For, ast.AsyncFor, ast.ExceptHandler, ast.match_case)):
+            if isinstance(
+                a,
+                (
+                    ast.If,
+                    ast.Try,
+                    ast.Match,
+                    ast.While,
+                    ast.For,
+                    ast.AsyncFor,
+                    ast.ExceptHandler,
+                    ast.match_case,
+                ),
+            ):
                 if a not in arm_of:
                     dominates = False
                 elif arm_of[a] != arm:

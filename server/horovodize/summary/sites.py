@@ -84,7 +84,11 @@ class Sites:
     def method_calls(self, *names: str) -> list[ast.Call]:
         """Calls of methods with these names, on whatever, in the order of the text."""
         found = [c for name in names for c in self._methods.get(name, ())]
-        return found if len(names) == 1 else sorted(found, key=lambda c: (c.lineno, c.col_offset, c.end_lineno or 0))
+        return (
+            found
+            if len(names) == 1
+            else sorted(found, key=lambda c: (c.lineno, c.col_offset, c.end_lineno or 0))
+        )
 
     # ------------------------------------------------------------------ Keras
 
@@ -133,7 +137,11 @@ class Sites:
             if m.names.of(call.func) in ("re.compile", "regex.compile", "builtins.compile"):
                 continue
             given = [v for v in [argument(call, "optimizer", 0)] if v is not None]
-            given += [k.value for k in call.keywords if k.arg and k.arg != "optimizer" and re.search(r"opt(im(izer)?)?s?$", k.arg)]
+            given += [
+                k.value
+                for k in call.keywords
+                if k.arg and k.arg != "optimizer" and re.search(r"opt(im(izer)?)?s?$", k.arg)
+            ]
             given += [
                 a for a in call.args[1:] if isinstance(a, (ast.Name, ast.Attribute, ast.Call)) and any(
                     m.is_optimizer(c) for c in m.values.calls(a))
@@ -148,7 +156,9 @@ class Sites:
         return [
             c
             for c in self._raw_compiles
-            if c.optimizers or {k.arg for k in c.call.keywords} & keywords or any(k.arg is None for k in c.call.keywords)
+            if c.optimizers
+            or {k.arg for k in c.call.keywords} & keywords
+            or any(k.arg is None for k in c.call.keywords)
         ]
 
     def own_step(self, model: ast.expr) -> ast.ClassDef | None:
@@ -190,21 +200,25 @@ class Sites:
 
     def _eager_minimize(self, call: ast.Call) -> bool:
         m = self.module
-        if (m.names.of(call.func) or "").startswith("scipy") or not call.args and not call.keywords:
+        if (m.names.of(call.func) or "").startswith("scipy") or (not call.args and not call.keywords):
             return False
         if argument(call, "tape") is not None:
             return True
         loss = argument(call, "loss", 0)
         if loss is None:
             return False
-        return isinstance(loss, ast.Lambda) or any(isinstance(o.node, CALLABLES) and not o.path for o in m.values.origins(loss))
+        return isinstance(loss, ast.Lambda) or any(
+            isinstance(o.node, CALLABLES) and not o.path for o in m.values.origins(loss)
+        )
 
     def _from_compute_gradients(self, call: ast.Call) -> bool:
         pairs = argument(call, "grads_and_vars", 0)
         if pairs is None or not self._methods.get("compute_gradients"):
             return False
         return any(
-            isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "compute_gradients"
+            isinstance(n, ast.Call)
+            and isinstance(n.func, ast.Attribute)
+            and n.func.attr == "compute_gradients"
             for n in self.module.values.depends([pairs], 800)
         )
 
@@ -213,8 +227,13 @@ class Sites:
         step_of = self._step_of(call)
         if call.func.attr == "minimize":
             variables = argument(call, "var_list", 1)
-            tape = argument(call, "tape")
-            return Update(call, "minimize", (), _variables(self.module, variables) if variables is not None else (), step_of)
+            return Update(
+                call,
+                "minimize",
+                (),
+                _variables(self.module, variables) if variables is not None else (),
+                step_of,
+            )
         pairs = argument(call, "grads_and_vars", 0)
         if pairs is None:
             return Update(call, "apply_gradients", (), (), step_of)
@@ -234,7 +253,12 @@ class Sites:
             node = o.node
             while isinstance(node, ast.Call) and m.names.last(node.func) in ("list", "tuple") and node.args:
                 node = m.values.origins(node.args[0])[0].node
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip" and len(node.args) == 2:
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "zip"
+                and len(node.args) == 2
+            ):
                 return node.args[0], node.args[1]
             if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
                 source = node.generators[0].iter
@@ -304,7 +328,9 @@ class Sites:
 
     @cached_property
     def tapes(self) -> list[ast.Call]:
-        return self.module.calls_of(TAPE, "tensorflow.contrib.eager.GradientTape", "tensorflow.eager.GradientTape")
+        return self.module.calls_of(
+            TAPE, "tensorflow.contrib.eager.GradientTape", "tensorflow.eager.GradientTape"
+        )
 
     @cached_property
     def training_gradients(self) -> list[ast.Call]:
@@ -320,7 +346,8 @@ class Sites:
             c
             for c in self.module.syntax.calls
             if (self.module.names.of(c.func) or "").startswith(("tensorflow.", "tensorflow.keras"))
-            and self.module.names.last(c.func) in ("Session", "InteractiveSession", "managed_session", "get_session")
+            and self.module.names.last(c.func)
+            in ("Session", "InteractiveSession", "managed_session", "get_session")
         ]
 
     @cached_property
@@ -329,7 +356,8 @@ class Sites:
         return [
             c
             for c in self.module.syntax.calls
-            if self.module.names.last(c.func) in names and (self.module.names.of(c.func) or "tensorflow").startswith("tensorflow")
+            if self.module.names.last(c.func) in names
+            and (self.module.names.of(c.func) or "tensorflow").startswith("tensorflow")
         ]
 
     @cached_property
@@ -338,7 +366,9 @@ class Sites:
         return [
             c
             for c in self.module.syntax.calls
-            if (full := self.module.names.of(c.func) or "").startswith(("tensorflow.estimator.", "tensorflow.compat.v1.estimator."))
+            if (full := self.module.names.of(c.func) or "").startswith(
+                ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
+            )
             or "contrib.learn" in full
         ]
 

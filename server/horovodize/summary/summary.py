@@ -46,7 +46,7 @@ class TrainingLoop:
     def describe(self) -> str:
         """The loop in a sentence."""
         where = f" in `{self.function}`" if self.function else ""
-        parts = [f"{self.kind.title} training loop{where}"]
+        parts = [f"{self.kind.label} training loop{where}"]
         if self.model:
             parts.append(f"model `{self.model}`")
         if self.optimizer:
@@ -102,9 +102,12 @@ class ModuleSummary:
         found += [self._loop(LoopKind.ESTIMATOR, c, None, None) for c in self._estimator_trainings()]
         return tuple(sorted(found, key=lambda loop: loop.site))
 
-    def _loop(self, kind: LoopKind, call: ast.Call, model: ast.expr | None, optimizer: ast.expr | None) -> TrainingLoop:
+    def _loop(
+        self, kind: LoopKind, call: ast.Call, model: ast.expr | None, optimizer: ast.expr | None
+    ) -> TrainingLoop:
         module, drive = self.module, self.drive
-        assert module is not None and drive is not None
+        assert module is not None
+        assert drive is not None
         span = module.span(call)
         if kind is LoopKind.GRADIENT_TAPE or kind is LoopKind.SESSION:
             loop = next((f.loops[0] for f in min(drive.ways(call), key=len) if f.loops), None)
@@ -114,8 +117,8 @@ class ModuleSummary:
         function = module.syntax.function(call)
         owner = module.syntax.method_class(function)
         name = f"{owner.name}.{function.name}" if owner and function else function.name if function else ""
-        text = lambda e: module.text(e) if e is not None else None  # noqa: E731
-        return TrainingLoop(kind, span, module.span(call), name, text(model), text(optimizer), call)
+        texts = [module.text(e) if e is not None else None for e in (model, optimizer)]
+        return TrainingLoop(kind, span, module.span(call), name, texts[0], texts[1], call)
 
     def _only_in_model_fn(self, minimizes: list[ast.Call]) -> bool:
         """Whether every train op is made in an Estimator's `model_fn`: then the session around is not what trains."""
@@ -124,13 +127,17 @@ class ModuleSummary:
         functions = [syntax.function(c) for c in minimizes]
         return all(
             f is not None
-            and any(isinstance(n, ast.Call) and self.module.names.last(n.func) == "EstimatorSpec" for n in ast.walk(f))
+            and any(
+                isinstance(n, ast.Call) and self.module.names.last(n.func) == "EstimatorSpec"
+                for n in ast.walk(f)
+            )
             for f in functions
         )
 
     def _estimator_trainings(self) -> list[ast.Call]:
         module, sites = self.module, self.sites
-        assert module is not None and sites is not None
+        assert module is not None
+        assert sites is not None
         made = sites.estimators
         if not made:
             return []
@@ -151,7 +158,13 @@ class ModuleSummary:
             for node in module.syntax.nodes:
                 if isinstance(node, (ast.Name, ast.Attribute)):
                     full = module.names.of(node) or ""
-                    if full.startswith(("tensorflow.distribute.", "tensorflow.contrib.distribute.", "tensorflow.compat.v1.distribute.")):
+                    if full.startswith(
+                        (
+                            "tensorflow.distribute.",
+                            "tensorflow.contrib.distribute.",
+                            "tensorflow.compat.v1.distribute.",
+                        )
+                    ):
                         return LoopKind.OTHER_FRAMEWORK
                 elif isinstance(node, ast.Call) and module.names.last(node.func) in _DISTRIBUTING:
                     return LoopKind.OTHER_FRAMEWORK
@@ -177,5 +190,3 @@ class ModuleSummary:
 def summarize(document: Document) -> ModuleSummary:
     """The summary of a document. Never raises; a document that does not parse has no loops and a `problem`."""
     return ModuleSummary(document)
-
-

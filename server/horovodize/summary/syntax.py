@@ -146,9 +146,12 @@ def argument(call: ast.Call, name: str, index: int | None = None) -> ast.expr | 
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
-    if index is not None and index < len(call.args):
-        if not any(isinstance(a, ast.Starred) for a in call.args[: index + 1]):
-            return call.args[index]
+    if (
+        index is not None
+        and index < len(call.args)
+        and not any(isinstance(a, ast.Starred) for a in call.args[: index + 1])
+    ):
+        return call.args[index]
     return None
 
 

@@ -61,7 +61,9 @@ class Values:
         """The calls whose results the expression may be."""
         return [o.call for o in self.origins(expression) if o.call is not None]
 
-    def _follow(self, e: ast.AST, path: tuple[int, ...], seen: set[tuple[ast.AST, tuple[int, ...]]]) -> Iterator[Origin]:
+    def _follow(
+        self, e: ast.AST, path: tuple[int, ...], seen: set[tuple[ast.AST, tuple[int, ...]]]
+    ) -> Iterator[Origin]:
         if (e, path) in seen or len(seen) > _LIMIT:
             return
         seen.add((e, path))
@@ -79,8 +81,15 @@ class Values:
                 for binding in self.scopes.reaching(e):
                     yield from self._of_binding(binding, path)
             case ast.Attribute():
-                for binding in self.attribute_bindings(e):
+                bindings = self.attribute_bindings(e)
+                for binding in bindings:
                     yield from self._of_binding(binding, path)
+                if not bindings and not path and e.attr in self._methods and self.names.of(e) is None:
+                    yield from (
+                        (m, path)
+                        for m in self._methods[e.attr]
+                        if self.syntax.parent[m] in self._receiver(e.value)
+                    )
             case ast.IfExp():
                 yield e.body, path
                 yield e.orelse, path
@@ -100,7 +109,11 @@ class Values:
             case ast.Dict() if path and path[0] == ITEM:
                 return
             case ast.Subscript(slice=ast.Constant(value=int() as i)) if i >= 0:
-                inner = [o for o in self.origins(e.value) if isinstance(o.node, (ast.Tuple, ast.List)) and not o.path]
+                inner = [
+                    o
+                    for o in self.origins(e.value)
+                    if isinstance(o.node, (ast.Tuple, ast.List)) and not o.path
+                ]
                 for o in inner:
                     yield o.node, (i, *path)
             case ast.Subscript(slice=ast.Constant(value=str() as key)):
@@ -137,7 +150,11 @@ class Values:
 
     def _of_call(self, call: ast.Call, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
         name = self.names.of(call.func)
-        if name is None and isinstance(call.func, ast.Name) and call.func.id in ("enumerate", "zip", "iter", "list", "tuple", "next"):
+        if (
+            name is None
+            and isinstance(call.func, ast.Name)
+            and call.func.id in ("enumerate", "zip", "iter", "list", "tuple", "next")
+        ):
             yield from self._of_builtin(call, call.func.id, path)
             return
         if name in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm") and call.args:
@@ -151,7 +168,9 @@ class Values:
             for value in self.returned(function):
                 yield value, path
 
-    def _of_builtin(self, call: ast.Call, name: str, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
+    def _of_builtin(
+        self, call: ast.Call, name: str, path: tuple[int, ...]
+    ) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
         if not call.args:
             return
         if name in ("iter", "list", "tuple"):
@@ -172,7 +191,11 @@ class Values:
         if not candidates:
             return []
         mine = self._receiver(e.value)
-        found = [b for b in candidates if isinstance(b.anchor, ast.Attribute) and self._receiver(b.anchor.value) & mine]
+        found = [
+            b
+            for b in candidates
+            if isinstance(b.anchor, ast.Attribute) and self._receiver(b.anchor.value) & mine
+        ]
         return self._latest(found, e)
 
     def _receiver(self, e: ast.expr) -> frozenset[object]:
@@ -180,7 +203,12 @@ class Values:
         if isinstance(e, ast.Name):
             function = self.syntax.function(e)
             owner = self.syntax.method_class(function)
-            if function is not None and owner is not None and function.args.args and function.args.args[0].arg == e.id:
+            if (
+                function is not None
+                and owner is not None
+                and function.args.args
+                and function.args.args[0].arg == e.id
+            ):
                 return frozenset(self.family(owner))
         classes = [c for call in self.calls(e) if isinstance(c := self.callee(call), ast.ClassDef)]
         if classes:
@@ -205,7 +233,8 @@ class Values:
         here = [
             b
             for b in bindings
-            if syntax.function(b.anchor) is syntax.function(use) and end(b.anchor) < position(use)  # type: ignore[arg-type]
+            if syntax.function(b.anchor) is syntax.function(use)
+            and end(b.anchor) < position(use)  # type: ignore[arg-type]
             and b.statement is not syntax.statement(use)
         ]
         if here:
@@ -261,7 +290,11 @@ class Values:
                 if isinstance(o.node, CALLABLES) and not o.path:
                     return o.node  # self.step = tf.function(self._step)
             return None
-        if isinstance(f.value, ast.Call) and isinstance(f.value.func, ast.Name) and f.value.func.id == "super":
+        if (
+            isinstance(f.value, ast.Call)
+            and isinstance(f.value.func, ast.Name)
+            and f.value.func.id == "super"
+        ):
             owner = self.syntax.owner(f)
             bases = self.family(owner) - {owner} if owner is not None else set()
             return next((m for m in methods if self.syntax.parent[m] in bases), None)
@@ -294,7 +327,9 @@ class Values:
             callee = self.callee(call)
             if isinstance(callee, ast.ClassDef):
                 for cls in [callee, *(c for c in self.family(callee) if c is not callee)]:
-                    init = next((s for s in cls.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), None)
+                    init = next(
+                        (s for s in cls.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), None
+                    )
                     if init is not None:
                         callers[init].append(call)
                         break
@@ -316,7 +351,10 @@ class Values:
             for call in self.syntax.calls
             if self._callee.get(call) is None
             and isinstance(call.func, (ast.Name, ast.Attribute))
-            and any(isinstance(o.node, ast.arg) and parent[parent[o.node]] in callers for o in self.origins(call.func))
+            and any(
+                isinstance(o.node, ast.arg) and parent[parent[o.node]] in callers
+                for o in self.origins(call.func)
+            )
         ]
         for call in again:
             del self._callee[call]
@@ -385,7 +423,9 @@ class Values:
         return [
             n.value
             for n in ast.walk(function)
-            if isinstance(n, (ast.Return, ast.Yield)) and n.value is not None and self.syntax.function(n) is function
+            if isinstance(n, (ast.Return, ast.Yield))
+            and n.value is not None
+            and self.syntax.function(n) is function
         ]
 
     # ------------------------------------------------------------------ classes
