@@ -37,7 +37,7 @@ def run(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPa
     """`run("check", "x.py", stdin=b"…")` in an empty folder, which `tmp_path` is."""
     monkeypatch.chdir(tmp_path)
     for name in ("NO_COLOR", "HOROVODIZE_DEBUG"):
-        monkeypatch.delenv(name)
+        monkeypatch.delenv(name, raising=False)
 
     def run_it(*arguments: str, stdin: bytes = b"") -> Result:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
