@@ -6,7 +6,8 @@ What it does   Wraps the arrays that `fit` gets, its targets and its sample weig
 Why            Otherwise every rank trains on everything: N ranks do N times the work of one.
 Before         model.fit(x_train, y_train, batch_size=32, epochs=3)
 After          model.fit(shard(x_train), shard(y_train), batch_size=32, epochs=3)
-Leaves alone   `validation_data`, `evaluate` and `predict`: each rank validates on everything. Fewer rows than ranks.
+Leaves alone   `validation_data`, `evaluate` and `predict`: each rank validates on everything. Fewer rows than ranks. Rows
+               for a stateful model, or one built for one batch size: every rank trains on all of them, which is said.
 Asks           Data that comes from elsewhere and might be a list of arrays.
 Source         Beyond the seed, which divides no data (horovod#2623, 3675).
 """
@@ -23,6 +24,10 @@ from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.syntax import argument, has_unpacking
 
 _WHY = "Ranks that all train on everything do size() times the work; equally many rows on each keep them in step."
+_KEPT = (
+    "the model is stateful or made for one batch size, so its rows are not divided: every rank trains on all of them; "
+    "give each rank its own whole batches"
+)
 _DOUBT = "it can't be seen whether this is one array (or a list of several, which `shard` would cut in two)"
 
 
@@ -30,7 +35,10 @@ def apply(draft: Draft) -> None:
     if not draft.options.split_data:
         return
     for fed in feeding(draft).fits:
-        if fed.y is not None or fed.kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING):
+        if feeding(draft).is_stateful or feeding(draft).has_fixed_batch:
+            if fed.kind is not Kind.DATASET:
+                draft.note("D2", fed.x, _KEPT)
+        elif fed.y is not None or fed.kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING):
             _divide_fit(draft, fed)
         elif fed.kind is Kind.SEQUENCE:
             _divide_flow(draft, fed)
@@ -44,7 +52,7 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
 
 
 def _divide(draft: Draft, data: ast.expr) -> None:
-    kind = feeding(draft).kind(data, with_targets=True)
+    kind = feeding(draft).kinds.of(data, with_targets=True)
     if isinstance(data, (ast.List, ast.Tuple)) and kind is Kind.ARRAYS:
         for element in data.elts:
             if not isinstance(element, ast.Starred):
@@ -65,7 +73,7 @@ def _divide(draft: Draft, data: ast.expr) -> None:
         edits = Edit.around(span, f"{{key: {shard}(part) for key, part in ", ".items()}")
     else:
         edits = wrap(draft, data, "shard")
-    unclear = kind is Kind.UNKNOWN and feeding(draft).is_opaque(data)
+    unclear = kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(data)
     draft.change("D2", data, "Give every rank its own rows", _WHY, edits, doubt=_DOUBT if unclear else "")
 
 
@@ -88,12 +96,16 @@ def _only_here(draft: Draft, fed: FitFeed) -> bool:
     if not isinstance(fed.x, (ast.Name, ast.Attribute)):
         return False
     feeds: set[ast.AST] = {f.x for f in feeding(draft).fits}
-    return all(pipelines.only_trains(use, feeds) for b in pipelines.bindings(fed.x) for use in pipelines.uses(b))
+    return all(
+        pipelines.only_trains(use, feeds) for b in pipelines.bindings(fed.x) for use in pipelines.uses(b)
+    )
 
 
 def _split_alike(draft: Draft) -> None:
     """`train_test_split` without a seed: ranks would split differently, and train on each other's validation data."""
-    if not draft.helpers.get("shard") or draft.module.calls_of("numpy.random.seed", "tensorflow.keras.utils.set_random_seed"):
+    if not draft.helpers.get("shard") or draft.module.calls_of(
+        "numpy.random.seed", "tensorflow.keras.utils.set_random_seed"
+    ):
         return
     for call in draft.syntax.calls:
         if (draft.names.of(call.func) or "").endswith("model_selection.train_test_split") or (
@@ -105,7 +117,9 @@ def _split_alike(draft: Draft) -> None:
             if argument(call, "random_state") is None and not has_unpacking(call) and call not in draft.done:
                 draft.done.add(call)
                 why = "Without a seed each rank would split differently and train on the others' validation data."
-                draft.change("D2", call, "Split alike on all ranks", why, [draft.add_argument(call, "random_state=0")])
+                draft.change(
+                    "D2", call, "Split alike on all ranks", why, [draft.add_argument(call, "random_state=0")]
+                )
 
 
 RULE = Rule("D2", "give every rank its own rows of arrays", apply, __doc__ or "")

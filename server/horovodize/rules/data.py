@@ -37,17 +37,35 @@ def apply(draft: Draft) -> None:
         return
     known = feeding(draft)
     for feed in known.dataset_feeds:
-        _divide(draft, feed)
+        if known.is_stateful:
+            draft.note(
+                "D1",
+                feed,
+                "the model is stateful, so its batches are not divided: every rank trains on all of them",
+            )
+        else:
+            _divide(draft, feed)
     for fed in known.fits:
         if fed.kind is Kind.UNKNOWN and fed.y is None and argument(fed.fit.call, "steps_per_epoch") is None:
-            draft.note("D1", fed.x, "it can't be seen what this is, so it is not divided: every rank trains on all of it")
+            draft.note(
+                "D1",
+                fed.x,
+                "it can't be seen what this is, so it is not divided: every rank trains on all of it",
+            )
 
 
 def _divide(draft: Draft, feed: ast.expr) -> None:
-    pipelines = feeding(draft).pipelines
-    places = [p for p in pipelines.places(feed, feeding(draft).dataset_feeds) if not _is_iterator(draft, p)]
+    known = feeding(draft)
+    pipelines = known.pipelines
+    places = [
+        p
+        for p in pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch)
+        if not _is_iterator(draft, p)
+    ]
     if not places:
-        draft.note("D1", feed, "this pipeline can't be divided where it is made: every rank trains on all of it")
+        draft.note(
+            "D1", feed, "this pipeline can't be divided where it is made: every rank trains on all of it"
+        )
     for place in places:
         edits = wrap(draft, place, "shard_dataset")
         if edits:
@@ -67,7 +85,12 @@ def _is_iterator(draft: Draft, e: ast.expr) -> bool:
         return draft.names.last(e.func) in ("iter", "make_one_shot_iterator", "as_numpy_iterator")
     if isinstance(e, (ast.Name, ast.Attribute)):
         bindings = feeding(draft).pipelines.bindings(e)
-        return any(_is_iterator(draft, v) for b in bindings for v in feeding(draft).pipelines.given(b) if isinstance(v, ast.Call))
+        return any(
+            _is_iterator(draft, v)
+            for b in bindings
+            for v in feeding(draft).pipelines.given(b)
+            if isinstance(v, ast.Call)
+        )
     return False
 
 
@@ -75,13 +98,20 @@ def _separate_cache(draft: Draft, step: ast.Call) -> None:
     """`cache(path)` → a path of its own for each rank: two processes can't fill one cache file."""
     assert isinstance(step.func, ast.Attribute)
     path = argument(step, "filename", 0)
-    if step.func.attr != "cache" or path is None or path in draft.done or isinstance(path, ast.Constant) and not path.value:
+    if (
+        step.func.attr != "cache"
+        or path is None
+        or path in draft.done
+        or (isinstance(path, ast.Constant) and not path.value)
+    ):
         return
     draft.done.add(path)
     span = draft.module.span(path)
     opening, closing = ("(", ")") if needs_parentheses(path) else ("", "")
     edits = Edit.around(span, opening, f"{closing} + str({RANK})")
-    draft.change("D1", path, "Give every rank a cache file of its own", "Two processes can't fill one cache.", edits)
+    draft.change(
+        "D1", path, "Give every rank a cache file of its own", "Two processes can't fill one cache.", edits
+    )
 
 
 # ---------------------------------------------------------------------- the same order everywhere
@@ -98,7 +128,7 @@ def _seed_source(draft: Draft, call: ast.Call) -> None:
     last, shuffle = draft.names.last(call.func), argument(call, "shuffle")
     if isinstance(shuffle, ast.Constant) and not shuffle.value:
         return
-    if last == "list_files" and argument(call, "seed", 2) is None or (
+    if (last == "list_files" and argument(call, "seed", 2) is None) or (
         last.endswith("_dataset_from_directory") and argument(call, "seed") is None
     ):
         _add_seed(draft, call)

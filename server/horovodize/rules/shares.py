@@ -27,7 +27,7 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
     if count in draft.done:
         return ()
     draft.done.add(count)
-    known = feeding(draft).constant(count)
+    known = feeding(draft).kinds.constant(count)
     span = draft.module.span(count)
     before, after = "", f" // {SIZE}"
     if needs_parentheses(count):
@@ -45,11 +45,14 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
 
 def may_be_none(draft: Draft, e: ast.expr) -> bool:
     """Whether a value is None where it is not set: a default, an option without one."""
-    return any(isinstance(o.node, ast.Constant) and o.node.value is None and not o.path for o in draft.values.origins(e))
+    return any(
+        isinstance(o.node, ast.Constant) and o.node.value is None and not o.path
+        for o in draft.values.origins(e)
+    )
 
 
 def is_none(e: ast.expr | None) -> bool:
-    return e is None or isinstance(e, ast.Constant) and e.value is None
+    return e is None or (isinstance(e, ast.Constant) and e.value is None)
 
 
 def _enclosed(draft: Draft, e: ast.expr, span: Span) -> Span | None:
@@ -77,15 +80,16 @@ def counts_a_share(draft: Draft, count: ast.expr) -> bool:
             measured = n.args[0] if n.args else n.func.value if isinstance(n.func, ast.Attribute) else None
         elif isinstance(n, ast.Attribute) and n.attr in ("n", "samples"):
             measured = n.value
-        if measured is not None and any(e in draft.done or _flows_from_share(draft, e) for e in pipelines.trail(measured)):
+        if measured is not None and any(
+            e in draft.done or flows_from_share(draft, e) for e in pipelines.trail(measured)
+        ):
             return True
     return False
 
 
-def _flows_from_share(draft: Draft, e: ast.expr) -> bool:
+def flows_from_share(draft: Draft, e: ast.expr) -> bool:
     """Whether a generator's arrays were divided inside the call that makes it."""
     return any(
-        draft.names.last(c.func) == "flow" and c.args and c.args[0] in draft.done or argument(c, "x") in draft.done
+        draft.names.last(c.func) == "flow" and argument(c, "x", 0) in draft.done
         for c in draft.values.calls(e)
-        if draft.names.last(c.func) == "flow"
     )

@@ -1,9 +1,9 @@
 """K4 steps of `fit`, G4 steps of hand-written loops: the steps of an epoch are divided among the ranks.
 
-What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validation_steps`; a `Sequence` without either gets
-               `steps_per_epoch=max(1, len(sequence) // hvd.size())`. In hand-written loops `dataset.take(n)` and `range(n)`
-               are divided likewise; where the loop's variable selects the batch, rank r takes the batches r, r + size(), …
-               A loop over batches of another kind is thinned in the same way.
+What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validation_steps`. Of a `Sequence`, and of a generator
+               that yields the same everywhere, rank r takes the batches r, r + size(), … In hand-written loops
+               `dataset.take(n)` and `range(n)` are divided likewise; where the loop's variable selects the batch, and in
+               loops over batches of another kind, rank r again takes the batches r, r + size(), …
 Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
                equally many: one that takes more waits for the others for ever.
 Before         for x, y in dataset.take(1000):
@@ -11,6 +11,8 @@ Before         for x, y in dataset.take(1000):
 After          for x, y in dataset.take(1000 // hvd.size()):
                    train_step(x, y)
 Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from the length of something divided already.
+Refuses        A loop that ends with a game that each rank plays for itself (HVD006): the ranks' step counts would differ.
+               (A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.)
 Asks           A loop over something that can't be seen: all ranks must get equally many batches from it.
 Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
 """
@@ -20,11 +22,12 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import RANK, SIZE, Draft
+from horovodize.rules.lockstep import keep_in_step
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import counts_a_share, divide, feeding, is_none, wrap
+from horovodize.rules.shares import counts_a_share, divide, feeding, flows_from_share, is_none, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, FitFeed, Kind
-from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
+from horovodize.summary.syntax import FUNCTIONS, argument
 
 _WHY = "Every step averages size() batches, so a size()-th of the steps makes an epoch."
 _EVERYTHING = "every rank trains on all of it"
@@ -51,22 +54,18 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
             _change(draft, "K4", steps, "Divide the steps of an epoch among the ranks")
     if fed.y is None and fed.kind is Kind.GENERATOR:
         _thin_generator(draft, "K4", fed.x, endless=not is_none(steps))
-    elif fed.y is None and fed.kind is Kind.SEQUENCE and is_none(steps) and not counts_a_share(draft, _length(fed.x)):
-        _add_steps(draft, fed, steps)
+    elif fed.y is None and fed.kind is Kind.SEQUENCE:
+        _share_sequence(draft, fed.x)
     _divide_validation(draft, call)
 
 
-def _length(e: ast.expr) -> ast.expr:
-    return ast.Call(func=ast.Name(id="len", ctx=ast.Load()), args=[e], keywords=[])
-
-
-def _add_steps(draft: Draft, fed: FitFeed, steps: ast.expr | None) -> None:
-    call = fed.fit.call
-    if steps is not None or has_unpacking(call) or not isinstance(fed.x, (ast.Name, ast.Attribute)):
-        draft.note("K4", fed.x, f"bind this to a name before `{fed.fit.method}` to divide its steps; now {_EVERYTHING}")
+def _share_sequence(draft: Draft, feed: ast.expr) -> None:
+    """A `Sequence`, `flow_from_directory`: every size()-th batch. Not where its arrays are divided already."""
+    if flows_from_share(draft, feed):
         return
-    text = f"steps_per_epoch=max(1, len({draft.module.text(fed.x)}) // {SIZE})"
-    draft.change("K4", call, "Divide the steps of an epoch among the ranks", _WHY, [draft.add_argument(call, text)])
+    edits = wrap(draft, feed, "ShardedSequence")
+    if edits:
+        draft.change("K4", feed, "Give every rank its own batches of the sequence", _WHY, edits)
 
 
 def _divide_validation(draft: Draft, call: ast.Call) -> None:
@@ -76,10 +75,11 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
     steps = steps if steps is not None else argument(call, "nb_val_samples")
     if is_none(steps) or is_none(data):
         return
-    assert steps is not None and data is not None
+    assert steps is not None
+    assert data is not None
     if counts_a_share(draft, steps):
         return
-    kind = feeding(draft).kind(data)
+    kind = feeding(draft).kinds.of(data)
     if kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING) or isinstance(data, ast.Tuple):
         return
     if kind is Kind.DATASET:
@@ -88,6 +88,8 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
             draft.change("K4", data, "Validate on another part of the dataset on each rank", _WHY, edits)
     elif kind is Kind.GENERATOR:
         _thin_generator(draft, "K4", data, endless=True)
+    elif kind is Kind.SEQUENCE:
+        _share_sequence(draft, data)
     _change(draft, "K4", steps, "Divide the validation steps among the ranks")
 
 
@@ -116,7 +118,8 @@ def _draws_freely(draft: Draft, feed: ast.expr) -> bool:
                 return True
             inner = draft.values.callee(node)
             if isinstance(inner, FUNCTIONS) and any(
-                isinstance(x, ast.Call) and (draft.names.of(x.func) or "").startswith(_RANDOM) for x in ast.walk(inner)
+                isinstance(x, ast.Call) and (draft.names.of(x.func) or "").startswith(_RANDOM)
+                for x in ast.walk(inner)
             ):
                 return True
     return False
@@ -140,8 +143,13 @@ def divide_loops(draft: Draft) -> None:
         _divide_takes(draft, feed)
     for driver in known.drivers:
         _divide_driver(draft, driver)
+    keep_in_step(draft)
     for site in known.undriven:
-        draft.note("G4", site, f"the loop that runs this step is not in this file, so it is not divided: {_EVERYTHING}")
+        draft.note(
+            "G4",
+            site,
+            f"the loop that runs this step is not in this file, so it is not divided: {_EVERYTHING}",
+        )
 
 
 def _divide_takes(draft: Draft, feed: ast.expr) -> None:
@@ -150,7 +158,12 @@ def _divide_takes(draft: Draft, feed: ast.expr) -> None:
     for step in pipelines.steps(feed):
         count = argument(step, "count", 0)
         assert isinstance(step.func, ast.Attribute)
-        if step.func.attr != "take" or count is None or step in draft.done or not pipelines.grouped_before(step):
+        if (
+            step.func.attr != "take"
+            or count is None
+            or step in draft.done
+            or not pipelines.grouped_before(step)
+        ):
             continue
         if isinstance(count, ast.UnaryOp) or _is_divided_after(draft, step) or counts_a_share(draft, count):
             continue
@@ -170,7 +183,9 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         return
     if driver.kind is Kind.RANGE:
         return _divide_range(draft, driver, e)
-    zipped = e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else [e]
+    zipped = (
+        e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else [e]
+    )
     if all(feeding(draft).pipelines.is_dataset(z) for z in zipped):
         return
     if draft.drive.in_traced(driver.loop):
@@ -178,7 +193,7 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         return
     edits = wrap(draft, e, "shard_batches")
     if edits:
-        unclear = driver.kind is Kind.UNKNOWN and feeding(draft).is_opaque(e)
+        unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
         what = "Give every rank its own batches"
         draft.change("G4", e, what, _WHY, edits, doubt=doubt if unclear else "")
@@ -201,7 +216,7 @@ def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
         draft.done.add(n)
         edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
         draft.change("G4", e, "Give every rank its own batches", _WHY, edits)
-    elif traced or isinstance(e, ast.Call) and draft.names.last(e.func) == "trange":
+    elif traced or (isinstance(e, ast.Call) and draft.names.last(e.func) == "trange"):
         draft.note("G4", e, f"this loop is not divided: {_EVERYTHING}")
     else:
         edits2 = wrap(draft, e, "shard")
@@ -214,7 +229,11 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     """`while step < n` with `step += 1` in its body."""
     test = loop.test
     if feeding(draft).next_calls(driver):
-        shared = [f for f in feeding(draft).next_calls(driver) if any(e in draft.done for e in feeding(draft).pipelines.trail(f))]
+        shared = [
+            f
+            for f in feeding(draft).next_calls(driver)
+            if any(e in draft.done for e in feeding(draft).pipelines.trail(f))
+        ]
         if shared and isinstance(test, ast.Constant):
             return  # it ends with the rank's share
     if (
@@ -228,12 +247,19 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     ):
         _change(draft, "G4", test.comparators[0], "Divide the steps among the ranks")
         return
-    draft.note("G4", test, f"it can't be seen how many steps this loop takes, so it is not divided: {_EVERYTHING}")
+    draft.note(
+        "G4", test, f"it can't be seen how many steps this loop takes, so it is not divided: {_EVERYTHING}"
+    )
 
 
 def _counts_up(loop: ast.While, name: str) -> bool:
     """Whether a loop's body adds 1 to a counter, once, on every turn."""
-    added = [n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.AugAssign) and ast.unparse(n.target) == name]
+    added = [
+        n
+        for s in loop.body
+        for n in ast.walk(s)
+        if isinstance(n, ast.AugAssign) and ast.unparse(n.target) == name
+    ]
     return (
         len(added) == 1
         and added[0] in loop.body
@@ -246,7 +272,8 @@ def _counts_up(loop: ast.While, name: str) -> bool:
 def _subscripts_with(loop: ast.While, counter: ast.expr) -> bool:
     name = ast.unparse(counter)
     return any(
-        isinstance(n, ast.Subscript) and any(isinstance(x, ast.expr) and ast.unparse(x) == name for x in ast.walk(n.slice))
+        isinstance(n, ast.Subscript)
+        and any(isinstance(x, ast.expr) and ast.unparse(x) == name for x in ast.walk(n.slice))
         for s in loop.body
         for n in ast.walk(s)
     )

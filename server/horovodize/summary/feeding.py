@@ -5,40 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 
-from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.drive import Drive
+from horovodize.summary.kinds import Kind, Kinds, is_literal
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.sites import Fit, Sites
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument
-from horovodize.summary.values import Origin
+from horovodize.summary.syntax import FUNCTIONS, Loop, argument
 
-SEQUENCE = "tensorflow.keras.utils.Sequence"
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
 _DRAWING = re.compile(
     r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random)_?\w*batch|batch\w*(gen|sampl|iter)|^sample|sampler?$"
     r"|randint|choice|permutation|^random_"
 )
 _READING = re.compile(r"batch|load|fetch|sample|slice|get_data|get_item|gather|^get$")
-_TENSORFLOW_OBJECTS = ("tensorflow.keras.", "tensorflow.Variable", "tensorflow.GradientTape", "tensorflow.train.", "tensorflow.io.")
-_ARRAY_METHODS = {"reshape", "astype", "to_numpy", "transpose", "toarray", "todense", "fit_transform", "transform", "as_matrix",
-                  "numpy", "copy", "flatten", "swapaxes", "squeeze", "drop", "get_values", "texts_to_matrix"}  # fmt: skip
-_ARRAY_ATTRIBUTES = {"values", "T", "iloc", "loc"}
 
-
-class Kind(Enum):
-    """What kind of thing feeds training."""
-
-    DATASET = "dataset"
-    ARRAY = "array"
-    ARRAYS = "list of arrays"
-    MAPPING = "dict of arrays"
-    SEQUENCE = "sequence"  # batches by index, with a length: keras.utils.Sequence, ImageDataGenerator's iterators
-    GENERATOR = "generator"
-    RANGE = "range"
-    UNKNOWN = "unknown"
+_OF_MODELS = {"fit", "train_on_batch", "trainable_variables", "train_step", "apply_gradients"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +57,7 @@ class Feeding:
         self.module, self.sites, self.drive = module, sites, drive
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self.pipelines = Pipelines(module, drive)
+        self.kinds = Kinds(module, self.pipelines)
 
     # ------------------------------------------------------------------ fits
 
@@ -91,87 +75,33 @@ class Feeding:
                 y = None
             if x is not None:
                 weight = None if generator else argument(fit.call, "sample_weight")
-                found.append(FitFeed(fit, x, y, weight, self.kind(x, with_targets=y is not None)))
+                found.append(FitFeed(fit, x, y, weight, self.kinds.of(x, with_targets=y is not None)))
         return found
 
-    def kind(self, e: ast.expr, with_targets: bool = False) -> Kind:
-        """What an expression that feeds training is. With targets beside it, it holds arrays."""
-        if not with_targets and self.pipelines.is_dataset(e):
-            return Kind.DATASET
-        if self._is_generator(e):
-            return Kind.GENERATOR
-        return self._kind_inside(e, 0)
+    @cached_property
+    def is_stateful(self) -> bool:
+        """Whether a recurrent layer carries its state from batch to batch: the order of rows then means something."""
+        return any(
+            k.arg == "stateful" and isinstance(k.value, ast.Constant) and k.value.value is True
+            for c in self.syntax.calls for k in c.keywords
+        )  # fmt: skip
 
-    def _is_generator(self, e: ast.expr) -> bool:
-        """Whether an expression is what a generator function of this module gives."""
-        todo, seen = [e], set[ast.expr]()
-        while todo and len(seen) < 50:
-            e = todo.pop()
-            if e in seen:
-                continue
-            seen.add(e)
-            if isinstance(e, (ast.Name, ast.Attribute)):
-                todo += [v for b in self.pipelines.bindings(e) if not b.path for v in self.pipelines.given(b)]
-            elif isinstance(e, ast.Call):
-                callee = self.values.callee(e)
-                if isinstance(callee, FUNCTIONS):
-                    if any(isinstance(n, (ast.Yield, ast.YieldFrom)) and self.syntax.function(n) is callee for n in ast.walk(callee)):
+    @cached_property
+    def has_fixed_batch(self) -> bool:
+        """Whether a model is built for one batch size, so that a last smaller batch is an error."""
+        for call in self.syntax.calls:
+            for k in call.keywords:
+                if (
+                    k.arg in ("batch_input_shape", "batch_shape")
+                    and isinstance(k.value, (ast.Tuple, ast.List))
+                    and k.value.elts
+                ):
+                    first = k.value.elts[0]
+                    if not (isinstance(first, ast.Constant) and first.value is None):
                         return True
-                    todo += self.values.returned(callee)
+                elif k.arg == "batch_size" and self.names.last(call.func) in ("Input", "InputLayer"):
+                    return not (isinstance(k.value, ast.Constant) and k.value.value is None)
         return False
-
-    def _kind_of(self, origin: Origin, depth: int = 0) -> Kind:
-        node, path = origin.node, origin.path
-        if depth > 12:
-            return Kind.UNKNOWN
-        if -2 in path:
-            return Kind.UNKNOWN
-        match node:
-            case ast.List() | ast.Tuple() if not path:
-                return Kind.ARRAY if _is_data(node) else Kind.ARRAYS
-            case ast.Dict() if not path:
-                return Kind.MAPPING
-            case ast.ListComp() if not path:
-                return Kind.ARRAYS
-            case ast.GeneratorExp():
-                return Kind.GENERATOR
-            case ast.BinOp():
-                sides = [self._kind_inside(s, depth) for s in (node.left, node.right)]
-                return next((k for k in sides if k is Kind.ARRAY), Kind.UNKNOWN)
-            case ast.Subscript():
-                if isinstance(node.slice, (ast.Slice, ast.Tuple)):
-                    return Kind.ARRAY
-                return Kind.ARRAY if self._kind_inside(node.value, depth) in (Kind.ARRAY, Kind.ARRAYS) else Kind.UNKNOWN
-            case ast.Attribute():
-                return Kind.ARRAY if node.attr in _ARRAY_ATTRIBUTES else Kind.UNKNOWN
-            case ast.Call():
-                return self._made(node)
-            case _:
-                return Kind.UNKNOWN
-
-    def _kind_inside(self, e: ast.expr, depth: int) -> Kind:
-        return next((k for o in self.values.origins(e) if (k := self._kind_of(o, depth + 1)) is not Kind.UNKNOWN), Kind.UNKNOWN)
-
-    def _made(self, call: ast.Call) -> Kind:
-        name, last = self.names.of(call.func) or "", self.names.last(call.func)
-        callee = self.values.callee(call)
-        if isinstance(callee, ast.ClassDef):
-            ancestors = self.values.ancestors(callee)
-            return Kind.SEQUENCE if any(a == SEQUENCE or a.endswith(".Sequence") for a in ancestors) else Kind.UNKNOWN
-        if last in ("flow", "flow_from_directory", "flow_from_dataframe", "TimeseriesGenerator") or SEQUENCE in self.values.made_by(call):
-            return Kind.SEQUENCE
-        if last == "range" or last == "trange":
-            return Kind.RANGE
-        if name.startswith(("numpy", "pandas", "sklearn", "scipy")) or "load_data" in last or last in ("train_test_split", "shuffle"):
-            return Kind.ARRAY
-        if last in ("to_categorical", "pad_sequences", "normalize", "one_hot", "img_to_array"):
-            return Kind.ARRAY
-        if name.startswith("tensorflow.") and not name.startswith(_TENSORFLOW_OBJECTS) and ".data." not in name:
-            return Kind.ARRAY
-        if isinstance(call.func, ast.Attribute) and not name.startswith("tensorflow"):
-            if last in _ARRAY_METHODS or any((self.names.of(c.func) or "").startswith("numpy.") for c in self.values.calls(call.func.value)):
-                return Kind.ARRAY  # also what a generator of random numbers gives
-        return Kind.UNKNOWN
 
     # ------------------------------------------------------------------ hand-written loops
 
@@ -187,11 +117,16 @@ class Feeding:
                 if loop is not None:
                     chosen.setdefault(loop, []).append(site)
                     around.setdefault(loop, set()).update(loops[loops.index(loop) + 1 :])
-        for loop in list(chosen):  # steps in an inner loop and steps beside it: the outer one counts the rounds
+        for loop in list(
+            chosen
+        ):  # steps in an inner loop and steps beside it: the outer one counts the rounds
             outer = [o for o in chosen if o in around[loop]]
             if outer and not self._iterates_data(loop):
                 chosen[outer[-1]] += chosen.pop(loop)
-        found = [Driver(loop, self.iterable(loop), self._loop_kind(loop), self.indexed(loop), steps) for loop, steps in chosen.items()]
+        found = [
+            Driver(loop, self.iterable(loop), self._loop_kind(loop), self.indexed(loop), steps)
+            for loop, steps in chosen.items()
+        ]
         return sorted(found, key=lambda d: (d.loop.lineno, d.loop.col_offset))
 
     @cached_property
@@ -221,7 +156,9 @@ class Feeding:
         if isinstance(loop, ast.While):
             return None
         e = loop.iter
-        while isinstance(e, ast.Call) and looked_through(self.module, e) and self.names.last(e.func) != "trange":
+        while (
+            isinstance(e, ast.Call) and looked_through(self.module, e) and self.names.last(e.func) != "trange"
+        ):
             e = e.args[0]
         return e
 
@@ -229,24 +166,18 @@ class Feeding:
         e = self.iterable(loop)
         if e is None:
             return Kind.UNKNOWN
-        return Kind.RANGE if self._is_range(e) else self.kind(e)
-
-    def _is_range(self, e: ast.expr) -> bool:
-        for o in self.values.origins(e):
-            if o.call is not None and self.names.last(o.call.func) in ("range", "trange", "xrange", "arange"):
-                return True
-        return False
+        return Kind.RANGE if self.kinds.is_range(e) else self.kinds.of(e)
 
     def _counts(self, loop: Loop) -> bool:
         e = self.iterable(loop)
-        return e is None or self._is_range(e) or not _is_literal(e)
+        return e is None or self.kinds.is_range(e) or not is_literal(e)
 
     def _iterates_data(self, loop: Loop) -> bool:
         """Whether a loop's variable is the data of a step: not a number, not a model or a layer."""
         e = self.iterable(loop)
-        if e is None or isinstance(loop, ast.While) or self._is_range(e) or _is_literal(e):
+        if e is None or isinstance(loop, ast.While) or self.kinds.is_range(e) or is_literal(e):
             return False
-        kind = self.kind(e)
+        kind = self.kinds.of(e)
         if kind in (Kind.DATASET, Kind.SEQUENCE, Kind.GENERATOR):
             return True
         if isinstance(e, ast.Call) and self.names.last(e.func) in ("split", "items", "keys", "count"):
@@ -255,31 +186,37 @@ class Feeding:
         for n in (n for s in loop.body for n in ast.walk(s)):
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in targets:
                 return False  # `for model in models: model(x)`
-            if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id in targets:
-                if n.attr in ("fit", "train_on_batch", "trainable_variables", "train_step", "apply_gradients"):
-                    return False
-        used = any(isinstance(n, ast.Name) and n.id in targets and isinstance(n.ctx, ast.Load) for s in loop.body for n in ast.walk(s))
-        return used
+            if isinstance(n, ast.Attribute) and n.attr in _OF_MODELS and _names(n.value) & targets:
+                return False
+        return any(_mentions(s, targets) for s in loop.body)
 
     def indexed(self, loop: Loop) -> bool:
         """Whether a counting loop's variable selects data: `x[i * B : (i + 1) * B]`, `next_batch(i)`."""
         if isinstance(loop, ast.While):
             return False
         e = self.iterable(loop)
-        if e is None or not self._is_range(e):
+        if e is None or not self.kinds.is_range(e):
             return False
         tainted = _names(loop.target)
         body = [n for s in loop.body for n in ast.walk(s)]
         for _ in range(3):
             for n in body:
-                if isinstance(n, ast.Assign) and _mentions(n.value, tainted) and not isinstance(n.value, ast.Call):
+                if (
+                    isinstance(n, ast.Assign)
+                    and _mentions(n.value, tainted)
+                    and not isinstance(n.value, ast.Call)
+                ):
                     for target in n.targets:
                         tainted |= _names(target)
         for n in body:
             if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, tainted):
                 return True
-            if isinstance(n, ast.Call) and any(_mentions(a, tainted) for a in [*n.args, *(k.value for k in n.keywords)]):
-                if _READING.search(self.names.last(n.func)) and not re.search(r"on_batch|save|summary|scalar", self.names.last(n.func)):
+            if isinstance(n, ast.Call) and any(
+                _mentions(a, tainted) for a in [*n.args, *(k.value for k in n.keywords)]
+            ):
+                if _READING.search(self.names.last(n.func)) and not re.search(
+                    r"on_batch|save|summary|scalar", self.names.last(n.func)
+                ):
                     return True
                 if self._indexes_with(n, tainted):
                     return True
@@ -294,10 +231,12 @@ class Feeding:
             b.name
             for bindings in self.module.scopes.names[callee].values()
             for b in bindings
-            if b.kind == "parameter" and any(_mentions(v, tainted) for v in self.values.passed(b) if v in call.args)
+            if b.kind == "parameter"
+            and any(_mentions(v, tainted) for v in self.values.passed(b) if v in call.args)
         }
         return any(
-            isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, parameters) for n in ast.walk(callee)
+            isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, parameters)
+            for n in ast.walk(callee)
         )
 
     def _draws(self, loop: Loop) -> bool:
@@ -314,31 +253,27 @@ class Feeding:
         for call in (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call)):
             if isinstance(call.func, ast.Name) and call.func.id == "next" and call.args:
                 source = call.args[0]
-            elif isinstance(call.func, ast.Attribute) and call.func.attr in ("get_next", "next") and not call.args:
+            elif (
+                isinstance(call.func, ast.Attribute)
+                and call.func.attr in ("get_next", "next")
+                and not call.args
+            ):
                 source = call.func.value
             else:
                 continue
             fresh = isinstance(source, ast.Call) and self.names.last(source.func) == "iter"
-            if not fresh and self.pipelines.is_dataset(source):  # `next(iter(ds))` only ever looks at the first element
+            if not fresh and self.pipelines.is_dataset(
+                source
+            ):  # `next(iter(ds))` only ever looks at the first element
                 found.append(source)
         return found
 
     def _is_small(self, loop: Loop) -> bool:
         e = self.iterable(loop)
         if isinstance(e, ast.Call) and len(e.args) == 1:
-            n = self.constant(e.args[0])
+            n = self.kinds.constant(e.args[0])
             return n is not None and n <= _SMALL
         return False
-
-    def is_opaque(self, e: ast.expr) -> bool:
-        """Whether nothing at all is seen of a value: a parameter that nothing here passes, a name of another module."""
-        return all(isinstance(o.node, (ast.arg, ast.alias, ast.Name, ast.Attribute)) for o in self.values.origins(e))
-
-    def constant(self, e: ast.expr) -> int | None:
-        """The number that an expression always is, where that can be seen."""
-        values = {o.node.value if isinstance(o.node, ast.Constant) and not o.path else None for o in self.values.origins(e)}
-        value = values.pop() if len(values) == 1 else None
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     # ------------------------------------------------------------------ all of them
 
@@ -359,19 +294,6 @@ class Feeding:
         return [e]
 
 
-def _is_literal(e: ast.expr) -> bool:
-    return isinstance(e, (ast.List, ast.Tuple, ast.Constant)) and _is_data(e)
-
-
-def _is_data(e: ast.expr) -> bool:
-    """Whether a literal is made of numbers and strings only."""
-    if isinstance(e, (ast.List, ast.Tuple)):
-        return all(_is_data(x) for x in e.elts)
-    if isinstance(e, ast.UnaryOp):
-        return _is_data(e.operand)
-    return isinstance(e, ast.Constant)
-
-
 def _names(e: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
 
@@ -380,4 +302,4 @@ def _mentions(e: ast.AST, names: set[str]) -> bool:
     return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(e))
 
 
-__all__ = ["LOOPS", "Driver", "Feeding", "FitFeed", "Frame", "Kind"]
+__all__ = ["Driver", "Feeding", "FitFeed", "Kind"]

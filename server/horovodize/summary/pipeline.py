@@ -23,9 +23,30 @@ _UNEVEN = {"filter", "skip", "take_while", "flat_map", "interleave", "unbatch", 
            "sample_from_datasets", "parallel_interleave", "choose_from_datasets", "rebatch", "sparse_batch"}  # fmt: skip
 METHODS = _EVEN | _UNEVEN | {"take"}
 # Methods that arrays, frames and generators have too: on their own they do not tell what they are called on.
-_COMMON = {"map", "filter", "take", "skip", "cache", "apply", "repeat", "shuffle", "reduce", "unique", "enumerate", "concatenate"}
+_COMMON = {
+    "map",
+    "filter",
+    "take",
+    "skip",
+    "cache",
+    "apply",
+    "repeat",
+    "shuffle",
+    "reduce",
+    "unique",
+    "enumerate",
+    "concatenate",
+}
 _GROUPING = {"batch", "padded_batch", "ragged_batch", "repeat"}
-_PEEKS = {"element_spec", "cardinality", "output_shapes", "output_types", "output_classes", "_flat_shapes", "class_names"}
+_PEEKS = {
+    "element_spec",
+    "cardinality",
+    "output_shapes",
+    "output_types",
+    "output_classes",
+    "_flat_shapes",
+    "class_names",
+}
 _LOOKED_THROUGH = {"iter", "enumerate", "tqdm", "trange", "next", "list", "tuple", "reversed"}
 _HARMLESS = {"len", "print", "type", "isinstance", "id", "repr", "str", "hasattr"}
 _DIRECTORY = ("image_dataset_from_directory", "text_dataset_from_directory", "audio_dataset_from_directory",
@@ -38,7 +59,12 @@ class Pipelines:
 
     def __init__(self, module: Module, drive: Drive) -> None:
         self.module, self.drive = module, drive
-        self.syntax, self.scopes, self.values, self.names = module.syntax, module.scopes, module.values, module.names
+        self.syntax, self.scopes, self.values, self.names = (
+            module.syntax,
+            module.scopes,
+            module.values,
+            module.names,
+        )
         self._uses: dict[str, list[ast.Name]] = {}
         for node in self.syntax.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -64,7 +90,11 @@ class Pipelines:
         if not isinstance(node, ast.Call):
             return isinstance(node, ast.Subscript) and self.is_dataset(node.value)
         name = self.names.of(node.func) or ""
-        if name.startswith("tensorflow.data.") or name == "tensorflow_datasets.load" or name.endswith(_DIRECTORY):
+        if (
+            name.startswith("tensorflow.data.")
+            or name == "tensorflow_datasets.load"
+            or name.endswith(_DIRECTORY)
+        ):
             return argument(node, "batch_size") is None or not name.startswith("tensorflow_datasets")
         if "tensorflow.contrib.data" in name:
             return True
@@ -72,19 +102,23 @@ class Pipelines:
             if node.func.attr not in _COMMON and not name.startswith(("numpy", "pandas", "random")):
                 return True
             return self.is_dataset(node.func.value)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "as_dataset":
-            return True
-        return False
+        return bool(isinstance(node.func, ast.Attribute) and node.func.attr == "as_dataset")
 
     # ------------------------------------------------------------------ where to divide
 
-    def places(self, feed: ast.expr, feeds: Iterable[ast.AST]) -> list[ast.expr]:
-        """The earliest expressions whose values may be divided instead of `feed`; none where that is not possible."""
-        walk = _Walk(self, set(feeds))
+    def places(self, feed: ast.expr, feeds: Iterable[ast.AST], whole_batches: bool = False) -> list[ast.expr]:
+        """The earliest expressions whose values may be divided instead of `feed`; none where that is not possible.
+
+        With `whole_batches`, batches are divided rather than what they are made of."""
+        walk = _Walk(self, set(feeds), whole_batches)
         found = list(dict.fromkeys(walk.earliest(feed)))
         if any(self.drive.in_traced(place) for place in found):
             return []
         return found
+
+    def only_trains(self, use: ast.expr, feeds: Iterable[ast.AST]) -> bool:
+        """Whether the value of a name goes, from this use on, only to these feeds, or is only looked at."""
+        return _Walk(self, set(feeds)).only_trains(use, set())
 
     def trail(self, feed: ast.expr) -> list[ast.expr]:
         """The expressions that a pipeline goes through, from the feed back to its sources, each once."""
@@ -113,13 +147,18 @@ class Pipelines:
     def steps(self, feed: ast.expr) -> list[ast.Call]:
         """The dataset methods that a pipeline is made by, from the feed back to its source."""
         return [
-            e for e in self.trail(feed) if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and e.func.attr in METHODS
+            e
+            for e in self.trail(feed)
+            if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and e.func.attr in METHODS
         ]
 
     def grouped_before(self, call: ast.Call) -> bool:
         """Whether a pipeline is batched or repeated before a step of it: then its elements are steps of training."""
         assert isinstance(call.func, ast.Attribute)
-        return any(isinstance(s.func, ast.Attribute) and s.func.attr in _GROUPING for s in self.steps(call.func.value))
+        return any(
+            isinstance(s.func, ast.Attribute) and s.func.attr in _GROUPING
+            for s in self.steps(call.func.value)
+        )
 
     # ------------------------------------------------------------------ definitions and uses
 
@@ -173,15 +212,14 @@ class Pipelines:
 class _Walk:
     """One walk from a feed back towards its source."""
 
-    def __init__(self, pipelines: Pipelines, feeds: set[ast.AST]) -> None:
-        self.p, self.feeds = pipelines, feeds
+    def __init__(self, pipelines: Pipelines, feeds: set[ast.AST], whole_batches: bool = False) -> None:
+        self.p, self.feeds, self.whole_batches = pipelines, feeds, whole_batches
         self._deep = 0
 
     def earliest(self, e: ast.expr) -> list[ast.expr]:
         self._deep += 1
         if self._deep > 60:
             return [e]
-        p = self.p
         if isinstance(e, ast.NamedExpr):
             return self.earliest(e.value)
         if isinstance(e, ast.IfExp):
@@ -199,7 +237,12 @@ class _Walk:
             values = self.p.given(b)
             if not values or not self._exclusive(b):
                 return []
-            if b.kind == "assign" and b.path and isinstance(b.value, ast.Call) and not self._only_caller(b.value):
+            if (
+                b.kind == "assign"
+                and b.path
+                and isinstance(b.value, ast.Call)
+                and not self._only_caller(b.value)
+            ):
                 return []
             for value in values:
                 if not self.p.is_dataset(value):
@@ -220,7 +263,9 @@ class _Walk:
         if not isinstance(call.func, ast.Attribute) or not p.is_dataset(call.func.value):
             return []
         method = call.func.attr
-        if method in _EVEN or method == "take" and p.grouped_before(call):
+        if self.whole_batches and method in ("batch", "padded_batch"):
+            return []
+        if method in _EVEN or (method == "take" and p.grouped_before(call)):
             return self.earliest(call.func.value)
         return []
 
@@ -256,10 +301,14 @@ class _Walk:
                 return self._through_argument(e, call, seen, peek, parent.arg)
             case ast.Tuple() | ast.List():
                 holder = p.syntax.parent.get(parent)
-                if isinstance(holder, ast.Call) and (p.names.of(holder.func) or "").startswith("tensorflow.data."):
+                if isinstance(holder, ast.Call) and (p.names.of(holder.func) or "").startswith(
+                    "tensorflow.data."
+                ):
                     return self.only_trains(holder, seen, peek)
                 if isinstance(holder, ast.Return):
-                    return self._through_return(holder, seen, peek, parent.elts.index(e) if isinstance(e, ast.expr) else 0)
+                    return self._through_return(
+                        holder, seen, peek, parent.elts.index(e) if isinstance(e, ast.expr) else 0
+                    )
                 return isinstance(holder, ast.Assign) and self._bound(holder, e, seen, peek)
             case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
                 return self._bound(parent, e, seen, peek)
@@ -276,7 +325,9 @@ class _Walk:
             case _:
                 return peek
 
-    def _through_argument(self, e: ast.AST, call: ast.Call, seen: set[ast.AST], peek: bool, keyword: str | None = None) -> bool:
+    def _through_argument(
+        self, e: ast.AST, call: ast.Call, seen: set[ast.AST], peek: bool, keyword: str | None = None
+    ) -> bool:
         p = self.p
         name = p.names.last(call.func)
         if name in _HARMLESS or name == "adapt":
@@ -293,10 +344,14 @@ class _Walk:
             return parameter is not None and all(self.only_trains(u, seen, peek) for u in p.uses(parameter))
         return peek
 
-    def _parameter(self, function: Function, call: ast.Call, e: ast.AST, keyword: str | None) -> Binding | None:
+    def _parameter(
+        self, function: Function, call: ast.Call, e: ast.AST, keyword: str | None
+    ) -> Binding | None:
         for bindings in self.p.scopes.names[function].values():
             for b in bindings:
-                if b.kind == "parameter" and (b.name == keyword or keyword is None and e in self._passed_by(b, call)):
+                if b.kind == "parameter" and (
+                    b.name == keyword or (keyword is None and e in self._passed_by(b, call))
+                ):
                     return b
         return None
 
@@ -315,7 +370,9 @@ class _Walk:
         ]
         return bool(every) and all(self.only_trains(use, seen, peek) for b in every for use in p.uses(b))
 
-    def _through_return(self, statement: ast.Return, seen: set[ast.AST], peek: bool, part: int | None) -> bool:
+    def _through_return(
+        self, statement: ast.Return, seen: set[ast.AST], peek: bool, part: int | None
+    ) -> bool:
         p = self.p
         function = p.syntax.function(statement)
         if function is None:
@@ -341,9 +398,10 @@ class _Walk:
 
 def looked_through(module: Module, call: ast.Call) -> bool:
     """Whether a call only wraps an iterable: `enumerate(x)`, `tqdm(x, total=n)`, `iter(x)`."""
-    return bool(call.args) and module.names.last(call.func) in _LOOKED_THROUGH and isinstance(call.func, (ast.Name, ast.Attribute)) and (
-        module.values.callee(call) is None
-    )  # fmt: skip
+    named = (
+        isinstance(call.func, (ast.Name, ast.Attribute)) and module.names.last(call.func) in _LOOKED_THROUGH
+    )
+    return named and bool(call.args) and module.values.callee(call) is None
 
 
 def _is_peek(call: ast.Call) -> bool:
@@ -359,4 +417,7 @@ def _is_peek(call: ast.Call) -> bool:
 
 def _looks_once(loop: ast.For | ast.AsyncFor) -> bool:
     """Whether a loop leaves at its first element."""
-    return isinstance(loop.body[-1], ast.Break) and not any(isinstance(n, (ast.Continue, *LOOPS)) for s in loop.body for n in ast.walk(s))
+    inside = [n for s in loop.body for n in ast.walk(s)]
+    return isinstance(loop.body[-1], ast.Break) and not any(
+        isinstance(n, (ast.Continue, *LOOPS)) for n in inside
+    )

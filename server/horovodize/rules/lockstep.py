@@ -1,0 +1,171 @@
+"""Loops that ranks must leave together: part of G4.
+
+A rank that leaves a training loop one step before the others leaves them waiting for it for ever. Counters lead to the same
+end on all ranks; a loss that is computed from a rank's own batch, a clock or a game that each rank plays for itself do not.
+"""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import feeding
+from horovodize.source import Edit
+from horovodize.summary.feeding import Kind
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
+
+_CLOCKS = ("time.", "datetime.", "numpy.random", "random.", "tensorflow.random")
+_WHY = "A rank that leaves the loop alone leaves the others waiting for it for ever."
+
+
+class Cause(Enum):
+    """What decides a condition."""
+
+    COUNT = "the same on all ranks"
+    VALUE = "a value of the rank's own, once a turn"
+    GAME = "the course of a simulation"
+
+
+def keep_in_step(draft: Draft) -> None:
+    """Makes ranks leave training loops together; refuses where they can't."""
+    known = feeding(draft)
+    sites: set[ast.AST] = {u.call for u in draft.sites.updates if u.step_of is None} | {
+        f.call for f in draft.sites.fits
+    }
+    seen: set[Loop] = set()
+    for site in sites:
+        for way in draft.drive.ways(site):
+            for loop in (loop for frame in way for loop in frame.loops):
+                if loop not in seen:
+                    seen.add(loop)
+                    _keep(draft, loop, sites)
+    for fed in known.fits:
+        if fed.kind is Kind.UNKNOWN and draft.syntax.loops(fed.fit.call) and _is_self_made(draft, fed.x):
+            draft.refuse(
+                "HVD006",
+                fed.x,
+                "each rank makes these rows with the model anew in every round: where their number differs, ranks would take "
+                "different numbers of steps and wait for each other for ever; fit on a fixed number of rows",
+            )
+
+
+def _keep(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
+    if isinstance(loop, ast.While):
+        cause = _cause(draft, loop.test, loop, sites)
+        if cause is Cause.GAME:
+            _refuse(draft, loop.test)
+        elif cause is Cause.VALUE:
+            _agree(draft, loop.test)
+    for leaving in _exits(loop):
+        tests = [
+            c.test
+            for c, _ in draft.syntax.conditions(leaving)
+            if isinstance(c, ast.If) and draft.syntax.inside(c, loop)
+        ]
+        causes = [_cause(draft, test, loop, sites) for test in tests]
+        if Cause.GAME in causes:
+            _refuse(draft, leaving)
+        elif (
+            causes
+            and causes[0] is Cause.VALUE
+            and Cause.VALUE not in causes[1:]
+            and _is_first_arm(draft, leaving)
+        ):
+            _agree(draft, tests[0])
+        elif Cause.VALUE in causes:
+            draft.note(
+                "G4",
+                leaving,
+                "all ranks must come to the same decision here: one that leaves alone stalls the others",
+            )
+
+
+def _exits(loop: Loop) -> list[ast.stmt]:
+    """The statements that leave a loop: its own `break`s, and `return`s."""
+    found: list[ast.stmt] = []
+    todo: list[tuple[ast.AST, bool]] = [(s, True) for s in loop.body]
+    while todo:
+        node, own = todo.pop()
+        if isinstance(node, (*CALLABLES, ast.ClassDef)):
+            continue
+        if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and own):
+            found.append(node)
+        todo += [
+            (c, own and not isinstance(node, LOOPS))
+            for c in ast.iter_child_nodes(node)
+            if isinstance(c, (ast.stmt, ast.ExceptHandler))
+        ]
+    return found
+
+
+def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:
+    """Whether the nearest `if` around is no `elif` and the statement stands in its first arm."""
+    nearest, arm = draft.syntax.conditions(leaving)[0]
+    holder = draft.syntax.parent.get(nearest)
+    return arm == "body" and not (isinstance(holder, ast.If) and draft.syntax.field[nearest] == "orelse")
+
+
+def _cause(draft: Draft, test: ast.expr, loop: Loop, sites: set[ast.AST]) -> Cause:
+    cause = Cause.COUNT
+    for n in draft.values.depends([test], 300):
+        if not isinstance(n, ast.Call) or not draft.syntax.inside(n, loop):
+            continue
+        if _steps_a_game(draft, n) and not draft.drive.reaches(n, sites):
+            return Cause.GAME
+        name = draft.names.of(n.func) or ""
+        if (
+            n in sites
+            or draft.drive.reaches(n, sites)
+            or name.startswith(_CLOCKS)
+            or (isinstance(n.func, ast.Attribute) and n.func.attr in ("numpy", "result") and not n.args)
+        ):
+            cause = Cause.VALUE
+    return cause
+
+
+def _steps_a_game(draft: Draft, call: ast.Call) -> bool:
+    """`env.step(action)`"""
+    f = call.func
+    return isinstance(f, ast.Attribute) and f.attr == "step" and bool(call.args) and draft.names.of(f) is None
+
+
+def _agree(draft: Draft, test: ast.expr) -> None:
+    if test in draft.done:
+        return
+    draft.done.add(test)
+    if draft.drive.in_traced(test):
+        draft.note(
+            "G4",
+            test,
+            "all ranks must come to the same decision here: one that leaves alone stalls the others",
+        )
+        return
+    edits = Edit.around(draft.module.span(test), f"{draft.helper('any_rank')}(", ")")
+    draft.change("G4", test, "Leave the loop on all ranks together", _WHY, edits)
+
+
+def _refuse(draft: Draft, node: ast.AST) -> None:
+    draft.refuse(
+        "HVD006",
+        node,
+        "each rank plays its own simulation and ends this loop when that is over: ranks would take different numbers of "
+        "training steps and wait for each other for ever; train a fixed number of steps in each round",
+    )
+
+
+def _is_self_made(draft: Draft, data: ast.expr) -> bool:
+    """Whether training data is made by calling the model, as in self-play."""
+    for n in draft.values.depends([data], 300):
+        bodies: list[ast.AST] = [n]
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+            bodies += [o.node for o in draft.values.origins(n) if isinstance(o.node, CALLABLES)]
+        if any(
+            isinstance(c, ast.Call)
+            and isinstance(c.func, ast.Attribute)
+            and c.func.attr in ("predict", "predict_on_batch")
+            for b in bodies
+            for c in ast.walk(b)
+        ):
+            return True
+    return False

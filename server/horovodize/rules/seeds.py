@@ -1,0 +1,79 @@
+"""D3 seeds: a fixed seed makes all ranks draw the same batches.
+
+What it does   Reports a fixed seed where each rank draws its batches at random from all of the data: with the same seed all of
+               them draw the same ones, and size() ranks learn what one would.
+Why            The ranks' batches have to differ for their average to be worth more than one of them. A seed is right where the
+               data is divided first (D1, D2), and wrong where only the steps are (G4).
+Before         np.random.seed(7)
+               …
+               for step in range(1000):
+                   rows = np.random.randint(0, len(x), 32)
+After          (a note at the seed; `np.random.seed(7 + hvd.rank())` just before the loop is the remedy)
+Leaves alone   Seeds of programs whose data is divided. Nothing is changed: data and weights may be made from the same seed.
+Asks           Never.
+Source         Beyond the seed (horovod#223, 1252).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import feeding
+from horovodize.summary.feeding import Driver, Kind
+
+_SEEDS = {
+    "numpy.random.seed": ("numpy.random.",),
+    "random.seed": ("random.",),
+    "tensorflow.random.set_seed": ("tensorflow.random.",),
+    "tensorflow.keras.utils.set_random_seed": ("numpy.random.", "random.", "tensorflow.random."),
+}
+_MAKERS = (
+    "numpy.random.RandomState",
+    "numpy.random.default_rng",
+    "random.Random",
+    "tensorflow.random.Generator.from_seed",
+)
+
+
+def apply(draft: Draft) -> None:
+    if not draft.options.split_data:
+        return
+    for driver in feeding(draft).drivers:
+        if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):
+            _report(draft, driver)
+
+
+def _report(draft: Draft, driver: Driver) -> None:
+    drawing = [n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call)]
+    drawing += [
+        n
+        for c in list(drawing)
+        for f in [draft.values.callee(c)]
+        if f is not None
+        for n in ast.walk(f)
+        if isinstance(n, ast.Call)
+    ]
+    for call in draft.syntax.calls:
+        name = draft.names.of(call.func) or ""
+        if (name in _MAKERS and call.args and _drawn_from(draft, call, drawing)) or any(
+            (draft.names.of(d.func) or "").startswith(prefix)
+            for prefix in _SEEDS.get(name, ())
+            for d in drawing
+        ):
+            draft.note(
+                "D3",
+                call,
+                f"with this seed every rank draws the same batches in the loop of line {driver.loop.lineno}; "
+                "seed each rank differently just before that loop",
+            )
+
+
+def _drawn_from(draft: Draft, maker: ast.Call, drawing: list[ast.Call]) -> bool:
+    return any(
+        isinstance(d.func, ast.Attribute) and maker in draft.values.calls(d.func.value) for d in drawing
+    )
+
+
+RULE = Rule("D3", "report seeds that make all ranks draw the same", apply, __doc__ or "")

@@ -1,0 +1,189 @@
+"""What kind of thing feeds training: a dataset, arrays, a sequence of batches, a generator."""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+
+from horovodize.summary.module import Module
+from horovodize.summary.pipeline import Pipelines
+from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.values import Origin
+
+SEQUENCE = "tensorflow.keras.utils.Sequence"
+_TENSORFLOW_OBJECTS = (
+    "tensorflow.keras.",
+    "tensorflow.Variable",
+    "tensorflow.GradientTape",
+    "tensorflow.train.",
+    "tensorflow.io.",
+)
+_ARRAY_METHODS = {"reshape", "astype", "to_numpy", "transpose", "toarray", "todense", "fit_transform", "transform", "as_matrix",
+                  "numpy", "copy", "flatten", "swapaxes", "squeeze", "drop", "get_values", "texts_to_matrix"}  # fmt: skip
+_ARRAY_ATTRIBUTES = {"values", "T", "iloc", "loc"}
+
+
+class Kind(Enum):
+    """What kind of thing feeds training."""
+
+    DATASET = "dataset"
+    ARRAY = "array"
+    ARRAYS = "list of arrays"
+    MAPPING = "dict of arrays"
+    SEQUENCE = (
+        "sequence"  # batches by index, with a length: keras.utils.Sequence, ImageDataGenerator's iterators
+    )
+    GENERATOR = "generator"
+    RANGE = "range"
+    UNKNOWN = "unknown"
+
+
+class Kinds:
+    """Kinds of the expressions of one module."""
+
+    def __init__(self, module: Module, pipelines: Pipelines) -> None:
+        self.pipelines = pipelines
+        self.syntax, self.values, self.names = module.syntax, module.values, module.names
+
+    def of(self, e: ast.expr, with_targets: bool = False) -> Kind:
+        """What an expression that feeds training is. With targets beside it, it holds arrays."""
+        if not with_targets and self.pipelines.is_dataset(e):
+            return Kind.DATASET
+        if self._is_generator(e):
+            return Kind.GENERATOR
+        return self._kind_inside(e, 0)
+
+    def _is_generator(self, e: ast.expr) -> bool:
+        """Whether an expression is what a generator function of this module gives."""
+        todo, seen = [e], set[ast.expr]()
+        while todo and len(seen) < 50:
+            e = todo.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            if isinstance(e, (ast.Name, ast.Attribute)):
+                todo += [v for b in self.pipelines.bindings(e) if not b.path for v in self.pipelines.given(b)]
+            elif isinstance(e, ast.Call):
+                callee = self.values.callee(e)
+                if isinstance(callee, FUNCTIONS):
+                    if any(
+                        isinstance(n, (ast.Yield, ast.YieldFrom)) and self.syntax.function(n) is callee
+                        for n in ast.walk(callee)
+                    ):
+                        return True
+                    todo += self.values.returned(callee)
+        return False
+
+    def _kind_of(self, origin: Origin, depth: int = 0) -> Kind:
+        node, path = origin.node, origin.path
+        if depth > 12:
+            return Kind.UNKNOWN
+        if -2 in path:
+            return Kind.UNKNOWN
+        match node:
+            case ast.List() | ast.Tuple() if not path:
+                return Kind.ARRAY if _is_data(node) else Kind.ARRAYS
+            case ast.Dict() if not path:
+                return Kind.MAPPING
+            case ast.ListComp() if not path:
+                return Kind.ARRAYS
+            case ast.GeneratorExp():
+                return Kind.GENERATOR
+            case ast.BinOp():
+                sides = [self._kind_inside(s, depth) for s in (node.left, node.right)]
+                return next((k for k in sides if k is Kind.ARRAY), Kind.UNKNOWN)
+            case ast.Subscript():
+                if isinstance(node.slice, (ast.Slice, ast.Tuple)):
+                    return Kind.ARRAY
+                return (
+                    Kind.ARRAY
+                    if self._kind_inside(node.value, depth) in (Kind.ARRAY, Kind.ARRAYS)
+                    else Kind.UNKNOWN
+                )
+            case ast.Attribute():
+                return Kind.ARRAY if node.attr in _ARRAY_ATTRIBUTES else Kind.UNKNOWN
+            case ast.Call():
+                return self._made(node)
+            case _:
+                return Kind.UNKNOWN
+
+    def _kind_inside(self, e: ast.expr, depth: int) -> Kind:
+        return next(
+            (k for o in self.values.origins(e) if (k := self._kind_of(o, depth + 1)) is not Kind.UNKNOWN),
+            Kind.UNKNOWN,
+        )
+
+    def _made(self, call: ast.Call) -> Kind:
+        name, last = self.names.of(call.func) or "", self.names.last(call.func)
+        callee = self.values.callee(call)
+        if isinstance(callee, ast.ClassDef):
+            ancestors = self.values.ancestors(callee)
+            return (
+                Kind.SEQUENCE
+                if any(a == SEQUENCE or a.endswith(".Sequence") for a in ancestors)
+                else Kind.UNKNOWN
+            )
+        if last in (
+            "flow",
+            "flow_from_directory",
+            "flow_from_dataframe",
+            "TimeseriesGenerator",
+        ) or SEQUENCE in self.values.made_by(call):
+            return Kind.SEQUENCE
+        if last in {"range", "trange"}:
+            return Kind.RANGE
+        if (
+            name.startswith(("numpy", "pandas", "sklearn", "scipy"))
+            or "load_data" in last
+            or last in ("train_test_split", "shuffle")
+        ):
+            return Kind.ARRAY
+        if last in ("to_categorical", "pad_sequences", "normalize", "one_hot", "img_to_array"):
+            return Kind.ARRAY
+        if (
+            name.startswith("tensorflow.")
+            and not name.startswith(_TENSORFLOW_OBJECTS)
+            and ".data." not in name
+        ):
+            return Kind.ARRAY
+        if isinstance(call.func, ast.Attribute) and not name.startswith("tensorflow"):
+            makers = [self.names.of(c.func) or "" for c in self.values.calls(call.func.value)]
+            of_numpy = any(
+                maker.startswith("numpy.") for maker in makers
+            )  # a random generator gives arrays too
+            return Kind.ARRAY if of_numpy or last in _ARRAY_METHODS else Kind.UNKNOWN
+        return Kind.UNKNOWN
+
+    def is_range(self, e: ast.expr) -> bool:
+        for o in self.values.origins(e):
+            if o.call is not None and self.names.last(o.call.func) in ("range", "trange", "xrange", "arange"):
+                return True
+        return False
+
+    def is_opaque(self, e: ast.expr) -> bool:
+        """Whether nothing at all is seen of a value: a parameter that nothing here passes, a name of another module."""
+        return all(
+            isinstance(o.node, (ast.arg, ast.alias, ast.Name, ast.Attribute)) for o in self.values.origins(e)
+        )
+
+    def constant(self, e: ast.expr) -> int | None:
+        """The number that an expression always is, where that can be seen."""
+        values = {
+            o.node.value if isinstance(o.node, ast.Constant) and not o.path else None
+            for o in self.values.origins(e)
+        }
+        value = values.pop() if len(values) == 1 else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def is_literal(e: ast.expr) -> bool:
+    return isinstance(e, (ast.List, ast.Tuple, ast.Constant)) and _is_data(e)
+
+
+def _is_data(e: ast.expr) -> bool:
+    """Whether a literal is made of numbers and strings only."""
+    if isinstance(e, (ast.List, ast.Tuple)):
+        return all(_is_data(x) for x in e.elts)
+    if isinstance(e, ast.UnaryOp):
+        return _is_data(e.operand)
+    return isinstance(e, ast.Constant)
