@@ -18,7 +18,7 @@ from horovodize.summary.syntax import Function
 def lift(module: Module, expression: ast.expr, way: tuple[Frame, ...], to: int) -> ast.expr | None:
     """An expression of `way[0]`'s function in terms of `way[to]`'s scope; None when it can't be said there."""
     lifted: ast.expr | None = expression
-    for inner, outer in itertools.pairwise(way):
+    for inner, outer in itertools.pairwise(way[: to + 1]):
         if lifted is None or inner.function is None or not isinstance(outer.node, ast.Call):
             return None
         lifted = _out(module, lifted, inner.function, outer.node)
