@@ -18,7 +18,7 @@ import ast
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import feeding, is_none, wrap
+from horovodize.rules.shares import begins, feeding, is_none, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.syntax import argument, has_unpacking
@@ -32,7 +32,7 @@ _DOUBT = "it can't be seen whether this is one array (or a list of several, whic
 
 
 def apply(draft: Draft) -> None:
-    if not draft.options.split_data:
+    if not begins(draft, "D2"):
         return
     for fed in feeding(draft).fits:
         if feeding(draft).is_stateful or feeding(draft).has_fixed_batch:

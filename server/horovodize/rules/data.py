@@ -22,7 +22,7 @@ import ast
 
 from horovodize.rules.draft import RANK, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import feeding, wrap
+from horovodize.rules.shares import begins, feeding, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import argument, has_unpacking
@@ -33,7 +33,7 @@ _SEEDS = ("tensorflow.random.set_seed", "tensorflow.compat.v1.set_random_seed", 
 
 
 def apply(draft: Draft) -> None:
-    if not draft.options.split_data:
+    if not begins(draft, "D1"):
         return
     known = feeding(draft)
     for feed in known.dataset_feeds:

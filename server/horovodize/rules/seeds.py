@@ -20,7 +20,7 @@ import ast
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import feeding
+from horovodize.rules.shares import begins, feeding
 from horovodize.summary.feeding import Driver, Kind
 
 _SEEDS = {
@@ -38,7 +38,7 @@ _MAKERS = (
 
 
 def apply(draft: Draft) -> None:
-    if not draft.options.split_data:
+    if not begins(draft, "D3"):
         return
     for driver in feeding(draft).drivers:
         if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):

@@ -12,7 +12,17 @@ from horovodize.summary.syntax import argument
 
 _PLENTY = 100  # a count that large stays above zero on any number of ranks that a script is likely to meet
 
+_begun: WeakKeyDictionary[Draft, set[str]] = WeakKeyDictionary()
 _feedings: WeakKeyDictionary[Draft, Feeding] = WeakKeyDictionary()
+
+
+def begins(draft: Draft, rule: str) -> bool:
+    """Whether a rule runs for the first time in a draft. Rules that build on others run those first, in whatever order
+    the patterns name them."""
+    begun = _begun.setdefault(draft, set())
+    first = rule not in begun
+    begun.add(rule)
+    return first and draft.options.split_data
 
 
 def feeding(draft: Draft) -> Feeding:

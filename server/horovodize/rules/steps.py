@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import arrays, data
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.lockstep import keep_in_step
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import counts_a_share, divide, feeding, flows_from_share, is_none, wrap
+from horovodize.rules.shares import begins, counts_a_share, divide, feeding, flows_from_share, is_none, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, FitFeed, Kind
 from horovodize.summary.syntax import FUNCTIONS, argument
@@ -38,8 +39,10 @@ _RANDOM = ("numpy.random", "random.", "tensorflow.random", "sklearn.utils.shuffl
 
 
 def divide_fits(draft: Draft) -> None:
-    if not draft.options.split_data:
+    if not begins(draft, "K4"):
         return
+    data.apply(draft)
+    arrays.apply(draft)
     for fed in feeding(draft).fits:
         _divide_fit(draft, fed)
 
@@ -136,8 +139,10 @@ def _fixes_randomness(draft: Draft, call: ast.Call) -> bool:
 
 
 def divide_loops(draft: Draft) -> None:
-    if not draft.options.split_data:
+    if not begins(draft, "G4"):
         return
+    data.apply(draft)
+    arrays.apply(draft)
     known = feeding(draft)
     for feed in known.dataset_feeds:
         _divide_takes(draft, feed)
