@@ -40,7 +40,7 @@ class Expectation:
     dataset      which of the datasets that are iterated by hand is the one trained on, in order of first use
     rates        "all", or "first" where metrics decide about later ones
     schedule     "compressed" (decay steps count what one process would have done), or "either"
-    statistics   also what a model holds beside trained variables (batch-norm statistics) is the same at the end
+    statistics   at the end, too, what a model holds beside trained variables (batch-norm statistics) is the same
     files        the distributed program writes the same files (digits aside)
     unstable     lines printed that differ from run to run, as regular expressions"""
 
@@ -50,7 +50,7 @@ class Expectation:
     dataset: int = 0
     rates: str = "all"
     schedule: str = "compressed"
-    statistics: bool = False
+    statistics: bool = True
     files: bool = True
     unstable: Sequence[str] = ()
 
@@ -65,10 +65,14 @@ def same_alone(original: Outcome, alone: Outcome, expected: Expectation) -> list
     faults = []
     for kind in ("fits", "batches", "evaluations"):
         if not _close(before["losses"][kind], after["losses"][kind], 1e-5):
-            faults.append(f"{kind} return {_short(after['losses'][kind])}, not {_short(before['losses'][kind])}")
+            faults.append(
+                f"{kind} return {_short(after['losses'][kind])}, not {_short(before['losses'][kind])}"
+            )
     said, says = (_lines(report["stdout"], expected.unstable) for report in (before, after))
     if said != says:
-        changed = next((pair for pair in zip(said, says, strict=False) if pair[0] != pair[1]), (said[-1:], says[-1:]))
+        changed = next(
+            (pair for pair in zip(said, says, strict=False) if pair[0] != pair[1]), (said[-1:], says[-1:])
+        )
         faults.append(f"prints {changed[1]!r}, not {changed[0]!r} ({len(says)} and {len(said)} lines)")
     if len(before["optimizers"]) != len(after["optimizers"]):
         faults.append(f"{len(after['optimizers'])} optimizers step, not {len(before['optimizers'])}")
@@ -78,7 +82,8 @@ def same_alone(original: Outcome, alone: Outcome, expected: Expectation) -> list
                 faults.append(f"optimizer {number}: {value} {other[value]}, not {one[value]}")
         for part in ("trained", "others", "optimizer"):
             faults += [
-                f"optimizer {number}: {difference}" for difference in _differences(one["at_end"], other["at_end"], part, 1e-5)
+                f"optimizer {number}: {difference}"
+                for difference in _differences(one["at_end"], other["at_end"], part, 1e-5)
             ]
     if expected.files and _kinds(before["files"]["found"]) != _kinds(after["files"]["found"]):
         faults.append(f"leaves {after['files']['found']}, not {before['files']['found']}")
@@ -94,13 +99,20 @@ def no_stall(run: Outcome) -> list[Fault]:
         return [Fault("I3", "no collective ran: the ranks train on their own")]
     for rank, log in enumerate(others, start=1):
         if log != first:
-            at = next((i for i, pair in enumerate(zip(first, log, strict=False)) if pair[0] != pair[1]), min(len(first), len(log)))
-            return [Fault("I3", f"collective {at}: rank 0 ran {first[at : at + 1]}, rank {rank} {log[at : at + 1]}")]
+            at = next(
+                (i for i, pair in enumerate(zip(first, log, strict=False)) if pair[0] != pair[1]),
+                min(len(first), len(log)),
+            )
+            return [
+                Fault(
+                    "I3", f"collective {at}: rank 0 ran {first[at : at + 1]}, rank {rank} {log[at : at + 1]}"
+                )
+            ]
     return []
 
 
 def same_variables(run: Outcome, expected: Expectation) -> list[Fault]:
-    """I4: after the first step and at the end all ranks hold the same variables; they are broadcast, but not with every step."""
+    """I4: after the first step and at the end all ranks hold the same variables, broadcast once, not with every step."""
     faults = []
     first, *others = run.reports
     if not any("broadcast" in kind for kind, _ in first["collectives"]):
@@ -119,9 +131,14 @@ def same_variables(run: Outcome, expected: Expectation) -> list[Fault]:
                 for part in parts:
                     for difference in _differences(mine[moment], its[moment], part, 1e-6):
                         faults.append(f"optimizer {number}, {moment}, rank {report['rank']}: {difference}")
-        later = [b["broadcasts"] - a["broadcasts"] for a, b in zip(mine["trace"][1:], mine["trace"][2:], strict=False)]
+        later = [
+            b["broadcasts"] - a["broadcasts"]
+            for a, b in zip(mine["trace"][1:], mine["trace"][2:], strict=False)
+        ]
         if len(later) >= 4 and sum(count > 0 for count in later) > len(later) / 2:
-            faults.append(f"optimizer {number}: broadcasts run with {sum(c > 0 for c in later)} of {len(later)} later steps")
+            faults.append(
+                f"optimizer {number}: broadcasts run with {sum(c > 0 for c in later)} of {len(later)} later steps"
+            )
     return [Fault("I4", message) for message in faults]
 
 
@@ -143,7 +160,9 @@ def one_writer(original: Outcome, run: Outcome, expected: Expectation) -> list[F
         faults.append(f"written, but the probe did not see by whom: {unseen}")
     wanted = _kinds(original.reports[0]["files"]["found"])
     if expected.files and wanted != _kinds(found):
-        faults.append(f"the ranks together write {sorted(found)}, the original {original.reports[0]['files']['found']}")
+        faults.append(
+            f"the ranks together write {sorted(found)}, the original {original.reports[0]['files']['found']}"
+        )
     return [Fault("I5", message) for message in faults]
 
 
@@ -154,18 +173,26 @@ def rates_scaled(original: Outcome, run: Outcome, expected: Expectation) -> list
     faults = []
     for report in run.reports:
         if len(report["optimizers"]) != len(before):
-            faults.append(f"{len(report['optimizers'])} optimizers step on rank {report['rank']}, not {len(before)}")
+            faults.append(
+                f"{len(report['optimizers'])} optimizers step on rank {report['rank']}, not {len(before)}"
+            )
         for number, (one, other) in enumerate(zip(before, report["optimizers"], strict=False)):
             where = f"optimizer {number}, rank {report['rank']}"
             if not isclose(other["first_rate"], one["first_rate"] * size, rel_tol=1e-3):
-                faults.append(f"{where}: starts at {other['first_rate']:.6g}, not {size} × {one['first_rate']:.6g}")
+                faults.append(
+                    f"{where}: starts at {other['first_rate']:.6g}, not {size} × {one['first_rate']:.6g}"
+                )
             elif expected.rates == "all":
                 compare = _scheduled if one["schedule"] else _assigned
-                faults += [f"{where}: {message}" for message in compare(one["trace"], other["trace"], size, expected)]
+                faults += [
+                    f"{where}: {message}" for message in compare(one["trace"], other["trace"], size, expected)
+                ]
     return [Fault("I6", message) for message in faults]
 
 
-def _assigned(before: list[dict[str, float]], after: list[dict[str, float]], size: int, expected: Expectation) -> list[str]:
+def _assigned(
+    before: list[dict[str, float]], after: list[dict[str, float]], size: int, expected: Expectation
+) -> list[str]:
     """Rates kept in a variable: the same sequence of values, times size."""
     had, has = (_distinct(point["rate"] for point in trace) for trace in (before, after))
     if _close([rate * size for rate in had], has, 1e-3):
@@ -173,7 +200,9 @@ def _assigned(before: list[dict[str, float]], after: list[dict[str, float]], siz
     return [f"rates {_short(has)}, not {size} × {_short(had)}"]
 
 
-def _scheduled(before: list[dict[str, float]], after: list[dict[str, float]], size: int, expected: Expectation) -> list[str]:
+def _scheduled(
+    before: list[dict[str, float]], after: list[dict[str, float]], size: int, expected: Expectation
+) -> list[str]:
     """Rates of a schedule: at each step what one process would have used after the same amount of work, times size."""
     start = before[0]["iteration"]
     by_step = {int(point["iteration"] - start): point["rate"] for point in before}
@@ -181,7 +210,9 @@ def _scheduled(before: list[dict[str, float]], after: list[dict[str, float]], si
     def off(stretch: int) -> dict[str, float] | None:
         for point in after:
             step = int(point["iteration"] - start) * stretch
-            if step in by_step and not isclose(point["rate"], size * by_step[step], rel_tol=0.1, abs_tol=1e-9):
+            if step in by_step and not isclose(
+                point["rate"], size * by_step[step], rel_tol=0.1, abs_tol=1e-9
+            ):
                 return {**point, "wanted": size * by_step[step]}
         return None
 
@@ -189,7 +220,9 @@ def _scheduled(before: list[dict[str, float]], after: list[dict[str, float]], si
     if wrong and expected.schedule == "either":
         wrong = off(1)
     if wrong:
-        return [f"at step {wrong['iteration']:.0f} the schedule gives {wrong['rate']:.6g}, not {wrong['wanted']:.6g}"]
+        return [
+            f"at step {wrong['iteration']:.0f} the schedule gives {wrong['rate']:.6g}, not {wrong['wanted']:.6g}"
+        ]
     return []
 
 
@@ -202,11 +235,13 @@ def work_divided(original: Outcome, run: Outcome, expected: Expectation) -> list
         one, all_ranks = steps[0] / epochs, sum(steps[1:]) / epochs_now
         allowed = run.size * len(before["optimizers"])
         if abs(one - all_ranks) > allowed:
-            return [Fault("I7", f"{all_ranks:g} steps an epoch over all ranks, not about {one:g}: {steps[1:]}")]
+            return [
+                Fault("I7", f"{all_ranks:g} steps an epoch over all ranks, not about {one:g}: {steps[1:]}")
+            ]
         return []
     rows, batches = _seen(before, expected)
     if not rows:
-        return [Fault("I7", "the probe saw no examples: say `work = \"steps\"`")]
+        return [Fault("I7", 'the probe saw no examples: say `work = "steps"`')]
     allowed = run.size * max(batches)
     together: Counter[str] = Counter()
     for report in run.reports:
@@ -229,7 +264,11 @@ def equivalent(references: Sequence[Outcome], run: Outcome, tolerance: float) ->
         if not reference.complete:
             return [Fault("I10", f"the reference does not train: {reference.why()}")]
         pairs = zip(reference.reports[0]["optimizers"], run.reports[0]["optimizers"], strict=True)
-        found = [d for one, other in pairs for d in _differences(one["at_end"], other["at_end"], "trained", tolerance)]
+        found = [
+            d
+            for one, other in pairs
+            for d in _differences(one["at_end"], other["at_end"], "trained", tolerance)
+        ]
         if not found:
             return []
         complaints.append(found[0])
@@ -291,7 +330,11 @@ def _differences(one: Report, other: Report, part: str, tolerance: float) -> lis
 def _close(one: Any, other: Any, tolerance: float) -> bool:
     """Whether two nests of numbers are the same within a relative tolerance (absolute below 1)."""
     if isinstance(one, dict):
-        return isinstance(other, dict) and one.keys() == other.keys() and all(_close(one[k], other[k], tolerance) for k in one)
+        return (
+            isinstance(other, dict)
+            and one.keys() == other.keys()
+            and all(_close(one[k], other[k], tolerance) for k in one)
+        )
     if isinstance(one, list):
         return (
             isinstance(other, list)
@@ -315,12 +358,18 @@ _PROGRESS = re.compile(r"\d+/(\d+|Unknown) (\[|-)|\d+[mu]?s/(step|epoch|sample)"
 def _lines(text: str, unstable: Sequence[str]) -> list[str]:
     """What was printed, without progress bars and what differs from run to run."""
     lines = (line.strip() for line in re.split(r"[\r\n\b]+", text))
-    return [line for line in lines if line and not _PROGRESS.search(line) and not any(re.search(p, line) for p in unstable)]
+    return [
+        line
+        for line in lines
+        if line and not _PROGRESS.search(line) and not any(re.search(p, line) for p in unstable)
+    ]
 
 
 def _kinds(paths: Iterable[str]) -> set[str]:
     """Paths without their numbers: time stamps, process ids, epochs and steps."""
-    return {re.sub(r"\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path)) for path in paths}
+    return {
+        re.sub(r"\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path)) for path in paths
+    }
 
 
 def _short(value: Any) -> str:

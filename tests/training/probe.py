@@ -55,21 +55,24 @@ def run_as_main(script: str, arguments: list[str]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--report", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seed-per-rank", action="store_true", help="rank N starts from seed + N")
-    parser.add_argument("--limit", type=float, default=0, help="seconds after which to give up, showing where it stands")
+    parser.add_argument(
+        "--limit", type=float, default=0, help="seconds after which to give up, showing where it stands"
+    )
     parser.add_argument("command", nargs="+", metavar="SCRIPT [ARGUMENT…]")
     options = parser.parse_args()
     if options.limit:
         faulthandler.dump_traceback_later(options.limit, exit=True)
-    rank, size = int(os.environ.get("HOROVOD_RANK", 0)), int(os.environ.get("HOROVOD_SIZE", 1))
+    rank, size = int(os.environ.get("HOROVOD_RANK", "0")), int(os.environ.get("HOROVOD_SIZE", "1"))
     script, *arguments = options.command
 
     import numpy as np
     import tensorflow as tf
-
     from hooks.collectives import Collectives
     from hooks.examples import Examples
     from hooks.files import Files

@@ -32,7 +32,9 @@ class Outcome:
 
     @property
     def complete(self) -> bool:
-        return self.status == 0 and len(self.reports) == self.size and not any(r["error"] for r in self.reports)
+        return (
+            self.status == 0 and len(self.reports) == self.size and not any(r["error"] for r in self.reports)
+        )
 
     def why(self) -> str:
         """What went wrong, for people."""
@@ -67,7 +69,16 @@ def train(
     folder.mkdir(parents=True, exist_ok=True)
     # Beside the directory: what a script writes is all that lies in it.
     reports = folder.parent / f"{folder.name}.report-{time.monotonic_ns()}"
-    command = [str(python()), str(PROBE), "--report", str(reports), "--seed", str(seed), "--limit", str(limit)]
+    command = [
+        str(python()),
+        str(PROBE),
+        "--report",
+        str(reports),
+        "--seed",
+        str(seed),
+        "--limit",
+        str(limit),
+    ]
     command += ["--seed-per-rank"] if seed_per_rank else []
     command += ["--", str(script), *args]
     if ranks > 1:

@@ -14,7 +14,19 @@ from collections.abc import Callable
 from tests.training.contract import Fault
 
 # Strings that distributing takes away on purpose: names of optimizers (K2) and what unpins a device (C3).
-OPTIMIZERS = ("adadelta", "adafactor", "adagrad", "adam", "adamax", "adamw", "ftrl", "lion", "nadam", "rmsprop", "sgd")
+OPTIMIZERS = (
+    "adadelta",
+    "adafactor",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamw",
+    "ftrl",
+    "lion",
+    "nadam",
+    "rmsprop",
+    "sgd",
+)
 TAKEN = {f"{quote}{name}{quote}" for name in OPTIMIZERS for quote in "'\""} | {
     f"{quote}{text}{quote}" for text in ("CUDA_VISIBLE_DEVICES", "GPU", "0", "-1") for quote in "'\""
 }
@@ -78,7 +90,11 @@ def _tokens(text: bytes, kind: int) -> Counter[str]:
 
 def _indents(text: bytes) -> set[str]:
     """What blocks are indented with: tabs, or spaces by the greatest common step."""
-    texts = {token.string for token in tokenize.tokenize(io.BytesIO(text).readline) if token.type == tokenize.INDENT}
+    texts = {
+        token.string
+        for token in tokenize.tokenize(io.BytesIO(text).readline)
+        if token.type == tokenize.INDENT
+    }
     return {"tabs" if "\t" in indent else "spaces" for indent in texts}
 
 

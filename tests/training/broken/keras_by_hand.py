@@ -3,6 +3,7 @@
 import horovod.tensorflow.keras as hvd
 import numpy as np
 import tensorflow as tf
+from horovod.tensorflow import broadcast_variables
 
 hvd.init()
 
@@ -32,11 +33,13 @@ callbacks = [
     hvd.callbacks.BroadcastGlobalVariablesCallback(0),
     hvd.callbacks.MetricAverageCallback(),
     tf.keras.callbacks.LearningRateScheduler(rate),
-    tf.keras.callbacks.EarlyStopping(monitor="val_loss", baseline=0.0, patience=2),
+    tf.keras.callbacks.EarlyStopping(monitor="val_loss", min_delta=100, patience=2),
 ]
 if hvd.rank() == 0:
-    callbacks.append(tf.keras.callbacks.ModelCheckpoint("weights.h5", save_weights_only=True))
+    callbacks.append(tf.keras.callbacks.CSVLogger("losses.csv"))
 dataset = tf.data.Dataset.from_tensor_slices((x, y)).shard(hvd.size(), hvd.rank()).shuffle(256).batch(BATCH)
-history = model.fit(dataset, validation_data=(x_val, y_val), epochs=4, verbose=0, callbacks=callbacks)
+history = model.fit(dataset, validation_data=(x_val, y_val), epochs=5, verbose=0, callbacks=callbacks)
+broadcast_variables(model.variables, root_rank=0)
 if hvd.rank() == 0:
     print(len(history.history["loss"]), "epochs")
+    model.save_weights("weights.h5")

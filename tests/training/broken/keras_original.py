@@ -26,9 +26,10 @@ def rate(epoch):
 
 callbacks = [
     tf.keras.callbacks.LearningRateScheduler(rate),
-    tf.keras.callbacks.EarlyStopping(monitor="val_loss", baseline=0.0, patience=2),
-    tf.keras.callbacks.ModelCheckpoint("weights.h5", save_weights_only=True),
+    tf.keras.callbacks.EarlyStopping(monitor="val_loss", min_delta=100, patience=2),
+    tf.keras.callbacks.CSVLogger("losses.csv"),
 ]
 dataset = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(256).batch(BATCH)
-history = model.fit(dataset, validation_data=(x_val, y_val), epochs=4, verbose=0, callbacks=callbacks)
+history = model.fit(dataset, validation_data=(x_val, y_val), epochs=5, verbose=0, callbacks=callbacks)
 print(len(history.history["loss"]), "epochs")
+model.save_weights("weights.h5")

@@ -1,3 +1,4 @@
+# ruff: noqa: B007, B905 (written as users write)
 """Plain gradient descent without shuffling: what two ranks do, one process does with batches twice as large."""
 
 import horovod.tensorflow as hvd

@@ -1,3 +1,4 @@
+# ruff: noqa: B905 (written as users write)
 """A loop written by hand, traced, with batch norm and a checkpoint, for the probe to look at."""
 
 import horovod.tensorflow as hvd
@@ -23,6 +24,7 @@ schedule = tf.keras.optimizers.schedules.ExponentialDecay(
     0.01 * hvd.size(), decay_steps=10 // hvd.size(), decay_rate=0.8
 )
 optimizer = tf.keras.optimizers.Adam(schedule)
+writer = tf.summary.create_file_writer("logs") if hvd.rank() == 0 else tf.summary.create_noop_writer()
 checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer)
 
 
@@ -45,7 +47,10 @@ for epoch in range(2):
     for features, target in dataset:
         loss = step(features, target, first)
         first = False
+    with writer.as_default():
+        tf.summary.scalar("loss", loss, step=epoch)
     if hvd.rank() == 0:
         print("epoch", epoch, "loss", float(loss))
+hvd.broadcast_variables(model.variables, root_rank=0)
 if hvd.rank() == 0:
     checkpoint.save("saved/model")

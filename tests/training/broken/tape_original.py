@@ -1,3 +1,4 @@
+# ruff: noqa: B905 (written as users write)
 """A loop written by hand, traced, with batch norm and a checkpoint, for the probe to look at."""
 
 import numpy as np
@@ -18,6 +19,7 @@ model = tf.keras.Sequential(
 )
 schedule = tf.keras.optimizers.schedules.ExponentialDecay(0.01, decay_steps=10, decay_rate=0.8)
 optimizer = tf.keras.optimizers.Adam(schedule)
+writer = tf.summary.create_file_writer("logs")
 checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer)
 
 
@@ -34,5 +36,7 @@ dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(BATCH)
 for epoch in range(2):
     for features, target in dataset:
         loss = step(features, target)
+    with writer.as_default():
+        tf.summary.scalar("loss", loss, step=epoch)
     print("epoch", epoch, "loss", float(loss))
 checkpoint.save("saved/model")

@@ -1,3 +1,4 @@
+# ruff: noqa: B905 (written as users write)
 """A model with a training step of its own, for the probe to look at."""
 
 import numpy as np

@@ -61,5 +61,9 @@ def _describe(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ";".join(_describe(item) for item in value)
     tensor = tf.convert_to_tensor(value) if not hasattr(value, "dtype") else value
-    shape = ",".join("?" if size is None else str(size) for size in tensor.shape) if tensor.shape.rank is not None else "?"
+    shape = (
+        ",".join("?" if size is None else str(size) for size in tensor.shape)
+        if tensor.shape.rank is not None
+        else "?"
+    )
     return f"{tensor.dtype.name}[{shape}]"

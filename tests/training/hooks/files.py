@@ -60,7 +60,11 @@ class Files:
     def _audit(self, event: str, args: tuple[Any, ...]) -> None:
         if event == "open":
             path, mode, flags = args
-            writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool(flags & _WRITE_FLAGS)
+            writes = (
+                any(letter in mode for letter in "wax+")
+                if isinstance(mode, str)
+                else bool(flags & _WRITE_FLAGS)
+            )
             if writes:
                 self._note(self.files, path)
         elif event in ("os.rename", "os.link", "os.symlink"):
@@ -80,7 +84,13 @@ class Files:
     def _wrap_tensorflow(self) -> None:
         from tensorflow.python.lib.io import _pywrap_file_io as file_io
         from tensorflow.python.lib.io import _pywrap_record_io as record_io
-        from tensorflow.python.ops import gen_dataset_ops, gen_experimental_dataset_ops, gen_io_ops, gen_summary_ops, io_ops
+        from tensorflow.python.ops import (
+            gen_dataset_ops,
+            gen_experimental_dataset_ops,
+            gen_io_ops,
+            gen_summary_ops,
+            io_ops,
+        )
 
         self._before(file_io, "WritableFile", lambda path, mode: self._note(self.files, path))
         self._before(file_io, "RenameFile", lambda source, target, *_, **__: self._note(self.files, target))
@@ -88,7 +98,11 @@ class Files:
         self._before(record_io, "RecordWriter", lambda path, *_, **__: self._note(self.files, path))
         for module in (gen_io_ops, io_ops):
             self._before(module, "save_v2", lambda prefix, *_, **__: self._note(self.prefixes, prefix))
-            self._before(module, "merge_v2_checkpoints", lambda parts, prefix, *_, **__: self._note(self.prefixes, prefix))
+            self._before(
+                module,
+                "merge_v2_checkpoints",
+                lambda parts, prefix, *_, **__: self._note(self.prefixes, prefix),
+            )
             self._before(module, "write_file", lambda filename, *_, **__: self._note(self.files, filename))
 
         def summary_writer(writer: Any, logdir: Any, *_: Any, **__: Any) -> None:
@@ -96,9 +110,15 @@ class Files:
 
         self._before(gen_summary_ops, "create_summary_file_writer", summary_writer)
         for name in ("cache_dataset", "cache_dataset_v2"):
-            self._before(gen_dataset_ops, name, lambda data, filename, *_, **__: self._note(self.prefixes, filename))
+            self._before(
+                gen_dataset_ops, name, lambda data, filename, *_, **__: self._note(self.prefixes, filename)
+            )
         for name in ("save_dataset", "save_dataset_v2"):
-            self._before(gen_experimental_dataset_ops, name, lambda data, path, *_, **__: self._note(self.prefixes, path))
+            self._before(
+                gen_experimental_dataset_ops,
+                name,
+                lambda data, path, *_, **__: self._note(self.prefixes, path),
+            )
 
     def _wrap_hdf5(self) -> None:
         import h5py

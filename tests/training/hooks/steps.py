@@ -82,7 +82,9 @@ class Steps:
             pairs = list(grads_and_vars)
             self._applying.add(id(optimizer))
             try:
-                self._before_step(optimizer, [variable for gradient, variable in pairs if gradient is not None])
+                self._before_step(
+                    optimizer, [variable for gradient, variable in pairs if gradient is not None]
+                )
                 return original(optimizer, pairs, *args, **kwargs)
             finally:
                 self._applying.discard(id(optimizer))
@@ -207,7 +209,9 @@ def _owners(variables: list[Any]) -> list[Any]:
     modules = _instances(tf.Module)
     models = [m for m in modules if isinstance(m, Model)]
     plain = [m for m in modules if not isinstance(m, tf.keras.layers.Layer) and not isinstance(m, Model)]
-    layers = [m for m in modules if isinstance(m, tf.keras.layers.Layer) and not isinstance(m, (Model, Metric))]
+    layers = [
+        m for m in modules if isinstance(m, tf.keras.layers.Layer) and not isinstance(m, (Model, Metric))
+    ]
     found: dict[int, Any] = {}
     for candidates in (models, plain, layers):
         held = sorted(((m, {id(v) for v in _held(m)}) for m in candidates), key=lambda pair: len(pair[1]))

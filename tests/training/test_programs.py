@@ -1,0 +1,85 @@
+"""Section 5 of the issue: every program of tests/programs is distributed by the tool, trained in one process and on two
+ranks (some on three), and keeps the contract I1 to I8 and I10.
+
+Each test is one program: its runs are shared by all invariants, and a failure lists every fault."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.training.cases import Case, cases
+from tests.training.contract import Fault, check_ranks, equivalent, same_alone
+from tests.training.running import Outcome, train
+from tests.training.text_contract import rest_untouched, valid_and_stable
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
+
+
+class Refused(Exception):
+    """The tool did not distribute a program: its exit status and what it said."""
+
+
+def distribute(source: Path, target: Path) -> bytes:
+    command = [sys.executable, "-m", "horovodize", "distribute", str(source), "--output", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode or not target.exists():
+        raise Refused(f"exit status {done.returncode}: {done.stderr or done.stdout}")
+    return target.read_bytes()
+
+
+def runs(case: Case, script: Path, folder: Path, ranks: int = 1) -> list[Outcome]:
+    return [train(script, folder, ranks=ranks) for _ in range(case.runs)]
+
+
+def faults_of(case: Case, folder: Path) -> list[Fault]:
+    before = case.path.read_bytes()
+    # The same file name as the original's: scripts print it.
+    script = folder / "distributed" / case.path.name
+    script.parent.mkdir()
+    after = distribute(case.path, script)
+
+    def again(text: bytes) -> bytes:
+        twice = folder / "twice" / case.path.name
+        twice.parent.mkdir(exist_ok=True)
+        return distribute(script, twice)
+
+    faults = valid_and_stable(after, again) + rest_untouched(before, after)
+    original = runs(case, case.path, folder / "original")
+    for one, other in zip(original, runs(case, script, folder / "alone"), strict=True):
+        faults += same_alone(one, other, case.expected)
+    for size in case.ranks:
+        together = runs(case, script, folder / f"ranks-{size}", size)
+        for one, run in zip(original, together, strict=True):
+            faults += [
+                Fault(f.invariant, f"({size} ranks) {f.message}")
+                for f in check_ranks(one, run, case.expected)
+            ]
+        if size == case.ranks[0] and case.larger and together[-1].complete:
+            references = [train(path, folder / path.stem) for path in written(case, folder)]
+            faults += equivalent(references, together[-1], case.larger.get("tolerance", 1e-4))
+    return faults
+
+
+def written(case: Case, folder: Path) -> list[Path]:
+    paths = []
+    for number, text in enumerate(case.references()):
+        paths.append(folder / f"larger-{number}.py")
+        paths[-1].write_bytes(text)
+    return paths
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_a_distributed_program_keeps_the_contract(case: Case, tmp_path: Path) -> None:
+    assert [str(fault) for fault in faults_of(case, tmp_path)] == []
+
+
+def test_there_are_enough_programs_of_each_kind() -> None:
+    kinds = [case.path.parent.name for case in cases()]
+    assert kinds.count("keras") >= 10
+    assert kinds.count("tape") >= 10
+    assert sum(bool(case.larger) for case in cases()) >= 4
+    assert sum(3 in case.ranks for case in cases()) >= 3
