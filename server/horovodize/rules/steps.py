@@ -111,21 +111,16 @@ def _draws_freely(draft: Draft, feed: ast.expr) -> bool:
     fixed = [c for c in draft.syntax.calls if _fixes_randomness(draft, c)]
     if fixed:
         return False
-    todo: list[ast.AST] = []
-    for n in draft.values.origins(feed):
-        callee = draft.values.callee(n.call) if n.call is not None else None
-        todo += [callee] if callee is not None else []
-    for node in [x for t in todo for x in ast.walk(t)]:
-        if isinstance(node, ast.Call):
-            if (draft.names.of(node.func) or "").startswith(_RANDOM):
-                return True
-            inner = draft.values.callee(node)
-            if isinstance(inner, FUNCTIONS) and any(
-                isinstance(x, ast.Call) and (draft.names.of(x.func) or "").startswith(_RANDOM)
-                for x in ast.walk(inner)
-            ):
-                return True
-    return False
+    generator = feeding(draft).kinds.generator(feed)
+    if generator is None:
+        return False
+    called = [draft.values.callee(c) for c in ast.walk(generator) if isinstance(c, ast.Call)]
+    bodies = [generator, *(f for f in called if isinstance(f, FUNCTIONS))]
+    return any(
+        isinstance(n, ast.Call) and (draft.names.of(n.func) or "").startswith(_RANDOM)
+        for body in bodies
+        for n in ast.walk(body)
+    )
 
 
 def _fixes_randomness(draft: Draft, call: ast.Call) -> bool:

@@ -7,7 +7,7 @@ from enum import Enum
 
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, Function
 from horovodize.summary.values import Origin
 
 SEQUENCE = "tensorflow.keras.utils.Sequence"
@@ -49,12 +49,12 @@ class Kinds:
         """What an expression that feeds training is. With targets beside it, it holds arrays."""
         if not with_targets and self.pipelines.is_dataset(e):
             return Kind.DATASET
-        if self._is_generator(e):
+        if self.generator(e) is not None:
             return Kind.GENERATOR
         return self._kind_inside(e, 0)
 
-    def _is_generator(self, e: ast.expr) -> bool:
-        """Whether an expression is what a generator function of this module gives."""
+    def generator(self, e: ast.expr) -> Function | None:
+        """The generator function of this module whose batches an expression gives."""
         todo, seen = [e], set[ast.expr]()
         while todo and len(seen) < 50:
             e = todo.pop()
@@ -66,13 +66,11 @@ class Kinds:
             elif isinstance(e, ast.Call):
                 callee = self.values.callee(e)
                 if isinstance(callee, FUNCTIONS):
-                    if any(
-                        isinstance(n, (ast.Yield, ast.YieldFrom)) and self.syntax.function(n) is callee
-                        for n in ast.walk(callee)
-                    ):
-                        return True
+                    yields = (n for n in ast.walk(callee) if isinstance(n, (ast.Yield, ast.YieldFrom)))
+                    if any(self.syntax.function(n) is callee for n in yields):
+                        return callee
                     todo += self.values.returned(callee)
-        return False
+        return None
 
     def _kind_of(self, origin: Origin, depth: int = 0) -> Kind:
         node, path = origin.node, origin.path

@@ -45,7 +45,6 @@ _PEEKS = {
     "output_types",
     "output_classes",
     "_flat_shapes",
-    "class_names",
 }
 _LOOKED_THROUGH = {"iter", "enumerate", "tqdm", "trange", "next", "list", "tuple", "reversed"}
 _HARMLESS = {"len", "print", "type", "isinstance", "id", "repr", "str", "hasattr"}

@@ -1,0 +1,332 @@
+"""D1 datasets, D2 arrays, D3 seeds: what is divided, where, and what is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import KERAS, TAPE, check, divide, unchanged
+
+# ---------------------------------------------------------------------- left alone
+
+
+def test_validation_evaluation_and_prediction_stay_whole() -> None:
+    check(
+        KERAS,
+        """
+        x, y = np.zeros((9, 1)), np.zeros(9)
+        model.fit(x, y, validation_data=(x, y), class_weight={0: 1.0}, callbacks=[])
+        model.evaluate(x, y)
+        model.predict(x)
+        """,
+        """
+        x, y = np.zeros((9, 1)), np.zeros(9)
+        model.fit(shard(x), shard(y), validation_data=(x, y), class_weight={0: 1.0}, callbacks=[])
+        model.evaluate(x, y)
+        model.predict(x)
+        """,
+    )
+
+
+def test_nothing_is_divided_when_the_user_says_so() -> None:
+    source = KERAS + "model.fit(np.zeros(9), np.zeros(9), steps_per_epoch=500)\n"
+    assert divide(source, split_data=False).text == source
+
+
+def test_what_else_has_a_fit_is_no_training() -> None:
+    check(
+        KERAS,
+        """
+        from sklearn.preprocessing import StandardScaler
+        scaler = StandardScaler().fit(rows)
+        model.fit(x, y, epochs=1)
+        """,
+        """
+        from sklearn.preprocessing import StandardScaler
+        scaler = StandardScaler().fit(rows)
+        model.fit(shard(x), shard(y), epochs=1)
+        """,
+    )
+
+
+def test_something_unseen_is_left_and_said() -> None:
+    result = unchanged(KERAS, "import mine\nmodel.fit(mine.load(), epochs=3)\n")
+    assert "every rank trains on all of it" in result.notes[0]
+
+
+def test_rows_of_a_stateful_model_are_left_and_said() -> None:
+    source = "layer = tf.keras.layers.LSTM(3, stateful=True, batch_input_shape=(4, 5, 6))\nmodel.fit(x, y, batch_size=4)\n"
+    assert "stateful" in unchanged(KERAS, source).notes[0]
+
+
+def test_a_loop_that_only_evaluates_is_left() -> None:
+    unchanged(KERAS, "for x, y in tf.data.Dataset.range(9).batch(3):\n    model(x)\n")
+
+
+# ---------------------------------------------------------------------- D2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.fit(x=a, y=b)", "model.fit(x=shard(a), y=shard(b))"),
+        (
+            "model.fit(a[:800], b[:800], sample_weight=w)",
+            "model.fit(shard(a[:800]), shard(b[:800]), sample_weight=shard(w))",
+        ),
+        ("model.fit([a, b], c, epochs=2)", "model.fit([shard(a), shard(b)], shard(c), epochs=2)"),
+        ("model.fit({'a': a, 'b': b}, c)", "model.fit({'a': shard(a), 'b': shard(b)}, shard(c))"),
+        ("model.fit([[0, 0], [0, 1]], [[0], [1]])", "model.fit(shard([[0, 0], [0, 1]]), shard([[0], [1]]))"),
+        ("model.fit(np.array(a), None, epochs=2)", "model.fit(shard(np.array(a)), None, epochs=2)"),
+        ("model.fit(a / 255.0, a / 255.0)", "model.fit(shard(a / 255.0), shard(a / 255.0))"),
+    ],
+)
+def test_arrays_are_divided(before: str, after: str) -> None:
+    head = KERAS + "a, b, c, w = np.zeros(9), np.zeros(9), np.zeros(9), np.ones(9)\n"
+    check(head, before + "\n", after + "\n")
+
+
+def test_lists_and_dicts_of_arrays_by_name() -> None:
+    check(
+        KERAS,
+        """
+        parts = [np.zeros(9), np.ones(9)]
+        named = {"a": np.zeros(9)}
+        model.fit(parts, np.zeros(9))
+        model.fit(named, np.zeros(9))
+        """,
+        """
+        parts = [np.zeros(9), np.ones(9)]
+        named = {"a": np.zeros(9)}
+        model.fit([shard(part) for part in parts], shard(np.zeros(9)))
+        model.fit({key: shard(part) for key, part in named.items()}, shard(np.zeros(9)))
+        """,
+    )
+
+
+def test_what_a_caller_elsewhere_passes_is_asked_about() -> None:
+    result = check(
+        KERAS,
+        "def train(x, y):\n    model.fit(x, y, epochs=1)\n",
+        "def train(x, y):\n    model.fit(shard(x), shard(y), epochs=1)\n",
+    )
+    assert len(result.doubts) == 2
+
+
+def test_flowing_arrays_are_divided_where_they_start_to_flow() -> None:
+    check(
+        KERAS,
+        """
+        from keras.preprocessing.image import ImageDataGenerator
+        x, y = np.zeros(9), np.zeros(9)
+        gen = ImageDataGenerator()
+        flow = gen.flow(x, y, batch_size=3)
+        model.fit(flow, steps_per_epoch=len(flow), epochs=2)
+        model.fit_generator(gen.flow(x, y), steps_per_epoch=len(x) // 3)
+        """,
+        """
+        from keras.preprocessing.image import ImageDataGenerator
+        x, y = np.zeros(9), np.zeros(9)
+        gen = ImageDataGenerator()
+        flow = gen.flow(shard(x), shard(y), batch_size=3)
+        model.fit(flow, steps_per_epoch=len(flow), epochs=2)
+        model.fit_generator(gen.flow(shard(x), shard(y)), steps_per_epoch=max(1, len(x) // 3 // hvd.size()))
+        """,
+    )
+
+
+def test_an_unseeded_split_is_the_same_on_all_ranks() -> None:
+    head = KERAS + "from sklearn.model_selection import train_test_split\n"
+    check(
+        head,
+        "a, b, c, d = train_test_split(x, y, test_size=0.2)\nmodel.fit(a, c)\n",
+        "a, b, c, d = train_test_split(x, y, test_size=0.2, random_state=0)\nmodel.fit(shard(a), shard(c))\n",
+    )
+    check(
+        head,
+        "a, b, c, d = train_test_split(x, y, random_state=5)\nmodel.fit(a, c)\n",
+        "a, b, c, d = train_test_split(x, y, random_state=5)\nmodel.fit(shard(a), shard(c))\n",
+    )
+
+
+# ---------------------------------------------------------------------- D1
+
+
+def dataset(before: str, after: str) -> None:
+    check(KERAS + "x = np.zeros(9)\n", before, after)
+
+
+def test_a_dataset_is_divided_at_its_source() -> None:
+    dataset(
+        "model.fit(tf.data.Dataset.from_tensor_slices(x).map(f).shuffle(9).batch(3).repeat().prefetch(1))\n",
+        "model.fit(shard_dataset(tf.data.Dataset.from_tensor_slices(x)).map(f).shuffle(9).batch(3).repeat().prefetch(1))\n",
+    )
+
+
+def test_it_is_divided_after_what_keeps_uneven_numbers() -> None:
+    dataset(
+        "model.fit(tf.data.TFRecordDataset('f').map(parse).filter(good).shuffle(9, seed=3).batch(3))\n",
+        "model.fit(shard_dataset(tf.data.TFRecordDataset('f').map(parse).filter(good)).shuffle(9, seed=3).batch(3))\n",
+    )
+    dataset(
+        "model.fit(tf.data.Dataset.from_tensor_slices(x).take(6).batch(3))\n",
+        "model.fit(shard_dataset(tf.data.Dataset.from_tensor_slices(x).take(6)).batch(3))\n",
+    )
+
+
+def test_a_name_that_is_split_off_is_divided_after_the_split() -> None:
+    dataset(
+        """
+        ds = tf.data.Dataset.from_tensor_slices(x).shuffle(9)
+        valid = ds.take(3).batch(3)
+        train = ds.skip(3).batch(3)
+        model.fit(train, validation_data=valid)
+        """,
+        """
+        ds = tf.data.Dataset.from_tensor_slices(x).shuffle(9, seed=0)
+        valid = ds.take(3).batch(3)
+        train = shard_dataset(ds.skip(3)).batch(3)
+        model.fit(train, validation_data=valid)
+        """,
+    )
+
+
+def test_a_name_that_is_evaluated_is_divided_where_it_trains() -> None:
+    dataset(
+        "ds = tf.data.Dataset.from_tensor_slices(x).batch(3)\nmodel.fit(ds)\nmodel.evaluate(ds)\n",
+        "ds = tf.data.Dataset.from_tensor_slices(x).batch(3)\nmodel.fit(shard_dataset(ds))\nmodel.evaluate(ds)\n",
+    )
+
+
+def test_looking_at_a_dataset_does_not_matter() -> None:
+    looks = """
+    print(ds, len(ds), ds.element_spec)
+    one = next(iter(ds))
+    for image in ds.take(1):
+        print(image)
+    for image in ds:
+        print(image)
+        break
+    norm.adapt(ds.map(f))
+    model.fit(ds)
+    """
+    dataset(
+        "\n    ds = tf.data.Dataset.from_tensor_slices(x).batch(3)" + looks,
+        "\n    ds = shard_dataset(tf.data.Dataset.from_tensor_slices(x)).batch(3)" + looks,
+    )
+
+
+def test_names_functions_parameters_and_attributes_are_followed() -> None:
+    dataset(
+        """
+        def make():
+            train = tf.data.Dataset.from_tensor_slices(x)
+            test = tf.data.Dataset.from_tensor_slices(x)
+            return train.batch(3), test.batch(3)
+        class Trainer:
+            def __init__(self):
+                self.train, self.test = make()
+            def run(self, ds):
+                model.fit(ds, validation_data=self.test)
+            def main(self):
+                self.run(self.train)
+        """,
+        """
+        def make():
+            train = shard_dataset(tf.data.Dataset.from_tensor_slices(x))
+            test = tf.data.Dataset.from_tensor_slices(x)
+            return train.batch(3), test.batch(3)
+        class Trainer:
+            def __init__(self):
+                self.train, self.test = make()
+            def run(self, ds):
+                model.fit(ds, validation_data=self.test)
+            def main(self):
+                self.run(self.train)
+        """,
+    )
+
+
+def test_a_function_that_makes_two_datasets_is_divided_at_its_call() -> None:
+    dataset(
+        """
+        def make(rows):
+            return tf.data.Dataset.from_tensor_slices(rows).batch(3)
+        train, test = make(x), make(x)
+        model.fit(train, validation_data=test)
+        """,
+        """
+        def make(rows):
+            return tf.data.Dataset.from_tensor_slices(rows).batch(3)
+        train, test = shard_dataset(make(x)), make(x)
+        model.fit(train, validation_data=test)
+        """,
+    )
+
+
+def test_several_datasets_are_divided_after_they_are_joined() -> None:
+    dataset(
+        "a, b = tf.data.Dataset.range(9), tf.data.Dataset.range(9)\nmodel.fit(tf.data.Dataset.zip((a, b)).batch(3))\n",
+        "a, b = tf.data.Dataset.range(9), tf.data.Dataset.range(9)\n"
+        "model.fit(shard_dataset(tf.data.Dataset.zip((a, b))).batch(3))\n",
+    )
+
+
+def test_class_names_are_still_there() -> None:
+    dataset(
+        "ds = tf.keras.utils.image_dataset_from_directory('d')\nprint(ds.class_names)\nmodel.fit(ds.cache())\n",
+        "ds = tf.keras.utils.image_dataset_from_directory('d', seed=0)\nprint(ds.class_names)\n"
+        "model.fit(shard_dataset(ds).cache())\n",
+    )
+
+
+def test_files_are_listed_alike_on_all_ranks() -> None:
+    dataset(
+        "model.fit(tf.data.Dataset.list_files('*.jpg').map(f).batch(3))\n",
+        "model.fit(shard_dataset(tf.data.Dataset.list_files('*.jpg', seed=0)).map(f).batch(3))\n",
+    )
+    dataset(
+        "model.fit(tf.data.Dataset.list_files('*.jpg', shuffle=False).map(f).batch(3))\n",
+        "model.fit(shard_dataset(tf.data.Dataset.list_files('*.jpg', shuffle=False)).map(f).batch(3))\n",
+    )
+
+
+def test_a_cache_file_belongs_to_one_rank() -> None:
+    dataset(
+        "model.fit(tf.data.Dataset.range(9).cache('c').batch(3))\n",
+        "model.fit(shard_dataset(tf.data.Dataset.range(9)).cache('c' + str(hvd.rank())).batch(3))\n",
+    )
+
+
+def test_a_fixed_batch_size_keeps_batches_whole() -> None:
+    head = KERAS + "i = tf.keras.Input((3,), batch_size=4)\n"
+    check(
+        head,
+        "model.fit(tf.data.Dataset.range(9).batch(4, True).repeat())\n",
+        "model.fit(shard_dataset(tf.data.Dataset.range(9).batch(4, True)).repeat())\n",
+    )
+
+
+def test_a_pipeline_made_in_a_traced_function_is_left_and_said() -> None:
+    source = "@tf.function\ndef train():\n    for x in tf.data.Dataset.range(9).batch(3):\n        step(x, x)\ntrain()\n"
+    assert unchanged(TAPE, source).notes
+
+
+def test_a_traced_loop_is_divided_outside() -> None:
+    check(
+        TAPE,
+        "@tf.function\ndef train(ds):\n    for x in ds:\n        step(x, x)\ntrain(tf.data.Dataset.range(9).batch(3))\n",
+        "@tf.function\ndef train(ds):\n    for x in ds:\n        step(x, x)\n"
+        "train(shard_dataset(tf.data.Dataset.range(9)).batch(3))\n",
+    )
+
+
+# ---------------------------------------------------------------------- D3
+
+
+def test_a_seed_that_makes_ranks_draw_the_same_is_reported() -> None:
+    drawing = "for i in range(1000):\n    k = np.random.randint(0, 9, 3)\n    step(x[k], y[k])\n"
+    assert any("same batches" in n for n in divide(TAPE + "np.random.seed(7)\n" + drawing).notes)
+    assert not divide(TAPE + drawing).notes
+    assert not divide(
+        TAPE + "np.random.seed(7)\nfor a, b in tf.data.Dataset.range(9).batch(3):\n    step(a, b)\n"
+    ).notes

@@ -1,0 +1,330 @@
+"""K4 steps of fit, G4 steps of hand-written loops."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import KERAS, TAPE, check, divide, unchanged
+
+# ---------------------------------------------------------------------- K4
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("500", "500 // hvd.size()"),
+        ("20", "max(1, 20 // hvd.size())"),
+        ("n // 32", "max(1, n // 32 // hvd.size())"),
+        ("n + 1", "max(1, (n + 1) // hvd.size())"),
+        ("(n + 1)", "max(1, (n + 1) // hvd.size())"),
+        ("BIG", "BIG // hvd.size()"),
+        ("maybe", "maybe and max(1, maybe // hvd.size())"),
+        ("None", "None"),
+    ],
+)
+def test_steps_are_divided_and_never_zero(before: str, after: str) -> None:
+    head = KERAS + "BIG = 1000\nmaybe = None\nds = mine.dataset()\n"
+    check(head, f"model.fit(ds, steps_per_epoch={before})\n", f"model.fit(ds, steps_per_epoch={after})\n")
+
+
+def test_counts_of_a_divided_dataset_are_divided_already() -> None:
+    check(
+        KERAS,
+        """
+        ds = tf.data.Dataset.range(9).batch(3)
+        n = len(ds)
+        model.fit(ds, steps_per_epoch=n)
+        """,
+        """
+        ds = shard_dataset(tf.data.Dataset.range(9)).batch(3)
+        n = len(ds)
+        model.fit(ds, steps_per_epoch=n)
+        """,
+    )
+
+
+def test_validation_steps_go_with_other_data_on_each_rank() -> None:
+    check(
+        KERAS,
+        """
+        ds = tf.data.Dataset.range(9).repeat().batch(3)
+        val = tf.data.Dataset.range(9).batch(3)
+        model.fit(ds, steps_per_epoch=300, validation_data=val, validation_steps=200)
+        """,
+        """
+        ds = shard_dataset(tf.data.Dataset.range(9)).repeat().batch(3)
+        val = tf.data.Dataset.range(9).batch(3)
+        model.fit(ds, steps_per_epoch=300 // hvd.size(), validation_data=shard_dataset(val), validation_steps=200 // hvd.size())
+        """,
+    )
+
+
+def test_sequences_are_shared() -> None:
+    head = KERAS + "class Mine(tf.keras.utils.Sequence):\n    pass\n"
+    check(head, "model.fit(Mine(), epochs=2)\n", "model.fit(ShardedSequence(Mine()), epochs=2)\n")
+    check(
+        head,
+        "g = gen.flow_from_directory('d')\nmodel.fit_generator(g, steps_per_epoch=len(g))\n",
+        "g = gen.flow_from_directory('d')\n"
+        "model.fit_generator(ShardedSequence(g), steps_per_epoch=max(1, len(g) // hvd.size()))\n",
+    )
+
+
+def test_a_generator_that_yields_the_same_everywhere_is_dealt_out() -> None:
+    generator = "def batches():\n    while True:\n        yield {}, 1\n"
+    check(
+        KERAS + generator.format("rows[3]"),
+        "model.fit(batches(), steps_per_epoch=400)\n",
+        "model.fit(shard_batches(batches()), steps_per_epoch=400 // hvd.size())\n",
+    )
+    check(  # draws differ on each rank
+        KERAS + generator.format("np.random.rand(3)"),
+        "model.fit(batches(), steps_per_epoch=400)\n",
+        "model.fit(batches(), steps_per_epoch=400 // hvd.size())\n",
+    )
+    check(  # but not with a seed
+        KERAS + generator.format("np.random.rand(3)") + "np.random.seed(1)\n",
+        "model.fit(batches(), steps_per_epoch=400)\n",
+        "model.fit(shard_batches(batches()), steps_per_epoch=400 // hvd.size())\n",
+    )
+
+
+# ---------------------------------------------------------------------- G4: left alone
+
+
+def test_epochs_and_loops_that_only_look_are_left() -> None:
+    check(
+        TAPE,
+        """
+        ds = tf.data.Dataset.range(9).batch(3)
+        for epoch in range(500):
+            for x in ds:
+                step(x, x)
+            for i in range(200):
+                print(i)
+        """,
+        """
+        ds = shard_dataset(tf.data.Dataset.range(9)).batch(3)
+        for epoch in range(500):
+            for x in ds:
+                step(x, x)
+            for i in range(200):
+                print(i)
+        """,
+    )
+
+
+def test_rounds_on_one_batch_and_trials_of_rates_are_left() -> None:
+    check(
+        TAPE,
+        """
+        for lr in [0.1, 0.01]:
+            for x in tf.data.Dataset.range(9).batch(3):
+                for _ in range(200):
+                    step(x, x)
+        """,
+        """
+        for lr in [0.1, 0.01]:
+            for x in shard_dataset(tf.data.Dataset.range(9)).batch(3):
+                for _ in range(200):
+                    step(x, x)
+        """,
+    )
+
+
+def test_a_step_that_another_module_drives_is_said() -> None:
+    assert "not in this file" in unchanged(TAPE, "").notes[0]
+
+
+def test_a_count_made_from_a_divided_dataset_is_left() -> None:
+    check(
+        TAPE,
+        """
+        ds = tf.data.Dataset.range(9).batch(3)
+        it = iter(ds)
+        for _ in range(len(ds)):
+            step(next(it), 0)
+        """,
+        """
+        ds = shard_dataset(tf.data.Dataset.range(9)).batch(3)
+        it = iter(ds)
+        for _ in range(len(ds)):
+            step(next(it), 0)
+        """,
+    )
+
+
+# ---------------------------------------------------------------------- G4
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("ds.take(1000)", "ds.take(1000 // hvd.size())"),
+        ("ds.take(count=STEPS)", "ds.take(count=max(1, STEPS // hvd.size()))"),
+        ("tqdm(ds.take(1000))", "tqdm(ds.take(1000 // hvd.size()))"),
+    ],
+)
+def test_take_counts_steps(before: str, after: str) -> None:
+    head = TAPE + "from tqdm import tqdm\nSTEPS = int('7')\n"
+    check(
+        head + "ds = ",
+        f"tf.data.Dataset.range(9).repeat().batch(3)\nfor x in {before}:\n    step(x, x)\n",
+        f"shard_dataset(tf.data.Dataset.range(9)).repeat().batch(3)\nfor x in {after}:\n    step(x, x)\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("range(n)", "range(max(1, n // hvd.size()))"),
+        ("range(1000)", "range(1000 // hvd.size())"),
+        ("range(1, n + 1)", "shard(range(1, n + 1))"),
+        ("trange(1000)", "trange(1000 // hvd.size())"),
+        ("tqdm(range(1000), desc='train')", "tqdm(range(1000 // hvd.size()), desc='train')"),
+    ],
+)
+@pytest.mark.parametrize(
+    "draw", ["x, y = get_batch(32)", "k = np.random.randint(0, 9, 3); x, y = a[k], b[k]", "x, y = a, b"]
+)
+def test_loops_that_draw_their_batches_are_shortened(before: str, after: str, draw: str) -> None:
+    head = TAPE + "from tqdm import tqdm, trange\n"
+    body = f":\n    {draw}\n    step(x, y)\n"
+    check(head, f"for i in {before}{body}", f"for i in {after}{body}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "step(a[i * 3 : (i + 1) * 3], b[i * 3 : (i + 1) * 3])",
+        "start = i * 3\n    end = start + 3\n    step(a[start:end], b[start:end])",
+        "x, y = next_batch(i)\n    step(x, y)",
+        "run(i)",
+    ],
+)
+def test_loops_whose_variable_selects_the_batch_take_every_nth(body: str) -> None:
+    head = TAPE + "def run(k):\n    step(a[k], b[k])\n"
+    check(
+        head,
+        f"for i in range(0, n, 3):\n    {body}\n",
+        f"for i in shard(range(0, n, 3)):\n    {body}\n",
+    )
+
+
+def test_the_outer_loop_counts_where_steps_stand_beside_an_inner_one() -> None:
+    check(
+        TAPE,
+        """
+        it = iter(tf.data.Dataset.range(9).batch(3).repeat())
+        for i in range(1000):
+            for _ in range(5):
+                step(next(it), 0)
+            step(next(it), 1)
+        """,
+        """
+        it = iter(shard_dataset(tf.data.Dataset.range(9)).batch(3).repeat())
+        for i in range(1000 // hvd.size()):
+            for _ in range(5):
+                step(next(it), 0)
+            step(next(it), 1)
+        """,
+    )
+
+
+def test_a_loop_is_found_through_functions() -> None:
+    check(
+        TAPE,
+        """
+        def epoch(ds):
+            for x in ds:
+                step(x, x)
+        def main():
+            ds = tf.data.Dataset.range(9).batch(3)
+            for e in range(300):
+                epoch(ds)
+        main()
+        """,
+        """
+        def epoch(ds):
+            for x in ds:
+                step(x, x)
+        def main():
+            ds = shard_dataset(tf.data.Dataset.range(9)).batch(3)
+            for e in range(300):
+                epoch(ds)
+        main()
+        """,
+    )
+
+
+def test_other_batches_are_dealt_out() -> None:
+    check(
+        TAPE,
+        "for x, y in zip(xs, ys):\n    step(x, y)\n",
+        "for x, y in shard_batches(zip(xs, ys)):\n    step(x, y)\n",
+    )
+    result = check(
+        TAPE,
+        "def train(loader):\n    for x, y in loader:\n        step(x, y)\n",
+        "def train(loader):\n    for x, y in shard_batches(loader):\n        step(x, y)\n",
+    )
+    assert result.doubts
+
+
+def test_a_while_that_counts() -> None:
+    check(
+        TAPE,
+        "i = 0\nwhile i < 1000:\n    step(*get_batch())\n    i += 1\n",
+        "i = 0\nwhile i < 1000 // hvd.size():\n    step(*get_batch())\n    i += 1\n",
+    )
+    assert unchanged(TAPE, "while busy():\n    step(*get_batch())\n").notes
+
+
+def test_train_on_batch() -> None:
+    check(
+        KERAS,
+        "for i in range(1000):\n    k = np.random.randint(0, 9, 3)\n    model.train_on_batch(x[k], y[k])\n",
+        "for i in range(1000 // hvd.size()):\n    k = np.random.randint(0, 9, 3)\n    model.train_on_batch(x[k], y[k])\n",
+    )
+
+
+# ---------------------------------------------------------------------- ranks leave together
+
+
+def test_a_loop_that_a_loss_ends_is_left_together() -> None:
+    check(
+        TAPE,
+        """
+        for i in range(1000):
+            loss = step(*get_batch())
+            if i % 10 == 0:
+                if loss < 0.1:
+                    break
+        """,
+        """
+        for i in range(1000 // hvd.size()):
+            loss = step(*get_batch())
+            if i % 10 == 0:
+                if any_rank(loss < 0.1):
+                    break
+        """,
+    )
+
+
+def test_a_loop_that_a_counter_ends_is_left_alone() -> None:
+    unchanged(TAPE, "i = 0\nwhile True:\n    step(*get_batch())\n    i += 1\n    if i > 9:\n        break\n")
+
+
+def test_a_game_that_each_rank_plays_is_refused() -> None:
+    source = """
+for episode in range(1000):
+    state = env.reset()
+    for t in range(200):
+        state, reward, done, _ = env.step(act(state))
+        if done:
+            break
+        step(state, reward)
+"""
+    assert [r.code for r in divide(TAPE + source).draft.reasons] == ["HVD006"]
+    once = source.replace("        step(state, reward)\n", "    step(state, reward)\n")
+    assert not divide(TAPE + once).draft.reasons
