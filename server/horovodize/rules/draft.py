@@ -136,7 +136,7 @@ class Draft:
 
     def first_line(self, statement: ast.stmt) -> int:
         """The line (from 1) on which a statement starts, its decorators included."""
-        decorators = getattr(statement, "decorator_list", [])
+        decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         return min([statement.lineno, *(d.lineno for d in decorators)])
 
     def before(self, statement: ast.stmt, lines: list[str], level: int = -5) -> Edit:

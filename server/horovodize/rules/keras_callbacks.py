@@ -59,16 +59,12 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
     elements = _elements(draft, given)
     for element in elements:
         _place(draft, element)
-    draft.change("K3", given, what, _WHY, _extended(draft, given, horovods))
+    draft.change("K3", given, what, _WHY, _extended(draft, fit, given, horovods))
 
 
 def _new_list(draft: Draft, fit: Fit, given: ast.expr | None, horovods: list[str]) -> list[Edit]:
     """A list where the user has none: of its own statement, as the line would get too long otherwise."""
-    statement = draft.syntax.statement(fit.call)
-    value, edits = f"[{', '.join(horovods)}]", list[Edit]()
-    if draft.can_insert(statement) and not isinstance(statement, (*LOOPS, ast.If, ast.With)):
-        value = draft.fresh("callbacks")
-        edits.append(draft.before(statement, [f"{value} = [", *(f"    {c}," for c in horovods), "]"]))
+    value, edits = _list_before(draft, fit, horovods)
     if given is None:
         edits.append(draft.add_argument(fit.call, f"callbacks={value}"))
     else:
@@ -76,7 +72,16 @@ def _new_list(draft: Draft, fit: Fit, given: ast.expr | None, horovods: list[str
     return edits
 
 
-def _extended(draft: Draft, given: ast.expr, horovods: list[str]) -> tuple[Edit, ...]:
+def _list_before(draft: Draft, fit: Fit, callbacks: list[str]) -> tuple[str, list[Edit]]:
+    """What to pass, and the statement before that makes it; the list itself where no statement can stand."""
+    statement = draft.syntax.statement(fit.call)
+    if not draft.can_insert(statement) or isinstance(statement, (*LOOPS, ast.If, ast.With)):
+        return f"[{', '.join(callbacks)}]", []
+    name = draft.fresh("callbacks")
+    return name, [draft.before(statement, [f"{name} = [", *(f"    {c}," for c in callbacks), "]"])]
+
+
+def _extended(draft: Draft, fit: Fit, given: ast.expr, horovods: list[str]) -> tuple[Edit, ...]:
     """The user's callbacks after Horovod's: a literal list is extended, anything else is taken into a new list."""
     first = ", ".join(horovods)
     span = draft.module.span(given)
@@ -94,6 +99,10 @@ def _extended(draft: Draft, given: ast.expr, horovods: list[str]) -> tuple[Edit,
             return (Edit.insert(at.start, separator.join(horovods) + separator, at, -1),)
         return (Edit.insert(at.start, first + ", ", at, -1),)
     kind = _kind(draft, given)
+    if isinstance(given, (ast.Name, ast.Attribute)) and kind != "callback":
+        users = draft.module.text(given) if kind == "list" else f"({draft.module.text(given)} or [])"
+        value, edits = _list_before(draft, fit, [*horovods, f"*{users}"])
+        return (*edits, Edit(span, value))
     if kind == "list":
         return Edit.around(span, f"[{first}, *", "]", -1)
     if kind == "callback":

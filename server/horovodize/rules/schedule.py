@@ -39,9 +39,8 @@ def is_schedule(draft: Draft, call: ast.Call) -> bool:
 
 def scale(draft: Draft, call: ast.Call) -> None:
     """Scales one schedule, once."""
-    if call in draft.done:
+    if not draft.once("scaled", call):
         return
-    draft.done.add(call)
     callee = draft.values.callee(call)
     if isinstance(callee, ast.ClassDef):
         _scale_own_class(draft, callee)

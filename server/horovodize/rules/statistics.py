@@ -26,9 +26,14 @@ def may_have_statistics(draft: Draft) -> bool:
             return True
         if ".applications." in name and last[:1].isupper() and not last.startswith("VGG"):
             return True
-        if name == "tensorflow.keras.models.load_model" or name.startswith("tensorflow_hub."):
+        if name.startswith("tensorflow_hub."):
             return True
-    return False
+    trained = [fit.model for fit in draft.sites.fits] + [v for u in draft.sites.updates for v in u.variables]
+    return any(
+        draft.names.last(call.func) == "load_model"
+        for model in trained
+        for call in draft.values.calls(model.value if isinstance(model, ast.Attribute) else model)
+    )
 
 
 def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:

@@ -10,7 +10,7 @@ from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
 from horovodize.summary.lift import lift
-from horovodize.summary.syntax import FUNCTIONS, Function, Loop
+from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, Loop
 
 Way = tuple[Frame, ...]
 
@@ -64,6 +64,10 @@ class Place:
 
 def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]) -> Place | None:
     """The place for one way down to a step; refuses into the draft where there is none."""
+    buried = next((f.node for f in way if _is_buried(draft, f.node)), None)
+    if buried is not None:
+        _awkward(draft, site, draft.syntax.statement(buried))
+        return None
     first = draft.drive.runs_traced(way) + 1
     if any(frame.loops for frame in way[:first]):
         return _in_graph(draft, site, way, expressions)
@@ -81,6 +85,16 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
         "HVD006", site, "the model or optimizer of this step can't be named in the loop that takes it"
     )
     return None
+
+
+def _is_buried(draft: Draft, node: ast.AST) -> bool:
+    """Whether a step is taken inside an expression that runs it many times or later: a comprehension, a lambda."""
+    for a in draft.syntax.ancestors(node):
+        if isinstance(a, ast.stmt):
+            return False
+        if isinstance(a, (*COMPREHENSIONS, ast.Lambda)):
+            return True
+    return False
 
 
 def _at(draft: Draft, site: ast.Call, way: Way, depth: int, driver: int | None) -> Place | None:
