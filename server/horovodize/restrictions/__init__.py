@@ -47,13 +47,9 @@ def check(summary: ModuleSummary, options: Options | None = None) -> list[Violat
     text = summary.document.text
     if "tensorflow" not in text and "keras" not in text:
         return []
-    from horovodize.restrictions.checking import find
-    from horovodize.restrictions.suppress import Suppressions
+    from horovodize.restrictions.checking import violations
 
-    found = find(summary, options or Options())
-    if found:
-        found = Suppressions(summary.document).kept(found)
-    return sorted(found, key=lambda v: (v.span, v.code, v.message))
+    return sorted(violations(summary, options or Options()), key=lambda v: (v.span, v.code, v.message))
 
 
 __all__ = ["RESTRICTIONS", "Restriction", "check"]

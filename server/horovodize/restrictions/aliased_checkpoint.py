@@ -57,7 +57,21 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.roles import role_of
 
-_HARMLESS = ("print", "repr", "str", "type", "id", "isinstance", "hasattr", "getattr", "vars", "dir", "len", "bool", "callable")
+_HARMLESS = (
+    "print",
+    "repr",
+    "str",
+    "type",
+    "id",
+    "isinstance",
+    "hasattr",
+    "getattr",
+    "vars",
+    "dir",
+    "len",
+    "bool",
+    "callable",
+)
 _STORING = ("append", "insert", "add", "setdefault", "extend")
 
 
@@ -74,7 +88,9 @@ def find(context: Context) -> Iterator[Violation]:
         where = None
         if isinstance(parent, ast.Call) and use is not parent.func:
             where = _handed_to(context, parent)
-        elif isinstance(parent, (ast.List, ast.Dict, ast.Set)) and isinstance(getattr(parent, "ctx", ast.Load()), ast.Load):
+        elif isinstance(parent, (ast.List, ast.Dict, ast.Set)) and isinstance(
+            getattr(parent, "ctx", ast.Load()), ast.Load
+        ):
             where = "put into a container here"
         if where is not None:
             origin = next((c for c in context.values.calls(use) if c in made), None)
@@ -82,7 +98,9 @@ def find(context: Context) -> Iterator[Violation]:
                 context,
                 use,
                 f"`{context.text(use)}` is {where}, where it can't be seen whether every rank saves it; save it in this file",
-                related=[context.related(origin, "the checkpoint")] if origin is not None and origin is not use else [],
+                related=[context.related(origin, "the checkpoint")]
+                if origin is not None and origin is not use
+                else [],
             )
     if context.strict:
         yield from _second_names(context, made)
@@ -90,11 +108,14 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _values_of(context: Context, made: set[ast.Call]) -> Iterator[ast.expr]:
     """The expressions whose value is one of the checkpoints: constructions, names, attributes."""
-    held = {b.name for names in context.scopes.names.values() for bs in names.values() for b in bs if _binds(context, b.value, made)}
-    held |= {b.name for bs in context.scopes.attributes.values() for b in bs if _binds(context, b.value, made)}
+    tables = context.scopes.names.values()
+    held = {b.name for t in tables for bs in t.values() for b in bs if _binds(context, b.value, made)}
+    held |= {
+        b.name for bs in context.scopes.attributes.values() for b in bs if _binds(context, b.value, made)
+    }
     for node in context.syntax.nodes:
         if node in made:
-            yield node  # type: ignore[misc]
+            yield node
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in held:
             if made.intersection(context.values.calls(node)):
                 yield node
@@ -114,7 +135,11 @@ def _handed_to(context: Context, call: ast.Call) -> str | None:
     name = context.names.of(function) or ""
     if name.startswith(("tensorflow", "orbit.", "logging", "absl.")) or context.is_builtin(function, "super"):
         return None
-    if isinstance(function, ast.Attribute) and function.attr in _STORING or context.is_builtin(function, "setattr"):
+    if (
+        isinstance(function, ast.Attribute)
+        and function.attr in _STORING
+        or context.is_builtin(function, "setattr")
+    ):
         return "put into a container here"
     if isinstance(function, ast.Attribute) and not name:
         return None  # a method of an object of this file or of TensorFlow: `manager.restore(checkpoint)`
@@ -128,7 +153,10 @@ def _second_names(context: Context, made: set[ast.Call]) -> Iterator[Violation]:
                 if b.kind == "assign" and not b.path and isinstance(b.value, (ast.Name, ast.Attribute)):
                     if _binds(context, b.value, made):
                         yield RESTRICTION.at(
-                            context, b.anchor, f"`{b.name}` is a second name of the checkpoint `{context.text(b.value)}`"
+                            context,
+                            b.anchor,
+                            f"`{b.name}` is a second name of the checkpoint `{context.text(b.value)}`",
+                            severity=Severity.INFORMATION,
                         )
 
 

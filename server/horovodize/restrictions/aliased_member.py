@@ -94,7 +94,10 @@ def _taken_at_run_time(context: Context, call: ast.AST) -> Violation:
 def _plain_attribute(context: Context, function: ast.expr) -> Fix | None:
     """`getattr(tf.keras.optimizers, "Adam")` → `tf.keras.optimizers.Adam`"""
     match function:
-        case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name() | ast.Attribute() as owner, ast.Constant(value=str(name))]):
+        case ast.Call(
+            func=ast.Name(id="getattr"),
+            args=[ast.Name() | ast.Attribute() as owner, ast.Constant(value=str(name))],
+        ):
             if not name.isidentifier():
                 return None
             text = f"{context.module.text(owner)}.{name}"
@@ -116,6 +119,7 @@ def _every_alias(context: Context) -> Iterator[Violation]:
                             context,
                             b.anchor,
                             f"`{b.name}` is an alias of `{context.text(b.value)}`; use the full name",
+                            severity=Severity.INFORMATION,
                             fixes=[_without_alias(context, b, len(bindings))],
                         )
 
@@ -136,16 +140,21 @@ def _without_alias(context: Context, b: Binding, bindings: int) -> Fix | None:
     scope = context.scopes.scope(b.anchor)
     text = context.module.text(b.value)
     root = text.split(".")[0].strip()
+    meant = context.scopes.lookup(root, b.anchor)
     edits = []
     for node in context.syntax.nodes:
         if isinstance(node, ast.Name) and node.id == b.name and node is not b.anchor:
             if context.scopes.lookup(b.name, node) is not scope:
                 continue
-            if not isinstance(node.ctx, ast.Load) or context.scopes.lookup(root, node) is not context.scopes.lookup(root, b.anchor):
+            if not isinstance(node.ctx, ast.Load) or context.scopes.lookup(root, node) is not meant:
                 return None
             edits.append(Edit(context.module.span(node), text))
     line = whole_lines(context, statement)
-    return Fix(f"Use `{' '.join(text.split())}` instead of the alias", (Edit(line, ""), *edits)) if line else None
+    return (
+        Fix(f"Use `{' '.join(text.split())}` instead of the alias", (Edit(line, ""), *edits))
+        if line
+        else None
+    )
 
 
 def whole_lines(context: Context, statement: ast.stmt) -> Span | None:
@@ -158,5 +167,10 @@ def whole_lines(context: Context, statement: ast.stmt) -> Span | None:
 
 
 RESTRICTION = Restriction(
-    "HVD103", "aliased-member", "members of TensorFlow must be named where they are used", Severity.WARNING, __doc__ or "", find
+    "HVD103",
+    "aliased-member",
+    "members of TensorFlow must be named where they are used",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
 )

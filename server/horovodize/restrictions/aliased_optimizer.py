@@ -7,11 +7,12 @@ or `apply_gradients` on a way that can't be followed keeps its rate for one proc
 ## When it is reported
 Where following an optimizer back from the place that trains ends at something other than its construction: a list or dict that
 is read by a key only known at run time, a function or a variable of another module, a parameter of a function that nothing in
-this file calls, an attribute that nothing in this file sets (`setattr` included), or a name from the command line
-(`optimizer=args.optimizer`). Names, attributes, tuples, constant keys, both arms of a condition, functions of this file and
-their parameters are followed, so plain aliases (`opt = self.optimizer`) are no violation. An optimizer that comes with a
-model (`model.optimizer`) is judged where the model is compiled. Strict mode reports every second name of an optimizer. For
-training data that is taken from a container in the same way it is information: every rank then trains on all of it.
+this file calls, an attribute that nothing in this file sets (`setattr` included), a class of this file that derives from no
+Keras optimizer, or a name from the command line (`optimizer=args.optimizer`). Names, attributes, tuples, constant keys, both
+arms of a condition, functions of this file and their parameters are followed, so plain aliases (`opt = self.optimizer`) are no
+violation. An optimizer that comes with a model (`model.optimizer`) is judged where the model is compiled. Strict mode reports
+every second name of an optimizer. For training data that is taken from a container in the same way it is information: every
+rank then trains on all of it.
 
 ## Quick fix
 None: which optimizer is meant only its author knows.
@@ -81,6 +82,9 @@ _ADVICE = {
     "container": "which optimizer this is, is known at run time only; make the one that trains here, by its class",
     "elsewhere": "this optimizer is made in another module, so its learning rate can't be scaled there; make it in this file",
     "parameter": "nothing in this file says which optimizer is passed here; make it in this file",
+    "own-class": "this class derives from no Keras optimizer, so its learning rate is unknown; derive it from "
+    "`tf.keras.optimizers.Optimizer`",
+    "several": "this is a collection of optimizers, not one; give each model an optimizer of its own",
     "attribute": "nothing in this file sets this optimizer; make it in this file",
 }
 
@@ -152,6 +156,7 @@ def _second_names(context: Context) -> Iterator[Violation]:
                         context,
                         b.anchor,
                         f"`{b.name}` is a second name of the optimizer `{context.text(b.value)}`; use one name",
+                        severity=Severity.INFORMATION,
                     )
 
 

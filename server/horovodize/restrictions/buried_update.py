@@ -92,7 +92,18 @@ from horovodize.summary import LoopKind
 from horovodize.summary.drive import Frame
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS
 
-_HEADERS = (ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Return, ast.Match, ast.Assert, ast.Delete)
+_HEADERS = (
+    ast.If,
+    ast.While,
+    ast.For,
+    ast.AsyncFor,
+    ast.With,
+    ast.AsyncWith,
+    ast.Return,
+    ast.Match,
+    ast.Assert,
+    ast.Delete,
+)
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -152,12 +163,22 @@ def _buried(context: Context, node: ast.expr) -> str | None:
         return f"in the header of {_article(statement)}"
     block = context.syntax.block(statement)
     i = block.index(statement)
-    crowded = not context.syntax.is_simple(statement) or i + 1 < len(block) and block[i + 1].lineno == statement.end_lineno
+    crowded = (
+        not context.syntax.is_simple(statement)
+        or i + 1 < len(block)
+        and block[i + 1].lineno == statement.end_lineno
+    )
     return "on one line with other statements" if crowded else None
 
 
 def _article(statement: ast.stmt) -> str:
-    word = type(statement).__name__.removeprefix("Async").lower().replace("functiondef", "def").replace("classdef", "class")
+    word = (
+        type(statement)
+        .__name__.removeprefix("Async")
+        .lower()
+        .replace("functiondef", "def")
+        .replace("classdef", "class")
+    )
     return f"{'an' if word[0] in 'aei' else 'a'} `{word}`"
 
 
@@ -179,10 +200,16 @@ def _as_printed(context: Context, seen: set[ast.AST]) -> Iterator[Violation]:
                 context,
                 update.call,
                 f"`{update.method}` is neither a statement nor the right side of an assignment",
+                severity=Severity.INFORMATION,
                 fixes=[extract(context, update.call, "applied")],
             )
 
 
 RESTRICTION = Restriction(
-    "HVD108", "buried-update", "a training step must be a statement of its own", Severity.WARNING, __doc__ or "", find
+    "HVD108",
+    "buried-update",
+    "a training step must be a statement of its own",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
 )

@@ -1,14 +1,15 @@
 """HVD109 changed-global: a global optimizer that a function trains with must stay the one it was.
 
 ## What it protects
-A function that trains with a global optimizer broadcasts it once, after its first step (rule G2), and a `@tf.function` keeps
-the optimizer that it saw when it was traced. An optimizer put in its place later is not broadcast with its model: the ranks
-go on with models that differ.
+A function that trains with a global optimizer is broadcast once in the loop that calls it (rule G2), after the first step. An
+optimizer, and the model with it, that is made anew within that loop comes too late for it: each rank goes on with its own.
 
 ## When it is reported
-Where a function of this file takes a GradientTape step with a global optimizer that the module (or a `global` statement)
-assigns again, unless the two assignments are branches of one choice. Order alone is no violation: what counts is the value
-when the function is called. Strict mode also reports, as printed, globals that are assigned after the function's definition.
+Where a function of this file takes a GradientTape step with a global optimizer, and the global is assigned inside the loops
+that drive this step. Assigned before the loops, between two of them, or in both arms of a choice it is no violation: every
+optimizer is scaled where it is made, and each loop has a broadcast of its own. Order is none either: what counts is the value
+when the function is called. Strict mode also reports, as printed, globals that are assigned twice or after the function's
+definition.
 
 ## Quick fix
 None.
@@ -17,11 +18,7 @@ None.
 ```python
 import tensorflow as tf
 
-model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-optimizer = tf.keras.optimizers.SGD(0.1)
 
-
-@tf.function
 def train_step(x, y):
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean((model(x) - y) ** 2)
@@ -29,11 +26,11 @@ def train_step(x, y):
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 
 
-for x, y in batches:
-    train_step(x, y)
-optimizer = tf.keras.optimizers.SGD(0.01)  # HVD109
-for x, y in batches:
-    train_step(x, y)
+for fold in range(5):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.SGD(0.1)  # HVD109
+    for x, y in batches:
+        train_step(x, y)
 ```
 
 ## Near misses
@@ -49,16 +46,17 @@ def train_step(x, y):
 
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-if args.adam:
-    optimizer = tf.keras.optimizers.Adam()
-else:
-    optimizer = tf.keras.optimizers.SGD(0.1)
+optimizer = tf.keras.optimizers.Adam()
+for x, y in batches:
+    train_step(x, y)
+optimizer = tf.keras.optimizers.SGD(0.1)
 for x, y in batches:
     train_step(x, y)
 ```
 
 ## Source
-Seed 2.1, restriction 9. Lifted for globals that are only defined later: the seed's rules pass the optimizer by its name in Σ.
+Seed 2.1, restriction 9. Lifted for globals that are defined later, and for those that change between loops: the seed's rules
+know one optimizer by its name in Σ, here each is followed from where it is made.
 """
 
 from __future__ import annotations
@@ -83,47 +81,36 @@ def find(context: Context) -> Iterator[Violation]:
         if context.scopes.lookup(name.id, name) is not context.module.tree:
             continue
         made = [b for b in context.scopes.names[context.module.tree][name.id] if _makes_optimizer(context, b)]
-        for again in made[1:]:
-            if again.anchor in reported:
+        driving = {turn for way in context.ways(update.call) for frame in way for turn in frame.loops}
+        for i, b in enumerate(made):
+            if b.anchor in reported:
                 continue
-            if any(not _exclusive(context, earlier, again) for earlier in made[: made.index(again)]):
-                reported.add(again.anchor)
+            if driving.intersection(context.syntax.loops(b.statement)):
+                reported.add(b.anchor)
                 yield RESTRICTION.at(
                     context,
-                    again.statement,
-                    f"`{name.id}` becomes another optimizer here, and `{function.name}` trains with it; give each optimizer a "
-                    "name and pass it to the function",
-                    related=[context.related(made[0].statement, "the first one"), context.related(update.call, "trains here")],
+                    b.statement,
+                    f"`{name.id}` is made anew in the loop that trains with it through `{function.name}`: only the first is "
+                    "broadcast; train with each in a function that makes it",
+                    related=[context.related(update.call, "trains here")],
                 )
-        if context.strict:
-            for b in made:
-                if b.statement.lineno > function.lineno and b.anchor not in reported:  # type: ignore[attr-defined]
-                    reported.add(b.anchor)
-                    yield RESTRICTION.at(context, b.statement, f"`{name.id}` is defined after `{function.name}`, which uses it")
+            elif context.strict and (i or b.statement.lineno > function.lineno):  # type: ignore[attr-defined]
+                reported.add(b.anchor)
+                when = "again" if i else f"after `{function.name}`, which uses it"
+                yield RESTRICTION.at(
+                    context,
+                    b.statement,
+                    f"the global optimizer `{name.id}` is assigned {when}",
+                    severity=Severity.INFORMATION,
+                )
 
 
 def _makes_optimizer(context: Context, b: Binding) -> bool:
-    return b.kind == "assign" and b.value is not None and any(
-        context.module.is_optimizer(c) for c in context.values.calls(b.value)
+    return (
+        b.kind == "assign"
+        and b.value is not None
+        and any(context.module.is_optimizer(c) for c in context.values.calls(b.value))
     )
-
-
-def _exclusive(context: Context, first: Binding, second: Binding) -> bool:
-    """Whether two assignments are arms of one choice, so that only one of them runs."""
-    arms: dict[ast.AST, str] = {}
-    child: ast.AST = first.statement
-    for a in context.syntax.ancestors(first.statement):
-        arms[a] = context.syntax.field[child]
-        child = a
-    child = second.statement
-    for a in context.syntax.ancestors(second.statement):
-        if a in arms:
-            arm = context.syntax.field[child]
-            if isinstance(a, (ast.If, ast.Try)) and arms[a] != arm:
-                return True
-            return isinstance(a, ast.Match)
-        child = a
-    return False
 
 
 RESTRICTION = Restriction(

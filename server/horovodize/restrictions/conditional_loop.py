@@ -89,34 +89,50 @@ from horovodize.summary.drive import Frame
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
 
 # Exceptions that come to all ranks alike, or end their data, or say what is installed.
-_SHARED = {"KeyboardInterrupt", "StopIteration", "OutOfRangeError", "ImportError", "ModuleNotFoundError", "SystemExit", "GeneratorExit"}
+_SHARED = {
+    "KeyboardInterrupt", "StopIteration", "OutOfRangeError", "ImportError", "ModuleNotFoundError", "SystemExit",
+    "GeneratorExit",
+}  # fmt: skip
+_LEFT_ALONE = (
+    "one rank may leave this loop while others go on and wait for it: the loss is that of its own batch; "
+    "average it first (`hvd.allreduce`)"
+)
+_AS_PRINTED = "this training loop stands under a condition"
 _ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")
 
 
 def find(context: Context) -> Iterator[Violation]:
     if not context.trains:
         return
-    found: dict[tuple[ast.AST, str], Violation] = {}
-    for loop in context.loops:
-        for way in context.ways(loop.node):
-            for i, frame in enumerate(way):
-                for place, message, related in _around(context, loop.node, frame):
-                    found.setdefault(
-                        (place, message),
-                        RESTRICTION.at(context, place, message, related=[context.related(related, "because of this")]),
-                    )
-                for place, test in _left_early(context, frame) if i == 0 or frame.loops else ():
-                    message = (
-                        "one rank may leave this loop while others go on and wait for it: the loss is that of its own batch; "
-                        "average it first (`hvd.allreduce`)"
-                    )
-                    found.setdefault(
-                        (place, message), RESTRICTION.at(context, place, message, related=[context.related(test, "decided here")])
-                    )
-    yield from found.values()
+    places = {
+        (place, message): because
+        for loop in context.loops
+        for way in context.ways(loop.node)
+        for i, frame in enumerate(way)
+        for place, message, because in _of_frame(context, loop.node, frame, innermost=i == 0)
+    }
+    for (place, message), because in places.items():
+        yield RESTRICTION.at(
+            context,
+            place,
+            message,
+            severity=Severity.INFORMATION if message == _AS_PRINTED else Severity.WARNING,
+            related=[context.related(because, "because of this")],
+        )
 
 
-def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+# A place, what is wrong there, and the place that is to blame.
+Finding = tuple[ast.AST, str, ast.AST]
+
+
+def _of_frame(context: Context, site: ast.Call, frame: Frame, innermost: bool) -> Iterator[Finding]:
+    yield from _around(context, site, frame)
+    if innermost or frame.loops:
+        for place, test in _left_early(context, frame):
+            yield place, _LEFT_ALONE, test
+
+
+def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]:
     """What around a node of a way may keep some ranks from it: (place, message, what is to blame)."""
     child: ast.AST = frame.node
     for a in context.syntax.ancestors(frame.node):
@@ -125,17 +141,28 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[tuple[as
             if isinstance(child, ast.stmt):
                 yield from _returned_before(context, child, site, a)
             return
-        if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse") or isinstance(a, ast.While) and field == "body":
+        if (
+            isinstance(a, (ast.If, ast.IfExp))
+            and field in ("body", "orelse")
+            or isinstance(a, ast.While)
+            and field == "body"
+        ):
             yield from _under(context, a.test, site)
             if context.strict and isinstance(a, ast.If):
-                yield site, "this training loop stands under a condition", a.test
+                yield site, _AS_PRINTED, a.test
         elif isinstance(a, ast.Try) and field == "body":
             handler = next((h for h in a.handlers if _goes_on(context, h)), None)
             if handler is not None:
-                message = "if this fails on one rank, that rank goes on and the others wait for it; let the exception end the run"
+                message = (
+                    "where this fails on one rank, the others wait for it; let the exception end the run"
+                )
                 yield site, message, handler
         elif isinstance(a, ast.ExceptHandler) and not _is_shared(context, a):
-            yield site, "only ranks on which something failed train here; the others don't wait for them, or they for the others", a
+            yield (
+                site,
+                "only ranks on which something failed train here, and wait for the others; train outside the handler",
+                a,
+            )
         if isinstance(child, ast.stmt) and isinstance(a, LOOPS) and field == "body":
             yield from _skipped(context, child, site, a)
         child = a
@@ -143,31 +170,39 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[tuple[as
         yield from _returned_before(context, child, site, context.module.tree)
 
 
-def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding]:
     differs = why_it_differs(context, test)
     if differs is not None:
         place, why = differs
-        yield site, f"not every rank may train here: {why}; decide by something that is the same on every rank", place
+        yield (
+            site,
+            f"not every rank may train here: {why}; decide by something that is the same on every rank",
+            place,
+        )
 
 
 def _returned_before(
     context: Context, statement: ast.stmt, site: ast.Call, around: ast.AST
-) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+) -> Iterator[Finding]:
     """Guards before a statement of the same block that leave the function."""
     yield from _guards(context, statement, site, (ast.Return, ast.Raise))
 
 
-def _skipped(context: Context, statement: ast.stmt, site: ast.Call, loop: Loop) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+def _skipped(context: Context, statement: ast.stmt, site: ast.Call, loop: Loop) -> Iterator[Finding]:
     """Guards before a statement of a loop's body that go to the next turn."""
     yield from _guards(context, statement, site, (ast.Continue, ast.Break, ast.Return))
 
 
 def _guards(
     context: Context, statement: ast.stmt, site: ast.Call, leaves: tuple[type[ast.stmt], ...]
-) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+) -> Iterator[Finding]:
     block = context.syntax.block(statement)
     for earlier in block[: block.index(statement)]:
-        if isinstance(earlier, ast.If) and isinstance(earlier.body[-1], leaves) and not isinstance(earlier.body[-1], ast.Raise):
+        if (
+            isinstance(earlier, ast.If)
+            and isinstance(earlier.body[-1], leaves)
+            and not isinstance(earlier.body[-1], ast.Raise)
+        ):
             yield from _under(context, earlier.test, site)
 
 
@@ -187,7 +222,9 @@ def _goes_on(context: Context, handler: ast.ExceptHandler) -> bool:
 
 
 def _is_shared(context: Context, handler: ast.ExceptHandler) -> bool:
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type] if handler.type else []
+    kinds = (
+        handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type] if handler.type else []
+    )
     return bool(kinds) and all(context.names.last(kind) in _SHARED for kind in kinds)
 
 
@@ -199,7 +236,9 @@ def _left_early(context: Context, frame: Frame) -> Iterator[tuple[ast.stmt, ast.
     for loop in frame.loops:
         for statement in _leaving(context, loop):
             for condition, _ in context.syntax.conditions(statement):
-                if context.syntax.inside(condition, loop) and _depends_on_step(context, condition.test, frame, loop):
+                if context.syntax.inside(condition, loop) and _depends_on_step(
+                    context, condition.test, frame, loop
+                ):
                     yield statement, condition.test
                     break
 
@@ -213,7 +252,11 @@ def _leaving(context: Context, loop: Loop) -> Iterator[ast.stmt]:
         elif isinstance(node, ast.Break) and context.syntax.loops(node)[0] is loop:
             yield node
         elif isinstance(node, ast.stmt) and not isinstance(node, (*CALLABLES, ast.ClassDef)):
-            todo += [c for c in ast.iter_child_nodes(node) if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))]
+            todo += [
+                c
+                for c in ast.iter_child_nodes(node)
+                if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))
+            ]
 
 
 def _depends_on_step(context: Context, test: ast.expr, frame: Frame, loop: Loop) -> bool:
@@ -227,11 +270,20 @@ def _depends_on_step(context: Context, test: ast.expr, frame: Frame, loop: Loop)
         for node in ast.walk(expression):
             if node is frame.node:
                 return True
-            if node in seen or not hops or not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            if (
+                node in seen
+                or not hops
+                or not isinstance(node, ast.Name)
+                or not isinstance(node.ctx, ast.Load)
+            ):
                 continue
             seen.add(node)
             for b in context.scopes.reaching(node):
-                if b.value is None or b.kind not in ("assign", "augment") or not context.syntax.inside(b.statement, loop):
+                if (
+                    b.value is None
+                    or b.kind not in ("assign", "augment")
+                    or not context.syntax.inside(b.statement, loop)
+                ):
                     continue
                 if b.statement is step or _under_tape(context, b.statement):
                     return True

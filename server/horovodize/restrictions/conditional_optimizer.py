@@ -94,7 +94,7 @@ def _unlike(context: Context, arrival: Arrival, followed: list[Arrival]) -> Iter
     yield RESTRICTION.at(
         context,
         arrival.node,
-        f"`{context.text(arrival.node)}` {what}, while another branch makes one; make the optimizer in this file in every branch",
+        f"`{context.text(arrival.node)}` {what}, while another branch makes one; make it in this file in each",
         related=[context.related(a.node, "the optimizer of another branch") for a in followed[:4]],
     )
 
@@ -113,7 +113,12 @@ def _differing(context: Context, arrival: Arrival, several: bool) -> Iterator[Vi
             )
             return
     if context.strict:
-        yield RESTRICTION.at(context, arrival.node, "this optimizer is made conditionally; make it once, unconditionally")
+        yield RESTRICTION.at(
+            context,
+            arrival.node,
+            "this optimizer is made conditionally; make it once, unconditionally",
+            severity=Severity.INFORMATION,
+        )
 
 
 RESTRICTION = Restriction(

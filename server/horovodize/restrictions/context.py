@@ -21,7 +21,9 @@ class Context:
     """One document under one set of options."""
 
     def __init__(self, summary: ModuleSummary, options: Options) -> None:
-        assert summary.module is not None and summary.sites is not None and summary.drive is not None
+        assert summary.module is not None
+        assert summary.sites is not None
+        assert summary.drive is not None
         self.summary, self.options = summary, options
         self.document: Document = summary.document
         self.module: Module = summary.module
@@ -75,13 +77,20 @@ class Context:
         for loop in self.loops:
             if loop.kind is LoopKind.GRADIENT_TAPE:
                 for way in self.ways(loop.node):
-                    found += [turn.iter for frame in way for turn in frame.loops if not isinstance(turn, ast.While)]
+                    found += [
+                        turn.iter for frame in way for turn in frame.loops if not isinstance(turn, ast.While)
+                    ]
         return list(dict.fromkeys(found))
 
     @cached_property
     def seeds(self) -> set[str]:
         """Canonical names of the seeding functions that are called with a constant."""
-        seeding = ("random.seed", "numpy.random.seed", "tensorflow.random.set_seed", "tensorflow.keras.utils.set_random_seed")
+        seeding = (
+            "random.seed",
+            "numpy.random.seed",
+            "tensorflow.random.set_seed",
+            "tensorflow.keras.utils.set_random_seed",
+        )
         called = {
             self.names.of(c.func) or ""
             for c in self.module.calls_of(*seeding)
@@ -123,6 +132,10 @@ class Context:
             and expression.id in names
             and self.scopes.lookup(expression.id, expression) is None
         )
+
+    def is_super(self, expression: ast.AST) -> bool:
+        """`super()`, with or without arguments."""
+        return isinstance(expression, ast.Call) and self.is_builtin(expression.func, "super")
 
     @cached_property
     def taken(self) -> set[str]:

@@ -33,11 +33,13 @@ def effect(context: Context, call: ast.Call, depth: int = 0) -> str | None:
     if context.is_builtin(function, "input"):
         return "reads input"
     name = context.names.of(function) or ""
-    if name.startswith(_RANDOM) and not name.endswith(("RandomState", "default_rng", "Random", "getstate", "get_state")):
+    if name.startswith(_RANDOM) and not name.endswith(
+        ("RandomState", "default_rng", "Random", "getstate", "get_state")
+    ):
         return "draws a random number"
-    if context.reaches_training(call):
-        return "trains"
     callee = context.values.callee(call)
+    if call in context.training_sites or isinstance(callee, CALLABLES) and context.reaches_training(callee):
+        return "trains"
     if isinstance(callee, FUNCTIONS):
         return _effect_of_body(context, callee, depth)
     if isinstance(function, ast.Attribute) and not name and callee is None:
@@ -60,19 +62,26 @@ def unknown(context: Context, call: ast.Call) -> bool:
     return not name.startswith(("tensorflow.", "numpy.", "math.", "time.", "os.path."))
 
 
-def _effect_of_body(context: Context, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int) -> str | None:
+def _effect_of_body(
+    context: Context, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int
+) -> str | None:
     """The effects of a function of this module that outlive its call."""
-    outer = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+    outer = {
+        name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names
+    }
     for node in _own_nodes(function):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 if isinstance(target, ast.Name) and target.id in outer:
                     return f"sets `{target.id}`"
-                if isinstance(target, (ast.Attribute, ast.Subscript)) and _outlives(context, target, function):
+                if isinstance(target, (ast.Attribute, ast.Subscript)) and _outlives(
+                    context, target, function
+                ):
                     return f"sets `{context.text(target)}`"
         elif isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES and not _outlives(context, node.func, function):
+            changes = isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES
+            if changes and not _outlives(context, node.func, function):
                 continue
             found = effect(context, node, depth + 1) if depth < _DEPTH else None
             if found is not None:

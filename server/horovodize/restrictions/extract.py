@@ -43,7 +43,9 @@ def _evaluated_first(context: Context, expression: ast.expr, statement: ast.stmt
     """Whether a statement, when it runs, evaluates an expression once and calls nothing before it."""
     if isinstance(statement, (ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Assert)):
         return False
-    if not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.If)) or _is_elif(context, statement):
+    if not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.If)) or _is_elif(
+        context, statement
+    ):
         return False
     child: ast.AST = expression
     while child is not statement:
@@ -63,7 +65,9 @@ def _evaluated_first(context: Context, expression: ast.expr, statement: ast.stmt
 
 
 def _is_elif(context: Context, statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and context.document.text.startswith("elif", context.module.span(statement).start)
+    return isinstance(statement, ast.If) and context.document.text.startswith(
+        "elif", context.module.span(statement).start
+    )
 
 
 def _before(parent: ast.AST, child: ast.AST) -> Iterator[ast.AST]:
@@ -72,11 +76,11 @@ def _before(parent: ast.AST, child: ast.AST) -> Iterator[ast.AST]:
         return  # targets come last
     if isinstance(parent, ast.Dict):
         for key, value in zip(parent.keys, parent.values, strict=True):
-            for part in (key, value):
-                if part is child:
+            for item in (key, value):
+                if item is child:
                     return
-                if part is not None:
-                    yield part
+                if item is not None:
+                    yield item
         return
     for part in ast.iter_child_nodes(parent):
         if part is child:
@@ -85,4 +89,6 @@ def _before(parent: ast.AST, child: ast.AST) -> Iterator[ast.AST]:
 
 
 def _acts(node: ast.AST) -> bool:
-    return any(isinstance(n, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)) for n in ast.walk(node))
+    return any(
+        isinstance(n, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)) for n in ast.walk(node)
+    )

@@ -23,13 +23,34 @@ Source = Literal[
     "elsewhere",  # made by another module
     "parameter",  # passed in by a caller that is not in this module
     "attribute",  # an attribute that nothing in this module sets
+    "own-class",  # made by a class of this module that derives from no Keras optimizer
+    "several",  # a list or dict of them, whole
     "other",  # something that is no optimizer
 ]
 FOLLOWED = frozenset({"made", "string", "none", "model"})
 
-_WRAPPERS = ("LossScaleOptimizer", "MovingAverage", "SWA", "Lookahead", "enable_mixed_precision_graph_rewrite")
+_WRAPPERS = (
+    "LossScaleOptimizer",
+    "MovingAverage",
+    "SWA",
+    "Lookahead",
+    "enable_mixed_precision_graph_rewrite",
+)
 _FROM_CONFIG = ("tensorflow.keras.optimizers.get", "tensorflow.keras.optimizers.deserialize")
-_SETTINGS = ("args", "flags", "config", "cfg", "opt", "opts", "options", "params", "hparams", "hp", "settings", "conf")
+_SETTINGS = (
+    "args",
+    "flags",
+    "config",
+    "cfg",
+    "opt",
+    "opts",
+    "options",
+    "params",
+    "hparams",
+    "hp",
+    "settings",
+    "conf",
+)
 OPTIMIZER_MODULES = (
     "tensorflow.keras.optimizers",
     "tensorflow.keras.optimizers.legacy",
@@ -68,6 +89,8 @@ def optimizer_arrivals(context: Context) -> list[list[Arrival]]:
 
 def _uses(context: Context) -> Iterator[tuple[ast.expr, ast.Call, Sink]]:
     for site in context.sites.compiles:
+        if context.is_super(site.model):
+            continue  # a `compile` of its own that passes on what it is given: judged where that is called
         for expression in site.optimizers:
             yield expression, site.call, "compile"
     for update in context.sites.updates:
@@ -124,7 +147,7 @@ def _source(context: Context, node: ast.AST, part: bool, sink: Sink) -> Source:
         case ast.Name() | ast.alias():
             return "elsewhere"
         case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.ListComp() | ast.DictComp():
-            return "container"
+            return "several"
         case ast.Constant() | ast.BinOp() | ast.Compare() | ast.UnaryOp() | ast.Lambda():
             return "other"
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -145,8 +168,15 @@ def _source_of_call(context: Context, call: ast.Call, sink: Sink) -> Source:
         return "string" if known else "by-name"
     if isinstance(call.func, ast.Attribute) and context.is_builtin(call.func.value, "dict"):
         return "container"
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "get" and sink == "compile" and name is None:
+    if (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "get"
+        and sink == "compile"
+        and name is None
+    ):
         return "container" if _holds_optimizer(context, call.func.value) else "by-name"
+    if isinstance(context.values.callee(call), ast.ClassDef):
+        return "own-class"
     if name is None and class_references(context, call.func):
         return "dynamic"
     if context.is_builtin(call.func, "getattr") and call.args:

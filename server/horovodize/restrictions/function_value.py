@@ -97,8 +97,21 @@ from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 from horovodize.summary.syntax import Function
 
-_CONCURRENT = re.compile(r"^(Thread|Timer|Process|Pool|ThreadPool|ThreadPoolExecutor|ProcessPoolExecutor|start_new_thread)$")
-_EXECUTES = ("submit", "map", "apply", "apply_async", "map_async", "starmap", "imap", "imap_unordered", "run_in_executor")
+_CONCURRENT = re.compile(
+    r"^(Thread|Timer|Process|Pool|ThreadPool|ThreadPoolExecutor|ProcessPoolExecutor|start_new_thread)$"
+)
+_FOLLOWED = ("tensorflow.function", "functools.partial", "functools.wraps", "fire.Fire")
+_EXECUTES = (
+    "submit",
+    "map",
+    "apply",
+    "apply_async",
+    "map_async",
+    "starmap",
+    "imap",
+    "imap_unordered",
+    "run_in_executor",
+)
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -106,18 +119,25 @@ def find(context: Context) -> Iterator[Violation]:
         return
     trained = {f for f in context.syntax.functions if context.reaches_training(f)}
     steps = _steps_without_loop(context)
-    for function, use in _used_as_values(context, set(context.syntax.functions) if context.strict else trained):
-        parent = _holder(context, use)
+    for function, use in _used_as_values(
+        context, set(context.syntax.functions) if context.strict else trained
+    ):
+        parent, severity = _holder(context, use), Severity.WARNING
         concurrent = isinstance(parent, ast.Call) and _runs_concurrently(context, parent)
         if concurrent and function in trained:
-            message = f"`{function.name}` trains, and runs beside the main program here; train in the main thread of each process"
+            message = (
+                f"`{function.name}` trains, and runs beside the main program here; train in the main thread"
+            )
         elif function in steps and _is_lost(context, parent):
-            message = f"`{function.name}` trains, and it can't be seen how often it is called from here; call it in a loop of this file"
+            message = f"`{function.name}` trains, and where it is called can't be seen; call it in a loop of this file"
         elif context.strict:
             message = f"the function `{function.name}` is used as a value; call it by its name"
+            severity = Severity.INFORMATION
         else:
             continue
-        yield RESTRICTION.at(context, use, message, related=[context.related(function, "the function")])
+        yield RESTRICTION.at(
+            context, use, message, severity=severity, related=[context.related(function, "the function")]
+        )
 
 
 def _steps_without_loop(context: Context) -> set[Function]:
@@ -136,18 +156,24 @@ def _used_as_values(context: Context, functions: set[Function]) -> Iterator[tupl
     names = {f.name for f in functions}
     called = {c.func for c in context.syntax.calls}
     for node in context.syntax.nodes:
-        if not isinstance(node, (ast.Name, ast.Attribute)) or node in called or not isinstance(node.ctx, ast.Load):
+        if (
+            not isinstance(node, (ast.Name, ast.Attribute))
+            or node in called
+            or not isinstance(node.ctx, ast.Load)
+        ):
             continue
         if isinstance(node, ast.Attribute):
             if node.attr in names:
                 owners = context.values._receiver(node.value)
-                method = next((f for f in functions if f.name == node.attr and context.syntax.parent[f] in owners), None)
+                method = next(
+                    (f for f in functions if f.name == node.attr and context.syntax.parent[f] in owners), None
+                )
                 if method is not None:
                     yield method, node
         elif node.id in names and not _is_decorator(context, node):
             for b in context.scopes.reaching(node):
                 if b.kind == "def" and b.statement in functions:
-                    yield b.statement, node  # type: ignore[misc]
+                    yield b.statement, node
                     break
 
 
@@ -166,7 +192,9 @@ def _runs_concurrently(context: Context, call: ast.Call) -> bool:
     if _CONCURRENT.match(last):
         return True
     if isinstance(call.func, ast.Attribute) and call.func.attr in _EXECUTES:
-        return any(_CONCURRENT.match(context.names.last(made.func)) for made in context.values.calls(call.func.value))
+        return any(
+            _CONCURRENT.match(context.names.last(made.func)) for made in context.values.calls(call.func.value)
+        )
     return False
 
 
@@ -176,10 +204,15 @@ def _is_lost(context: Context, parent: ast.AST | None) -> bool:
         name = context.names.of(parent.func) or ""
         if context.values.callee(parent) is not None or name.endswith((".run", ".main")):
             return False
-        return name not in ("tensorflow.function", "tensorflow.py_function", "functools.partial", "functools.wraps", "fire.Fire")
+        return name not in _FOLLOWED
     return isinstance(parent, (ast.List, ast.Tuple, ast.Dict, ast.Set))
 
 
 RESTRICTION = Restriction(
-    "HVD204", "function-value", "a function that trains must be called by its name", Severity.WARNING, __doc__ or "", find
+    "HVD204",
+    "function-value",
+    "a function that trains must be called by its name",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
 )

@@ -81,7 +81,9 @@ from horovodize.summary.syntax import FUNCTIONS
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 # What may have to happen before an import: it is not moved over these.
-_MATTERS = ("environ", "putenv", "setenv", "path", "chdir", "filterwarnings", "simplefilter", "install", "system", "stdout", "stderr")
+_MATTERS = (
+    "environ", "putenv", "setenv", "path", "chdir", "filterwarnings", "simplefilter", "install", "system", "stdout", "stderr",
+)  # fmt: skip
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -131,7 +133,8 @@ def _late_tensorflow(context: Context, first: ast.stmt) -> Violation | None:
     whole = [
         s
         for s in context.module.tensorflow_imports
-        if isinstance(s, ast.Import) and any(a.name in ("tensorflow", "tensorflow.compat.v1") for a in s.names)
+        if isinstance(s, ast.Import)
+        and any(a.name in ("tensorflow", "tensorflow.compat.v1") for a in s.names)
     ]
     if not whole or whole[0] not in body or first not in body or whole[0] is first:
         return None
@@ -154,7 +157,8 @@ def _uses_tensorflow(context: Context, statement: ast.stmt) -> bool:
     if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
         return False
     return any(
-        isinstance(n, ast.Call) and (context.names.of(n.func) or "").startswith("tensorflow") for n in ast.walk(statement)
+        isinstance(n, ast.Call) and (context.names.of(n.func) or "").startswith("tensorflow")
+        for n in ast.walk(statement)
     )
 
 
@@ -165,7 +169,9 @@ def _move_up(context: Context, statement: ast.Import | ast.ImportFrom) -> Fix | 
     leading = _leading_imports(body)
     if line is None or len(context.syntax.block(statement)) == 1 and statement not in body:
         return None
-    if isinstance(statement, ast.ImportFrom) and (statement.level or any(a.name == "*" for a in statement.names)):
+    if isinstance(statement, ast.ImportFrom) and (
+        statement.level or any(a.name == "*" for a in statement.names)
+    ):
         return None
     bound = {alias.asname or alias.name.split(".")[0] for alias in statement.names}
     for node in context.syntax.nodes:
@@ -206,7 +212,8 @@ def _leading_imports(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _may_matter(statement: ast.stmt) -> bool:
@@ -221,10 +228,19 @@ def _every_late_import(context: Context) -> Iterator[Violation]:
     for node in context.syntax.nodes:
         if isinstance(node, _IMPORTS) and node not in leading:
             yield RESTRICTION.at(
-                context, node, "this import does not stand at the top of the module", fixes=[_move_up(context, node)]
+                context,
+                node,
+                "this import does not stand at the top of the module",
+                severity=Severity.INFORMATION,
+                fixes=[_move_up(context, node)],
             )
 
 
 RESTRICTION = Restriction(
-    "HVD101", "late-import", "TensorFlow must be imported at the top of the module", Severity.WARNING, __doc__ or "", find
+    "HVD101",
+    "late-import",
+    "TensorFlow must be imported at the top of the module",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
 )

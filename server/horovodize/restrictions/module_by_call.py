@@ -5,9 +5,9 @@ Every rule starts from what a name means. What an import statement binds is know
 is only known at run time, so the training loop is not found at all.
 
 ## When it is reported
-Where TensorFlow or Keras is imported by `__import__` or `importlib.import_module` in a file that trains, and where such a
-file keeps the module in an attribute or an item (`self.tf = tf`). A second name (`tf = tf.compat.v1`, `K = keras.backend`) is followed and no
-violation. Strict mode reports second names too.
+Where TensorFlow or Keras is imported by `__import__` or `importlib.import_module` in a file that trains, and where such a file
+keeps the module in an attribute or an item (`self.tf = tf`). A second name (`tf = tf.compat.v1`, `K = keras.backend`) is
+followed and no violation. Strict mode reports second names too.
 
 ## Quick fix
 The call becomes an import statement, where it names the module by a constant and is assigned to one name.
@@ -71,7 +71,9 @@ _MODULES = ("tensorflow", "tensorflow.keras", "tensorflow.compat.v1")
 def find(context: Context) -> Iterator[Violation]:
     if context.summary.already is LoopKind.OTHER_FRAMEWORK:
         return
-    trains = context.sites.method_calls("fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize")
+    trains = context.sites.method_calls(
+        "fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize"
+    )
     for call in context.syntax.calls if trains or context.strict else ():
         module = _imported_module(context, call)
         if module is not None:
@@ -87,7 +89,10 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _imported_module(context: Context, call: ast.Call) -> str | None:
     """The TensorFlow module that a call imports."""
-    by_call = context.is_builtin(call.func, "__import__") or context.names.of(call.func) == "importlib.import_module"
+    by_call = (
+        context.is_builtin(call.func, "__import__")
+        or context.names.of(call.func) == "importlib.import_module"
+    )
     if not by_call or not call.args or not isinstance(call.args[0], ast.Constant):
         return None
     name = call.args[0].value
@@ -99,7 +104,7 @@ def _import_statement(context: Context, call: ast.Call, module: str) -> Fix | No
     if len(call.args) != 1 or call.keywords or not all(part.isidentifier() for part in module.split(".")):
         return None
     if context.is_builtin(call.func, "__import__"):
-        module = module.split(".")[0]  # gives the package, whatever the rest of the name
+        module = module.split(".", maxsplit=1)[0]  # gives the package, whatever the rest of the name
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)]):
             text = f"import {module}" if name == module else f"import {module} as {name}"
@@ -120,7 +125,9 @@ def _kept_modules(context: Context) -> Iterator[Violation]:
                     context,
                     node,
                     f"`{context.text(target)}` holds the module `{context.text(node.value)}`"
-                    + (", which can't be followed there; use the imported name" if kept else "; use the imported name"),
+                    + (", which can't be followed there" if kept else "")
+                    + "; use the imported name",
+                    severity=Severity.WARNING if kept else Severity.INFORMATION,
                 )
 
 

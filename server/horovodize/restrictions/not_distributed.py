@@ -50,18 +50,25 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 
 RESTRICTION = Restriction(
-    "HVD001", "not-distributed", "this training loop runs in one process and could be distributed", Severity.HINT, __doc__ or ""
+    "HVD001",
+    "not-distributed",
+    "this training loop runs in one process and could be distributed",
+    Severity.HINT,
+    __doc__ or "",
 )
 
-# What a warning of these codes is about, distributing refuses.
-_REFUSED = {"HVD101", "HVD108", "HVD202", "HVD203"}
+# Distributing refuses where a warning of these codes stands, a suppressed one of the first kind too.
+_NEVER = {"HVD101", "HVD108", "HVD202"}
+_UNLESS_SUPPRESSED = {"HVD203", "HVD205"}
 
 
-def hints(context: Context, found: list[Violation]) -> Iterator[Violation]:
-    """A hint on every loop that could be distributed, given what else was found."""
+def hints(context: Context, found: list[Violation], kept: list[Violation]) -> Iterator[Violation]:
+    """A hint on every loop that could be distributed, given what else was found, and what of it is not suppressed."""
     if not context.trains or len(context.loops) < len(context.summary.loops):
         return
-    if any(v.code in _REFUSED and v.severity is Severity.WARNING for v in found):
+    stands = {v.code for v in found if v.severity is Severity.WARNING} & _NEVER
+    stands |= {v.code for v in kept if v.severity is Severity.WARNING} & _UNLESS_SUPPRESSED
+    if stands:
         return
     seen = set()
     for loop in context.loops:

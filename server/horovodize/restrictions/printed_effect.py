@@ -90,7 +90,7 @@ def find(context: Context) -> Iterator[Violation]:
                 inner,
                 f"`{context.text(inner)}` {what}, and printing becomes rank 0's alone; evaluate it in a statement of its own"
                 + ("" if movable else ", on a line of its own"),
-                severity=Severity.WARNING if not movable or context.strict else Severity.INFORMATION,
+                severity=Severity.INFORMATION if movable else Severity.WARNING,
                 fixes=[extract(context, inner, "result")],
             )
 
@@ -112,5 +112,10 @@ def _calls_in(call: ast.Call) -> Iterator[ast.Call]:
 
 
 RESTRICTION = Restriction(
-    "HVD104", "printed-effect", "printing must not do anything but print", Severity.INFORMATION, __doc__ or "", find
+    "HVD104",
+    "printed-effect",
+    "printing must not do anything but print",
+    Severity.INFORMATION,
+    __doc__ or "",
+    find,
 )

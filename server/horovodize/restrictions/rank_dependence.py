@@ -54,13 +54,21 @@ def _followed(context: Context, expression: ast.AST, hops: int) -> Iterator[ast.
         yield node
         if hops and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             for b in context.scopes.reaching(node):
-                if b.kind == "assign" and b.value is not None and context.scopes.scope(b.value) is context.scopes.scope(node):
+                if (
+                    b.kind == "assign"
+                    and b.value is not None
+                    and context.scopes.scope(b.value) is context.scopes.scope(node)
+                ):
                     yield from _followed(context, b.value, hops - 1)
 
 
 def _reason(context: Context, node: ast.AST) -> str | None:
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-        if node.attr in _ATTRIBUTES and "heckpoint" in node.attr and not isinstance(context.syntax.parent.get(node), ast.Call):
+        if (
+            node.attr in _ATTRIBUTES
+            and "heckpoint" in node.attr
+            and not isinstance(context.syntax.parent.get(node), ast.Call)
+        ):
             return _ATTRIBUTES[node.attr]
     if not isinstance(node, ast.Call):
         return None
@@ -70,6 +78,11 @@ def _reason(context: Context, node: ast.AST) -> str | None:
     for prefix, (seed, reason) in _PREFIXES.items():
         if name is not None and name.startswith(prefix):
             return None if seed and seed in context.seeds else reason
-    if name is None and isinstance(node.func, ast.Attribute) and not node.args and context.values.callee(node) is None:
+    if (
+        name is None
+        and isinstance(node.func, ast.Attribute)
+        and not node.args
+        and context.values.callee(node) is None
+    ):
         return _PATH_METHODS.get(node.func.attr)
     return _HOST if context.is_builtin(node.func, "input") else None

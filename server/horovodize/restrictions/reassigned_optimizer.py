@@ -97,7 +97,12 @@ def _named_twice(context: Context, arrival: Arrival) -> Iterator[Violation]:
     compiled = {o for c in context.sites.compiles for o in c.optimizers}
     names = {t.id for t in statement.targets if isinstance(t, ast.Name)}
     for node in context.syntax.nodes:
-        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load) and node not in compiled:
+        if (
+            isinstance(node, ast.Name)
+            and node.id in names
+            and isinstance(node.ctx, ast.Load)
+            and node not in compiled
+        ):
             if any(b.value is arrival.node for b in context.scopes.reaching(node)):
                 yield RESTRICTION.at(
                     context,
@@ -115,7 +120,9 @@ def _mixed_data(context: Context) -> Iterator[Violation]:
         if not any(o.call is not None and role_of(context.module, o.call) == "dataset" for o in origins):
             continue
         for origin in origins:
-            literal = isinstance(origin.node, (ast.List, ast.Tuple, ast.Dict, ast.Constant)) and not origin.path
+            literal = (
+                isinstance(origin.node, (ast.List, ast.Tuple, ast.Dict, ast.Constant)) and not origin.path
+            )
             if literal and not _is_none(origin.node) and origin.node not in seen:
                 seen.add(origin.node)
                 yield RESTRICTION.at(
@@ -140,7 +147,10 @@ def _reused_names(context: Context) -> Iterator[Violation]:
             optimizer = any(context.module.is_optimizer(c) for c in context.values.calls(b.value))
             if held and not optimizer:
                 yield RESTRICTION.at(
-                    context, b.anchor, f"`{b.name}` held an optimizer before; use another name for what is no optimizer"
+                    context,
+                    b.anchor,
+                    f"`{b.name}` held an optimizer before; use another name for what is no optimizer",
+                    severity=Severity.INFORMATION,
                 )
             held |= optimizer
 

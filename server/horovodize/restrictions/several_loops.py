@@ -63,7 +63,9 @@ _VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights"
 def find(context: Context) -> Iterator[Violation]:
     if not context.trains or len({loop.kind for loop in context.loops}) < 2:
         return
-    fitted = {holder: fit.call for fit in reversed(context.sites.fits) for holder in _holders(context, fit.model)}
+    fitted = {
+        holder: fit.call for fit in reversed(context.sites.fits) for holder in _holders(context, fit.model)
+    }
     loops = {loop.node for loop in context.loops if loop.kind is LoopKind.GRADIENT_TAPE}
     for update in context.sites.updates:
         if update.call not in loops:
@@ -78,7 +80,12 @@ def find(context: Context) -> Iterator[Violation]:
                 related=[context.related(both[0], "trained by Keras here")],
             )
         elif context.strict:
-            yield RESTRICTION.at(context, update.call, "this file has training loops of several kinds")
+            yield RESTRICTION.at(
+                context,
+                update.call,
+                "this file has training loops of several kinds",
+                severity=Severity.INFORMATION,
+            )
 
 
 def _models(variables: ast.expr) -> Iterator[ast.expr]:
@@ -121,5 +128,10 @@ def _holders(context: Context, expression: ast.expr) -> set[ast.AST]:
 
 
 RESTRICTION = Restriction(
-    "HVD203", "several-loops", "each model must be trained by one kind of loop", Severity.WARNING, __doc__ or "", find
+    "HVD203",
+    "several-loops",
+    "each model must be trained by one kind of loop",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
 )

@@ -109,7 +109,12 @@ def logical_lines(document: Document, directives: list[Directive]) -> list[tuple
             if first is not None:
                 found.append((first, token.start[0] - 1))
             first = None
-        elif first is None and token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER):
+        elif first is None and token.type not in (
+            tokenize.NL,
+            tokenize.INDENT,
+            tokenize.DEDENT,
+            tokenize.ENDMARKER,
+        ):
             first = token.start[0] - 1
     return found
 

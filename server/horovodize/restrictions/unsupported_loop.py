@@ -79,7 +79,12 @@ from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 from horovodize.summary.syntax import argument
 
-_IMPLICIT = ("implicit_gradients", "implicit_value_and_gradients", "gradients_function", "value_and_gradients_function")
+_IMPLICIT = (
+    "implicit_gradients",
+    "implicit_value_and_gradients",
+    "gradients_function",
+    "value_and_gradients_function",
+)
 _ASSIGNS = ("assign_sub", "assign_add", "assign")
 
 
@@ -94,9 +99,12 @@ def find(context: Context) -> Iterator[Violation]:
         if loop.kind not in DISTRIBUTABLE and loop.span not in seen:
             seen.add(loop.span)
             yield RESTRICTION.at(
-                context, loop.node, f"{_article(loop.kind.label)} training loop: this kind can't be distributed yet"
+                context,
+                loop.node,
+                f"{_article(loop.kind.label)} training loop: this kind can't be distributed yet",
             )
     yield from _by_hand(context)
+    yield from _implicit(context)
     yield from _no_tape(context)
     if context.trains:
         yield from _several_gpus(context)
@@ -111,7 +119,8 @@ def _other_framework(context: Context) -> Iterator[Violation]:
     for node in context.syntax.nodes:
         if isinstance(node, ast.Call) and (
             catalogue.is_distribution(context.names.of(node.func) or "")
-            or context.names.last(node.func) in ("replica_device_setter", "SyncReplicasOptimizer", "ClusterSpec")
+            or context.names.last(node.func)
+            in ("replica_device_setter", "SyncReplicasOptimizer", "ClusterSpec")
         ):
             break
     else:
@@ -144,10 +153,19 @@ def _by_hand(context: Context) -> Iterator[Violation]:
                 "use an optimizer's `apply_gradients`",
                 related=[context.related(gradient, "the gradient")],
             )
+
+
+def _implicit(context: Context) -> Iterator[Violation]:
+    if "gradients" not in context.document.text:
+        return
     for call in context.syntax.calls:
-        if context.names.last(call.func) in _IMPLICIT and (context.names.of(call.func) or "").startswith("tensorflow"):
+        if context.names.last(call.func) in _IMPLICIT and (context.names.of(call.func) or "").startswith(
+            "tensorflow"
+        ):
             yield RESTRICTION.at(
-                context, call, "gradients without a tape: nothing averages them over the ranks; use `tf.GradientTape`"
+                context,
+                call,
+                "gradients without a tape: nothing averages them over the ranks; use `tf.GradientTape`",
             )
 
 
@@ -195,9 +213,13 @@ def _several_gpus(context: Context) -> Iterator[Violation]:
         last = context.names.last(call.func)
         if last == "multi_gpu_model":
             yield RESTRICTION.at(
-                context, call, "this copies the model to several GPUs of one process; with Horovod each process has one: leave it out"
+                context,
+                call,
+                "this copies the model to several GPUs of one process; with Horovod each has one: leave it out",
             )
-        elif context.names.of(call.func) in ("tensorflow.device", "tensorflow.compat.v1.device") and call.args:
+        elif (
+            context.names.of(call.func) in ("tensorflow.device", "tensorflow.compat.v1.device") and call.args
+        ):
             device = context.module.text(call.args[0])
             if re.search(r"gpu:(?!0\b)", device, re.I):
                 yield RESTRICTION.at(
