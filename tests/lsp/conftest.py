@@ -198,13 +198,14 @@ class Editor(LanguageClient):
         marked: str,
         diagnostics: list[types.Diagnostic] | None = None,
         only: list[types.CodeActionKind | str] | None = None,
+        trigger: types.CodeActionTriggerKind | None = None,
     ) -> list[types.CodeAction]:
         """The code actions for a piece of the text."""
         answer = await self.text_document_code_action_async(
             types.CodeActionParams(
                 types.TextDocumentIdentifier(uri),
                 self.place(uri, marked),
-                types.CodeActionContext(diagnostics or [], only=only),
+                types.CodeActionContext(diagnostics or [], only, trigger),
             )
         )
         assert answer is not None

@@ -21,6 +21,16 @@ TITLE = "Distribute with Horovod"
 REWRITE = "refactor.rewrite.horovodize.distribute"
 QUICK_FIX = types.CodeActionKind.QuickFix
 
+SESSION = """\
+import tensorflow.compat.v1 as tf
+
+loss = tf.Variable(1.0) ** 2
+op = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    for _ in range(9):
+        sess.run(op)
+"""
+
 
 def distributed(text: str) -> str:
     """What the engine makes of a text; the command line writes the same."""
@@ -123,10 +133,11 @@ async def test_clients_that_resolve_do_and_the_others_need_not(editor, keras):
         assert (action.edit is None) == (action.data is not None)
 
 
+@pytest.mark.parametrize("title", [TITLE, "Ignore HVD001 (not-distributed) here"])
 @pytest.mark.parametrize("change", ["change", "close"])
-async def test_no_edit_for_a_version_that_is_gone(vscode, keras, change):
+async def test_no_edit_for_a_version_that_is_gone(vscode, keras, change, title):
     uri = await vscode.open(keras)
-    (action,) = of_kind(await vscode.actions(uri, "model.‸fit("), REWRITE)
+    action = next(a for a in await vscode.actions(uri, "model.‸fit(") if a.title == title)
     if change == "change":
         vscode.type(uri, "Adam", "SGD")
     else:
@@ -136,20 +147,50 @@ async def test_no_edit_for_a_version_that_is_gone(vscode, keras, change):
     assert error.value.code == types.LSPErrorCodes.ContentModified
 
 
-async def test_resolving_what_is_not_ours_is_an_error(vscode):
+@pytest.mark.parametrize(
+    "data", [None, 7, {"uri": 7, "version": 1}, {"uri": "file:///project/x.py"}, ["uri"]]
+)
+async def test_resolving_what_is_not_ours_is_an_error(vscode, data):
     with pytest.raises(JsonRpcException) as error:
-        await vscode.code_action_resolve_async(types.CodeAction("?", data={"uri": 7}))
+        await vscode.code_action_resolve_async(types.CodeAction("?", data=data))
     assert error.value.code == -32602
 
 
+async def test_resolving_what_is_refused_says_why(vscode):
+    uri = await vscode.open(SESSION)
+    with pytest.raises(JsonRpcException) as error:
+        await vscode.code_action_resolve_async(types.CodeAction("?", data={"uri": uri, "version": 1}))
+    assert error.value.code == types.LSPErrorCodes.RequestFailed
+    assert "Session" in error.value.message
+
+
+async def test_the_light_bulb_gets_what_the_menu_gets_where_it_can_be_distributed(editor, keras):
+    uri = await editor.open(keras)
+    titles = [
+        [a.title for a in await editor.actions(uri, "model.‸fit(", trigger=t)]
+        for t in types.CodeActionTriggerKind
+    ]
+    assert titles[0] == titles[1]
+    assert TITLE in titles[0]
+
+
+async def test_the_light_bulb_does_not_offer_what_is_refused(editor):
+    uri = await editor.open(SESSION)
+    automatic = types.CodeActionTriggerKind.Automatic
+    assert not [
+        a
+        for a in await editor.actions(uri, "tf.‸Session()", trigger=automatic)
+        if a.title == TITLE and not a.disabled
+    ]
+
+
 async def test_disabled_with_the_reason_where_it_is_refused(vscode, minimal):
-    text = "import tensorflow.compat.v1 as tf\nloss = tf.Variable(1.0) ** 2\nop = tf.train.GradientDescentOptimizer(0.1).minimize(loss)\nwith tf.Session() as sess:\n    for _ in range(9):\n        sess.run(op)\n"  # noqa: E501
-    uri = await vscode.open(text)
+    uri = await vscode.open(SESSION)
     (action,) = of_kind(await vscode.actions(uri, "tf.‸Session()"), REWRITE)
     assert "Session" in action.disabled.reason
     assert action.edit is None
     assert action.data is None
-    uri = await minimal.open(text)
+    uri = await minimal.open(SESSION)
     assert not of_kind(await minimal.actions(uri, "tf.‸Session()"), REWRITE)
 
 

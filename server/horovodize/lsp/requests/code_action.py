@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp import distribution
+from horovodize.lsp import distribution, suppression
 from horovodize.lsp.analysis import Analysis
 from horovodize.lsp.convert import SOURCE, to_diagnostic, to_range, to_span
 from horovodize.lsp.diagnostics import NOT_DISTRIBUTED, reported
@@ -48,6 +48,7 @@ class _Offer:
     ) -> None:
         self.session, self.opened, self.analysis = session, opened, analysis
         self.context = params.context
+        self.lazy = session.client.resolves_edits
         self.span = to_span(opened.document, params.range, session.encoding)
 
     def actions(self) -> Iterator[types.CodeAction]:
@@ -56,22 +57,23 @@ class _Offer:
         for violation in touched:
             yield from self._fixes(violation)
         for violation in touched:
-            yield from self._suppression(violation)
+            yield self._suppression(violation)
 
     def _distribute(self, hints: Sequence[Violation]) -> Iterator[types.CodeAction]:
         if not distribution.offered_at(self.analysis, self.span):
             return
-        if (obstacle := distribution.obstacle(self.analysis)) is not None:
+        if self.context.trigger_kind is types.CodeActionTriggerKind.Automatic and self.lazy:
+            # The light bulb asks at every step of the cursor. The plan is not made for that: the hint says that there is one.
+            if all(violation.code != NOT_DISTRIBUTED for violation in self.analysis.violations):
+                return
+        elif (obstacle := distribution.obstacle(self.analysis)) is not None:
             if self.session.client.disabled_actions:
                 yield types.CodeAction(
                     distribution.TITLE, distribution.KIND, disabled=types.CodeActionDisabled(obstacle)
                 )
             return
-        data, edit = None, None
-        if self.session.client.resolves_edits:
-            data = {"uri": self.opened.uri, "version": self.opened.version}
-        else:
-            edit = distribution.edit_of(self.session, self.opened)
+        data = self._data() if self.lazy else None
+        edit = None if self.lazy else distribution.edit_of(self.session, self.opened)
         if hints:
             yield types.CodeAction(
                 distribution.TITLE,
@@ -94,17 +96,20 @@ class _Offer:
                 edit=plain_edit(self.opened, edits, self.session.encoding, self.session.client),
             )
 
-    def _suppression(self, violation: Violation) -> Iterator[types.CodeAction]:
-        from horovodize.restrictions.suppress import suppression_edit
-
-        edit = suppression_edit(self.opened.document, violation.code, violation.span)
-        yield types.CodeAction(
-            f"Ignore {violation.code} ({violation.name}) here",
+    def _suppression(self, violation: Violation) -> types.CodeAction:
+        code, span = violation.code, violation.span
+        return types.CodeAction(
+            suppression.title_of(violation),
             types.CodeActionKind.QuickFix,
             diagnostics=[self._diagnostic(violation)],
             is_preferred=False,
-            edit=plain_edit(self.opened, [edit], self.session.encoding, self.session.client),
+            edit=None if self.lazy else suppression.edit_of(self.session, self.opened, code, span),
+            data=self._data(ignore=[code, span.start, span.end]) if self.lazy else None,
         )
+
+    def _data(self, **more: object) -> dict[str, object]:
+        """What an edit is made of when it is asked for: see `code_action_resolve`."""
+        return {"uri": self.opened.uri, "version": self.opened.version, **more}
 
     def _diagnostic(self, violation: Violation) -> types.Diagnostic:
         """The diagnostic that the client has for a finding, so that it can tell which one is meant; else one

@@ -1,13 +1,14 @@
-"""codeAction/resolve: the edit of a distribution, for the version that it was offered for and no other."""
+"""codeAction/resolve: the edit of an action, for the version that it was offered for and no other."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcContentModified, JsonRpcException, JsonRpcInvalidParams
 
-from horovodize.lsp import distribution
+from horovodize.lsp import distribution, suppression
+from horovodize.source import Span
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
@@ -19,13 +20,23 @@ OPTIONS = None
 def handle(server: HorovodizeServer, params: types.CodeAction) -> types.CodeAction:
     if params.edit is not None:
         return params
-    data = params.data
-    if not isinstance(data, dict) or not isinstance(data.get("uri"), str):
-        raise JsonRpcInvalidParams("not an action of this server")
-    opened = server.session.get(data["uri"])
-    if opened is None or opened.version != data.get("version"):
+    session = server.session
+    match params.data:
+        case {"uri": str(uri), "version": int(version)}:
+            opened = session.get(uri)
+        case _:
+            raise JsonRpcInvalidParams("not an action of this server")
+    if opened is None or opened.version != version:
         raise JsonRpcContentModified("the document has changed since the action was offered")
-    params.edit = distribution.edit_of(server.session, opened)
-    if params.edit is None:  # a setting changed what can be done, the text stayed
-        raise JsonRpcContentModified("the document can no longer be distributed")
+    match params.data:
+        case {"ignore": [str(code), int(start), int(end)]}:
+            params.edit = suppression.edit_of(session, opened, code, Span(start, end))
+        case _:
+            params.edit = distribution.edit_of(session, opened)
+            if params.edit is None:  # the hint promised too much, or a setting has changed since
+                reason = (
+                    distribution.obstacle(opened.analysis(session.settings.options))
+                    or "it can't be distributed"
+                )
+                raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
     return params
