@@ -6,6 +6,7 @@ source "$(dirname "$0")/lib.sh"
 parts=("$@")
 ((${#parts[@]})) || parts=(lint types extension unit training)
 jobs=${HOROVODIZE_TEST_JOBS:-2}
+export HOROVODIZE_TF_PYTHON=$PWD/.venv-horovod/bin/python
 results=()
 failed=0
 
@@ -33,14 +34,15 @@ extension() {
 }
 
 unit() {
-    # The editor tests drive a real client.
+    # The editor tests drive a real client; the catalogue is compared with the real TensorFlow.
     command -v nvim >/dev/null || (debian_packages neovim) || return 1
+    scripts/horovod.sh || return 1
     run .venv/bin/python -m pytest -n "$jobs" --dist loadfile
 }
 
 training() {
     scripts/horovod.sh || return 1
-    HOROVODIZE_TF_PYTHON=$PWD/.venv-horovod/bin/python run .venv/bin/python -m pytest -m training -n "$jobs" --durations 15
+    run .venv/bin/python -m pytest -m training -n "$jobs" --durations 15
 }
 
 for name in "${parts[@]}"; do
