@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import tokenize
 from dataclasses import dataclass
 
@@ -39,15 +40,19 @@ def decode(data: bytes) -> Encoded:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except (SyntaxError, LookupError) as e:
+        _decoded(body, "utf-8")  # what is wrong may be a byte of the first two lines: that has a place
         raise UndecodableSource(str(e)) from e
     encoding = "utf-8" if encoding == "utf-8-sig" else encoding
-    try:
-        text = body.decode(encoding)
-    except UnicodeDecodeError as e:
-        line = data[: e.start].count(b"\n") + 1
-        raise UndecodableSource(
-            f"byte 0x{data[e.start + len(bom)]:02x} in line {line} is not {encoding}"
-        ) from e
+    text = _decoded(body, encoding)
     if text.encode(encoding) != body:
         raise UndecodableSource(f"the file would not survive being written back as {encoding}")
     return Encoded(text, encoding, bom)
+
+
+def _decoded(body: bytes, encoding: str) -> str:
+    """The text of bytes. Raises UndecodableSource with the place of the byte that is not in the encoding."""
+    try:
+        return body.decode(encoding)
+    except UnicodeDecodeError as e:
+        line = len(re.findall(rb"\r\n|\r|\n", body[: e.start])) + 1
+        raise UndecodableSource(f"byte 0x{body[e.start]:02x} in line {line} is not {encoding}") from e
