@@ -298,3 +298,21 @@ def test_starting_imports_no_engine_that_the_first_answer_does_not_need() -> Non
     assert "horovodize.lsp.session" in out
     assert not [name for name in late if f"horovodize.{name}" in out]
     assert "tensorflow" not in out
+
+
+def test_what_the_first_document_needs_is_loaded_before_it_comes() -> None:
+    code = (
+        "import sys\n"
+        "from horovodize.lsp.analysis import load_for_actions, load_for_diagnostics\n"
+        "from horovodize.lsp.session import OpenDocument\n"
+        "from horovodize.options import Options\n"
+        "load_for_diagnostics(); load_for_actions(); before = set(sys.modules)\n"
+        "analysis = OpenDocument('file:///a.py', 1, sys.stdin.read()).analysis(Options())\n"
+        "assert analysis.violations and analysis.outcome.changes\n"
+        "print(*[m for m in set(sys.modules) - before if m.startswith('horovodize')])\n"
+    )
+    script = "import keras\nm = keras.Sequential()\nm.compile('sgd', 'mse')\nm.fit(x, y)\n"
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=script, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == ""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from horovodize.restrictions.violation import Violation
     from horovodize.summary import ModuleSummary
 
+NOT_DISTRIBUTED = "HVD001"
+
 # The engine is imported at the first question: `initialize` is answered without it.
 
 
@@ -50,9 +52,20 @@ class Analysis:
         return distribute(self.summary, self.options)
 
 
-def warm_up() -> None:
-    """Imports the engine and runs it once, so that the first document is answered as fast as the second."""
-    from horovodize.options import Options
+def load_for_diagnostics() -> None:
+    """Loads what reporting on a first document needs, by doing it once for the engine's own example."""
+    _ = _example().violations
 
-    analysis = Analysis(Document(""), Options())
-    _ = analysis.violations, analysis.outcome
+
+def load_for_actions() -> None:
+    """Loads what hovers and code actions of a first document need."""
+    example = _example()
+    _ = example.summary.roles, example.outcome
+
+
+def _example() -> Analysis:
+    from horovodize.options import Options
+    from horovodize.restrictions import RESTRICTIONS
+
+    _, _, text = RESTRICTIONS[NOT_DISTRIBUTED].docs.partition("```python\n")
+    return Analysis(Document(text.partition("```")[0]), Options())

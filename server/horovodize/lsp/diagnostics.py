@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from horovodize.lsp.analysis import NOT_DISTRIBUTED
 from horovodize.lsp.convert import to_diagnostic
 from horovodize.lsp.drift import Drift
 from horovodize.lsp.session import OpenDocument, Session
@@ -15,8 +16,6 @@ from horovodize.restrictions.violation import Severity, Violation
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
-
-NOT_DISTRIBUTED = "HVD001"
 
 
 def publish(server: HorovodizeServer, uri: str) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from horovodize.lsp import distribution, suppression
-from horovodize.lsp.analysis import Analysis
+from horovodize.lsp.analysis import NOT_DISTRIBUTED, Analysis
 from horovodize.lsp.convert import SOURCE, to_diagnostic, to_range, to_span
-from horovodize.lsp.diagnostics import NOT_DISTRIBUTED, reported
+from horovodize.lsp.diagnostics import reported
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.workspace_edit import plain_edit
 from horovodize.restrictions.violation import Violation

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp.analysis import warm_up
+from horovodize.lsp.analysis import load_for_actions, load_for_diagnostics
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.lsp.configuration import Configuration
 from horovodize.lsp.parent import exit_with
@@ -28,4 +28,6 @@ def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
     server.configuration = Configuration(params.initialization_options)
     if params.process_id is not None:
         exit_with(params.process_id)
-    server.when_idle(("warm up", ""), warm_up)
+    # While the client reads the answer, what the first document needs is loaded, in steps: a message waits for one at most.
+    for step in (load_for_diagnostics, load_for_actions):
+        server.when_idle(step, step)
