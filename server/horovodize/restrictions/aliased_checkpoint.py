@@ -55,7 +55,7 @@ from collections.abc import Iterator
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.roles import role_of
+from horovodize.summary.syntax import FUNCTIONS
 
 _HARMLESS = (
     "print",
@@ -72,13 +72,18 @@ _HARMLESS = (
     "bool",
     "callable",
 )
+_CLASSES = (
+    "tensorflow.train.Checkpoint",
+    "tensorflow.train.CheckpointManager",
+    "tensorflow.compat.v1.train.Saver",
+)
 _STORING = ("append", "insert", "add", "setdefault", "extend")
 
 
 def find(context: Context) -> Iterator[Violation]:
     if not context.trains:
         return
-    made = {c for c in context.syntax.calls if role_of(context.module, c) == "checkpoint"}
+    made = set(context.module.calls_of(*_CLASSES))
     if not made:
         return
     for use in _values_of(context, made):
@@ -108,20 +113,29 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _values_of(context: Context, made: set[ast.Call]) -> Iterator[ast.expr]:
     """The expressions whose value is one of the checkpoints: constructions, names, attributes."""
-    tables = context.scopes.names.values()
-    held = {b.name for t in tables for bs in t.values() for b in bs if _binds(context, b.value, made)}
-    held |= {
-        b.name for bs in context.scopes.attributes.values() for b in bs if _binds(context, b.value, made)
-    }
-    for node in context.syntax.nodes:
-        if node in made:
+    yield from made
+    for node in context.loads(_held_names(context, made)):
+        if made.intersection(context.values.calls(node)):
             yield node
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in held:
-            if made.intersection(context.values.calls(node)):
-                yield node
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in held:
-            if made.intersection(context.values.calls(node)):
-                yield node
+
+
+def _held_names(context: Context, made: set[ast.Call]) -> set[str]:
+    """What names and attributes that may hold a checkpoint are called, by name alone: more than there are."""
+    tables = [*context.scopes.names.values(), context.scopes.attributes]
+    bindings = [b for table in tables for bs in table.values() for b in bs if b.kind == "assign"]
+    held = {b.name for b in bindings if b.value in made}
+    held |= {b.name for b in bindings if b.value is not None and _last_name(b.value) in held}
+    for node in [*made, *context.loads(held)]:
+        parent = context.syntax.parent.get(node)
+        call = context.syntax.parent.get(parent) if isinstance(parent, ast.keyword) else parent
+        callee = context.values.callee(call) if isinstance(call, ast.Call) and node is not call.func else None
+        if isinstance(callee, FUNCTIONS):
+            held.update(p.arg for p in (*callee.args.args, *callee.args.kwonlyargs))
+    return held
+
+
+def _last_name(expression: ast.expr) -> str:
+    return expression.attr if isinstance(expression, ast.Attribute) else getattr(expression, "id", "")
 
 
 def _binds(context: Context, value: ast.expr | None, made: set[ast.Call]) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import cached_property
 
 from horovodize.options import Options
@@ -12,7 +15,7 @@ from horovodize.summary import LoopKind, ModuleSummary, TrainingLoop
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, argument
+from horovodize.summary.syntax import CALLABLES, Function, argument
 
 DISTRIBUTABLE = frozenset({LoopKind.KERAS, LoopKind.GRADIENT_TAPE})
 
@@ -31,6 +34,10 @@ class Context:
         self.drive: Drive = summary.drive
         self.syntax, self.scopes = self.module.syntax, self.module.scopes
         self.names, self.values = self.module.names, self.module.values
+        self.memo: dict[
+            str, object
+        ] = {}  # what several restrictions ask for and compute in files of their own
+        self._fresh: dict[str, str] = {}
         self._ways: dict[ast.AST, list[tuple[Frame, ...]]] = {}
 
     @property
@@ -62,9 +69,11 @@ class Context:
             self._ways[site] = self.drive.ways(site)
         return self._ways[site]
 
-    def reaches_training(self, place: ast.AST) -> bool:
-        """Whether running a statement or expression trains."""
-        return self.drive.reaches(place, self.training_sites)
+    @cached_property
+    def training_functions(self) -> set[Function]:
+        """The functions that train, themselves or in functions that they call."""
+        ways = [way for site in self.training_sites for way in self.ways(site)]
+        return {frame.function for way in ways for frame in way if frame.function is not None}
 
     @cached_property
     def training_data(self) -> list[ast.expr]:
@@ -137,17 +146,41 @@ class Context:
         """`super()`, with or without arguments."""
         return isinstance(expression, ast.Call) and self.is_builtin(expression.func, "super")
 
-    @cached_property
-    def taken(self) -> set[str]:
-        return self.scopes.all_names()
-
     def fresh(self, wanted: str) -> str:
-        """A name that the module does not use."""
-        name, n = wanted, 1
-        while name in self.taken:
-            n += 1
-            name = f"{wanted}_{n}"
-        return name
+        """A name that the module does not use, nor mentions in a string. The same one each time: fixes are taken one by one."""
+        if wanted not in self._fresh:
+            name, n = wanted, 1
+            while name in self.document.text and re.search(rf"\b{name}\b", self.document.text):
+                n += 1
+                name = f"{wanted}_{n}"
+            self._fresh[wanted] = name
+        return self._fresh[wanted]
+
+    # ------------------------------------------------------------------ one pass for all
+
+    @cached_property
+    def _index(self) -> tuple[dict[str, list[ast.Name | ast.Attribute]], list[ast.Assign]]:
+        loads: dict[str, list[ast.Name | ast.Attribute]] = defaultdict(list)
+        assignments: list[ast.Assign] = []
+        for node in self.syntax.nodes:
+            kind = type(node)
+            if kind is ast.Name:
+                if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                    loads[node.id].append(node)  # type: ignore[attr-defined,arg-type]
+            elif kind is ast.Attribute:
+                if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                    loads[node.attr].append(node)  # type: ignore[attr-defined,arg-type]
+            elif kind is ast.Assign:
+                assignments.append(node)  # type: ignore[arg-type]
+        return loads, assignments
+
+    def loads(self, names: Iterable[str]) -> list[ast.Name | ast.Attribute]:
+        """The places where names, or attributes so called, are read; by name, then in the order of the text."""
+        return [node for name in sorted(set(names)) for node in self._index[0].get(name, ())]
+
+    @property
+    def assignments(self) -> list[ast.Assign]:
+        return self._index[1]
 
 
 def _is_main_guard(statement: ast.If) -> bool:

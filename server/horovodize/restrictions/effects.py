@@ -38,7 +38,7 @@ def effect(context: Context, call: ast.Call, depth: int = 0) -> str | None:
     ):
         return "draws a random number"
     callee = context.values.callee(call)
-    if call in context.training_sites or isinstance(callee, CALLABLES) and context.reaches_training(callee):
+    if call in context.training_sites or callee in context.training_functions:
         return "trains"
     if isinstance(callee, FUNCTIONS):
         return _effect_of_body(context, callee, depth)

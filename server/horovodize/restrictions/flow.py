@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from horovodize import catalogue
 from horovodize.restrictions.context import Context
@@ -79,12 +79,29 @@ class Arrival:
 
 def optimizer_arrivals(context: Context) -> list[list[Arrival]]:
     """For every place that is given an optimizer to train with: all values that may arrive there."""
-    found = []
+    if "optimizers" not in context.memo:
+        context.memo["optimizers"] = [
+            arrivals
+            for site, uses in _by_site(context).items()
+            for arrivals in _one_of_several(
+                [list(_arrivals(context, used_at, site, sink)) for used_at, sink in uses]
+            )
+            if arrivals
+        ]
+    return cast("list[list[Arrival]]", context.memo["optimizers"])
+
+
+def _by_site(context: Context) -> dict[ast.Call, list[tuple[ast.expr, Sink]]]:
+    found: dict[ast.Call, list[tuple[ast.expr, Sink]]] = {}
     for used_at, site, sink in _uses(context):
-        arrivals = list(_arrivals(context, used_at, site, sink))
-        if arrivals:
-            found.append(arrivals)
+        found.setdefault(site, []).append((used_at, sink))
     return found
+
+
+def _one_of_several(given: list[list[Arrival]]) -> list[list[Arrival]]:
+    """Of a trainer's `compile(model, optimizer)` only the arguments that are seen to be optimizers, if any is."""
+    known = [arrivals for arrivals in given if any(a.source == "made" for a in arrivals)]
+    return known or given
 
 
 def _uses(context: Context) -> Iterator[tuple[ast.expr, ast.Call, Sink]]:

@@ -117,7 +117,7 @@ _EXECUTES = (
 def find(context: Context) -> Iterator[Violation]:
     if not context.trains:
         return
-    trained = {f for f in context.syntax.functions if context.reaches_training(f)}
+    trained = context.training_functions
     steps = _steps_without_loop(context)
     for function, use in _used_as_values(
         context, set(context.syntax.functions) if context.strict else trained
@@ -153,24 +153,17 @@ def _steps_without_loop(context: Context) -> set[Function]:
 
 def _used_as_values(context: Context, functions: set[Function]) -> Iterator[tuple[Function, ast.expr]]:
     """Uses of functions other than calls."""
-    names = {f.name for f in functions}
     called = {c.func for c in context.syntax.calls}
-    for node in context.syntax.nodes:
-        if (
-            not isinstance(node, (ast.Name, ast.Attribute))
-            or node in called
-            or not isinstance(node.ctx, ast.Load)
-        ):
+    for node in context.loads(f.name for f in functions):
+        if node in called or _is_decorator(context, node):
             continue
         if isinstance(node, ast.Attribute):
-            if node.attr in names:
-                owners = context.values._receiver(node.value)
-                method = next(
-                    (f for f in functions if f.name == node.attr and context.syntax.parent[f] in owners), None
-                )
-                if method is not None:
-                    yield method, node
-        elif node.id in names and not _is_decorator(context, node):
+            owners = context.values._receiver(node.value)
+            for f in functions:
+                if f.name == node.attr and context.syntax.parent[f] in owners:
+                    yield f, node
+                    break
+        else:
             for b in context.scopes.reaching(node):
                 if b.kind == "def" and b.statement in functions:
                     yield b.statement, node

@@ -113,8 +113,8 @@ def _import_statement(context: Context, call: ast.Call, module: str) -> Fix | No
 
 
 def _kept_modules(context: Context) -> Iterator[Violation]:
-    for node in context.syntax.nodes:
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, (ast.Name, ast.Attribute)):
+    for node in context.assignments:
+        if not isinstance(node.value, (ast.Name, ast.Attribute)):
             continue
         if context.names.of(node.value) not in _MODULES:
             continue
