@@ -3,6 +3,7 @@
 What it does   Before a statement that loads a data set or a file through a cache (`keras.datasets`, `get_file`, `tfds.load`,
                …) the process with local rank 0 makes the same call, and the others wait. What downloads to a path without
                looking whether it is there (`urlretrieve`) is left to local rank 0.
+               With the `if not os.path.exists(…)` around it.
 Why            Processes of one host share the cache: several at once download into the same file and read it half written.
 Before         (x, y), _ = tf.keras.datasets.mnist.load_data()
 After          # One process per host downloads; the others then read its copy.
@@ -113,15 +114,7 @@ class _Downloads:
         elif not all(self._pure(a) for a in (*call.args, *(k.value for k in call.keywords))):
             why = "its arguments can't be evaluated twice"
         if not why:
-            statement = draft.syntax.statement(call)
-            if isinstance(statement, (*CALLABLES, ast.ClassDef, ast.While)) or not self.guards.can_indent(
-                statement, statement
-            ):
-                why = "no statement can be put before it"
-            elif self.outputs.is_early(statement):
-                why = "it runs before Horovod is initialised"
-            elif draft.drive.in_traced(statement) or not self.steady.reached_alike(statement):
-                why = "not every process may come here"
+            why = self._why_not(draft.syntax.statement(call), call)
         if why:
             draft.note(
                 "D4",
@@ -129,6 +122,35 @@ class _Downloads:
                 f"every process may download this at the same time ({why}); fill the cache before the job starts",
             )
         return not why
+
+    def _why_not(self, statement: ast.stmt, call: ast.Call) -> str:
+        """Why no statement can be put before one, or after it; "" if it can."""
+        if isinstance(statement, (*CALLABLES, ast.ClassDef, ast.While)):
+            return "no statement can be put before it"
+        if self._alone(statement, [call]):
+            statement = self._whole(statement)
+        if not self.guards.can_indent(statement, statement):
+            return "no statement can be put before it"
+        if self.outputs.is_early(statement):
+            return "it runs before Horovod is initialised"
+        if self.draft.drive.in_traced(statement) or not self.steady.reached_alike(statement):
+            return "not every process may come here"
+        return ""
+
+    def _whole(self, statement: ast.stmt) -> ast.stmt:
+        """`if not os.path.exists(path):` around a download, with what else is done to have the file: one process does it."""
+        parent = self.draft.syntax.parent[statement]
+        if not isinstance(parent, ast.If) or parent.orelse or self.guards.is_elif(parent):
+            return statement
+        steps: set[ast.AST] = {f.call for f in self.draft.sites.fits} | {
+            u.call for u in self.draft.sites.updates
+        }
+        for s in parent.body:
+            if isinstance(s, ast.Assign) and not all(self.outputs.private(t, parent) for t in s.targets):
+                return statement
+            if not isinstance(s, (ast.Expr, ast.Assign, ast.With, ast.Import, ast.ImportFrom)):
+                return statement
+        return statement if self.draft.drive.reaches(parent, steps) else parent
 
     def _in_expression(self, call: ast.Call) -> bool:
         """Whether a call runs often, later or not at all when its statement runs."""
@@ -162,9 +184,16 @@ class _Downloads:
     # ------------------------------------------------------------------ edits
 
     def _leave_to_one(self, statement: ast.stmt) -> None:
-        edits = self.guards.put(statement, statement, _ON_ONE)
-        edits.append(self.draft.after(statement, [barrier(self.draft.quoted("downloaded"))]))
-        self.draft.change("D4", statement, "Download once per host", _WHY, edits)
+        whole = self._whole(statement)
+        if whole in self.draft.done:
+            return
+        self.draft.done.add(whole)
+        if isinstance(whole, ast.If):
+            edits = self.guards.extend_test(whole, _ON_ONE)
+        else:
+            edits = self.guards.put(whole, whole, _ON_ONE)
+        edits.append(self.draft.after(whole, [barrier(self.draft.quoted("downloaded"))]))
+        self.draft.change("D4", whole, "Download once per host", _WHY, edits)
 
     def _followers(self, statement: ast.stmt, by_statement: dict[ast.stmt, list[ast.Call]]) -> list[ast.stmt]:
         """The downloading statements right after one that can be served by the same wait: they need nothing that it binds."""
@@ -188,11 +217,12 @@ class _Downloads:
         draft, guards = self.draft, self.guards
         indent = draft.document.indentation(statement)
         start = draft.document.lines.starts[statement.lineno - 1] + len(indent)
+        unit = guards.step(statement)
         outermost = [c for c in calls if not any(c is not o and draft.syntax.inside(c, o) for o in calls)]
-        texts = list(dict.fromkeys(guards.moved_in(c) for c in outermost))
+        texts = list(dict.fromkeys(guards.moved_in(c, unit) for c in outermost))
         lines = [
             *draft.lines_of(f"if {_ON_ONE}:", comment=_COMMENT),
-            *(draft.unit + text for text in texts),
+            *(unit + text for text in texts),
             barrier(draft.quoted("downloaded")),
         ]
         text = "".join(line + draft.newline + indent for line in lines)

@@ -14,6 +14,7 @@ from horovodize.rules.draft import HVD, ON_ROOT, Draft
 from horovodize.source import Edit, Span
 from horovodize.summary.effects import Effects
 from horovodize.summary.outputs import Outputs, early_nodes
+from horovodize.summary.steady import Steady
 
 # Insertions before a statement, from the outside in: other rules' statements (0), what a guard must not hide, the guard.
 # Each lifted expression takes a level of its own, so that they stay in order.
@@ -32,6 +33,33 @@ def outputs_of(draft: Draft) -> Outputs:
     last = head._end_of_imports(draft, imported) if imported is not None else None
     effects = Effects(draft.module, draft.sites, draft.drive)
     return Outputs(draft.module, effects, early_nodes(draft.module, last))
+
+
+class Guarded:
+    """What rank 0 alone runs, as far as it is decided yet."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.statements: set[ast.stmt] = set()  # the outermost ones
+        self.told: set[ast.AST] = (
+            set()
+        )  # calls and statements at which the ranks wait to be told a value by rank 0
+        self.steady = Steady(draft.module, draft.drive)
+
+    def __contains__(self, node: ast.AST) -> bool:
+        """Whether a node is run by rank 0 only: it stands in a guard, or in functions that are only called there."""
+        return all(any(self._inside(f.node) for f in way) for way in self.draft.drive.ways(node))
+
+    def _inside(self, node: ast.AST) -> bool:
+        return node in self.statements or any(a in self.statements for a in self.draft.syntax.ancestors(node))
+
+    def collective(self, node: ast.AST) -> bool:
+        """Whether a collective may stand at a node: all ranks come there alike, and run it in order."""
+        if self.draft.drive.in_traced(node):
+            return False
+        if any(self._inside(f.node) for way in self.draft.drive.ways(node) for f in way):
+            return False
+        return self.steady.reached_alike(node)
 
 
 class Guards:
@@ -79,18 +107,31 @@ class Guards:
         indent = draft.document.indentation(first)
         start = draft.document.lines.starts[first.lineno - 1] + len(indent)
         anchor = Span(start, draft.module.span(last).end)
+        unit = self.step(first)
         head = "".join(
             f"{line}{draft.newline}{indent}" for line in draft.lines_of(f"if {test}:", comment=comment)
         )
-        edits = [Edit.insert(start, head + draft.unit, anchor, GUARD)]
+        edits = [Edit.insert(start, head + unit, anchor, GUARD)]
         end = last.end_lineno or last.lineno
         for line in range(first.lineno, end):  # from 0: the lines after the first
             offset = self._indentable(line, indent)
             if offset is not None:
-                edits.append(Edit.insert(offset, draft.unit, None, GUARD))
+                edits.append(Edit.insert(offset, unit, None, GUARD))
         return edits
 
-    def moved_in(self, node: ast.expr) -> str:
+    def step(self, statement: ast.stmt) -> str:
+        """One step of indentation as it is around a statement; files may have several."""
+        draft = self.draft
+        indent, outer = draft.document.indentation(statement), ""
+        for around in draft.syntax.ancestors(statement):
+            if isinstance(around, (ast.stmt, ast.ExceptHandler)):
+                outer = draft.document.lines.content(around.lineno - 1)
+                outer = outer[: len(outer) - len(outer.lstrip())]
+                break
+        own = indent[len(outer) :] if indent.startswith(outer) else ""
+        return own if own and own.strip(own[0]) == "" else draft.unit
+
+    def moved_in(self, node: ast.expr, unit: str) -> str:
         """A node's text, to be used one step further to the right."""
         draft, index = self.draft, self.draft.document.lines
         span, first = draft.module.span(node), node.lineno
@@ -98,7 +139,7 @@ class Guards:
         text = draft.document.text[span.start : min(span.end, index.span(first - 1).end)]
         for line in range(first, node.end_lineno or first):
             content = draft.document.text[index.starts[line] : min(span.end, index.span(line).end)]
-            text += content if line + 1 in inside or not content.strip() else draft.unit + content
+            text += content if line + 1 in inside or not content.strip() else unit + content
         return text
 
     def _indentable(self, line: int, indent: str) -> int | None:

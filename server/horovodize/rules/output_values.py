@@ -8,11 +8,10 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import CORE, ON_ROOT, Draft
-from horovodize.rules.guards import Guards
+from horovodize.rules.guards import Guarded, Guards
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 from horovodize.summary.outputs import Outputs
-from horovodize.summary.steady import Steady
 from horovodize.summary.syntax import argument
 
 _WRITER = "tensorflow.summary.create_file_writer"
@@ -24,10 +23,10 @@ _WHAT, _WHY = "Write the file on rank 0 only", "Every rank runs this; only one m
 _NO_DEVICE = {"h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get_writer", "zipfile.ZipFile"}
 
 
-def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: set[ast.stmt]) -> None:
+def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> None:
     """Changes every value with which a rank other than 0 would write, outside guarded statements."""
     for call in draft.syntax.calls:
-        if _is_guarded(draft, call, guarded) or not in_place(draft.module, call) or outputs.is_early(call):
+        if call in guarded or not in_place(draft.module, call) or outputs.is_early(call):
             continue
         name = draft.names.of(call.func) or ""
         if name == _WRITER:
@@ -60,10 +59,6 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: set[ast.st
                 _written_value(draft, guards, outputs, call, guarded)
 
 
-def _is_guarded(draft: Draft, node: ast.AST, guarded: set[ast.stmt]) -> bool:
-    return any(a in guarded for a in draft.syntax.ancestors(node))
-
-
 def _no_op_writer(draft: Draft, guards: Guards, call: ast.Call) -> None:
     """`tf.summary.create_file_writer(d)` → `… if hvd.rank() == 0 else tf.summary.create_noop_writer()`"""
     if isinstance(call.func, ast.Attribute):
@@ -92,9 +87,7 @@ def _to_null_device(draft: Draft, guards: Guards, path: ast.expr) -> list[Edit]:
     return guards.only_on_root(path, f"{os_name}.devnull" if os_name else draft.quoted("/dev/null"))
 
 
-def _written_value(
-    draft: Draft, guards: Guards, outputs: Outputs, call: ast.Call, guarded: set[ast.stmt]
-) -> None:
+def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Call, guarded: Guarded) -> None:
     """A call that writes, in the middle of an expression: `path = checkpoint.save(…)`."""
     parent = draft.syntax.parent[call]
     if isinstance(parent, ast.Expr):
@@ -103,17 +96,18 @@ def _written_value(
         draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(call))
         return
     reads = _reads(draft, parent)
-    elsewhere = None if reads is None else [n for n in reads if not _is_guarded(draft, n, guarded)]
-    steady = Steady(draft.module, draft.drive)
+    elsewhere = None if reads is None else [n for n in reads if n not in guarded]
     if elsewhere == []:
         edits = guards.only_on_root(call)
-    elif steady.reached_alike(call) and not draft.drive.in_traced(call):
+    elif guarded.collective(call):
         edits = list(
             Edit.around(draft.module.span(call), f"{CORE}.broadcast_object(", f" if {ON_ROOT} else None)")
         )
-    elif elsewhere and all(steady.reached_alike(n) and in_place(draft.module, n) for n in elsewhere):
+        guarded.told.add(call)
+    elif elsewhere and all(guarded.collective(n) and in_place(draft.module, n) for n in elsewhere):
         edits = guards.only_on_root(call)
         for n in elsewhere:
+            guarded.told.add(draft.syntax.statement(n))
             edits += Edit.around(draft.module.span(n), f"{CORE}.broadcast_object(", ")")
     else:
         draft.refuse(

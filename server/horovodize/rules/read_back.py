@@ -9,44 +9,43 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import CORE, Draft
-from horovodize.rules.guards import Guards, barrier
+from horovodize.rules.guards import Guarded, Guards, barrier
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 from horovodize.summary.files import Files, ReadBack
 from horovodize.summary.outputs import Outputs
-from horovodize.summary.steady import Steady
 from horovodize.summary.syntax import position
 
 _WHY = "Only rank 0 writes it; the others could come before it is complete."
 _COMMENT = "Wait until rank 0 has written it."
 
 
-def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: set[ast.stmt]) -> None:
+def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> None:
     """Puts a wait before every reading that may come too early."""
-    steady = Steady(draft.module, draft.drive)
-    told: set[ast.stmt] = set()  # statements at which rank 0 tells the others, which makes them wait
     waits: list[ast.stmt] = []
     found = [
-        b
-        for b in Files(draft.module, outputs.effects, outputs, draft.drive).read_back()
-        if not _on_root(draft, b, guarded)
+        back
+        for back in Files(draft.module, outputs.effects, outputs, draft.drive).read_back()
+        if back.place not in guarded and back.read.node not in guarded
     ]
     for back in found:
         remembered = back.read.node
         if (
             isinstance(remembered, ast.Attribute)
             and remembered not in draft.done
-            and _alike(draft, steady, remembered)
+            and guarded.collective(remembered)
+            and in_place(draft.module, remembered)
         ):
             draft.done.add(remembered)
-            told.add(draft.syntax.statement(remembered))
+            guarded.told.add(draft.syntax.statement(remembered))
             edits = Edit.around(draft.module.span(remembered), f"{CORE}.broadcast_object(", ")")
             draft.change("C6", remembered, "Every rank reads what rank 0 has saved", _WHY, edits)
     for back in found:
         place = back.place
-        if draft.syntax.statement(back.read.node) in told or place in waits or _waited(draft, waits, back):
+        told = guarded.told & {back.write.node, draft.syntax.statement(back.read.node)}
+        if told or place in waits or _waited(draft, waits, back):
             continue
-        if not _alike(draft, steady, place) or not guards.can_indent(place, place):
+        if not guarded.collective(place) or not guards.can_indent(place, place):
             draft.note(
                 "C6",
                 back.read.node,
@@ -56,18 +55,6 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: set[ast.stmt]
         waits.append(place)
         lines = draft.lines_of(barrier(draft.quoted("saved")), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(place, lines)])
-
-
-def _on_root(draft: Draft, back: ReadBack, guarded: set[ast.stmt]) -> bool:
-    """Whether rank 0 alone reads it."""
-    return back.place in guarded or any(a in guarded for a in draft.syntax.ancestors(back.read.node))
-
-
-def _alike(draft: Draft, steady: Steady, node: ast.expr | ast.stmt) -> bool:
-    """Whether a collective may stand at a node."""
-    if draft.drive.in_traced(node) or (isinstance(node, ast.expr) and not in_place(draft.module, node)):
-        return False
-    return steady.reached_alike(node)
 
 
 def _waited(draft: Draft, waits: list[ast.stmt], back: ReadBack) -> bool:

@@ -26,15 +26,17 @@ Source         Seed 2.3.1, expression statements. Errata: in the seed's first ve
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 
 from horovodize.rules import read_back
 from horovodize.rules.draft import Draft
-from horovodize.rules.guards import LIFTED, Guards, outputs_of
+from horovodize.rules.guards import LIFTED, Guarded, Guards, outputs_of
 from horovodize.rules.output_values import redirect
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit, Move
 from horovodize.summary.effects import in_place
+from horovodize.summary.sites import MODEL
 
 _WHY = "Every rank runs this; only one should print it or write the file."
 _NAMES = {"fit": "history", "fit_generator": "history", "train_on_batch": "loss", "evaluate": "evaluation", "next": "item",
@@ -55,7 +57,8 @@ class _RootRank:
         self.draft = draft
         self.guards = Guards(draft)
         self.outputs = outputs_of(draft)
-        self.guarded: set[ast.stmt] = set()  # statements that rank 0 alone runs (the outermost ones)
+        self.guarded = Guarded(draft)
+        self._mine: set[str] = set()  # names that lifted expressions got
 
     # ------------------------------------------------------------------ blocks
 
@@ -64,6 +67,10 @@ class _RootRank:
         run: list[ast.stmt] = []
         lifted: list[Edit | Move] = []
         for group in self.guards.groups(body):
+            if any(isinstance(s, (ast.Expr, ast.If)) and s in self.draft.done for s in group):  # D4 guards it
+                self._flush(run, lifted)
+                run, lifted = [], []
+                continue
             if all(self._may_join(s, bool(run)) for s in group) and any(
                 self.outputs.is_output(s) for s in (*run, *group)
             ):
@@ -104,7 +111,7 @@ class _RootRank:
                 self._in_line(statement)
 
     def _guard(self, run: list[ast.stmt], edits: Sequence[Edit | Move]) -> None:
-        self.guarded.update(run)
+        self.guarded.statements.update(run)
         self.draft.change("C6", run[0], "Leave output to rank 0", _WHY, edits)
 
     def _in_line(self, statement: ast.stmt) -> None:
@@ -136,21 +143,28 @@ class _RootRank:
     def _lift(self, statement: ast.stmt) -> list[Edit | Move]:
         """Takes out of an output statement's arguments what every rank must run; nothing where that can't be done: then
         a print stays as it is."""
-        draft, effects = self.draft, self.outputs.effects
+        draft = self.draft
         assert isinstance(statement, ast.Expr)
-        parts = effects.to_lift(statement)
+        parts = self.outputs.to_lift(statement)
         if parts is None or not all(in_place(draft.module, p) for p in parts):
             if self.outputs.writes_in(statement):
                 draft.refuse(
                     "HVD006", statement,
                     "this writes a file and trains in one statement; give what it trains a name first",
                 )  # fmt: skip
+            else:
+                draft.note(
+                    "C6",
+                    statement,
+                    "every rank prints this: what all must run can't be taken out of it in order",
+                )
             return []
         indent = draft.document.indentation(statement)
         whole = draft.module.span(statement)
-        moves: list[Edit | Move] = []
+        moves, taken = list[Edit | Move](), set[str]()
         for i, part in enumerate(parts):
-            name = draft.fresh(self._name(part))
+            name = self._name(part, taken)
+            taken.add(name)
             brackets = "\n" in draft.module.text(part) and not isinstance(part, ast.Call)
             opening, closing = ("(", ")") if brackets else ("", "")
             after = closing + draft.newline + indent
@@ -167,12 +181,23 @@ class _RootRank:
             )
         return moves
 
-    def _name(self, part: ast.expr) -> str:
-        """What the value of a lifted expression is called."""
+    def _name(self, part: ast.expr, taken: set[str]) -> str:
+        """What the value of a lifted expression is called. Other statements may use the name again: it is read at once."""
+        wanted = "result"
         if isinstance(part, ast.JoinedStr):
-            return "message"
-        called = self.draft.names.last(part.func) if isinstance(part, ast.Call) else ""
-        return _NAMES.get(called, "result")
+            wanted = "message"
+        elif isinstance(part, ast.Call):
+            called = self.draft.names.last(part.func)
+            is_model = MODEL in self.draft.values.made_by(part) or called in ("Model", "Sequential")
+            wanted = "model" if is_model else _NAMES.get(called, wanted)
+        numbered = (f"{wanted}_{n}" if n > 1 else wanted for n in itertools.count(1))
+        return next(n for n in numbered if n not in taken and self._is_free(n))
+
+    def _is_free(self, name: str) -> bool:
+        if name not in self._mine and self.draft.fresh(name) != name:
+            return False
+        self._mine.add(name)
+        return True
 
 
 def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:

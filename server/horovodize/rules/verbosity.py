@@ -20,9 +20,11 @@ import ast
 
 from horovodize import catalogue
 from horovodize.rules.draft import ON_ROOT, RANK, Draft
+from horovodize.rules.guards import outputs_of
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
-from horovodize.summary.effects import Effects, in_place
+from horovodize.summary.effects import in_place
+from horovodize.summary.outputs import Outputs
 from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import argument
 
@@ -39,9 +41,12 @@ _WHY = "Progress bars of several processes would be drawn over each other."
 
 
 def apply(draft: Draft) -> None:
-    effects = Effects(draft.module, draft.sites, draft.drive)
+    outputs = outputs_of(draft)
+    effects = outputs.effects
     fits = {f.call for f in draft.sites.fits}
     for call in draft.syntax.calls:
+        if any(_on_root(outputs, a, call) for a in draft.syntax.ancestors(call)):
+            continue  # C6 leaves it to rank 0 anyway
         if isinstance(call.func, ast.Attribute) and call.func.attr in _DEFAULT:
             method = call.func.attr
             if (
@@ -57,6 +62,16 @@ def apply(draft: Draft) -> None:
             _quiet(draft, call, 2, "1")
         elif name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS:
             _disable(draft, call)
+
+
+def _on_root(outputs: Outputs, around: ast.AST, call: ast.Call) -> bool:
+    """Whether a node around a call is a statement that goes to rank 0 together with the call."""
+    if outputs.on_root(around):
+        return True
+    if not isinstance(around, ast.Expr) or not outputs.hides(around):
+        return False
+    lifted = outputs.to_lift(around)
+    return lifted is not None and not any(outputs.module.syntax.inside(call, e) for e in lifted)
 
 
 def _quiet(draft: Draft, call: ast.Call, position: int | None, default: str) -> None:

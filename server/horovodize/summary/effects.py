@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -17,7 +18,8 @@ from horovodize import catalogue
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import MODEL, Sites
-from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, argument
+from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.traced import traced_functions
 
 Kind = Literal["print", "show", "write"]
 
@@ -52,6 +54,15 @@ _RANDOM = re.compile(
 _UNKNOWN_TRAINING = re.compile(
     r"(^|_)(train|fit|step|update|next|optimi[sz]e|learn|backward|minimize|evaluate)", re.I
 )
+
+
+_METRIC = "tensorflow.keras.metrics.Metric"
+_BUILT = {MODEL, _METRIC, "tensorflow.keras.layers.Layer", "tensorflow.Variable", "tensorflow.Module"}
+_BUILT_BY = ("tensorflow.keras.models.", "tensorflow.keras.applications.", "tensorflow_hub.")
+_HARMLESS_PACKAGES = sys.stdlib_module_names | {
+    "tensorflow", "numpy", "pandas", "matplotlib", "scipy", "sklearn", "PIL", "cv2", "skimage", "seaborn", "plotly", "tabulate",
+    "prettytable", "rich", "termcolor", "colorama", "yaml", "IPython", "tqdm", "wandb", "mlflow",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -196,7 +207,7 @@ class Effects:
         if callee is not None:
             return self._function_shares(callee)
         name = m.names.of(func)
-        if name is not None and _RANDOM.match(name):
+        if (name is not None and _RANDOM.match(name)) or self._builds(call, name):
             return True
         training = argument(call, "training")
         if isinstance(training, ast.Constant) and training.value is True:
@@ -215,6 +226,21 @@ class Effects:
                 ("tensorflow.", "numpy.")
             )
         return False
+
+    def _builds(self, call: ast.Call, name: str | None) -> bool:
+        """Whether a call makes a model, a layer, a variable or a metric, or moves a metric on. Keras numbers what it makes,
+        Horovod goes by the names that come of it: made on one rank only, they differ from then on, and training stalls."""
+        values = self.module.values
+        if _BUILT & values.made_by(call) or (name or "").startswith(_BUILT_BY):
+            return True
+        if isinstance(call.func, (ast.Name, ast.Attribute)) and _METRIC in values.class_names(call.func):
+            return True
+        last = self.module.names.last(call.func)
+        return (
+            last[:1].isupper()
+            and name is not None
+            and name.lstrip(".").split(".")[0] not in _HARMLESS_PACKAGES
+        )
 
     def _function_shares(self, function: ast.AST, constructor: bool = False) -> bool:
         if function not in self._shared:
@@ -251,78 +277,15 @@ class Effects:
             for b in bindings
         )
 
-    # ------------------------------------------------------------------ what must be lifted
+    # ------------------------------------------------------------------ traced code
 
-    def to_lift(self, statement: ast.Expr) -> list[ast.expr] | None:
-        """The shared parts of an output statement, in the order in which they run; None where they can't be taken out
-        without changing what runs, or when."""
-        found: list[ast.expr] = []
-        before: list[ast.expr] = []  # what runs before the last of them
-        pending: list[ast.expr] = []
-        if not self._collect(statement.value, found, before, pending, top=True):
-            return None
-        if not found or all(self._only_evaluates(e) for e in found):
-            return found
-        return found if all(self._stable(e) for e in before) else None
+    @cached_property
+    def traced(self) -> set[ast.AST]:
+        return traced_functions(self.module, self.sites, self.drive)
 
-    def _collect(
-        self,
-        e: ast.expr,
-        found: list[ast.expr],
-        before: list[ast.expr],
-        pending: list[ast.expr],
-        top: bool = False,
-    ) -> bool:
-        if not self.shares(e):
-            pending.append(e)
-            return True
-        if isinstance(e, ast.Lambda):
-            return False
-        whole = isinstance(e, (ast.IfExp, ast.BoolOp, *COMPREHENSIONS)) or (
-            isinstance(e, ast.JoinedStr) and not self._reliable(e)
-        )
-        own = isinstance(e, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)) or (
-            isinstance(e, ast.Call) and not top and self.moves_state(e)
-        )
-        if whole or own:
-            if isinstance(e, (ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Await)) or any(
-                isinstance(n, (ast.NamedExpr, ast.Yield, ast.Await)) for n in ast.walk(e)
-            ):
-                return False
-            before += pending
-            pending.clear()
-            found.append(e)
-            return True
-        return all(self._collect(c, found, before, pending) for c in _operands(e))
-
-    def _reliable(self, e: ast.JoinedStr) -> bool:
-        """Whether parts of an f-string can be edited: before Python 3.12 their positions are not always right, and
-        `{x=}` prints its own text."""
-        text = self.module.document.text
-        for value in e.values:
-            if isinstance(value, ast.FormattedValue):
-                span = self.module.span(value.value)
-                if not in_place(self.module, value.value) or text[
-                    span.end : span.end + 8
-                ].lstrip().startswith("="):
-                    return False
-        return True
-
-    def _only_evaluates(self, e: ast.expr) -> bool:
-        return (
-            isinstance(e, ast.Call)
-            and isinstance(e.func, ast.Attribute)
-            and e.func.attr.startswith("evaluate")
-        )
-
-    def _stable(self, e: ast.expr) -> bool:
-        """Whether an expression has the same value before and after a training step."""
-        for n in ast.walk(e):
-            if isinstance(n, (ast.Subscript, ast.Call)):
-                return False
-            if isinstance(n, ast.Attribute) and self.module.names.of(n) is None:
-                return False
-        return True
+    def in_traced(self, node: ast.AST) -> bool:
+        """Whether TensorFlow may trace a node into a graph."""
+        return any(a in self.traced for a in self.module.syntax.ancestors(node) if isinstance(a, FUNCTIONS))
 
 
 def _is_super(receiver: ast.expr) -> bool:
@@ -354,12 +317,3 @@ def _executed(node: ast.AST) -> list[ast.AST]:
             continue
         todo += ast.iter_child_nodes(n)
     return found
-
-
-def _operands(e: ast.expr) -> list[ast.expr]:
-    """The expressions that run for an expression, in order."""
-    if isinstance(e, ast.Call):
-        return [e.func, *e.args, *(k.value for k in e.keywords)]
-    if isinstance(e, ast.Dict):
-        return [x for pair in zip(e.keys, e.values, strict=True) for x in pair if x is not None]
-    return [c for c in ast.iter_child_nodes(e) if isinstance(c, ast.expr)]

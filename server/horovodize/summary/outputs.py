@@ -12,6 +12,8 @@ from functools import cached_property
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, position
+from horovodize.summary.taking_out import TakingOut
+from horovodize.summary.traced import makes_operations
 
 _OPENS = {
     "open": (0, 1), "io.open": (0, 1), "codecs.open": (0, 1), "gzip.open": (0, 1), "bz2.open": (0, 1), "lzma.open": (0, 1),
@@ -38,14 +40,29 @@ class Outputs:
     def is_output(self, statement: ast.stmt) -> bool:
         """Whether a statement is nothing but output that one rank may make alone."""
         if statement not in self._known:
-            self._known[statement] = self._whole(statement, statement) and self._puts_out(statement)
+            if self.effects.in_traced(statement):
+                self._known[statement] = self._prints_only(statement)
+            else:
+                self._known[statement] = self._whole(statement, statement) and self._puts_out(statement)
         return self._known[statement]
+
+    def _prints_only(self, statement: ast.stmt) -> bool:
+        """In traced code: whether a statement is one output call that adds no other operations to the graph."""
+        if self._call_of(statement) is None or not isinstance(statement, ast.Expr):
+            return False
+        return not makes_operations(statement) and not self._argument_shares(statement)
+
+    def on_root(self, node: ast.AST) -> bool:
+        """Whether a node is a statement that goes to one rank."""
+        return isinstance(node, ast.stmt) and self.is_output(node) and not self.must_stay(node)
 
     def hides(self, statement: ast.stmt) -> bool:
         """Whether an expression statement is output around something that every rank must run."""
         if self._call_of(statement) is None or self.is_output(statement):
             return False
-        return self.effects.shares(statement) and not self.must_stay(statement)
+        return (self.effects.in_traced(statement) or self.effects.shares(statement)) and not self.must_stay(
+            statement
+        )
 
     def must_stay(self, statement: ast.stmt) -> bool:
         """Whether every rank keeps its output: Horovod has not started yet, or it is the last word before the end."""
@@ -67,6 +84,10 @@ class Outputs:
         """Whether a call writes files, or opens one to write."""
         output = self.effects.output(call)
         return (output is not None and output.kind == "write") or self.opened(call) is not None
+
+    def to_lift(self, statement: ast.Expr) -> list[ast.expr] | None:
+        """The parts of an output statement that every rank must run; None where they can't be taken out."""
+        return TakingOut(self.effects).parts(statement)
 
     def _call_of(self, statement: ast.stmt) -> ast.Call | None:
         """The output call that an expression statement is."""
@@ -114,17 +135,13 @@ class Outputs:
                 ast.Assign(targets=[ast.Name() as target], value=value)
                 | ast.AugAssign(target=ast.Name() as target, value=value)
             ):
-                return s is not root and not effects.shares(value) and self._private(target, root)
+                return s is not root and not effects.shares(value) and self.private(target, root)
             case ast.If():
                 if _is_main_guard(s) or effects.shares(s.test):
                     return False
                 return all(self._whole(x, root) for x in (*s.body, *s.orelse))
             case ast.For():
-                if (
-                    not self._repeatable(s.iter)
-                    or effects.shares(s.iter)
-                    or not self._private(s.target, root)
-                ):
+                if not self._repeatable(s.iter) or effects.shares(s.iter) or not self.private(s.target, root):
                     return False
                 return all(self._whole(x, root) for x in (*s.body, *s.orelse))
             case ast.With():
@@ -144,7 +161,7 @@ class Outputs:
             return False
         if not self.is_open(e):
             return False
-        return item.optional_vars is None or self._private(item.optional_vars, root)
+        return item.optional_vars is None or self.private(item.optional_vars, root)
 
     def _writes_own_file(self, s: ast.stmt, root: ast.stmt) -> bool:
         """`f.write(…)` where `f` is opened by a `with` inside `root`."""
@@ -177,11 +194,11 @@ class Outputs:
             for b in self.module.scopes.reaching(base)
         )
 
-    def _private(self, target: ast.expr, root: ast.stmt) -> bool:
+    def private(self, target: ast.expr, root: ast.stmt) -> bool:
         """Whether the names of a target are used inside `root` only."""
         m = self.module
         if isinstance(target, (ast.Tuple, ast.List)):
-            return all(self._private(e, root) for e in target.elts)
+            return all(self.private(e, root) for e in target.elts)
         if not isinstance(target, ast.Name):
             return False
         scope = m.scopes.lookup(target.id, target)
