@@ -292,8 +292,10 @@ def test_files_are_listed_alike_on_all_ranks() -> None:
 
 def test_a_cache_file_belongs_to_one_rank() -> None:
     dataset(
-        "model.fit(tf.data.Dataset.range(9).cache('c').batch(3))\n",
-        "model.fit(shard_dataset(tf.data.Dataset.range(9)).cache('c' + str(hvd.rank())).batch(3))\n",
+        "val = tf.data.Dataset.range(9).cache(v)\n"
+        "model.fit(tf.data.Dataset.range(9).cache('c').batch(3), validation_data=val)\n",
+        "val = tf.data.Dataset.range(9).cache(v + str(hvd.rank()))\n"
+        "model.fit(shard_dataset(tf.data.Dataset.range(9)).cache('c' + str(hvd.rank())).batch(3), validation_data=val)\n",
     )
 
 

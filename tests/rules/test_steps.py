@@ -20,10 +20,13 @@ from .dividing import KERAS, TAPE, check, divide, unchanged
         ("BIG", "BIG // hvd.size()"),
         ("maybe", "maybe and max(1, maybe // hvd.size())"),
         ("None", "None"),
+        ("args.steps", "args.steps and max(1, args.steps // hvd.size())"),
+        ("args.n", "max(1, args.n // hvd.size())"),
     ],
 )
 def test_steps_are_divided_and_never_zero(before: str, after: str) -> None:
-    head = KERAS + "BIG = 1000\nmaybe = None\nds = mine.dataset()\n"
+    options = "p.add_argument('--steps', type=int)\np.add_argument('--n', type=int, default=5)\nargs = p.parse_args()\n"
+    head = KERAS + options + "BIG = 1000\nmaybe = None\nds = mine.dataset()\n"
     check(head, f"model.fit(ds, steps_per_epoch={before})\n", f"model.fit(ds, steps_per_epoch={after})\n")
 
 
@@ -227,6 +230,28 @@ def test_the_outer_loop_counts_where_steps_stand_beside_an_inner_one() -> None:
             for _ in range(5):
                 step(next(it), 0)
             step(next(it), 1)
+        """,
+    )
+
+
+def test_iterators_are_followed_into_functions() -> None:
+    check(
+        TAPE,
+        """
+        @tf.function
+        def advance(iterator):
+            step(next(iterator), 0)
+        iterator = iter(tf.data.Dataset.range(9).batch(3).repeat())
+        for i in range(1000):
+            advance(iterator)
+        """,
+        """
+        @tf.function
+        def advance(iterator):
+            step(next(iterator), 0)
+        iterator = iter(shard_dataset(tf.data.Dataset.range(9)).batch(3).repeat())
+        for i in range(1000 // hvd.size()):
+            advance(iterator)
         """,
     )
 

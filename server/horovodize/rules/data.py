@@ -45,6 +45,9 @@ def apply(draft: Draft) -> None:
             )
         else:
             _divide(draft, feed)
+    for call in draft.sites.method_calls("cache"):
+        if known.pipelines.is_dataset(call):
+            _separate_cache(draft, call)
     for fed in known.fits:
         if fed.kind is Kind.UNKNOWN and fed.y is None and argument(fed.fit.call, "steps_per_epoch") is None:
             draft.note(
@@ -75,8 +78,6 @@ def _divide(draft: Draft, feed: ast.expr) -> None:
         for made in pipelines.trail(place):
             if isinstance(made, ast.Call):
                 _seed_source(draft, made)
-    for step in pipelines.steps(feed):
-        _separate_cache(draft, step)
 
 
 def _is_iterator(draft: Draft, e: ast.expr) -> bool:
@@ -96,14 +97,8 @@ def _is_iterator(draft: Draft, e: ast.expr) -> bool:
 
 def _separate_cache(draft: Draft, step: ast.Call) -> None:
     """`cache(path)` → a path of its own for each rank: two processes can't fill one cache file."""
-    assert isinstance(step.func, ast.Attribute)
     path = argument(step, "filename", 0)
-    if (
-        step.func.attr != "cache"
-        or path is None
-        or path in draft.done
-        or (isinstance(path, ast.Constant) and not path.value)
-    ):
+    if path is None or path in draft.done or (isinstance(path, ast.Constant) and not path.value):
         return
     draft.done.add(path)
     span = draft.module.span(path)

@@ -54,11 +54,23 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
 
 
 def may_be_none(draft: Draft, e: ast.expr) -> bool:
-    """Whether a value is None where it is not set: a default, an option without one."""
-    return any(
-        isinstance(o.node, ast.Constant) and o.node.value is None and not o.path
-        for o in draft.values.origins(e)
-    )
+    """Whether a value is None where it is not set: a default, an option of the command line without one."""
+    for o in draft.values.origins(e):
+        if isinstance(o.node, ast.Constant) and o.node.value is None and not o.path:
+            return True
+        if isinstance(o.node, ast.Attribute) and _is_unset_option(draft, o.node.attr):
+            return True
+    return False
+
+
+def _is_unset_option(draft: Draft, name: str) -> bool:
+    """Whether `add_argument("--name")` leaves an option None when it is not given."""
+    for call in draft.sites.method_calls("add_argument"):
+        flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        if name in [f.lstrip("-").replace("-", "_") for f in flags if f.startswith("-")]:
+            required, action = argument(call, "required"), argument(call, "action")
+            return is_none(argument(call, "default")) and required is None and action is None
+    return False
 
 
 def is_none(e: ast.expr | None) -> bool:

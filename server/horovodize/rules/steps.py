@@ -32,6 +32,10 @@ from horovodize.summary.syntax import FUNCTIONS, argument
 
 _WHY = "Every step averages size() batches, so a size()-th of the steps makes an epoch."
 _EVERYTHING = "every rank trains on all of it"
+_PERHAPS_ALIKE = (
+    "it can't be seen what this is: its steps are divided, but unless it draws at random, "
+    "every rank gets the same batches"
+)
 _RANDOM = ("numpy.random", "random.", "tensorflow.random", "sklearn.utils.shuffle")
 
 
@@ -55,6 +59,8 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
         assert steps is not None
         if not counts_a_share(draft, steps):
             _change(draft, "K4", steps, "Divide the steps of an epoch among the ranks")
+        if fed.y is None and fed.kind is Kind.UNKNOWN:
+            draft.note("K4", fed.x, _PERHAPS_ALIKE)
     if fed.y is None and fed.kind is Kind.GENERATOR:
         _thin_generator(draft, "K4", fed.x, endless=not is_none(steps))
     elif fed.y is None and fed.kind is Kind.SEQUENCE:

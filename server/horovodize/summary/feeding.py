@@ -19,7 +19,7 @@ _DRAWING = re.compile(
     r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random)_?\w*batch|batch\w*(gen|sampl|iter)|^sample|sampler?$"
     r"|randint|choice|permutation|^random_"
 )
-_READING = re.compile(r"batch|load|fetch|sample|slice|get_data|get_item|gather|^get$")
+_READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
 
 _OF_MODELS = {"fit", "train_on_batch", "trainable_variables", "train_step", "apply_gradients"}
 
@@ -241,30 +241,39 @@ class Feeding:
 
     def _draws(self, loop: Loop) -> bool:
         """Whether a loop's body gets itself data: `next(it)`, a random batch."""
-        for call in (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Call)):
-            last = self.names.last(call.func)
-            if _DRAWING.search(last) and "on_batch" not in last:
-                return True
-        return False
+        lasts = [self.names.last(call.func) for call in self._calls_in(loop)]
+        return any(_DRAWING.search(last) and "on_batch" not in last for last in lasts)
+
+    def _calls_in(self, loop: Loop) -> list[ast.Call]:
+        """The calls in a loop's body, and in the functions of this module that it calls."""
+        todo: list[tuple[ast.AST, int]] = [(s, 0) for s in loop.body]
+        seen: set[ast.AST] = set()
+        found: list[ast.Call] = []
+        while todo:
+            root, depth = todo.pop()
+            if root in seen:
+                continue
+            seen.add(root)
+            for call in (n for n in ast.walk(root) if isinstance(n, ast.Call)):
+                found.append(call)
+                callee = self.values.callee(call)
+                if isinstance(callee, FUNCTIONS) and depth < 3:
+                    todo.append((callee, depth + 1))
+        return found
 
     def next_calls(self, driver: Driver) -> list[ast.expr]:
-        """The pipelines that a loop's body draws elements from by `next(iterator)`."""
-        found = []
-        for call in (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call)):
+        """The pipelines that a loop draws elements from by `next(iterator)`, here or in functions that it calls."""
+        found: list[ast.expr] = []
+        for call in self._calls_in(driver.loop):
+            source: ast.expr
             if isinstance(call.func, ast.Name) and call.func.id == "next" and call.args:
                 source = call.args[0]
-            elif (
-                isinstance(call.func, ast.Attribute)
-                and call.func.attr in ("get_next", "next")
-                and not call.args
-            ):
+            elif isinstance(call.func, ast.Attribute) and call.func.attr in ("get_next", "next"):
                 source = call.func.value
             else:
                 continue
             fresh = isinstance(source, ast.Call) and self.names.last(source.func) == "iter"
-            if not fresh and self.pipelines.is_dataset(
-                source
-            ):  # `next(iter(ds))` only ever looks at the first element
+            if not fresh and self.pipelines.is_dataset(source):  # `next(iter(ds))` only ever sees the first
                 found.append(source)
         return found
 

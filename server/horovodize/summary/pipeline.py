@@ -10,47 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from horovodize.summary.dataset_methods import COMMON, DIRECTORY, EVEN, GROUPING, LOOKED_THROUGH, METHODS
+from horovodize.summary.destinations import Destinations
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.scopes import Binding
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Function, argument
-
-# Operations that leave counts even between ranks when the data is divided before them.
-_EVEN = {"map", "batch", "padded_batch", "ragged_batch", "shuffle", "repeat", "prefetch", "cache", "enumerate", "with_options",
-         "as_numpy_iterator", "make_one_shot_iterator", "assert_cardinality"}  # fmt: skip
-_UNEVEN = {"filter", "skip", "take_while", "flat_map", "interleave", "unbatch", "window", "group_by_window", "concatenate",
-           "bucket_by_sequence_length", "apply", "scan", "reduce", "shard", "unique", "rejection_resample", "snapshot",
-           "sample_from_datasets", "parallel_interleave", "choose_from_datasets", "rebatch", "sparse_batch"}  # fmt: skip
-METHODS = _EVEN | _UNEVEN | {"take"}
-# Methods that arrays, frames and generators have too: on their own they do not tell what they are called on.
-_COMMON = {
-    "map",
-    "filter",
-    "take",
-    "skip",
-    "cache",
-    "apply",
-    "repeat",
-    "shuffle",
-    "reduce",
-    "unique",
-    "enumerate",
-    "concatenate",
-}
-_GROUPING = {"batch", "padded_batch", "ragged_batch", "repeat"}
-_PEEKS = {
-    "element_spec",
-    "cardinality",
-    "output_shapes",
-    "output_types",
-    "output_classes",
-    "_flat_shapes",
-}
-_LOOKED_THROUGH = {"iter", "enumerate", "tqdm", "trange", "next", "list", "tuple", "reversed"}
-_HARMLESS = {"len", "print", "type", "isinstance", "id", "repr", "str", "hasattr"}
-_DIRECTORY = ("image_dataset_from_directory", "text_dataset_from_directory", "audio_dataset_from_directory",
-              "timeseries_dataset_from_array")  # fmt: skip
-_PEEK_AT_MOST = 10  # `take(n)` of up to so many elements is a look at the data, not training on it
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 
 class Pipelines:
@@ -92,13 +57,13 @@ class Pipelines:
         if (
             name.startswith("tensorflow.data.")
             or name == "tensorflow_datasets.load"
-            or name.endswith(_DIRECTORY)
+            or name.endswith(DIRECTORY)
         ):
             return argument(node, "batch_size") is None or not name.startswith("tensorflow_datasets")
         if "tensorflow.contrib.data" in name:
             return True
         if isinstance(node.func, ast.Attribute) and not path and node.func.attr in METHODS:
-            if node.func.attr not in _COMMON and not name.startswith(("numpy", "pandas", "random")):
+            if node.func.attr not in COMMON and not name.startswith(("numpy", "pandas", "random")):
                 return True
             return self.is_dataset(node.func.value)
         return bool(isinstance(node.func, ast.Attribute) and node.func.attr == "as_dataset")
@@ -117,7 +82,7 @@ class Pipelines:
 
     def only_trains(self, use: ast.expr, feeds: Iterable[ast.AST]) -> bool:
         """Whether the value of a name goes, from this use on, only to these feeds, or is only looked at."""
-        return _Walk(self, set(feeds)).only_trains(use, set())
+        return Destinations(self, set(feeds)).only_trains(use)
 
     def trail(self, feed: ast.expr) -> list[ast.expr]:
         """The expressions that a pipeline goes through, from the feed back to its sources, each once."""
@@ -155,8 +120,7 @@ class Pipelines:
         """Whether a pipeline is batched or repeated before a step of it: then its elements are steps of training."""
         assert isinstance(call.func, ast.Attribute)
         return any(
-            isinstance(s.func, ast.Attribute) and s.func.attr in _GROUPING
-            for s in self.steps(call.func.value)
+            isinstance(s.func, ast.Attribute) and s.func.attr in GROUPING for s in self.steps(call.func.value)
         )
 
     # ------------------------------------------------------------------ definitions and uses
@@ -212,7 +176,8 @@ class _Walk:
     """One walk from a feed back towards its source."""
 
     def __init__(self, pipelines: Pipelines, feeds: set[ast.AST], whole_batches: bool = False) -> None:
-        self.p, self.feeds, self.whole_batches = pipelines, feeds, whole_batches
+        self.p, self.whole_batches = pipelines, whole_batches
+        self.destinations = Destinations(pipelines, feeds)
         self._deep = 0
 
     def earliest(self, e: ast.expr) -> list[ast.expr]:
@@ -264,7 +229,7 @@ class _Walk:
         method = call.func.attr
         if self.whole_batches and method in ("batch", "padded_batch"):
             return []
-        if method in _EVEN or (method == "take" and p.grouped_before(call)):
+        if method in EVEN or (method == "take" and p.grouped_before(call)):
             return self.earliest(call.func.value)
         return []
 
@@ -273,150 +238,12 @@ class _Walk:
         return isinstance(callee, FUNCTIONS) and all(c is call for c in self.p.values.callers(callee))
 
     def _exclusive(self, b: Binding) -> bool:
-        return all(self.only_trains(use, set()) for use in self.p.uses(b))
-
-    # ------------------------------------------------------------------ where a value goes
-
-    def only_trains(self, e: ast.AST, seen: set[ast.AST], peek: bool = False) -> bool:
-        """Whether a value goes to training, or is only looked at (its specification, a first element), and nowhere else."""
-        if e in self.feeds or e in seen or len(seen) > 200:
-            return len(seen) <= 200
-        seen.add(e)
-        p, parent = self.p, self.p.syntax.parent.get(e)
-        field = p.syntax.field.get(e)
-        match parent:
-            case ast.Attribute():
-                call = p.syntax.parent.get(parent)
-                if parent.attr in _PEEKS:
-                    return True
-                if parent.attr in METHODS and isinstance(call, ast.Call) and call.func is parent:
-                    return self.only_trains(call, seen, peek or _is_peek(call))
-                return False
-            case ast.Call():
-                return self._through_argument(e, parent, seen, peek)
-            case ast.keyword():
-                call = p.syntax.parent[parent]
-                assert isinstance(call, ast.Call)
-                return self._through_argument(e, call, seen, peek, parent.arg)
-            case ast.Tuple() | ast.List():
-                holder = p.syntax.parent.get(parent)
-                if isinstance(holder, ast.Call) and (p.names.of(holder.func) or "").startswith(
-                    "tensorflow.data."
-                ):
-                    return self.only_trains(holder, seen, peek)
-                if isinstance(holder, ast.Return):
-                    return self._through_return(
-                        holder, seen, peek, parent.elts.index(e) if isinstance(e, ast.expr) else 0
-                    )
-                return isinstance(holder, ast.Assign) and self._bound(holder, e, seen, peek)
-            case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
-                return self._bound(parent, e, seen, peek)
-            case ast.Return():
-                return self._through_return(parent, seen, peek, None)
-            case ast.For() | ast.AsyncFor() if field == "iter":
-                return peek or _looks_once(parent)
-            case ast.comprehension():
-                return peek
-            case ast.Expr():
-                return True
-            case ast.IfExp():
-                return self.only_trains(parent, seen, peek)
-            case _:
-                return peek
-
-    def _through_argument(
-        self, e: ast.AST, call: ast.Call, seen: set[ast.AST], peek: bool, keyword: str | None = None
-    ) -> bool:
-        p = self.p
-        name = p.names.last(call.func)
-        if name in _HARMLESS or name == "adapt":
-            return True
-        if name == "next":
-            return True  # one element; steps that train on `next(iterator)` are feeds
-        if name in _LOOKED_THROUGH or (p.names.of(call.func) or "").startswith("tensorflow.data."):
-            return self.only_trains(call, seen, peek)
-        if name == "zip":
-            return self.only_trains(call, seen, peek)
-        callee = p.values.callee(call)
-        if isinstance(callee, FUNCTIONS):
-            parameter = self._parameter(callee, call, e, keyword)
-            return parameter is not None and all(self.only_trains(u, seen, peek) for u in p.uses(parameter))
-        return peek
-
-    def _parameter(
-        self, function: Function, call: ast.Call, e: ast.AST, keyword: str | None
-    ) -> Binding | None:
-        for bindings in self.p.scopes.names[function].values():
-            for b in bindings:
-                if b.kind == "parameter" and (
-                    b.name == keyword or (keyword is None and e in self._passed_by(b, call))
-                ):
-                    return b
-        return None
-
-    def _passed_by(self, b: Binding, call: ast.Call) -> list[ast.expr]:
-        return [v for v in self.p.values.passed(b) if v in call.args]
-
-    def _bound(self, statement: ast.AST, value: ast.AST, seen: set[ast.AST], peek: bool) -> bool:
-        p = self.p
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]  # type: ignore[attr-defined]
-        every = [
-            b
-            for table in (*p.scopes.names.values(), p.scopes.attributes)
-            for bindings in table.values()
-            for b in bindings
-            if any(b.anchor is t or b.anchor in ast.walk(t) for t in targets) and (b.value is value or b.path)
-        ]
-        return bool(every) and all(self.only_trains(use, seen, peek) for b in every for use in p.uses(b))
-
-    def _through_return(
-        self, statement: ast.Return, seen: set[ast.AST], peek: bool, part: int | None
-    ) -> bool:
-        p = self.p
-        function = p.syntax.function(statement)
-        if function is None:
-            return False
-        callers = p.values.callers(function)
-        if part is None:
-            return bool(callers) and all(self.only_trains(c, seen, peek) for c in callers)
-        for call in callers:
-            holder = p.syntax.parent.get(call)
-            if not isinstance(holder, ast.Assign) or len(holder.targets) != 1:
-                return False
-            target = holder.targets[0]
-            if not isinstance(target, (ast.Tuple, ast.List)) or part >= len(target.elts):
-                return False
-            bound = [
-                b for table in (*p.scopes.names.values(), p.scopes.attributes) for found in table.values() for b in found
-                if b.anchor is target.elts[part]
-            ]  # fmt: skip
-            if not all(self.only_trains(use, seen, peek) for b in bound for use in p.uses(b)):
-                return False
-        return bool(callers)
+        return all(self.destinations.only_trains(use) for use in self.p.uses(b))
 
 
 def looked_through(module: Module, call: ast.Call) -> bool:
     """Whether a call only wraps an iterable: `enumerate(x)`, `tqdm(x, total=n)`, `iter(x)`."""
     named = (
-        isinstance(call.func, (ast.Name, ast.Attribute)) and module.names.last(call.func) in _LOOKED_THROUGH
+        isinstance(call.func, (ast.Name, ast.Attribute)) and module.names.last(call.func) in LOOKED_THROUGH
     )
     return named and bool(call.args) and module.values.callee(call) is None
-
-
-def _is_peek(call: ast.Call) -> bool:
-    count = argument(call, "count", 0)
-    return (
-        isinstance(call.func, ast.Attribute)
-        and call.func.attr == "take"
-        and isinstance(count, ast.Constant)
-        and isinstance(count.value, int)
-        and 0 <= count.value <= _PEEK_AT_MOST
-    )
-
-
-def _looks_once(loop: ast.For | ast.AsyncFor) -> bool:
-    """Whether a loop leaves at its first element."""
-    inside = [n for s in loop.body for n in ast.walk(s)]
-    return isinstance(loop.body[-1], ast.Break) and not any(
-        isinstance(n, (ast.Continue, *LOOPS)) for n in inside
-    )

@@ -1,0 +1,32 @@
+"""What the methods of `tf.data` datasets do to the number of elements. Tables only."""
+
+from __future__ import annotations
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Operations that leave counts even between ranks when the data is divided before them.
+EVEN = _names(
+    "map batch padded_batch ragged_batch shuffle repeat prefetch cache enumerate with_options as_numpy_iterator "
+    "make_one_shot_iterator assert_cardinality"
+)
+UNEVEN = _names(
+    "filter skip take_while flat_map interleave unbatch window group_by_window concatenate bucket_by_sequence_length "
+    "apply scan reduce shard unique rejection_resample snapshot sample_from_datasets parallel_interleave "
+    "choose_from_datasets rebatch sparse_batch"
+)
+METHODS = EVEN | UNEVEN | {"take"}
+# Methods that arrays, frames and generators have too: on their own they do not tell what they are called on.
+COMMON = _names("map filter take skip cache apply repeat shuffle reduce unique enumerate concatenate")
+GROUPING = _names("batch padded_batch ragged_batch repeat")
+PEEKS = _names("element_spec cardinality output_shapes output_types output_classes")
+DIRECTORY = (
+    "image_dataset_from_directory",
+    "text_dataset_from_directory",
+    "audio_dataset_from_directory",
+    "timeseries_dataset_from_array",
+)
+# Functions around an iterable that hand on what is in it.
+LOOKED_THROUGH = _names("iter enumerate tqdm trange next list tuple reversed")

@@ -1,0 +1,160 @@
+"""Where a value goes: whether a dataset is only trained on, or also split, evaluated or handed to someone else."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from horovodize.summary.dataset_methods import LOOKED_THROUGH, METHODS, PEEKS
+from horovodize.summary.scopes import Binding
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument
+
+if TYPE_CHECKING:
+    from horovodize.summary.pipeline import Pipelines
+
+_HARMLESS = {"len", "print", "type", "isinstance", "id", "repr", "str", "hasattr", "adapt"}
+_PEEK_AT_MOST = 10  # `take(n)` of up to so many elements is a look at the data, not training on it
+
+
+class Destinations:
+    """Where the values of one module go. `feeds` are the expressions that training consumes."""
+
+    def __init__(self, pipelines: Pipelines, feeds: set[ast.AST]) -> None:
+        self.p, self.feeds = pipelines, feeds
+
+    def only_trains(self, e: ast.AST, seen: set[ast.AST] | None = None, peek: bool = False) -> bool:
+        """Whether a value goes to training, or is only looked at (its specification, a first element), and nowhere else."""
+        seen = set() if seen is None else seen
+        if e in self.feeds or e in seen or len(seen) > 200:
+            return len(seen) <= 200
+        seen.add(e)
+        p, parent = self.p, self.p.syntax.parent.get(e)
+        field = p.syntax.field.get(e)
+        match parent:
+            case ast.Attribute():
+                call = p.syntax.parent.get(parent)
+                if parent.attr in PEEKS:
+                    return True
+                if parent.attr in METHODS and isinstance(call, ast.Call) and call.func is parent:
+                    return self.only_trains(call, seen, peek or _is_peek(call))
+                return False
+            case ast.Call():
+                return self._through_argument(e, parent, seen, peek)
+            case ast.keyword():
+                call = p.syntax.parent[parent]
+                assert isinstance(call, ast.Call)
+                return self._through_argument(e, call, seen, peek, parent.arg)
+            case ast.Tuple() | ast.List():
+                holder = p.syntax.parent.get(parent)
+                if isinstance(holder, ast.Call) and (p.names.of(holder.func) or "").startswith(
+                    "tensorflow.data."
+                ):
+                    return self.only_trains(holder, seen, peek)
+                if isinstance(holder, ast.Return):
+                    return self._through_return(
+                        holder, seen, peek, parent.elts.index(e) if isinstance(e, ast.expr) else 0
+                    )
+                return isinstance(holder, ast.Assign) and self._bound(holder, e, seen, peek)
+            case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
+                return self._bound(parent, e, seen, peek)
+            case ast.Return():
+                return self._through_return(parent, seen, peek, None)
+            case ast.For() | ast.AsyncFor() if field == "iter":
+                return peek or _looks_once(parent)
+            case ast.comprehension():
+                return peek
+            case ast.Expr():
+                return True
+            case ast.IfExp():
+                return self.only_trains(parent, seen, peek)
+            case _:
+                return peek
+
+    def _through_argument(
+        self, e: ast.AST, call: ast.Call, seen: set[ast.AST], peek: bool, keyword: str | None = None
+    ) -> bool:
+        p = self.p
+        name = p.names.last(call.func)
+        if name in _HARMLESS:
+            return True
+        if name == "next":
+            return True  # one element; steps that train on `next(iterator)` are feeds
+        if name in LOOKED_THROUGH or (p.names.of(call.func) or "").startswith("tensorflow.data."):
+            return self.only_trains(call, seen, peek)
+        if name == "zip":
+            return self.only_trains(call, seen, peek)
+        callee = p.values.callee(call)
+        if isinstance(callee, FUNCTIONS):
+            parameter = self._parameter(callee, call, e, keyword)
+            return parameter is not None and all(self.only_trains(u, seen, peek) for u in p.uses(parameter))
+        return peek
+
+    def _parameter(
+        self, function: Function, call: ast.Call, e: ast.AST, keyword: str | None
+    ) -> Binding | None:
+        for bindings in self.p.scopes.names[function].values():
+            for b in bindings:
+                if b.kind == "parameter" and (
+                    b.name == keyword or (keyword is None and e in self._passed_by(b, call))
+                ):
+                    return b
+        return None
+
+    def _passed_by(self, b: Binding, call: ast.Call) -> list[ast.expr]:
+        return [v for v in self.p.values.passed(b) if v in call.args]
+
+    def _bound(self, statement: ast.AST, value: ast.AST, seen: set[ast.AST], peek: bool) -> bool:
+        p = self.p
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]  # type: ignore[attr-defined]
+        every = [
+            b
+            for table in (*p.scopes.names.values(), p.scopes.attributes)
+            for bindings in table.values()
+            for b in bindings
+            if any(b.anchor is t or b.anchor in ast.walk(t) for t in targets) and (b.value is value or b.path)
+        ]
+        return bool(every) and all(self.only_trains(use, seen, peek) for b in every for use in p.uses(b))
+
+    def _through_return(
+        self, statement: ast.Return, seen: set[ast.AST], peek: bool, part: int | None
+    ) -> bool:
+        p = self.p
+        function = p.syntax.function(statement)
+        if function is None:
+            return False
+        callers = p.values.callers(function)
+        if part is None:
+            return bool(callers) and all(self.only_trains(c, seen, peek) for c in callers)
+        for call in callers:
+            holder = p.syntax.parent.get(call)
+            if not isinstance(holder, ast.Assign) or len(holder.targets) != 1:
+                return False
+            target = holder.targets[0]
+            if not isinstance(target, (ast.Tuple, ast.List)) or part >= len(target.elts):
+                return False
+            bound = [
+                b for table in (*p.scopes.names.values(), p.scopes.attributes) for found in table.values() for b in found
+                if b.anchor is target.elts[part]
+            ]  # fmt: skip
+            if not all(self.only_trains(use, seen, peek) for b in bound for use in p.uses(b)):
+                return False
+        return bool(callers)
+
+
+def _is_peek(call: ast.Call) -> bool:
+    count = argument(call, "count", 0)
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "take"
+        and isinstance(count, ast.Constant)
+        and isinstance(count.value, int)
+        and 0 <= count.value <= _PEEK_AT_MOST
+    )
+
+
+def _looks_once(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop leaves at its first element."""
+    inside = [n for s in loop.body for n in ast.walk(s)]
+    return isinstance(loop.body[-1], ast.Break) and not any(
+        isinstance(n, (ast.Continue, *LOOPS)) for n in inside
+    )
