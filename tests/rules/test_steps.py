@@ -340,8 +340,7 @@ def test_a_loop_that_a_counter_ends_is_left_alone() -> None:
     unchanged(TAPE, "i = 0\nwhile True:\n    step(*get_batch())\n    i += 1\n    if i > 9:\n        break\n")
 
 
-def test_a_game_that_each_rank_plays_is_refused() -> None:
-    source = """
+GAME = """
 for episode in range(1000):
     state = env.reset()
     for t in range(200):
@@ -350,6 +349,21 @@ for episode in range(1000):
             break
         step(state, reward)
 """
-    assert [r.code for r in divide(TAPE + source).draft.reasons] == ["HVD006"]
-    once = source.replace("        step(state, reward)\n", "    step(state, reward)\n")
-    assert not divide(TAPE + once).draft.reasons
+
+
+def test_a_game_that_each_rank_plays_ends_on_all_of_them() -> None:
+    result = check(TAPE, GAME, GAME.replace("if done", "if any_rank(done)"))
+    assert "all of them now end when one of them does" in result.doubts[0]
+    assert "not divided" in result.notes[0]
+    once = GAME.replace("        step(state, reward)\n", "    step(state, reward)\n")
+    assert not check(TAPE, once, once.replace("range(1000)", "range(1000 // hvd.size())")).doubts
+
+
+def test_games_that_end_in_a_tangled_way_are_refused() -> None:
+    tangled = GAME.replace("if done:", "if done and t > 3:\n            pass\n        elif done:")
+    assert [r.code for r in divide(TAPE + tangled).draft.reasons] == ["HVD006"]
+
+
+def test_rows_that_the_model_makes_anew_are_refused() -> None:
+    play = "def play(f):\n    return mine.play(f)\nfor i in range(9):\n    rows, goals = play(lambda b: model.predict(b))\n"
+    assert [r.code for r in divide(KERAS + play + "    model.fit(rows, goals)\n").draft.reasons] == ["HVD006"]

@@ -17,6 +17,8 @@ from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
 
 _CLOCKS = ("time.", "datetime.", "numpy.random", "random.", "tensorflow.random")
 _WHY = "A rank that leaves the loop alone leaves the others waiting for it for ever."
+_ALIKE = "all ranks must come to the same decision here: one that leaves alone stalls the others"
+_GAME = "each rank plays its own game here: all of them now end when one of them does"
 
 
 class Cause(Enum):
@@ -30,9 +32,7 @@ class Cause(Enum):
 def keep_in_step(draft: Draft) -> None:
     """Makes ranks leave training loops together; refuses where they can't."""
     known = feeding(draft)
-    sites: set[ast.AST] = {u.call for u in draft.sites.updates if u.step_of is None} | {
-        f.call for f in draft.sites.fits
-    }
+    sites = _sites(draft)
     seen: set[Loop] = set()
     for site in sites:
         for way in draft.drive.ways(site):
@@ -50,35 +50,44 @@ def keep_in_step(draft: Draft) -> None:
             )
 
 
+def ends_with_a_game(draft: Draft, loop: Loop) -> bool:
+    """Whether a loop's number of turns is decided by a simulation that each rank runs for itself."""
+    tests = [test for leaving in _exits(loop) for test in _tests(draft, leaving, loop)]
+    tests += [loop.test] if isinstance(loop, ast.While) else []
+    return any(_cause(draft, test, loop, _sites(draft)) is Cause.GAME for test in tests)
+
+
+def _sites(draft: Draft) -> set[ast.AST]:
+    updates = {u.call for u in draft.sites.updates if u.step_of is None}
+    return updates | {f.call for f in draft.sites.fits}
+
+
+def _tests(draft: Draft, leaving: ast.stmt, loop: Loop) -> list[ast.expr]:
+    """The tests that decide whether a loop is left at a statement, innermost first."""
+    around = (c for c, _ in draft.syntax.conditions(leaving) if isinstance(c, ast.If))
+    return [c.test for c in around if draft.syntax.inside(c, loop)]
+
+
 def _keep(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     if isinstance(loop, ast.While):
         cause = _cause(draft, loop.test, loop, sites)
-        if cause is Cause.GAME:
-            _refuse(draft, loop.test)
-        elif cause is Cause.VALUE:
+        if cause is Cause.VALUE:
             _agree(draft, loop.test)
+        elif cause is Cause.GAME and isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not):
+            _agree(draft, loop.test.operand, _GAME)
+        elif cause is Cause.GAME:
+            _refuse(draft, loop.test)
     for leaving in _exits(loop):
-        tests = [
-            c.test
-            for c, _ in draft.syntax.conditions(leaving)
-            if isinstance(c, ast.If) and draft.syntax.inside(c, loop)
-        ]
+        tests = _tests(draft, leaving, loop)
         causes = [_cause(draft, test, loop, sites) for test in tests]
-        if Cause.GAME in causes:
+        if not set(causes) - {Cause.COUNT}:
+            continue
+        if set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, leaving):
+            _agree(draft, tests[0], _GAME if causes[0] is Cause.GAME else "")
+        elif Cause.GAME in causes:
             _refuse(draft, leaving)
-        elif (
-            causes
-            and causes[0] is Cause.VALUE
-            and Cause.VALUE not in causes[1:]
-            and _is_first_arm(draft, leaving)
-        ):
-            _agree(draft, tests[0])
-        elif Cause.VALUE in causes:
-            draft.note(
-                "G4",
-                leaving,
-                "all ranks must come to the same decision here: one that leaves alone stalls the others",
-            )
+        else:
+            draft.note("G4", leaving, _ALIKE)
 
 
 def _exits(loop: Loop) -> list[ast.stmt]:
@@ -130,19 +139,15 @@ def _steps_a_game(draft: Draft, call: ast.Call) -> bool:
     return isinstance(f, ast.Attribute) and f.attr == "step" and bool(call.args) and draft.names.of(f) is None
 
 
-def _agree(draft: Draft, test: ast.expr) -> None:
+def _agree(draft: Draft, test: ast.expr, doubt: str = "") -> None:
     if test in draft.done:
         return
     draft.done.add(test)
     if draft.drive.in_traced(test):
-        draft.note(
-            "G4",
-            test,
-            "all ranks must come to the same decision here: one that leaves alone stalls the others",
-        )
+        draft.note("G4", test, _ALIKE)
         return
     edits = Edit.around(draft.module.span(test), f"{draft.helper('any_rank')}(", ")")
-    draft.change("G4", test, "Leave the loop on all ranks together", _WHY, edits)
+    draft.change("G4", test, "Leave the loop on all ranks together", _WHY, edits, doubt=doubt)
 
 
 def _refuse(draft: Draft, node: ast.AST) -> None:

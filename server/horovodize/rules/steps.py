@@ -11,9 +11,11 @@ Before         for x, y in dataset.take(1000):
 After          for x, y in dataset.take(1000 // hvd.size()):
                    train_step(x, y)
 Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from the length of something divided already.
-Refuses        A loop that ends with a game that each rank plays for itself (HVD006): the ranks' step counts would differ.
-               (A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.)
-Asks           A loop over something that can't be seen: all ranks must get equally many batches from it.
+               A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.
+Refuses        A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
+               the same for all; rows that each rank's model makes anew in every round (HVD006).
+Asks           A loop that ends with a game: all games now end with the first. A loop over something that can't be seen: all
+               ranks must get equally many batches from it.
 Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
 """
 
@@ -23,7 +25,7 @@ import ast
 
 from horovodize.rules import arrays, data
 from horovodize.rules.draft import RANK, SIZE, Draft
-from horovodize.rules.lockstep import keep_in_step
+from horovodize.rules.lockstep import ends_with_a_game, keep_in_step
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, counts_a_share, divide, feeding, flows_from_share, is_none, wrap
 from horovodize.source import Edit
@@ -182,6 +184,13 @@ def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
 
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:
+    if ends_with_a_game(draft, driver.loop):
+        draft.note(
+            "G4",
+            driver.loop,
+            "every rank plays as many games as one process did: what they learn from is not divided",
+        )
+        return
     if isinstance(driver.loop, ast.While):
         return _divide_while(draft, driver, driver.loop)
     e = driver.iterable
