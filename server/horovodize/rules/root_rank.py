@@ -58,6 +58,7 @@ class _RootRank:
         self.guards = Guards(draft)
         self.outputs = outputs_of(draft)
         self.guarded = Guarded(draft)
+        self._used = draft.module.scopes.all_names()
         self._mine: set[str] = set()  # names that lifted expressions got
 
     # ------------------------------------------------------------------ blocks
@@ -194,7 +195,7 @@ class _RootRank:
         return next(n for n in numbered if n not in taken and self._is_free(n))
 
     def _is_free(self, name: str) -> bool:
-        if name not in self._mine and self.draft.fresh(name) != name:
+        if name not in self._mine and (name in self._used or self.draft.fresh(name) != name):
             return False
         self._mine.add(name)
         return True

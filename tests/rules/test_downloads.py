@@ -1,0 +1,203 @@
+"""D4: one process of each host downloads."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.rules import downloads, root_rank
+
+from .guarding import apply, check, unchanged
+
+RULES = (downloads.RULE,)
+WAIT = 'hvd.broadcast(0, root_rank=0, name="downloaded")'
+
+# ---------------------------------------------------------------------- left alone
+
+
+def test_what_does_not_download() -> None:
+    result = unchanged(
+        RULES,
+        """
+        x = np.load("x.npy")
+        base = tf.keras.applications.ResNet50(weights=None)
+        data = loader.load_data()
+        """,
+    )
+    assert result.notes == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("base = tf.keras.applications.ResNet50()", "made twice"),
+        ("f = lambda: tf.keras.datasets.mnist.load_data()", "no statement"),
+        ("parts = [tf.keras.utils.get_file(u, u) for u in urls]", "no statement"),
+        ("path = local or tf.keras.utils.get_file('a', u)", "no statement"),
+        ("path = tf.keras.utils.get_file(next(names), u)", "evaluated twice"),
+        ("def read(path=tf.keras.utils.get_file('a', u)): pass", "no statement"),
+        ("if new: d = tf.keras.datasets.mnist.load_data()", "no statement"),
+        ("a = 1; d = tf.keras.datasets.mnist.load_data()", "no statement"),
+        ("if not os.path.exists('a'):\n    p = tf.keras.utils.get_file('a', u)", "not every process"),
+        ("while not d:\n    d = tf.keras.datasets.mnist.load_data(time.time())", "evaluated twice"),
+    ],
+)
+def test_a_note_where_nothing_can_be_done(statement: str, why: str) -> None:
+    result = unchanged(RULES, statement + "\n")
+    assert len(result.notes) == 1
+    assert why in result.notes[0]
+
+
+def test_nothing_before_horovod_is_there() -> None:
+    head = "from tensorflow.keras.datasets import mnist\nmnist.load_data()\nimport tensorflow as tf\n"
+    source = "model = tf.keras.Sequential()\nmodel.compile('sgd')\n"
+    assert unchanged(RULES, source, head.replace("mnist.load_data()\n", "data = 3\n")).notes == []
+
+
+# ---------------------------------------------------------------------- before and after
+
+
+def test_the_call_is_made_by_one_process_first() -> None:
+    check(
+        RULES,
+        """
+        (x, y), _ = tf.keras.datasets.mnist.load_data()
+        """,
+        f"""
+        # One process per host downloads; the others then read its copy.
+        if hvd.local_rank() == 0:
+            tf.keras.datasets.mnist.load_data()
+        {WAIT}
+        (x, y), _ = tf.keras.datasets.mnist.load_data()
+        """,
+    )
+
+
+def test_neighbours_share_a_wait_but_not_what_one_of_them_binds() -> None:
+    check(
+        RULES,
+        """
+        import tensorflow_datasets as tfds
+        def load(name):
+            train = tfds.load(name, split="train")
+            test = tfds.load(name, split="test")
+            path = tf.keras.utils.get_file("a", origin)
+            more = tf.keras.utils.get_file(path, origin)
+        """,
+        f"""
+        import tensorflow_datasets as tfds
+        def load(name):
+            # One process per host downloads; the others then read its copy.
+            if hvd.local_rank() == 0:
+                tfds.load(name, split="train")
+                tfds.load(name, split="test")
+                tf.keras.utils.get_file("a", origin)
+            {WAIT}
+            train = tfds.load(name, split="train")
+            test = tfds.load(name, split="test")
+            path = tf.keras.utils.get_file("a", origin)
+            # One process per host downloads; the others then read its copy.
+            if hvd.local_rank() == 0:
+                tf.keras.utils.get_file(path, origin)
+            {WAIT}
+            more = tf.keras.utils.get_file(path, origin)
+        """,
+    )
+
+
+def test_text_comments_and_strings_of_the_call_stay() -> None:
+    check(
+        RULES,
+        '''
+        for name in names:
+            path = pathlib.Path(tf.keras.utils.get_file(
+                name,  # in the cache
+                """http://host/
+        data""",
+            ))
+        ''',
+        f'''
+        for name in names:
+            # One process per host downloads; the others then read its copy.
+            if hvd.local_rank() == 0:
+                tf.keras.utils.get_file(
+                    name,  # in the cache
+                    """http://host/
+        data""",
+                )
+            {WAIT}
+            path = pathlib.Path(tf.keras.utils.get_file(
+                name,  # in the cache
+                """http://host/
+        data""",
+            ))
+        ''',
+    )
+
+
+def test_urlretrieve_is_left_to_one_process_with_its_test() -> None:
+    check(
+        RULES,
+        """
+        from urllib.request import urlretrieve
+        urlretrieve(url, "data.csv")
+        if not os.path.exists("more"):
+            os.makedirs("more")
+            urlretrieve(url, "more/data.csv")
+        """,
+        f"""
+        from urllib.request import urlretrieve
+        if hvd.local_rank() == 0:
+            urlretrieve(url, "data.csv")
+        {WAIT}
+        if not os.path.exists("more") and hvd.local_rank() == 0:
+            os.makedirs("more")
+            urlretrieve(url, "more/data.csv")
+        {WAIT}
+        """,
+    )
+
+
+def test_rank_0_of_all_does_not_guard_what_each_host_does() -> None:
+    result = apply(
+        "import os\nimport wget\nimport tensorflow as tf\nmodel = tf.keras.Sequential()\nmodel.fit(1)\n"
+        "if not os.path.exists('d'):\n    os.mkdir('d')\n    wget.download(url, 'd/a')\n",
+        downloads.RULE,
+        root_rank.RULE,
+    )
+    assert "if not os.path.exists('d') and hvd.local_rank() == 0:\n    os.mkdir('d')\n" in result.text
+    assert "hvd.rank() == 0" not in result.text
+
+
+def test_urlretrieve_to_a_file_of_its_own_is_no_matter() -> None:
+    result = unchanged(RULES, "import urllib.request\npath, _ = urllib.request.urlretrieve(url)\n")
+    assert result.notes == []
+
+
+def test_a_print_does_not_hide_a_download() -> None:
+    check(
+        (downloads.RULE, root_rank.RULE),
+        """
+        print(len(tf.keras.datasets.mnist.load_data()))
+        """,
+        f"""
+        # One process per host downloads; the others then read its copy.
+        if hvd.local_rank() == 0:
+            tf.keras.datasets.mnist.load_data()
+        {WAIT}
+        data = tf.keras.datasets.mnist.load_data()
+        if hvd.rank() == 0:
+            print(len(data))
+        """,
+    )
+
+
+def test_line_ends_quotes_tabs_and_no_comments() -> None:
+    source = (
+        "import tensorflow as tf\r\nm = tf.keras.Sequential()\r\nm.fit(1)\r\n"
+        "def f():\r\n\td = tf.keras.datasets.mnist.load_data('a')\r\n"
+    )
+    assert apply(source, *RULES, comments=False).text == source.replace(
+        "\td =",
+        "\tif hvd.local_rank() == 0:\r\n\t\ttf.keras.datasets.mnist.load_data('a')\r\n"
+        "\thvd.broadcast(0, root_rank=0, name='downloaded')\r\n\td =",
+    )
