@@ -6,6 +6,7 @@ import ast
 import sys
 
 import pytest
+
 from horovodize.source import Document, Span
 
 

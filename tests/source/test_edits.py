@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from horovodize.source import Edit, EditConflict, Move, Span, compose, line_edits
-from horovodize.source.edits import apply
 from hypothesis import given
 from hypothesis import strategies as st
+
+from horovodize.source import Edit, EditConflict, Move, Span, compose, line_edits
+from horovodize.source.edits import apply
 
 
 def after(text: str, *edits: Edit | Move) -> str:

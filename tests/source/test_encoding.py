@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import encodings.aliases
 
 import pytest
-from horovodize.source import Document, UndecodableSource, decode
 from hypothesis import given
 from hypothesis import strategies as st
+
+from horovodize.source import Document, UndecodableSource, decode
 
 NAME = "größe = '漢字 😀'\n"
 
@@ -93,3 +95,16 @@ def test_arbitrary_bytes_are_text_or_undecodable(data: bytes) -> None:
 def test_a_document_remembers_how_it_was_encoded() -> None:
     document = Document.from_bytes(codecs.BOM_UTF8 + b"x = 1\r\n", "a.py")
     assert (document.text, document.path, document.encoded.bom) == ("x = 1\r\n", "a.py", codecs.BOM_UTF8)
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*encodings.aliases.aliases.values(), "rot13", "undefined", "mbcs", "idna"})
+)
+def test_no_codec_of_python_crashes(name: str) -> None:
+    data = f"# coding: {name}\nx = 1\n".encode() + b"s = '\xe9\x80\xff'\n"
+    for whole in (data, data[: data.index(b"s =")]):
+        try:
+            encoded = decode(whole)
+        except UndecodableSource:
+            continue
+        assert encoded.encode(encoded.text) == whole

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import tokenize
 from io import StringIO
 
 import pytest
-from horovodize.source import LineIndex, Position, PositionEncoding, Span
 from hypothesis import given
 from hypothesis import strategies as st
+
+from horovodize.source import LineIndex, Position, PositionEncoding, Span
 
 U8, U16, U32 = PositionEncoding.UTF8, PositionEncoding.UTF16, PositionEncoding.UTF32
 # What makes counting hard: line ends of each kind and what only looks like one, and characters of 1 to 4 bytes.
@@ -41,7 +43,7 @@ def test_lines_join_to_the_text(text: str) -> None:
     index = LineIndex(text)
     spans = [index.span(line) for line in range(len(index))]
     assert "".join(text[s.start : s.end] for s in spans) == text
-    assert all(a.end == b.start for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.end == b.start for a, b in itertools.pairwise(spans))
 
 
 @given(texts)

@@ -44,7 +44,11 @@ def decode(data: bytes) -> Encoded:
         raise UndecodableSource(str(e)) from e
     encoding = "utf-8" if encoding == "utf-8-sig" else encoding
     text = _decoded(body, encoding)
-    if text.encode(encoding) != body:
+    try:
+        survives = text.encode(encoding) == body
+    except UnicodeError:
+        survives = False
+    if not survives:
         raise UndecodableSource(f"the file would not survive being written back as {encoding}")
     return Encoded(text, encoding, bom)
 
@@ -56,3 +60,9 @@ def _decoded(body: bytes, encoding: str) -> str:
     except UnicodeDecodeError as e:
         line = len(re.findall(rb"\r\n|\r|\n", body[: e.start])) + 1
         raise UndecodableSource(f"byte 0x{body[e.start]:02x} in line {line} is not {encoding}") from e
+    except (
+        LookupError,
+        UnicodeError,
+        ValueError,
+    ) as e:  # a codec that is not one of text; a codec's own faults
+        raise UndecodableSource(f"the file can't be read as {encoding} ({e})") from e
