@@ -181,8 +181,9 @@ def _scale_later_settings(draft: Draft) -> None:
 
 def _set_rate(draft: Draft, node: ast.AST) -> ast.expr | None:
     """The new rate, where a statement sets an optimizer's."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_rate(draft, node.targets[0]):
-        return node.value
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target = node.targets[0]  # a plain name is only bound anew: that sets nobody's rate
+        return node.value if isinstance(target, ast.Attribute) and _is_setting(draft, target) else None
     if isinstance(node, ast.Call):
         if draft.names.of(node.func) in ("tensorflow.keras.backend.set_value",) and len(node.args) == 2:
             return node.args[1] if _is_rate(draft, node.args[0]) else None
@@ -193,11 +194,8 @@ def _set_rate(draft: Draft, node: ast.AST) -> ast.expr | None:
 
 def _is_rate(draft: Draft, e: ast.expr) -> bool:
     """`optimizer.lr`, `self.model.optimizer.learning_rate`, or a variable that feeds a rate."""
-    if isinstance(e, ast.Attribute) and e.attr in _RATE_NAMES:
-        holder = e.value
-        if isinstance(holder, ast.Attribute) and holder.attr == "optimizer":
-            return True
-        return any(draft.module.is_optimizer(c) for c in draft.values.calls(holder))
+    if isinstance(e, ast.Attribute) and _is_setting(draft, e):
+        return True
     if isinstance(e, (ast.Name, ast.Attribute)):
         calls = draft.values.calls(e)
         return bool(calls) and all(
@@ -207,6 +205,16 @@ def _is_rate(draft: Draft, e: ast.expr) -> bool:
             for c in calls
         )
     return False
+
+
+def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
+    """Whether an attribute is the learning rate of an optimizer."""
+    if e.attr not in _RATE_NAMES:
+        return False
+    holder = e.value
+    if isinstance(holder, ast.Attribute) and holder.attr == "optimizer":
+        return True
+    return any(draft.module.is_optimizer(c) for c in draft.values.calls(holder))
 
 
 def _relative(draft: Draft, value: ast.expr) -> bool:
