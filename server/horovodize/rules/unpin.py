@@ -23,7 +23,7 @@ _CALLS = ("tensorflow.config.set_visible_devices", "tensorflow.config.experiment
 def apply(draft: Draft) -> None:
     for node in draft.syntax.nodes:
         value = _pinned_value(draft, node)
-        if value is None or not isinstance(node, ast.stmt) or not draft.can_insert(node):
+        if value is None or not isinstance(node, ast.stmt):
             continue
         hidden = isinstance(value, ast.Constant) and str(value.value) in ("-1", "")
         draft.change(
@@ -58,7 +58,8 @@ def _pinned_value(draft: Draft, node: ast.AST) -> ast.expr | None:
 def _delete(draft: Draft, statement: ast.stmt) -> Edit:
     block = draft.syntax.block(statement)
     index = draft.document.lines
-    if len(block) == 1 and not isinstance(draft.syntax.parent[statement], ast.Module):
+    alone = len(block) == 1 and not isinstance(draft.syntax.parent[statement], ast.Module)
+    if alone or not draft.can_insert(statement):  # other statements share its line
         return Edit(draft.module.span(statement), "pass")
     first, last = draft.first_line(statement) - 1, (statement.end_lineno or statement.lineno) - 1
     return Edit(Span(index.starts[first], index.span(last).end), "")
