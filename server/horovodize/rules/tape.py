@@ -13,7 +13,8 @@ After          with tf.GradientTape() as tape:
                tape = hvd.DistributedGradientTape(tape)
                grads = tape.gradient(loss, model.trainable_variables)
 Leaves alone   Tapes whose gradients reach no optimizer: a gradient penalty's, a saliency map's.
-Refuses        Gradients of which no tape can be found (implicit gradients, another module's function): HVD006.
+Refuses        Gradients of which no tape can be found (implicit gradients, another module's function), and what `jacobian`
+               gives, which a distributed tape does not average: HVD006.
 Source         Seed 2.4.1, with items. Errata: the seed knows `tf.GradientTape()` without arguments and one tape a `with`,
                and wraps every tape. An optimizer wrapper alone does not average inside a `train_step` (horovod#2893,
                measured).
@@ -37,7 +38,7 @@ def apply(draft: Draft) -> None:
             draft.refuse(
                 "HVD006", update.call, "the tape that these gradients come from can't be found in this file"
             )
-    training = draft.sites.training_gradients
+    training = [call for call in draft.sites.training_gradients if _averaged(draft, call)]
     for with_statement, name, calls in _grouped(draft, training):
         if with_statement is None:
             for call in calls:
@@ -46,6 +47,15 @@ def apply(draft: Draft) -> None:
             wrap = f"{name} = {CORE}.DistributedGradientTape({name})"
             rule = _rule(draft, calls[0])
             draft.change(rule, calls[0], _WHAT, _WHY, [draft.after(with_statement, [wrap], level=-1)])
+
+
+def _averaged(draft: Draft, call: ast.Call) -> bool:
+    """Whether a distributed tape averages what a call gives: of all that tapes compute, `gradient` only."""
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.attr != "gradient":
+        draft.refuse("HVD006", call, f"`{call.func.attr}` of a distributed tape is not averaged by Horovod")
+        return False
+    return True
 
 
 def _rule(draft: Draft, call: ast.Call) -> str:
@@ -112,9 +122,6 @@ def _wrap_where_made(draft: Draft, statement: ast.With, name: str, call: ast.Cal
 
 def _wrap_at_call(draft: Draft, call: ast.Call) -> None:
     assert isinstance(call.func, ast.Attribute)
-    if call.func.attr != "gradient":
-        draft.refuse("HVD006", call, f"`{call.func.attr}` of a distributed tape is not averaged by Horovod")
-        return
     edits = Edit.around(draft.module.span(call.func.value), f"{CORE}.DistributedGradientTape(", ")")
     draft.change(_rule(draft, call), call, _WHAT, _WHY, edits)
 
