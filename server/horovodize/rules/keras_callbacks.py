@@ -27,7 +27,7 @@ from horovodize.rules.guard import guard
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
-from horovodize.summary.syntax import LOOPS, argument
+from horovodize.summary.syntax import CALLABLES, LOOPS, argument
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
@@ -123,8 +123,20 @@ def _kind(draft: Draft, given: ast.expr) -> str:
         else:
             kinds.add("unknown")
     if kinds == {"list"} and isinstance(given, (ast.Name, ast.Attribute)):
-        return "list"
+        return "list" if not _may_be_none(draft, given) else "unknown"
     return kinds.pop() if kinds == {"callback"} else "unknown"
+
+
+def _may_be_none(draft: Draft, given: ast.expr) -> bool:
+    """Whether an expression is a parameter with a default: another file may leave it out, though no call here does."""
+    return isinstance(given, ast.Name) and any(
+        b.kind == "parameter"
+        and isinstance(b.statement, CALLABLES)
+        and any(
+            isinstance(d, ast.Constant) for d in (*b.statement.args.defaults, *b.statement.args.kw_defaults)
+        )
+        for b in draft.module.scopes.reaching(given)
+    )
 
 
 # ---------------------------------------------------------------------- where each callback belongs
@@ -167,9 +179,32 @@ def _is_element_name(draft: Draft, e: ast.Name) -> bool:
 
 
 def _added(draft: Draft, e: ast.expr) -> list[ast.expr]:
-    """What `callbacks.append(c)`, `.extend(…)`, `.insert(i, c)` and `+=` add to a list."""
-    if not isinstance(e, (ast.Name, ast.Attribute)):
-        return []
+    """What `callbacks.append(c)`, `.extend(…)`, `.insert(i, c)` and `+=` add to a list, under all names that it had before."""
+    found: list[ast.expr] = []
+    todo, seen = [e], set[ast.expr]()
+    while todo:
+        name = todo.pop(0)
+        if name in seen:
+            continue
+        seen.add(name)
+        if isinstance(name, ast.Call):
+            function = draft.values.callee(name)
+            todo += draft.values.returned(function) if isinstance(function, CALLABLES) else []
+        elif isinstance(name, (ast.Name, ast.Attribute)):
+            found += _added_to(draft, name)
+        if isinstance(name, ast.Name):
+            for b in draft.module.scopes.reaching(name):
+                if b.kind == "augment" and b.value is not None:
+                    found.append(b.value)
+                elif b.kind == "assign" and b.value is not None and not b.path:
+                    todo.append(b.value)
+                elif b.kind == "parameter":
+                    todo += draft.values.passed(b)
+    return list(dict.fromkeys(found))
+
+
+def _added_to(draft: Draft, e: ast.Name | ast.Attribute) -> list[ast.expr]:
+    """What the methods of lists add under this very name."""
     text, found = ast.unparse(e), list[ast.expr]()
     scope = draft.module.scopes.lookup(e.id, e) if isinstance(e, ast.Name) else None
     for call in draft.sites.method_calls("append", "insert", "extend"):
@@ -178,13 +213,6 @@ def _added(draft: Draft, e: ast.expr) -> list[ast.expr]:
         if ast.unparse(holder) == text and call.args:
             if not isinstance(holder, ast.Name) or draft.module.scopes.lookup(holder.id, holder) is scope:
                 found.append(call.args[-1])
-    if isinstance(e, ast.Name):
-        found += [
-            b.value for b in draft.module.scopes.reaching(e) if b.kind == "augment" and b.value is not None
-        ]
-        for b in draft.module.scopes.reaching(e):
-            if b.kind == "assign" and isinstance(b.value, (ast.Name, ast.Attribute)):
-                found += _added(draft, b.value)
     return found
 
 
