@@ -84,7 +84,7 @@ def _before_rules(summary: ModuleSummary, options: Options) -> Refusal | Unchang
             [
                 Reason(
                     "HVD005",
-                    f"a {loop.kind.label} training loop: this pattern can't be distributed yet",
+                    f"training with {loop.kind.label}: this pattern can't be distributed yet",
                     loop.span,
                 )
                 for loop in later
