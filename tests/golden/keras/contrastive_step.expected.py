@@ -1,0 +1,64 @@
+from dataclasses import dataclass
+
+import tensorflow as tf
+import horovod.tensorflow as hvd
+import horovod.tensorflow.keras as hvd_keras
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard_dataset(dataset):
+    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
+    count = int(tf.data.experimental.cardinality(dataset))
+    if count >= 0:
+        return dataset.shard(hvd.size(), hvd.rank()).take(count // hvd.size()) if count >= hvd.size() else dataset
+    groups = dataset.enumerate().window(hvd.size(), drop_remainder=True)
+    mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
+    return mine.map(lambda i, element: element)
+
+
+@dataclass
+class Settings:
+    temperature: float = 0.1
+    rate: float = 3e-4
+
+
+class Contrastive(tf.keras.Model):
+    def __init__(self, encoder, settings):
+        super().__init__()
+        self.encoder, self.settings = encoder, settings
+        self.tracker = tf.keras.metrics.Mean(name="loss")
+
+    @property
+    def metrics(self):
+        return [self.tracker]
+
+    def train_step(self, data):
+        left, right = data
+        with tf.GradientTape() as tape:
+            a, b = self.encoder(left, training=True), self.encoder(right, training=True)
+            logits = tf.matmul(a, b, transpose_b=True) / self.settings.temperature
+            labels = tf.range(tf.shape(logits)[0])
+            loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        tape = hvd.DistributedGradientTape(tape)
+        weights = self.encoder.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        self.tracker.update_state(loss)
+        return {m.name: m.result() for m in self.metrics}
+
+
+settings = Settings()
+pairs = shard_dataset(tf.data.Dataset.from_tensor_slices((tf.random.normal([512, 16]), tf.random.normal([512, 16]))))
+model = Contrastive(tf.keras.Sequential([tf.keras.layers.Dense(8)]), settings)
+model.compile(optimizer=tf.keras.optimizers.Adam(settings.rate * hvd.size()))
+callbacks = [
+    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd_keras.callbacks.MetricAverageCallback(),
+]
+model.fit(pairs.batch(32), epochs=2, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -1,0 +1,35 @@
+# -*- coding: latin-1 -*-
+# Lernt, Zahlen zu verdoppeln. Geändert für größere Bündel.
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard(rows):
+    """This rank's share of some rows: every size()-th, and equally many on each rank."""
+    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+    return share if len(rows) >= hvd.size() else rows
+
+Größe = 64
+x = np.random.rand(1000, 1).astype("float32")
+y = 2 * x
+
+modell = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
+verfahren = tf.keras.optimizers.RMSprop(learning_rate=0.001 * hvd.size())
+verfahren = hvd.DistributedOptimizer(verfahren)
+modell.compile(verfahren, "mse")
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd.callbacks.MetricAverageCallback(),
+]
+modell.fit(shard(x), shard(y), Größe, 5, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)  # bis es genügt
+if hvd.rank() == 0:
+    modell.save_weights("übung.h5")

@@ -1,0 +1,59 @@
+import tensorflow as tf
+import horovod.tensorflow as hvd
+import horovod.tensorflow.keras as hvd_keras
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard_dataset(dataset):
+    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
+    count = int(tf.data.experimental.cardinality(dataset))
+    if count >= 0:
+        return dataset.shard(hvd.size(), hvd.rank()).take(count // hvd.size()) if count >= hvd.size() else dataset
+    groups = dataset.enumerate().window(hvd.size(), drop_remainder=True)
+    mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
+    return mine.map(lambda i, element: element)
+
+train = shard_dataset(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0))
+valid = tf.keras.preprocessing.image_dataset_from_directory("pets/valid", image_size=(160, 160), batch_size=32)
+
+base = tf.keras.applications.MobileNetV2(include_top=False, weights="imagenet", input_shape=(160, 160, 3))
+base.trainable = False
+model = tf.keras.Sequential([base, tf.keras.layers.GlobalAveragePooling2D(), tf.keras.layers.Dense(1)])
+rate = 1e-4
+model.compile(
+    optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=rate * hvd.size())),
+    loss=tf.keras.losses.BinaryCrossentropy(from_logits=True),
+    metrics=["accuracy"],
+)
+callbacks = [
+    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd_keras.callbacks.MetricAverageCallback(),
+]
+first = model.fit(train, epochs=10, validation_data=valid, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
+# Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
+hvd.broadcast_variables(model.variables, root_rank=0)
+
+base.trainable = True
+for layer in base.layers[:100]:
+    layer.trainable = False
+model.compile(
+    optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.RMSprop(learning_rate=rate / 10 * hvd.size())),
+    loss=tf.keras.losses.BinaryCrossentropy(from_logits=True),
+    metrics=["accuracy"],
+)
+if hvd.rank() == 0:
+    model.save("pets")
+hvd_callbacks = [
+    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd_keras.callbacks.MetricAverageCallback(),
+]
+second = model.fit(train, epochs=20, initial_epoch=first.epoch[-1], validation_data=valid, callbacks=hvd_callbacks, verbose=1 if hvd.rank() == 0 else 0)
+# Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
+hvd.broadcast_variables(model.variables, root_rank=0)

@@ -1,0 +1,75 @@
+"""Trains on the flowers; every option has a flag."""
+import argparse
+from typing import List, Optional
+
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from tensorflow.keras.callbacks import Callback, TensorBoard
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices('GPU')
+for gpu in gpus:
+	tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+	tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+
+
+class ShardedSequence(tf.keras.utils.Sequence):
+	"""This rank's share of a sequence of batches: every size()-th, and equally many on each rank."""
+
+	def __init__(self, sequence):
+		self.sequence, self.rank, self.size = sequence, hvd.rank(), hvd.size()
+
+	def __len__(self):
+		return max(1, len(self.sequence) // self.size)
+
+	def __getitem__(self, index):
+		return self.sequence[(index * self.size + self.rank) % len(self.sequence)]
+
+	def on_epoch_end(self):
+		self.sequence.on_epoch_end()
+
+
+def parse() -> argparse.Namespace:
+	parser = argparse.ArgumentParser()
+	parser.add_argument('--rate', type=float, default=1e-3)
+	parser.add_argument('--epochs', type=int, default=10)
+	parser.add_argument('--logdir', default=None)
+	return parser.parse_args()
+
+
+def build(rate: float) -> tf.keras.Model:
+	"""A small network, compiled."""
+	model: tf.keras.Model = tf.keras.Sequential()
+	model.add(tf.keras.layers.GlobalAveragePooling2D(input_shape=(64, 64, 3)))
+	model.add(tf.keras.layers.Dense(5, activation='softmax'))
+	model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.Adam(rate * hvd.size())), loss='categorical_crossentropy')
+	return model
+
+
+def train(model: tf.keras.Model, epochs: int, callbacks: Optional[List[Callback]] = None):
+	images = tf.keras.preprocessing.image.ImageDataGenerator(rescale=1 / 255)
+	flow = images.flow_from_directory('flowers', target_size=(64, 64), batch_size=16)
+	hvd_callbacks = [
+		hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+		hvd.callbacks.MetricAverageCallback(),
+		*(callbacks or []),
+	]
+	return model.fit(ShardedSequence(flow), steps_per_epoch=200 // hvd.size(), epochs=epochs, callbacks=hvd_callbacks, verbose=1 if hvd.rank() == 0 else 0)
+
+
+def main() -> None:
+	options = parse()
+	model = build(options.rate)
+	callbacks = []
+	if options.logdir:
+		if hvd.rank() == 0:
+			callbacks.append(TensorBoard(options.logdir))
+	history = train(model, options.epochs, callbacks)
+	if hvd.rank() == 0:
+		print(history.history)
+
+
+if __name__ == '__main__':
+	main()

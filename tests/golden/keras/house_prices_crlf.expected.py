@@ -1,0 +1,46 @@
+import pandas as pd
+from tensorflow import keras
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from tensorflow.keras import layers
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices('GPU')
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+
+
+def shard(rows):
+    """This rank's share of some rows: every size()-th, and equally many on each rank."""
+    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+    return share if len(rows) >= hvd.size() else rows
+
+table = pd.read_csv('houses.csv').dropna()
+features, prices = table.drop(columns=['price']).values, table['price'].values
+
+inputs = keras.Input(shape=(features.shape[1],))
+hidden = layers.Dense(64, activation='relu')(inputs)
+outputs = layers.Dense(1)(hidden)
+model = keras.Model(inputs=inputs, outputs=outputs)
+
+base = 0.01
+optimizer = keras.optimizers.SGD(lr=(base + 0.002) * hvd.size(), momentum=0.9,
+                                 nesterov=True)
+optimizer = hvd.DistributedOptimizer(optimizer)
+model.compile(loss='mse', \
+              optimizer=optimizer, \
+              metrics=['mae'])
+
+if table.shape[0] > 100:
+    callbacks = [
+        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+        hvd.callbacks.MetricAverageCallback(),
+    ]
+    history = model.fit(shard(features), shard(prices), epochs=50,
+                        batch_size=32, verbose=2 if hvd.rank() == 0 else 0, callbacks=callbacks)
+    if hvd.rank() == 0:
+        print('last loss', \
+              history.history['loss'][-1])

@@ -1,0 +1,51 @@
+import sys
+
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from tensorflow.keras import optimizers as opts
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard_dataset(dataset):
+    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
+    count = int(tf.data.experimental.cardinality(dataset))
+    if count >= 0:
+        return dataset.shard(hvd.size(), hvd.rank()).take(count // hvd.size()) if count >= hvd.size() else dataset
+    groups = dataset.enumerate().window(hvd.size(), drop_remainder=True)
+    mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
+    return mine.map(lambda i, element: element)
+
+kind = sys.argv[1] if len(sys.argv) > 1 else "sgd"
+warm = opts.schedules.PiecewiseConstantDecay([step // hvd.size() for step in [1000, 2000]], [rate * hvd.size() for rate in [0.1, 0.05, 0.01]])
+
+match kind:
+    case "sgd":
+        optimizer = opts.SGD(warm, momentum=0.9)
+        optimizer = hvd.DistributedOptimizer(optimizer)
+    case "adam" | "amsgrad":
+        optimizer = opts.Adam(learning_rate=0.001 * hvd.size(), amsgrad=kind == "amsgrad")
+        optimizer = hvd.DistributedOptimizer(optimizer)
+    case _:
+        optimizer = opts.RMSprop(learning_rate=opts.schedules.CosineDecay(0.01 * hvd.size(), decay_steps=5_000 // hvd.size()))
+        optimizer = hvd.DistributedOptimizer(optimizer)
+
+dataset = (
+    shard_dataset(tf.data.Dataset.from_tensor_slices((tf.random.normal([4096, 8]), tf.random.normal([4096, 1]))))
+    .shuffle(4096, seed=7)
+    .batch(64)
+    .prefetch(tf.data.AUTOTUNE)
+)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(optimizer, loss="mse")
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd.callbacks.MetricAverageCallback(),
+]
+model.fit(dataset, epochs=3, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

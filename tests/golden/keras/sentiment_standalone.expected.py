@@ -1,0 +1,63 @@
+from keras.datasets import imdb
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from keras.layers import LSTM, Dense, Embedding
+from keras.models import Sequential
+from keras.preprocessing import sequence
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices('GPU')
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+
+
+def shard(rows):
+    """This rank's share of some rows: every size()-th, and equally many on each rank."""
+    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+    return share if len(rows) >= hvd.size() else rows
+
+max_features = 20000
+# cut texts after this number of words (among top max_features most common words)
+maxlen = 80
+
+if hvd.rank() == 0:
+    print('Loading data...')
+# One process per host downloads; the others then read its copy.
+if hvd.local_rank() == 0:
+    imdb.load_data(num_words=max_features)
+hvd.broadcast(0, root_rank=0, name='downloaded')
+(x_train, y_train), (x_test, y_test) = imdb.load_data(num_words=max_features)
+x_train = sequence.pad_sequences(x_train, maxlen=maxlen)
+x_test = sequence.pad_sequences(x_test, maxlen=maxlen)
+
+model = Sequential()
+model.add(Embedding(max_features, 128))
+model.add(LSTM(128))
+model.add(Dense(1, activation='sigmoid'))
+
+# try using different optimizers and different optimizer configs
+model.compile(loss='binary_crossentropy',
+              optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Nadam(learning_rate=0.001 * hvd.size())),
+              metrics=['accuracy'])
+
+if hvd.rank() == 0:
+    print('Train...')
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd.callbacks.MetricAverageCallback(),
+]
+model.fit(shard(x_train), shard(y_train),
+          batch_size=32,
+          epochs=15,
+          validation_data=(x_test, y_test),
+          callbacks=callbacks,
+          verbose=1 if hvd.rank() == 0 else 0)
+score, acc = model.evaluate(x_test, y_test,
+                            batch_size=32,
+                            verbose=1 if hvd.rank() == 0 else 0)
+if hvd.rank() == 0:
+    print('Test score:', score)
+    print('Test accuracy:', acc)

@@ -1,0 +1,9 @@
+def main():
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(tf.zeros([8, 1]), tf.zeros([8, 1]))
+
+
+main()

@@ -1,0 +1,3 @@
+import tensorflow as tf
+
+print(tf.reduce_sum(tf.range(10)))

@@ -1,0 +1,62 @@
+"""A policy gradient for a pole on a cart."""
+import gym
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+env = gym.make("CartPole-v0")
+policy = tf.keras.Sequential([
+    tf.keras.layers.Dense(32, activation="relu", input_shape=(4,)),
+    tf.keras.layers.Dense(2),
+])
+optimizer = tf.keras.optimizers.Adam(
+    learning_rate=0.01 * hvd.size(),  # found by hand
+)
+
+
+def discounted(rewards: list, gamma: float = 0.99) -> np.ndarray:
+    total, found = 0.0, []
+    for reward in reversed(rewards):
+        total = reward + gamma * total
+        found.insert(0, total)
+    return np.array(found, dtype=np.float32)
+
+
+running = 0
+first_batch = True
+for episode in range(400 // hvd.size()):
+    state, rewards, logs, done = env.reset(), [], [], False
+    with tf.GradientTape() as tape:
+        while not done:
+            logits = policy(state[None])
+            action = int(tf.random.categorical(logits, 1)[0, 0])
+            logs.append(tf.nn.log_softmax(logits)[0, action])
+            state, reward, done, _ = env.step(action)
+            rewards.append(reward)
+        loss = -tf.reduce_sum(tf.stack(logs) * discounted(rewards))
+    tape = hvd.DistributedGradientTape(tape)
+    grads = tape.gradient(loss, policy.trainable_variables)
+    optimizer.apply_gradients(zip(grads, policy.trainable_variables))
+    # Horovod: from here on every rank holds rank 0's variables.
+    if first_batch:
+        hvd.broadcast_variables(policy.variables, root_rank=0)
+        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+        first_batch = False
+    running = 0.95 * running + 0.05 * sum(rewards)
+    if episode % 20 == 0 and hvd.rank() == 0:
+        print("episode", episode, "reward", running)
+    if running > 195:
+        if hvd.rank() == 0:
+            print("solved")
+        break
+
+if hvd.rank() == 0:
+    policy.save_weights("policy.h5")

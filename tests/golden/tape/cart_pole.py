@@ -1,0 +1,44 @@
+"""A policy gradient for a pole on a cart."""
+import gym
+import numpy as np
+import tensorflow as tf
+
+env = gym.make("CartPole-v0")
+policy = tf.keras.Sequential([
+    tf.keras.layers.Dense(32, activation="relu", input_shape=(4,)),
+    tf.keras.layers.Dense(2),
+])
+optimizer = tf.keras.optimizers.Adam(
+    learning_rate=0.01,  # found by hand
+)
+
+
+def discounted(rewards: list, gamma: float = 0.99) -> np.ndarray:
+    total, found = 0.0, []
+    for reward in reversed(rewards):
+        total = reward + gamma * total
+        found.insert(0, total)
+    return np.array(found, dtype=np.float32)
+
+
+running = 0
+for episode in range(400):
+    state, rewards, logs, done = env.reset(), [], [], False
+    with tf.GradientTape() as tape:
+        while not done:
+            logits = policy(state[None])
+            action = int(tf.random.categorical(logits, 1)[0, 0])
+            logs.append(tf.nn.log_softmax(logits)[0, action])
+            state, reward, done, _ = env.step(action)
+            rewards.append(reward)
+        loss = -tf.reduce_sum(tf.stack(logs) * discounted(rewards))
+    grads = tape.gradient(loss, policy.trainable_variables)
+    optimizer.apply_gradients(zip(grads, policy.trainable_variables))
+    running = 0.95 * running + 0.05 * sum(rewards)
+    if episode % 20 == 0:
+        print("episode", episode, "reward", running)
+    if running > 195:
+        print("solved")
+        break
+
+policy.save_weights("policy.h5")

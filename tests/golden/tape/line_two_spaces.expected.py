@@ -1,0 +1,52 @@
+# Fits a line, twice: with a tape and with minimize.
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices('GPU')
+for gpu in gpus:
+  tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+  tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+
+
+def shard(rows):
+  """This rank's share of some rows: every size()-th, and equally many on each rank."""
+  share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+  return share if len(rows) >= hvd.size() else rows
+
+X, Y = np.random.randn(500).astype('float32'), np.random.randn(500).astype('float32')
+W = tf.Variable(np.random.randn(), name='weight'); b = tf.Variable(0.0, name='bias')
+sgd = tf.optimizers.SGD(0.01 * hvd.size())
+other = tf.optimizers.Adagrad(learning_rate=0.01 * hvd.size())
+other = hvd.DistributedOptimizer(other)
+
+def loss(): return tf.reduce_mean(tf.square(W * X + b - Y))
+
+def run_optimization():
+  with tf.GradientTape() as g: cost = loss()
+  g = hvd.DistributedGradientTape(g)
+  gradients = g.gradient(cost, [W, b])
+  sgd.apply_gradients(zip(gradients, [W, b]))
+
+first_batch = True
+for step in shard(range(1, 1001)):
+  run_optimization()
+  # Horovod: from here on every rank holds rank 0's variables.
+  if first_batch:
+    hvd.broadcast_variables([W, b], root_rank=0)
+    hvd.broadcast_variables(sgd.variables(), root_rank=0)
+    first_batch = False
+  if step % 50 == 0 and hvd.rank() == 0:
+    print("step: %i, loss: %f, W: %f, b: %f" % (step, loss(), W.numpy(), b.numpy()))
+
+first_batch_2 = True
+for step in range(100 // hvd.size()):
+  other.minimize(loss, var_list=[W, b])
+  # Horovod: from here on every rank holds rank 0's variables.
+  if first_batch_2:
+    hvd.broadcast_variables([W, b], root_rank=0)
+    hvd.broadcast_variables(other.variables(), root_rank=0)
+    first_batch_2 = False

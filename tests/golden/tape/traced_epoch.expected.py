@@ -1,0 +1,56 @@
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard_dataset(dataset):
+    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
+    count = int(tf.data.experimental.cardinality(dataset))
+    if count >= 0:
+        return dataset.shard(hvd.size(), hvd.rank()).take(count // hvd.size()) if count >= hvd.size() else dataset
+    groups = dataset.enumerate().window(hvd.size(), drop_remainder=True)
+    mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
+    return mine.map(lambda i, element: element)
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+schedule = tf.keras.optimizers.schedules.ExponentialDecay(
+    initial_learning_rate=0.1 * hvd.size(),
+    decay_steps=1000 // hvd.size(),
+    decay_rate=0.96,
+    staircase=True)
+optimizer = tf.keras.optimizers.SGD(learning_rate=schedule)
+
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    # Horovod: from here on every rank holds rank 0's variables.
+    if optimizer.iterations == 1:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+    return loss
+
+
+@tf.function
+def epoch(dataset):
+    total = 0.0
+    for x, y in dataset:
+        total += step(x, y)
+    return total
+
+
+data = shard_dataset(tf.data.Dataset.from_tensor_slices((tf.random.normal([256, 4]), tf.random.normal([256, 1])))).batch(16)
+for number in tf.range(5):
+    result = epoch(data)
+    if hvd.rank() == 0:
+        print("epoch", number, result)
