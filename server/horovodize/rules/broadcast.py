@@ -44,7 +44,7 @@ class _Block:
 
     place: Place
     site: ast.Call
-    variables: dict[str, None] = field(default_factory=dict)
+    variables: dict[str, str | None] = field(default_factory=dict)  # text → what it is, if the name is new there
     optimizers: dict[str, None] = field(default_factory=dict)
 
 
@@ -75,8 +75,7 @@ def _collect(
             continue
         block = _Block(place, site)
         for expression in variables:
-            for text in variable_texts(draft, expression, place):
-                block.variables[text] = None
+            block.variables |= variable_texts(draft, expression, place)
         if optimizer is not None:
             block.optimizers[optimizer_text(draft, optimizer, place)] = None
         else:
@@ -105,7 +104,8 @@ def _merged(draft: Draft, blocks: list[_Block]) -> list[_Block]:
 
 def _write(draft: Draft, block: _Block) -> None:
     place = block.place
-    calls = [f"{CORE}.broadcast_variables({v}, root_rank=0)" for v in (*block.variables, *block.optimizers)]
+    calls = [f"{name} = {value}" for name, value in block.variables.items() if value is not None]
+    calls += [f"{CORE}.broadcast_variables({v}, root_rank=0)" for v in (*block.variables, *block.optimizers)]
     comment = "Horovod: from here on every rank holds rank 0's variables."
     what = "Broadcast rank 0's variables after the first step"
     edits = []

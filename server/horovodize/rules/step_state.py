@@ -12,10 +12,11 @@ _OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights")
 _WITH_VARIABLES = ("tensorflow.Module", "tensorflow.keras.layers.Layer", "tensorflow.keras.Model")
 
 
-def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> list[str]:
+def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str, str | None]:
     """The variables that an expression stands for, as they are called at a place: `model.variables` where it is a model's
-    (the trainable ones are only a part of them), else the list itself."""
-    found: list[str] = []
+    (the trainable ones are only a part of them), else the list itself. A list that has a name where the step is, and none
+    at the place, is given that name there: {name: what it is}."""
+    found: dict[str, str | None] = {}
     for part in _parts(draft, expression):
         base = part.value if isinstance(part, ast.Attribute) and part.attr in _OF_MODEL else None
         if base is None and _is_model(draft, part):
@@ -23,31 +24,30 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> list[str
         if base is not None and not _plain_holder(draft, base):
             lifted = lift(draft.module, base, place.way, place.depth)
             if lifted is not None:
-                found.append(f"{ast.unparse(lifted)}.variables")
+                found[f"{ast.unparse(lifted)}.variables"] = None
                 continue
         lifted = lift(draft.module, part, place.way, place.depth)
-        if lifted is not None:
-            found.append(ast.unparse(lifted))
+        if lifted is None:
+            continue
+        if isinstance(part, ast.Name) and not isinstance(lifted, (ast.Name, ast.Attribute)):
+            if draft.module.scopes.lookup(part.id, place.statement) is None:
+                found[part.id] = ast.unparse(lifted)
+                continue
+        found[ast.unparse(lifted)] = None
     return found
 
 
 def _parts(draft: Draft, expression: ast.expr) -> list[ast.expr]:
-    """A name that is bound once to a model's variables stands for them; a sum has several parts."""
+    """A name that is bound once to models' variables stands for them; a sum has several parts."""
     if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Add):
         return [*_parts(draft, expression.left), *_parts(draft, expression.right)]
     if isinstance(expression, ast.Name):
         bindings = draft.module.scopes.reaching(expression)
-        values = [b.value for b in bindings if b.kind == "assign" and not b.path and b.value is not None]
-        if (
-            len(bindings) == 1
-            and values
-            and draft.syntax.function(values[0]) is draft.syntax.function(expression)
-        ):
-            value = values[0]
-            if (isinstance(value, ast.Attribute) and value.attr in _OF_MODEL) or (
-                isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
-            ):
-                return _parts(draft, value)
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path else None
+        if value is not None and draft.syntax.function(value) is draft.syntax.function(expression):
+            parts = _parts(draft, value)
+            if all(isinstance(part, ast.Attribute) and part.attr in _OF_MODEL for part in parts):
+                return parts
     return [expression]
 
 

@@ -14,6 +14,7 @@ class Names:
     def __init__(self, scopes: Scopes) -> None:
         self.scopes = scopes
         self._known: dict[ast.AST, str | None] = {}
+        self._imported: dict[ast.Name, str | None] = {}
 
     def of(self, expression: ast.AST | None) -> str | None:
         """`keras.optimizers.Adam`, however it is imported → "tensorflow.keras.optimizers.Adam"; None where unknown.
@@ -38,27 +39,24 @@ class Names:
             return f"{inner}.{expression.attr}" if inner else None
         return self.of_unresolved(expression)
 
-    def of_unresolved(self, name: ast.Name, depth: int = 0) -> str | None:
+    def of_unresolved(self, name: ast.Name) -> str | None:
         """The dotted path that a name stands for as it was imported, before it is made canonical."""
-        if depth > 8:
-            return None
+        if name not in self._imported:
+            self._imported[name] = None  # `x = x.y` in a loop means nothing
+            self._imported[name] = self._follow_to_import(name)
+        return self._imported[name]
+
+    def _follow_to_import(self, name: ast.Name) -> str | None:
         bindings = self.scopes.reaching(name)
         for binding in bindings:
             if binding.kind == "import":
                 return binding.imported
-            if binding.kind == "assign" and not binding.path:
-                value = binding.value
-                if isinstance(value, ast.Name):
-                    found = self.of_unresolved(value, depth + 1) if value.id != name.id else None
-                    if found:
-                        return found
-                elif isinstance(value, ast.Attribute):
-                    found = self._raw(value)
-                    if found:
-                        return found
-        if not bindings:
-            return self._starred(name.id)
-        return None
+            value = binding.value
+            if binding.kind == "assign" and not binding.path and isinstance(value, (ast.Name, ast.Attribute)):
+                found = self.of_unresolved(value) if isinstance(value, ast.Name) else self._raw(value)
+                if found:
+                    return found
+        return self._starred(name.id) if not bindings else None
 
     def _starred(self, name: str) -> str | None:
         """A name that only a star import can have brought, where the catalogue knows it there."""

@@ -53,6 +53,7 @@ class Values:
         """What an expression's value may be; at least one origin (the expression itself, if nothing is known)."""
         known = self._origins.get(expression)
         if known is None:
+            self._origins[expression] = [Origin(expression)]  # what a value that depends on itself is known to be
             known = list(dict.fromkeys(self._follow(expression, (), set())))
             self._origins[expression] = known
         return known
