@@ -50,8 +50,13 @@ def keep_in_step(draft: Draft) -> None:
             )
 
 
-def ends_with_a_game(draft: Draft, loop: Loop) -> bool:
-    """Whether a loop's number of turns is decided by a simulation that each rank runs for itself."""
+def learns_from_a_game(draft: Draft, step: ast.Call) -> bool:
+    """Whether a loop around a step ends with a simulation that each rank runs for itself."""
+    ways = draft.drive.ways(step)
+    return any(_ends_with_a_game(draft, loop) for way in ways for frame in way for loop in frame.loops)
+
+
+def _ends_with_a_game(draft: Draft, loop: Loop) -> bool:
     tests = [test for leaving in _exits(loop) for test in _tests(draft, leaving, loop)]
     tests += [loop.test] if isinstance(loop, ast.While) else []
     return any(_cause(draft, test, loop, _sites(draft)) is Cause.GAME for test in tests)

@@ -25,7 +25,7 @@ import ast
 
 from horovodize.rules import arrays, data
 from horovodize.rules.draft import RANK, SIZE, Draft
-from horovodize.rules.lockstep import ends_with_a_game, keep_in_step
+from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, counts_a_share, divide, feeding, flows_from_share, is_none, wrap
 from horovodize.source import Edit
@@ -184,7 +184,7 @@ def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
 
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:
-    if ends_with_a_game(draft, driver.loop):
+    if any(learns_from_a_game(draft, step) for step in driver.steps):
         draft.note(
             "G4",
             driver.loop,
