@@ -1,8 +1,8 @@
 """Optimizers at work: which ones step, how often, with which rate, on which variables and models.
 
 A step is seen when `apply_gradients` runs eagerly, or when a `tf.function` in which it was traced is called.
-What "after the first step" holds is looked at when the same optimizer's next step begins: whatever a script does
-between two steps (a broadcast, say) belongs to the first."""
+What holds after a step is looked at when the same optimizer's next step begins: whatever a script does between two
+steps (a broadcast, say) belongs to the first of them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ from tensorflow.python.training import optimizer as v1_optimizer
 from hooks.values import numbers, scalar
 
 
+EARLY = 3  # after so many first steps the variables are looked at
+
+
 @dataclass
 class Watched:
     """One optimizer that has stepped.
 
+    early holds its variables and its models' after each of the first steps.
     trace holds, for each step seen: the optimizer's step count before it, the rate it uses, and how many broadcasts
     and allreduces had run by then."""
 
@@ -34,7 +38,7 @@ class Watched:
     started_at: int
     first_rate: float
     owners: list[Any] = field(default_factory=list)
-    after_first: dict[str, Any] | None = None
+    early: list[dict[str, Any]] = field(default_factory=list)
     trace: list[dict[str, float]] = field(default_factory=list)
     eager_steps: int = 0
 
@@ -69,7 +73,7 @@ class Steps:
                     "first_rate": watched.first_rate,
                     "trace": watched.trace,
                     "schedule": _schedule(watched.optimizer) is not None,
-                    "after_first": watched.after_first,
+                    "early": watched.early,
                     "at_end": self._snapshot(watched),
                 }
             )
@@ -127,9 +131,9 @@ class Steps:
         steps = self._count(watched)
         if watched.trace[-1]["iteration"] != steps:
             self._trace(watched)
-        if watched.after_first is None and steps > watched.started_at:
-            watched.owners = _owners(watched.trained)
-            watched.after_first = self._snapshot(watched)
+        if len(watched.early) < min(EARLY, steps - watched.started_at):
+            watched.owners = watched.owners or _owners(watched.trained)
+            watched.early.append(self._snapshot(watched))
 
     def _trace(self, watched: Watched) -> None:
         broadcasts, allreduces = self._collectives()
