@@ -90,13 +90,13 @@ def test_lists_and_dicts_of_arrays_by_name() -> None:
         KERAS,
         """
         parts = [np.zeros(9), np.ones(9)]
-        named = {"a": np.zeros(9)}
+        named = {name: np.array(column) for name, column in table.items()}
         model.fit(parts, np.zeros(9))
         model.fit(named, np.zeros(9))
         """,
         """
         parts = [np.zeros(9), np.ones(9)]
-        named = {"a": np.zeros(9)}
+        named = {name: np.array(column) for name, column in table.items()}
         model.fit([shard(part) for part in parts], shard(np.zeros(9)))
         model.fit({key: shard(part) for key, part in named.items()}, shard(np.zeros(9)))
         """,
@@ -268,6 +268,37 @@ def test_several_datasets_are_divided_after_they_are_joined() -> None:
         "a, b = tf.data.Dataset.range(9), tf.data.Dataset.range(9)\nmodel.fit(tf.data.Dataset.zip((a, b)).batch(3))\n",
         "a, b = tf.data.Dataset.range(9), tf.data.Dataset.range(9)\n"
         "model.fit(shard_dataset(tf.data.Dataset.zip((a, b))).batch(3))\n",
+    )
+
+
+def test_an_iterator_that_goes_elsewhere_too_iterates_a_share() -> None:
+    check(
+        TAPE,
+        """
+        def make():
+            return tf.data.Dataset.from_tensor_slices(x).repeat().batch(3)
+        other = iter(make())
+        it = iter(make())
+        checkpoint = tf.train.Checkpoint(iterator=it)
+        for _ in range(1000):
+            step(next(it), 0)
+        """,
+        """
+        def make():
+            return tf.data.Dataset.from_tensor_slices(x).repeat().batch(3)
+        other = iter(make())
+        it = iter(shard_dataset(make()))
+        checkpoint = tf.train.Checkpoint(iterator=it)
+        for _ in range(1000 // hvd.size()):
+            step(next(it), 0)
+        """,
+    )
+
+
+def test_taking_elements_of_batches_taken_apart_counts_no_steps() -> None:
+    dataset(
+        "model.fit(tf.data.Dataset.range(9).batch(3).unbatch().take(6).batch(2))\n",
+        "model.fit(shard_dataset(tf.data.Dataset.range(9).batch(3).unbatch().take(6)).batch(2))\n",
     )
 
 

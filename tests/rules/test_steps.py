@@ -121,13 +121,15 @@ def test_rounds_on_one_batch_and_trials_of_rates_are_left() -> None:
     check(
         TAPE,
         """
-        for lr in [0.1, 0.01]:
+        rates = [0.1, 0.01]
+        for lr in rates:
             for x in tf.data.Dataset.range(9).batch(3):
                 for _ in range(200):
                     step(x, x)
         """,
         """
-        for lr in [0.1, 0.01]:
+        rates = [0.1, 0.01]
+        for lr in rates:
             for x in shard_dataset(tf.data.Dataset.range(9)).batch(3):
                 for _ in range(200):
                     step(x, x)

@@ -21,6 +21,7 @@ METHODS = EVEN | UNEVEN | {"take"}
 # Methods that arrays, frames and generators have too: on their own they do not tell what they are called on.
 COMMON = _names("map filter take skip cache apply repeat shuffle reduce unique enumerate concatenate")
 GROUPING = _names("batch padded_batch ragged_batch repeat")
+UNGROUPING = _names("unbatch flat_map interleave")
 PEEKS = _names("element_spec cardinality output_shapes output_types output_classes")
 DIRECTORY = (
     "image_dataset_from_directory",

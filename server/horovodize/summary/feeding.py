@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from horovodize.summary.drive import Drive
-from horovodize.summary.kinds import Kind, Kinds, is_literal
+from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.sites import Fit, Sites
@@ -170,12 +170,12 @@ class Feeding:
 
     def _counts(self, loop: Loop) -> bool:
         e = self.iterable(loop)
-        return e is None or self.kinds.is_range(e) or not is_literal(e)
+        return e is None or self.kinds.is_range(e) or not self.kinds.is_literal(e)
 
     def _iterates_data(self, loop: Loop) -> bool:
         """Whether a loop's variable is the data of a step: not a number, not a model or a layer."""
         e = self.iterable(loop)
-        if e is None or isinstance(loop, ast.While) or self.kinds.is_range(e) or is_literal(e):
+        if e is None or isinstance(loop, ast.While) or self.kinds.is_range(e) or self.kinds.is_literal(e):
             return False
         kind = self.kinds.of(e)
         if kind in (Kind.DATASET, Kind.SEQUENCE, Kind.GENERATOR):

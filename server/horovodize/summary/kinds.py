@@ -81,7 +81,7 @@ class Kinds:
         match node:
             case ast.List() | ast.Tuple() if not path:
                 return Kind.ARRAY if _is_data(node) else Kind.ARRAYS
-            case ast.Dict() if not path:
+            case ast.Dict() | ast.DictComp() if not path:
                 return Kind.MAPPING
             case ast.ListComp() if not path:
                 return Kind.ARRAYS
@@ -114,6 +114,8 @@ class Kinds:
     def _made(self, call: ast.Call) -> Kind:
         name, last = self.names.of(call.func) or "", self.names.last(call.func)
         callee = self.values.callee(call)
+        if isinstance(call.func, ast.Name) and call.func.id == "dict" and callee is None:
+            return Kind.MAPPING
         if isinstance(callee, ast.ClassDef):
             ancestors = self.values.ancestors(callee)
             return (
@@ -158,6 +160,13 @@ class Kinds:
                 return True
         return False
 
+    def is_literal(self, e: ast.expr) -> bool:
+        """Whether a value is written out: a list of rates to try, say."""
+        written = (ast.List, ast.Tuple, ast.Constant)
+        return all(
+            isinstance(o.node, written) and _is_data(o.node) and not o.path for o in self.values.origins(e)
+        )
+
     def is_opaque(self, e: ast.expr) -> bool:
         """Whether nothing at all is seen of a value: a parameter that nothing here passes, a name of another module."""
         return all(
@@ -172,10 +181,6 @@ class Kinds:
         }
         value = values.pop() if len(values) == 1 else None
         return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def is_literal(e: ast.expr) -> bool:
-    return isinstance(e, (ast.List, ast.Tuple, ast.Constant)) and _is_data(e)
 
 
 def _is_data(e: ast.expr) -> bool:

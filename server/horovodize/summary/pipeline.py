@@ -10,7 +10,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from horovodize.summary.dataset_methods import COMMON, DIRECTORY, EVEN, GROUPING, LOOKED_THROUGH, METHODS
+from horovodize.summary.dataset_methods import (
+    COMMON,
+    DIRECTORY,
+    EVEN,
+    GROUPING,
+    LOOKED_THROUGH,
+    METHODS,
+    UNGROUPING,
+)
 from horovodize.summary.destinations import Destinations
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
@@ -119,9 +127,11 @@ class Pipelines:
     def grouped_before(self, call: ast.Call) -> bool:
         """Whether a pipeline is batched or repeated before a step of it: then its elements are steps of training."""
         assert isinstance(call.func, ast.Attribute)
-        return any(
-            isinstance(s.func, ast.Attribute) and s.func.attr in GROUPING for s in self.steps(call.func.value)
-        )
+        for step in self.steps(call.func.value):
+            method = self.names.last(step.func)
+            if method in GROUPING or method in UNGROUPING:
+                return method in GROUPING
+        return False
 
     # ------------------------------------------------------------------ definitions and uses
 
@@ -199,7 +209,7 @@ class _Walk:
         bindings = self.p.bindings(e)
         for b in bindings:
             values = self.p.given(b)
-            if not values or not self._exclusive(b):
+            if not values or not (self._exclusive(b) or all(self._is_iterator(v) for v in values)):
                 return []
             if (
                 b.kind == "assign"
@@ -232,6 +242,10 @@ class _Walk:
         if method in EVEN or (method == "take" and p.grouped_before(call)):
             return self.earliest(call.func.value)
         return []
+
+    def _is_iterator(self, e: ast.expr) -> bool:
+        """An iterator can't be divided itself: what it iterates can."""
+        return isinstance(e, ast.Call) and self.p.names.last(e.func) in ("iter", "make_one_shot_iterator")
 
     def _only_caller(self, call: ast.Call) -> bool:
         callee = self.p.values.callee(call)
