@@ -4,7 +4,7 @@ What it does   Deletes `os.environ["CUDA_VISIBLE_DEVICES"] = …` and calls of `
 Why            Horovod pins each process by its local rank (C2); a fixed list of devices puts all processes on the same one.
 Before         os.environ["CUDA_VISIBLE_DEVICES"] = "0"
 After          (nothing)
-Asks           Where the value hides all GPUs ("-1", ""): then the program was meant for the CPU, and this changes it.
+Asks           Where the value hides all GPUs ("-1", "", []): then the program was meant for the CPU, and this changes it.
 Source         Seed 2.3.1, assignment to `os.environ`, `set_visible_devices`. Errata: a body left empty gets `pass`.
 """
 
@@ -15,6 +15,7 @@ import ast
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit, Span
+from horovodize.summary.syntax import argument
 
 _VARIABLE = "CUDA_VISIBLE_DEVICES"
 _CALLS = ("tensorflow.config.set_visible_devices", "tensorflow.config.experimental.set_visible_devices")
@@ -26,6 +27,7 @@ def apply(draft: Draft) -> None:
         if value is None or not isinstance(node, ast.stmt):
             continue
         hidden = isinstance(value, ast.Constant) and str(value.value) in ("-1", "")
+        hidden |= isinstance(value, (ast.List, ast.Tuple)) and not value.elts
         draft.change(
             "C3",
             node,
@@ -48,10 +50,10 @@ def _pinned_value(draft: Draft, node: ast.AST) -> ast.expr | None:
             return node.value
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         name = draft.names.of(node.value.func)
-        if name in _CALLS and node.value.args:
-            device = node.value.args[1] if len(node.value.args) > 1 else None
+        if name in _CALLS:
+            device = argument(node.value, "device_type", 1)
             if device is None or (isinstance(device, ast.Constant) and device.value == "GPU"):
-                return node.value.args[0]
+                return argument(node.value, "devices", 0)
     return None
 
 

@@ -1,0 +1,188 @@
+"""C5 rate: each rate that trains is multiplied once, wherever it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import FIT, MODEL, STEP, changes, check, doubts, plan_of, refused, untouched
+
+COMPILED = "model.compile(opt, 'mse')\n" + FIT
+LOOP = "for x in data:\n    " + STEP.replace("\n", "\n    ").rstrip() + "\n"
+
+
+@pytest.mark.parametrize("tail", [COMPILED, LOOP], ids=["fit", "tape"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("opt = o.SGD(0.1)", "opt = o.SGD(0.1 * hvd.size())"),
+        ("opt = o.SGD(learning_rate=0.1)", "opt = o.SGD(learning_rate=0.1 * hvd.size())"),
+        ("opt = o.Adam(lr=1e-3, beta_1=0.5)", "opt = o.Adam(lr=1e-3 * hvd.size(), beta_1=0.5)"),
+        ("opt = o.Adam(beta_1=0.5, learning_rate=rate)",
+         "opt = o.Adam(beta_1=0.5, learning_rate=rate * hvd.size())"),
+        ("opt = o.SGD(a + b)", "opt = o.SGD((a + b) * hvd.size())"),
+        ("opt = o.SGD(learning_rate=a - b)", "opt = o.SGD(learning_rate=(a - b) * hvd.size())"),
+        ("opt = o.SGD((a + b))", "opt = o.SGD((a + b) * hvd.size())"),
+        ("opt = o.SGD(\n    a\n    + b,\n)", "opt = o.SGD(\n    (a\n    + b) * hvd.size(),\n)"),
+        ("opt = o.SGD(a / b)", "opt = o.SGD(a / b * hvd.size())"),
+        ("opt = o.SGD(a ** 2)", "opt = o.SGD(a ** 2 * hvd.size())"),
+        ("opt = o.SGD(-a)", "opt = o.SGD(-a * hvd.size())"),
+        ("opt = o.SGD(a or 0.1)", "opt = o.SGD((a or 0.1) * hvd.size())"),
+        ("opt = o.SGD(a if b else c)", "opt = o.SGD(a * hvd.size() if b else c * hvd.size())"),
+        ("opt = o.SGD(float(a))", "opt = o.SGD(float(a) * hvd.size())"),
+        ("opt = o.SGD(args.lr)", "opt = o.SGD(args.lr * hvd.size())"),
+        ("opt = o.SGD(rates['sgd'])", "opt = o.SGD(rates['sgd'] * hvd.size())"),
+        ("opt = o.SGD()", "opt = o.SGD(learning_rate=0.01 * hvd.size())"),
+        ("opt = o.Adam()", "opt = o.Adam(learning_rate=0.001 * hvd.size())"),
+        ("opt = o.Adam(epsilon=1e-8)", "opt = o.Adam(learning_rate=0.001 * hvd.size(), epsilon=1e-8)"),
+        ("opt = o.SGD(\n    momentum=0.9,\n)",
+         "opt = o.SGD(\n    learning_rate=0.01 * hvd.size(), momentum=0.9,\n)"),
+        ("opt = tf.optimizers.Nadam()", "opt = tf.optimizers.Nadam(learning_rate=0.001 * hvd.size())"),
+        ("rate = 0.1\nopt = o.SGD(rate)", "rate = 0.1\nopt = o.SGD(rate * hvd.size())"),
+        ("from tensorflow.keras.optimizers import Adam as A\nopt = A(1e-3)",
+         "from tensorflow.keras.optimizers import Adam as A\nopt = A(1e-3 * hvd.size())"),
+        ("Chosen = o.SGD\nopt = Chosen(1e-3)", "Chosen = o.SGD\nopt = Chosen(1e-3 * hvd.size())"),
+        ("rate = tf.Variable(0.1)\nopt = o.SGD(rate)", "rate = tf.Variable(0.1 * hvd.size())\nopt = o.SGD(rate)"),
+        ("rate = tf.Variable(initial_value=a + b, trainable=False)\nopt = o.SGD(learning_rate=rate)",
+         "rate = tf.Variable(initial_value=(a + b) * hvd.size(), trainable=False)\nopt = o.SGD(learning_rate=rate)"),
+        ("def make(rate):\n    return o.SGD(rate)\nopt = make(0.1)",
+         "def make(rate):\n    return o.SGD(rate * hvd.size())\nopt = make(0.1)"),
+        ("if a:\n    opt = o.SGD(0.1)\nelse:\n    opt = o.Adam()",
+         "if a:\n    opt = o.SGD(0.1 * hvd.size())\nelse:\n    opt = o.Adam(learning_rate=0.001 * hvd.size())"),
+    ],
+)  # fmt: skip
+def test_a_rate_is_multiplied(before: str, after: str, tail: str) -> None:
+    check("C5", MODEL, before, after, tail)
+
+
+def test_inline_optimizers_are_scaled_where_they_are() -> None:
+    check(
+        "C5",
+        MODEL,
+        "model.compile(optimizer=o.Adam(1e-4), loss='mse')",
+        "model.compile(optimizer=o.Adam(1e-4 * hvd.size()), loss='mse')",
+        FIT,
+    )
+
+
+def test_one_variable_that_feeds_two_optimizers_is_scaled_once() -> None:
+    step = STEP.replace("\n", "\n    ").rstrip()
+    check(
+        "C5",
+        MODEL,
+        "rate = tf.Variable(5e-5, trainable=False)\nopt = o.SGD(rate)\nother = o.SGD(rate)\n",
+        "rate = tf.Variable(5e-5 * hvd.size(), trainable=False)\nopt = o.SGD(rate)\nother = o.SGD(rate)\n",
+        f"for x in data:\n    {step}\n    {step.replace('opt.', 'other.')}\n",
+    )
+
+
+def test_a_number_that_feeds_two_optimizers_is_scaled_at_each() -> None:
+    step = STEP.replace("\n", "\n    ").rstrip()
+    check(
+        "C5",
+        MODEL,
+        "rate = 5e-5\nopt = o.SGD(rate)\nother = o.SGD(rate)\n",
+        "rate = 5e-5\nopt = o.SGD(rate * hvd.size())\nother = o.SGD(rate * hvd.size())\n",
+        f"for x in data:\n    {step}\n    {step.replace('opt.', 'other.')}\n",
+    )
+
+
+def test_an_optimizer_compiled_twice_is_scaled_once() -> None:
+    plan = plan_of(MODEL + "opt = o.SGD(0.1)\nmodel.compile(opt)\nother = tf.keras.Sequential([])\n"
+                   "other.compile(opt)\nother.fit(x, y)\n" + FIT)  # fmt: skip
+    assert len(changes(plan, "C5")) == 1
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "opt = o.SGD(o.schedules.ExponentialDecay(0.1, 100, 0.9))",
+        "s = o.schedules.CosineDecay(0.1, 100)\nopt = o.SGD(s)",
+        "s = o.schedules.PiecewiseConstantDecay([1], [0.1, 0.2])\nopt = o.Adam(learning_rate=s)",
+    ],
+)
+@pytest.mark.parametrize("tail", [COMPILED, LOOP], ids=["fit", "tape"])
+def test_a_schedule_is_not_multiplied(made: str, tail: str) -> None:
+    plan = untouched("C5", MODEL + made + "\n" + tail)
+    assert changes(plan, "C4")
+
+
+# ---------------------------------------------------------------------- rates that are set later
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.optimizer.lr = 0.01", "model.optimizer.lr = 0.01 * hvd.size()"),
+        ("opt.learning_rate = a + b", "opt.learning_rate = (a + b) * hvd.size()"),
+        (
+            "tf.keras.backend.set_value(model.optimizer.lr, 0.01)",
+            "tf.keras.backend.set_value(model.optimizer.lr, 0.01 * hvd.size())",
+        ),
+        ("opt.learning_rate.assign(1e-3)", "opt.learning_rate.assign(1e-3 * hvd.size())"),
+    ],
+)
+def test_a_rate_that_is_set_later_is_multiplied(before: str, after: str) -> None:
+    head = MODEL + "opt = o.SGD(0.1)\nmodel.compile(opt)\n" + FIT
+    plan = plan_of(head + before + "\n" + FIT)
+    assert after in plan.text
+    assert before + "\n" not in plan.text
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "model.optimizer.lr = model.optimizer.lr * 0.1",
+        "opt.learning_rate = opt.learning_rate / 2",
+        "opt.learning_rate.assign(opt.learning_rate * 0.9)",
+        "old = tf.keras.backend.get_value(model.optimizer.lr)\ntf.keras.backend.set_value(model.optimizer.lr, old * 0.5)",
+        "settings.lr = 0.1",
+        "lr = 0.1",
+        "model.threshold.assign(0.5)",
+    ],
+)
+def test_a_rate_made_from_the_optimizers_own_is_left(statement: str) -> None:
+    head = MODEL + "opt = o.SGD(0.1)\nmodel.compile(opt)\n" + FIT
+    assert len(changes(plan_of(head + statement + "\n" + FIT), "C5")) == 1
+
+
+def test_a_variable_that_feeds_a_rate_is_scaled_where_it_is_set() -> None:
+    source = MODEL + "rate = tf.Variable(0.1)\nopt = o.SGD(rate)\n" + LOOP + "rate.assign(0.01)\n" + LOOP
+    text = plan_of(source).text
+    assert "rate = tf.Variable(0.1 * hvd.size())\n" in text
+    assert "rate.assign(0.01 * hvd.size())" in text
+
+
+# ---------------------------------------------------------------------- near misses
+
+
+def test_an_optimizer_that_never_trains_is_left() -> None:
+    plan = plan_of(MODEL + "spare = o.Adam(0.5)\nmodel.compile('sgd')\n" + FIT)
+    assert "spare = o.Adam(0.5)\n" in plan.text
+
+
+def test_other_functions_of_that_name_are_left() -> None:
+    untouched("C5", MODEL + "from mine import SGD\nSGD(0.1)\nmodel.compile('sgd')\n" + FIT)
+
+
+def test_a_rate_behind_keywords_is_asked_about() -> None:
+    plan = plan_of(MODEL + "opt = o.SGD(**options)\n" + COMPILED)
+    assert "opt.learning_rate = opt.learning_rate * hvd.size()" in plan.text
+    assert doubts(plan, "C5")
+
+
+def test_a_rate_behind_keywords_inline_is_refused() -> None:
+    refused(MODEL + "model.compile(o.SGD(**options))\n" + FIT, "HVD006", "learning rate")
+
+
+def test_a_subclass_of_an_optimizer_counts() -> None:
+    source = MODEL + "class Mine(o.SGD):\n    pass\nopt = Mine(0.1)\n" + COMPILED
+    assert "opt = Mine(0.1 * hvd.size())" in plan_of(source).text
+
+
+def test_an_attribute_of_an_object_is_followed() -> None:
+    source = MODEL + (
+        "class T:\n    def __init__(self, rate):\n        self.opt = o.SGD(rate)\n"
+        "        self.model = tf.keras.Sequential([])\n    def train(self):\n        self.model.compile(self.opt)\n"
+        "        self.model.fit(x, y)\nT(0.1).train()\n"
+    )
+    assert "self.opt = o.SGD(rate * hvd.size())" in plan_of(source).text

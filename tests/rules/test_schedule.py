@@ -1,0 +1,123 @@
+"""C4 schedule: rates of schedules × size, their steps ÷ size; factors stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import FIT, MODEL, TF, changes, check, plan_of, refused, untouched
+
+SCHEDULES = "from tensorflow.keras.optimizers import schedules as d\n"
+HEAD = MODEL + SCHEDULES
+TAIL = "model.compile(o.SGD(s))\n" + FIT
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("s = d.ExponentialDecay(0.1, 1000, 0.9)", "s = d.ExponentialDecay(0.1 * hvd.size(), 1000 // hvd.size(), 0.9)"),
+        ("s = d.ExponentialDecay(decay_rate=0.9, decay_steps=a + b, initial_learning_rate=r, staircase=True)",
+         "s = d.ExponentialDecay(decay_rate=0.9, decay_steps=(a + b)"
+         " // hvd.size(), initial_learning_rate=r * hvd.size(), staircase=True)"),
+        ("s = d.CosineDecay(0.1, 100, alpha=0.01)",
+         "s = d.CosineDecay(0.1 * hvd.size(), 100 // hvd.size(), alpha=0.01)"),
+        ("s = d.CosineDecayRestarts(0.1, 100, t_mul=2.0)",
+         "s = d.CosineDecayRestarts(0.1 * hvd.size(), 100 // hvd.size(), t_mul=2.0)"),
+        ("s = d.InverseTimeDecay(0.1, 100, 0.5)", "s = d.InverseTimeDecay(0.1 * hvd.size(), 100 // hvd.size(), 0.5)"),
+        ("s = d.PolynomialDecay(0.1, 100, 0.001, power=2)",
+         "s = d.PolynomialDecay(0.1 * hvd.size(), 100 // hvd.size(), 0.001 * hvd.size(), power=2)"),
+        ("s = d.PiecewiseConstantDecay([10, 20], [1.0, 0.5, 0.1])",
+         "s = d.PiecewiseConstantDecay([step // hvd.size() for step in [10"
+         ", 20]], [rate * hvd.size() for rate in [1.0, 0.5, 0.1]])"),
+        ("s = d.PiecewiseConstantDecay(boundaries=b, values=v)",
+         "s = d.PiecewiseConstantDecay(boundaries=[step // hvd.size() for step in b]"
+         ", values=[rate * hvd.size() for rate in v])"),
+        ("from tensorflow.keras.optimizers.schedules import ExponentialDecay as E\ns = E(0.1, 10, 0.5)",
+         "from tensorflow.keras.optimizers.schedules import ExponentialDecay as E\ns = E(0.1 * hvd.size(), 10"
+         " // hvd.size(), 0.5)"),
+        ("s = tf.compat.v1.train.exponential_decay(0.1, step, 1000, 0.9)",
+         "s = tf.compat.v1.train.exponential_decay(0.1 * hvd.size(), step, 1000 // hvd.size(), 0.9)"),
+    ],
+)  # fmt: skip
+def test_rates_are_multiplied_and_steps_divided(before: str, after: str) -> None:
+    check("C4", HEAD, before, after, TAIL)
+
+
+def test_steps_stay_where_the_data_is_not_split() -> None:
+    check(
+        "C4",
+        HEAD,
+        "s = d.ExponentialDecay(0.1, 1000, 0.9)",
+        "s = d.ExponentialDecay(0.1 * hvd.size(), 1000, 0.9)",
+        TAIL,
+        split_data=False,
+    )
+
+
+def test_a_schedule_that_two_optimizers_share_is_scaled_once() -> None:
+    source = HEAD + "s = d.CosineDecay(0.1, 100)\nmodel.compile(o.SGD(s))\n" + FIT
+    source += "other = tf.keras.Sequential([])\nother.compile(o.Adam(s))\nother.fit(x, y)\n"
+    text = plan_of(source).text
+    assert "s = d.CosineDecay(0.1 * hvd.size(), 100 // hvd.size())\n" in text
+    assert "Adam(s))" in text
+
+
+def test_an_inline_schedule_is_scaled_in_place() -> None:
+    check(
+        "C4",
+        HEAD,
+        "model.compile(o.SGD(d.CosineDecay(0.1, 100)))",
+        "model.compile(o.SGD(d.CosineDecay(0.1 * hvd.size(), 100 // hvd.size())))",
+        FIT,
+    )
+
+
+def test_names_of_comprehensions_are_fresh() -> None:
+    source = HEAD + "rate, step = 1, 2\ns = d.PiecewiseConstantDecay([step], [rate, rate])\n" + TAIL
+    text = plan_of(source).text
+    assert "[hvd_step // hvd.size() for hvd_step in [step]]" in text
+    assert "[hvd_rate * hvd.size() for hvd_rate in [rate, rate]]" in text
+
+
+def test_a_schedule_class_of_the_users_own_is_scaled_where_it_returns() -> None:
+    source = (
+        TF
+        + (
+            "class Warm(d.LearningRateSchedule):\n"
+            "    def __init__(self, peak):\n        self.peak = peak\n"
+            "    def __call__(self, step):\n        if step < 10:\n            return self.peak\n"
+            "        return self.peak / step\n"
+            "    def get_config(self):\n        return {'peak': self.peak}\n"
+            "model.compile(o.Adam(Warm(0.1)))\n"
+        )
+        + FIT
+    )
+    plan = plan_of(source)
+    assert (
+        "            return self.peak * hvd.size()\n        return self.peak / step * hvd.size()\n"
+        in plan.text
+    )
+    assert "Adam(Warm(0.1))" in plan.text
+    assert [n for n in plan.notes if n.rule == "C4"]
+
+
+def test_what_is_no_schedule_is_left() -> None:
+    untouched("C4", HEAD + "model.compile(o.SGD(0.1))\n" + FIT)
+
+
+def test_a_schedule_that_nothing_trains_with_is_left() -> None:
+    untouched("C4", HEAD + "s = d.CosineDecay(0.1, 100)\nprint(s(3))\nmodel.compile('sgd')\n" + FIT)
+
+
+def test_a_schedule_whose_call_is_elsewhere_is_refused() -> None:
+    refused(
+        HEAD + "from mine import Base\n"
+        "class Warm(Base, d.LearningRateSchedule):\n    pass\n"
+        "model.compile(o.Adam(Warm()))\n" + FIT,
+        "HVD006",
+    )
+
+
+def test_a_zero_end_rate_stays() -> None:
+    plan = plan_of(HEAD + "s = d.PolynomialDecay(0.1, 100, 0)\n" + TAIL)
+    assert "PolynomialDecay(0.1 * hvd.size(), 100 // hvd.size(), 0)" in plan.text
+    assert len(changes(plan, "C4")) == 2
