@@ -84,6 +84,7 @@ _ADVICE = {
     "parameter": "nothing in this file says which optimizer is passed here; make it in this file",
     "own-class": "this class derives from no Keras optimizer, so its learning rate is unknown; derive it from "
     "`tf.keras.optimizers.Optimizer`",
+    "unknown-class": "this optimizer class is not known here, so its learning rate is not either; use one of TensorFlow 2.15",
     "several": "this is a collection of optimizers, not one; give each model an optimizer of its own",
     "attribute": "nothing in this file sets this optimizer; make it in this file",
 }
@@ -128,14 +129,10 @@ def _data_in_containers(context: Context) -> Iterator[Violation]:
     for data in context.training_data:
         for origin in context.values.origins(data):
             node = origin.node
-            if not isinstance(node, ast.Subscript) or node in seen:
+            if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice) or node in seen:
                 continue
             seen.add(node)
-            made = [
-                n
-                for n in context.values.depends([node.value], 400)
-                if isinstance(n, ast.Call) and role_of(context.module, n) == "dataset"
-            ]
+            made = [c for c in _contained(context, node.value) if role_of(context.module, c) == "dataset"]
             if made:
                 yield RESTRICTION.at(
                     context,
@@ -145,6 +142,20 @@ def _data_in_containers(context: Context) -> Iterator[Violation]:
                     severity=Severity.INFORMATION,
                     related=[context.related(n, "one of the datasets that it may be") for n in made[:4]],
                 )
+
+
+def _contained(context: Context, container: ast.expr) -> Iterator[ast.Call]:
+    """The calls whose results a list or dict that is written out here holds."""
+    for origin in context.values.origins(container):
+        node = origin.node
+        if isinstance(node, (ast.List, ast.Tuple)):
+            elements = node.elts
+        elif isinstance(node, ast.Dict):
+            elements = node.values
+        else:
+            continue
+        for element in elements:
+            yield from context.values.calls(element)
 
 
 def _second_names(context: Context) -> Iterator[Violation]:

@@ -13,8 +13,9 @@ from horovodize.summary import LoopKind, ModuleSummary
 
 def violations(summary: ModuleSummary, options: Options) -> list[Violation]:
     """The violations of a document that no comment suppresses, in any order."""
+    suppressions = Suppressions(summary.document)
     if summary.problem is not None:
-        return [unreadable.violation(summary.problem.message, summary.problem.span)]
+        return suppressions.kept([unreadable.violation(summary.problem.message, summary.problem.span)])
     try:
         if summary.module is None or summary.already is LoopKind.HOROVOD:
             return []
@@ -22,7 +23,6 @@ def violations(summary: ModuleSummary, options: Options) -> list[Violation]:
         found = list(
             dict.fromkeys(v for restriction in every_restriction() for v in restriction.find(context))
         )
-        suppressions = Suppressions(summary.document)
         kept = suppressions.kept(found)
         return kept + suppressions.kept(list(not_distributed.hints(context, found, kept)))
     except RecursionError:

@@ -116,7 +116,7 @@ class Context:
             if isinstance(a, CALLABLES):
                 return False
             if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse"):
-                return not (isinstance(a, ast.If) and _is_main_guard(a))
+                return not (isinstance(a, ast.If) and is_main_guard(a))
             if isinstance(a, (ast.BoolOp, ast.match_case, ast.ExceptHandler)):
                 return True
             if isinstance(a, ast.Try) and field == "body" and a.handlers:
@@ -132,6 +132,8 @@ class Context:
         return text if len(text) <= 60 else text[:57] + "..."
 
     def related(self, node: ast.AST, message: str) -> Related:
+        if isinstance(node, ast.ExceptHandler):  # has a place, but is neither expression nor statement
+            node = node.type or node.body[0]
         return Related(message, self.module.span(node))
 
     def is_builtin(self, expression: ast.AST, *names: str) -> bool:
@@ -183,6 +185,6 @@ class Context:
         return self._index[1]
 
 
-def _is_main_guard(statement: ast.If) -> bool:
+def is_main_guard(statement: ast.If) -> bool:
     """`if __name__ == "__main__":`"""
     return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(statement.test))

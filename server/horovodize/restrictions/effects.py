@@ -48,7 +48,7 @@ def effect(context: Context, call: ast.Call, depth: int = 0) -> str | None:
         if function.attr in _CHANGES and not _is_fresh(function.value):
             return f"changes `{context.text(function.value)}`"
         if function.attr == "evaluate":
-            return "evaluates on every rank"
+            return "has to run on every rank"
     return None
 
 

@@ -22,8 +22,9 @@ Source = Literal[
     "container",  # taken from a list or dict by a key that only the run knows
     "elsewhere",  # made by another module
     "parameter",  # passed in by a caller that is not in this module
-    "attribute",  # an attribute that nothing in this module sets
+    "attribute",  # an attribute or name that nothing in this module sets
     "own-class",  # made by a class of this module that derives from no Keras optimizer
+    "unknown-class",  # made by a class of Keras that the catalogue does not know
     "several",  # a list or dict of them, whole
     "other",  # something that is no optimizer
 ]
@@ -161,6 +162,8 @@ def _source(context: Context, node: ast.AST, part: bool, sink: Sink) -> Source:
             return "by-name" if sink == "compile" and not holds else "container"
         case ast.JoinedStr():
             return "by-name" if sink == "compile" else "other"
+        case ast.Name() if not context.scopes.star_imports:
+            return "attribute"  # nothing binds it
         case ast.Name() | ast.alias():
             return "elsewhere"
         case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.ListComp() | ast.DictComp():
@@ -183,6 +186,8 @@ def _source_of_call(context: Context, call: ast.Call, sink: Sink) -> Source:
             isinstance(o.node, (ast.Constant, ast.Dict)) for o in context.values.origins(value)
         )
         return "string" if known else "by-name"
+    if name is not None and name.startswith("tensorflow.keras.optimizers."):
+        return "unknown-class"
     if isinstance(call.func, ast.Attribute) and context.is_builtin(call.func.value, "dict"):
         return "container"
     if (

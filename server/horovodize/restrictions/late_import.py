@@ -73,7 +73,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.aliased_member import whole_lines
-from horovodize.restrictions.context import Context
+from horovodize.restrictions.context import Context, is_main_guard
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
@@ -169,6 +169,8 @@ def _move_up(context: Context, statement: ast.Import | ast.ImportFrom) -> Fix | 
     leading = _leading_imports(body)
     if line is None or len(context.syntax.block(statement)) == 1 and statement not in body:
         return None
+    if not _may_move(context, statement):
+        return None
     if isinstance(statement, ast.ImportFrom) and (
         statement.level or any(a.name == "*" for a in statement.names)
     ):
@@ -199,6 +201,17 @@ def _move_up(context: Context, statement: ast.Import | ast.ImportFrom) -> Fix | 
     else:
         return None
     return Fix(f"Move `{context.text(statement)}` to the top", (insertion, Edit(line, "")))
+
+
+def _may_move(context: Context, statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import is needed whatever happens: not in a `try` or `if`, and in a function only if it is TensorFlow's."""
+    for a in context.syntax.ancestors(statement):
+        if isinstance(a, (*FUNCTIONS, ast.ClassDef)):
+            if statement not in context.module.tensorflow_imports:
+                return False
+        elif not isinstance(a, ast.Module) and not (isinstance(a, ast.If) and is_main_guard(a)):
+            return False
+    return not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
 
 
 def _leading_imports(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -82,7 +82,7 @@ def find(context: Context) -> Iterator[Violation]:
                     f"`{context.text(arrival.node)}` is no optimizer, but may be what trains; use another name for it",
                     related=[context.related(arrival.site, "it trains here")],
                 )
-            elif arrival.source == "string" and arrival.node is not arrival.used_at:
+            elif isinstance(arrival.node, ast.Constant) and arrival.node is not arrival.used_at:
                 yield from _named_twice(context, arrival)
     yield from _mixed_data(context)
     if context.strict:
@@ -91,6 +91,8 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _named_twice(context: Context, arrival: Arrival) -> Iterator[Violation]:
     """A Keras name in a variable that is not only compiled with."""
+    if arrival.source != "string":
+        return
     statement = context.syntax.parent.get(arrival.node)
     if not isinstance(statement, ast.Assign) or not all(isinstance(t, ast.Name) for t in statement.targets):
         return

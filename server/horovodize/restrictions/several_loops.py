@@ -56,6 +56,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
+from horovodize.summary.scopes import Binding
 
 _VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights")
 
@@ -64,13 +65,15 @@ def find(context: Context) -> Iterator[Violation]:
     if not context.trains or len({loop.kind for loop in context.loops}) < 2:
         return
     fitted = {
-        holder: fit.call for fit in reversed(context.sites.fits) for holder in _holders(context, fit.model)
+        holder: fit.call
+        for fit in reversed(context.sites.fits)
+        for holder in _holders(context, fit.model, fit.call)
     }
     loops = {loop.node for loop in context.loops if loop.kind is LoopKind.GRADIENT_TAPE}
     for update in context.sites.updates:
         if update.call not in loops:
             continue
-        models = {h for v in update.variables for m in _models(v) for h in _holders(context, m)}
+        models = {h for v in update.variables for m in _models(v) for h in _holders(context, m, update.call)}
         both = [fitted[h] for h in models if h in fitted]
         if both:
             yield RESTRICTION.at(
@@ -95,9 +98,9 @@ def _models(variables: ast.expr) -> Iterator[ast.expr]:
             yield node.value
 
 
-def _holders(context: Context, expression: ast.expr) -> set[ast.AST]:
+def _holders(context: Context, expression: ast.expr, site: ast.Call) -> set[ast.AST]:
     """What tells a model from others: the places where it comes into this module's names, calls not looked into (a function
-    that is called twice makes two models)."""
+    that is called twice makes two models). `site` is the call that trains it."""
     found: set[ast.AST] = set()
     todo, seen = [expression], set[ast.AST]()
     while todo:
@@ -107,7 +110,7 @@ def _holders(context: Context, expression: ast.expr) -> set[ast.AST]:
         seen.add(e)
         bindings = []
         if isinstance(e, ast.Name):
-            bindings = context.scopes.reaching(e)
+            bindings = _bindings(context, e, site)
         elif isinstance(e, ast.Attribute):
             bindings = context.values.attribute_bindings(e)
         for b in bindings:
@@ -125,6 +128,24 @@ def _holders(context: Context, expression: ast.expr) -> set[ast.AST]:
         elif not bindings:
             found.add(e)
     return found
+
+
+def _bindings(context: Context, name: ast.Name, site: ast.Call) -> list[Binding]:
+    """The bindings of a name at a site. A global that a function reads is what it was when the module ran the function."""
+    module = context.module.tree
+    if context.syntax.function(name) is None or context.scopes.lookup(name.id, name) is not module:
+        return context.scopes.reaching(name)
+    found: dict[Binding, None] = {}
+    for way in context.ways(site):
+        outermost = way[-1].node
+        if way[-1].function is not None or not isinstance(outermost, ast.expr):
+            return context.scopes.reaching(name)
+        for b in reversed(context.scopes.names[module][name.id]):
+            if getattr(b.statement, "lineno", 0) < outermost.lineno:
+                found[b] = None
+                if context.scopes.dominates(b, outermost):
+                    break
+    return list(found) or context.scopes.reaching(name)
 
 
 RESTRICTION = Restriction(

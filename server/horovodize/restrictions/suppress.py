@@ -17,7 +17,6 @@ from horovodize.restrictions.violation import Violation
 from horovodize.source import Document, Edit, Span
 
 _DIRECTIVE = re.compile(r"#\s*horovodize:\s*(ignore-file|ignore)(?![\w-])\s*(\[[^\]\r\n]*\])?", re.I)
-_NEVER = {"HVD003"}  # nothing could be checked: that has to be said
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Suppressions:
         return [v for v in violations if not self.suppresses(v)]
 
     def suppresses(self, violation: Violation) -> bool:
-        if not self.directives or violation.code in _NEVER:
+        if not self.directives:
             return False
         if any(d.covers(violation) for d in self._file_wide):
             return True
@@ -101,10 +100,17 @@ def suppression_edit(document: Document, code: str, span: Span) -> Edit:
 def logical_lines(document: Document, directives: list[Directive]) -> list[tuple[int, int]]:
     """The first and last row of every logical line; fills in the directives on the way. Stops at what can't be tokenized."""
     found: list[tuple[int, int]] = []
+    if document.problem is not None:  # no tokens to go by: whatever looks like one
+        for row in range(len(document.lines)):
+            content = document.lines.content(row)
+            directives += _directives(
+                document, row, max(content.find("#"), 0), content[max(content.find("#"), 0) :]
+            )
+        return found
     first: int | None = None
     for token in _tokens(document):
         if token.type == tokenize.COMMENT:
-            directives += _directive(document, token)
+            directives += _directives(document, token.start[0] - 1, token.start[1], token.string)
         elif token.type == tokenize.NEWLINE:
             if first is not None:
                 found.append((first, token.start[0] - 1))
@@ -129,12 +135,12 @@ def _tokens(document: Document) -> Iterator[tokenize.TokenInfo]:
         return
 
 
-def _directive(document: Document, token: tokenize.TokenInfo) -> Iterator[Directive]:
-    for match in _DIRECTIVE.finditer(token.string):
-        row = token.start[0] - 1
-        offset = document.lines.starts[row] + token.start[1]
+def _directives(document: Document, row: int, column: int, comment: str) -> Iterator[Directive]:
+    """What a comment says, if anything."""
+    for match in _DIRECTIVE.finditer(comment):
+        offset = document.lines.starts[row] + column
         whole_file = match[1].lower() == "ignore-file"
-        if whole_file and document.lines.content(row)[: token.start[1]].strip():
+        if whole_file and document.lines.content(row)[:column].strip():
             continue  # beside code it would look as if it meant that line
         codes = None
         brackets = None

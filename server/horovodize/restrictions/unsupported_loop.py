@@ -137,22 +137,29 @@ def _other_framework(context: Context) -> Iterator[Violation]:
 
 
 def _by_hand(context: Context) -> Iterator[Violation]:
+    """One violation for all updates from one gradient, at the first `assign_sub`, if there is one."""
     if not context.sites.tapes:
         return
+    updates: dict[ast.Call, list[ast.Call]] = {}
     for call in context.sites.method_calls(*_ASSIGNS):
         assert isinstance(call.func, ast.Attribute)
         value = argument(call, "delta", 0) or argument(call, "value", 0)
-        if value is None:
-            continue
-        gradient = _gradient_of(context, value, call.func.value)
+        gradient = _gradient_of(context, value, call.func.value) if value is not None else None
         if gradient is not None:
-            yield RESTRICTION.at(
-                context,
-                call,
-                f"`{context.text(call.func.value)}` is updated by hand from a gradient, which nothing averages over the ranks; "
-                "use an optimizer's `apply_gradients`",
-                related=[context.related(gradient, "the gradient")],
-            )
+            updates.setdefault(gradient, []).append(call)
+    for gradient, calls in updates.items():
+        first = min(calls, key=lambda c: context.names.last(c.func) == "assign")
+        assert isinstance(first.func, ast.Attribute)
+        yield RESTRICTION.at(
+            context,
+            first,
+            f"`{context.text(first.func.value)}` is updated by hand from a gradient, which nothing averages over the ranks; "
+            "use an optimizer's `apply_gradients`",
+            related=[
+                context.related(gradient, "the gradient"),
+                *(context.related(c, "updated by hand, too") for c in calls if c is not first),
+            ],
+        )
 
 
 def _implicit(context: Context) -> Iterator[Violation]:
