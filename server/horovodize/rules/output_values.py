@@ -92,6 +92,15 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
     parent = draft.syntax.parent[call]
     if isinstance(parent, ast.Expr):
         return  # a statement that was left to every rank on purpose
+    name = draft.names.of(call.func) or ""
+    if isinstance(parent, ast.withitem) or name.rsplit(".", 1)[-1][:1].isupper():
+        if name.startswith("mlflow."):
+            draft.note("C6", call, "every rank starts a run here; start it on rank 0 only")
+        else:
+            draft.refuse(
+                "HVD006", call, f"every rank would write what `{name}` writes; make it on rank 0 only"
+            )
+        return
     if not _has_value(draft, outputs, call):
         draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(call))
         return

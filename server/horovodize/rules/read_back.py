@@ -22,42 +22,51 @@ _COMMENT = "Wait until rank 0 has written it."
 
 def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> None:
     """Puts a wait before every reading that may come too early."""
-    waits: list[ast.stmt] = []
-    found = [
-        back
-        for back in Files(draft.module, outputs.effects, outputs, draft.drive).read_back()
-        if back.place not in guarded and back.read.node not in guarded
-    ]
-    for back in found:
-        remembered = back.read.node
-        if (
-            isinstance(remembered, ast.Attribute)
-            and remembered not in draft.done
-            and guarded.collective(remembered)
-            and in_place(draft.module, remembered)
-        ):
-            draft.done.add(remembered)
-            guarded.told.add(draft.syntax.statement(remembered))
-            edits = Edit.around(draft.module.span(remembered), f"{CORE}.broadcast_object(", ")")
-            draft.change("C6", remembered, "Every rank reads what rank 0 has saved", _WHY, edits)
-    for back in found:
-        place = back.place
-        told = guarded.told & {back.write.node, draft.syntax.statement(back.read.node)}
-        if told or place in waits or _waited(draft, waits, back):
+    waits: dict[int, list[ast.stmt]] = {}  # by their block
+    told: dict[ast.AST, bool] = {}
+    for back in Files(draft.module, outputs.effects, outputs, draft.drive).read_back():
+        read, place = back.read.node, back.place
+        before = waits.setdefault(id(draft.syntax.block(place)), [])
+        waited = _waited(before, back)
+        if (waited and not isinstance(read, ast.Attribute)) or place in guarded or read in guarded:
+            continue
+        if isinstance(read, ast.Attribute) and read not in told:
+            told[read] = _remembered(draft, guarded, read)
+        if waited or told.get(read) or guarded.told & {back.write.node, draft.syntax.statement(read)}:
             continue
         if not guarded.collective(place) or not guards.can_indent(place, place):
             draft.note(
-                "C6",
-                back.read.node,
-                "rank 0 may still be writing what is read here: the ranks do not wait for it",
+                "C6", read, "rank 0 may still be writing what is read here: the ranks do not wait for it"
             )
             continue
-        waits.append(place)
+        before.append(place)
         lines = draft.lines_of(barrier(draft.quoted("saved")), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(place, lines)])
 
 
-def _waited(draft: Draft, waits: list[ast.stmt], back: ReadBack) -> bool:
-    """Whether an earlier wait in the same block lies between the writing and this reading."""
-    block = draft.syntax.block(back.place)
-    return any(w in block and position(back.after) < position(w) < position(back.place) for w in waits)
+def _remembered(draft: Draft, guarded: Guarded, read: ast.Attribute) -> bool:
+    """`manager.latest_checkpoint`: only rank 0's manager remembers what was saved. Rank 0 tells the others (True: that
+    makes them wait for it, too); where not all come, they look on the disk."""
+    if not in_place(draft.module, read):
+        return False
+    span = draft.module.span(read)
+    if guarded.collective(read):
+        guarded.told.add(draft.syntax.statement(read))
+        edits = list(Edit.around(span, f"{CORE}.broadcast_object(", ")"))
+        draft.change("C6", read, "Every rank reads what rank 0 has saved", _WHY, edits)
+        return True
+    tf = draft.module.tensorflow_name()
+    if tf is None:
+        draft.refuse(
+            "HVD006", read, "only rank 0 knows its latest checkpoint; use `tf.train.latest_checkpoint(…)`"
+        )
+        return False
+    found = f"{tf}.train.latest_checkpoint({draft.module.text(read.value)}.directory)"
+    draft.change("C6", read, "Every rank looks for what rank 0 has saved", _WHY, [Edit(span, found)])
+    return False
+
+
+def _waited(before: list[ast.stmt], back: ReadBack) -> bool:
+    """Whether the ranks wait already: here, or in the same block between the writing and this reading."""
+    first, last = position(back.after), position(back.place)
+    return any(w is back.place or first < position(w) < last for w in before)

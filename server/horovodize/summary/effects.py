@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -32,6 +33,7 @@ _SHOWS = {"matplotlib.pyplot.show", "pylab.show", "cv2.imshow", "cv2.waitKey", "
 _BUILTIN_PRINTS = ("print", "display")
 # Calls that any rank may make: they report to a service that `wandb.init(mode="disabled")` silences.
 _SILENCED = "wandb."
+_BY_MODE = {"h5py.File"}  # write or not by an argument: `Outputs.opened` tells
 _KEEPERS = (
     "tensorflow.train.Checkpoint", "tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.Saver",
     "tensorflow.compat.v1.train.Checkpoint",
@@ -119,7 +121,7 @@ class Effects:
                 return Output("print", name)
             if name in _SHOWS:
                 return Output("show", name)
-            if name.startswith(_SILENCED):
+            if name.startswith(_SILENCED) or name in _BY_MODE:
                 return None
             if catalogue.writes_files(name):
                 return Output("write", name)
@@ -173,9 +175,9 @@ class Effects:
                 found.add(call)
         return found
 
-    def shares(self, node: ast.AST) -> bool:
-        """Whether running a node does something that every rank must do."""
-        return any(self._node_shares(n, None) for n in _executed(node))
+    def shares(self, node: ast.AST, aside: Collection[ast.AST] = ()) -> bool:
+        """Whether running a node does something that every rank must do, `aside` not counted."""
+        return any(n not in aside and self._node_shares(n, None) for n in _executed(node))
 
     def moves_state(self, call: ast.Call) -> bool:
         """Whether a call itself, its arguments aside, does something that every rank must do."""

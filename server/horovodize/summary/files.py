@@ -19,7 +19,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import LOOPS, argument, position
 
-Family = Literal["model", "file"]
+Family = Literal["model", "file", "folder"]
 _MODEL_WRITERS = {"tensorflow.saved_model.save", "tensorflow.keras.models.save_model"}
 _MODEL_READERS = {
     "tensorflow.keras.models.load_model", "tensorflow.saved_model.load", "tensorflow.train.latest_checkpoint",
@@ -33,6 +33,10 @@ _FILE_READERS = {
     "matplotlib.pyplot.imread", "matplotlib.image.imread", "imageio.imread", "PIL.Image.open", "tensorflow.io.read_file",
     "tensorflow.data.TFRecordDataset", "tensorflow.data.TextLineDataset", "os.listdir", "os.scandir", "os.chdir", "os.walk",
     "glob.glob", "tensorflow.io.gfile.glob", "tensorflow.io.gfile.listdir", "scipy.io.loadmat",
+}  # fmt: skip
+_FOLDER_READERS = {
+    "tensorflow.keras.utils.image_dataset_from_directory", "tensorflow.keras.utils.text_dataset_from_directory",
+    "tensorflow.keras.utils.audio_dataset_from_directory",
 }  # fmt: skip
 _PATHS = (
     "filepath",
@@ -75,13 +79,18 @@ class Files:
 
     def __init__(self, module: Module, effects: Effects, outputs: Outputs, drive: Drive) -> None:
         self.module, self.effects, self.outputs, self.drive = module, effects, outputs, drive
+        self._paths: dict[ast.expr, tuple[str, str | None]] = {}
+        self._known_ways: dict[ast.AST, list[list[Frame]]] = {}
 
     def read_back(self) -> Iterator[ReadBack]:
-        """Every reading of something that was written before it, in the order of the text."""
+        """Every reading of something that was written before it, in the order of the text; attributes first."""
         writes = list(self._writes())
         if not writes:
             return
-        for read in self._reads():
+        reads = sorted(
+            self._reads(), key=lambda r: isinstance(r.node, ast.Call)
+        )  # what rank 0 tells makes others wait
+        for read in reads:
             for write in writes:
                 if write.family == read.family and self._same_file(write, read):
                     yield from self._in_order(write, read)
@@ -104,6 +113,8 @@ class Files:
                     yield Access(call, "model", None if self._is_manager(call.func) else _path(call, 0))
                 else:
                     yield Access(call, "file", _path(call, 1 if name.startswith(_SECOND) else 0))
+                    if name.startswith("shutil."):  # arranges folders, it can't be seen which
+                        yield Access(call, "folder", None)
         for checkpoint in m.calls_of(
             "tensorflow.keras.callbacks.ModelCheckpoint", "tensorflow.keras.callbacks.BackupAndRestore"
         ):
@@ -125,6 +136,8 @@ class Files:
             method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             if name in _MODEL_READERS:
                 yield Access(node, "model", _path(node, 0))
+            elif name in _FOLDER_READERS or method == "flow_from_directory":
+                yield Access(node, "folder", None)
             elif name in _FILE_READERS or (self.outputs.is_open(node) and self.outputs.opened(node) is None):
                 yield Access(node, "file", _path(node, 0))
             elif method == "load_weights" or (
@@ -143,29 +156,37 @@ class Files:
 
     def _same_file(self, write: Access, read: Access) -> bool:
         if write.path is None or read.path is None:
-            return write.family == "model"
-        if ast.unparse(write.path) == ast.unparse(read.path):
+            return write.family != "file"
+        (text, written), (other, wanted) = self._where(write.path), self._where(read.path)
+        if text == other:
             return True
-        written, wanted = self._constant(write.path), self._constant(read.path)
         if written is not None and wanted is not None:
             return _may_be_same(written, wanted)
         return write.family == "model"
 
-    def _constant(self, e: ast.expr) -> str | None:
-        """A path that is written out."""
-        for o in self.module.values.origins(e):
-            if isinstance(o.node, ast.Constant) and isinstance(o.node.value, str):
-                return o.node.value
-        return None
+    def _where(self, path: ast.expr) -> tuple[str, str | None]:
+        """A path as it is written, and what it is where that is written out."""
+        if path not in self._paths:
+            constants = (
+                o.node.value for o in self.module.values.origins(path) if isinstance(o.node, ast.Constant)
+            )
+            self._paths[path] = ast.unparse(path), next((c for c in constants if isinstance(c, str)), None)
+        return self._paths[path]
 
     # ------------------------------------------------------------------ order
 
     def _in_order(self, write: Access, read: Access) -> Iterator[ReadBack]:
-        for down in self.drive.ways(write.node):
-            for up in self.drive.ways(read.node):
-                found = self._meet(list(reversed(down)), list(reversed(up)))
+        for down in self._ways(write.node):
+            for up in self._ways(read.node):
+                found = self._meet(down, up)
                 if found is not None:
                     yield ReadBack(write, read, *found)
+
+    def _ways(self, node: ast.AST) -> list[list[Frame]]:
+        """The ways down to a node, from the outside."""
+        if node not in self._known_ways:
+            self._known_ways[node] = [list(reversed(way)) for way in self.drive.ways(node)]
+        return self._known_ways[node]
 
     def _meet(self, write: list[Frame], read: list[Frame]) -> tuple[ast.stmt, ast.stmt] | None:
         """(place, after), where two ways down part: None when the reading does not come after the writing."""

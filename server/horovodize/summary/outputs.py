@@ -22,9 +22,22 @@ _OPENS = {
     "bz2.BZ2File": (0, 1), "gzip.GzipFile": (0, 1),
 }  # fmt: skip
 _ALWAYS_WRITE = {
-    "tensorflow.io.TFRecordWriter", "tensorflow.compat.v1.python_io.TFRecordWriter", "pandas.ExcelWriter",
+    "tensorflow.io.TFRecordWriter", "tensorflow.data.experimental.TFRecordWriter",
+    "tensorflow.compat.v1.python_io.TFRecordWriter", "pandas.ExcelWriter",
     "logging.FileHandler", "logging.handlers.RotatingFileHandler", "cv2.VideoWriter", "imageio.get_writer",
 }  # fmt: skip
+_WRITING = {
+    "write",
+    "writelines",
+    "writerow",
+    "writerows",
+    "writeheader",
+    "flush",
+    "close",
+    "create_dataset",
+    "writestr",
+}
+_READING = {"read", "readline", "readlines"}
 _EXITS = ("exit", "quit", "sys.exit", "os._exit")
 
 
@@ -50,7 +63,7 @@ class Outputs:
         """In traced code: whether a statement is one output call that adds no other operations to the graph."""
         if self._call_of(statement) is None or not isinstance(statement, ast.Expr):
             return False
-        return not makes_operations(statement) and not self._argument_shares(statement)
+        return not makes_operations(statement) and not self._argument_shares(statement, statement)
 
     def on_root(self, node: ast.AST) -> bool:
         """Whether a node is a statement that goes to one rank."""
@@ -104,9 +117,21 @@ class Outputs:
                 return call if self.opened(call.func.value) is not None else None  # open(path, "w").write(…)
         return None
 
-    def _argument_shares(self, s: ast.Expr) -> bool:
-        """Whether something in an output call is shared, the call itself aside."""
-        return any(self.effects.shares(c) for c in ast.iter_child_nodes(s.value))
+    def _argument_shares(self, s: ast.Expr, root: ast.stmt) -> bool:
+        """Whether something in an output call is shared: the call itself aside, and reading a file opened in `root`."""
+        own = {
+            n
+            for n in ast.walk(s.value)
+            if isinstance(n, ast.Call)
+            and isinstance(n.func, ast.Attribute)
+            and n.func.attr in _READING
+            and isinstance(n.func.value, ast.Name)
+            and any(
+                b.kind == "with" and self.module.syntax.inside(b.statement, root)
+                for b in self.module.scopes.reaching(n.func.value)
+            )
+        }
+        return any(self.effects.shares(c, own) for c in ast.iter_child_nodes(s.value))
 
     def _puts_out(self, statement: ast.stmt) -> bool:
         return any(
@@ -123,7 +148,7 @@ class Outputs:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return True
             case ast.Expr():
-                if self._call_of(s) is not None and not self._argument_shares(s):
+                if self._call_of(s) is not None and not self._argument_shares(s, root):
                     return True
                 return s is not root and (effects.plots(s) or self._writes_own_file(s, root))
             case ast.Continue() | ast.Break():
@@ -164,35 +189,20 @@ class Outputs:
         return item.optional_vars is None or self.private(item.optional_vars, root)
 
     def _writes_own_file(self, s: ast.stmt, root: ast.stmt) -> bool:
-        """`f.write(…)` where `f` is opened by a `with` inside `root`."""
-        if not (
-            isinstance(s, ast.Expr)
-            and isinstance(s.value, ast.Call)
-            and isinstance(s.value.func, ast.Attribute)
-        ):
+        """`f.write(…)` where `f` is opened for writing by a `with` inside `root` (or a csv writer on it)."""
+        match s:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name() as base, attr=method)) as call):
+                pass
+            case _:
+                return False
+        if any(self.effects.shares(a) for a in (*call.args, *(k.value for k in call.keywords))):
             return False
-        call = s.value
-        assert isinstance(call.func, ast.Attribute)
-        base = call.func.value
-        if call.func.attr not in (
-            "write",
-            "writelines",
-            "writerow",
-            "writerows",
-            "flush",
-            "close",
-            "create_dataset",
-            "writestr",
-        ):
-            return False
-        if not isinstance(base, ast.Name) or any(
-            self.effects.shares(a) for a in (*call.args, *(k.value for k in call.keywords))
-        ):
-            return False
-        return any(
-            b.statement is not None and self.module.syntax.inside(b.statement, root)
-            for b in self.module.scopes.reaching(base)
-        )
+        bindings = [
+            b for b in self.module.scopes.reaching(base) if self.module.syntax.inside(b.statement, root)
+        ]
+        if any(isinstance(b.value, ast.Call) and self.opened(b.value) is not None for b in bindings):
+            return True
+        return method in _WRITING and bool(bindings)
 
     def private(self, target: ast.expr, root: ast.stmt) -> bool:
         """Whether the names of a target are used inside `root` only."""

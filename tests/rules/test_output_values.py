@@ -1,0 +1,166 @@
+"""C6: output that is a value: open files, summary writers, the paths of checkpoints."""
+
+from __future__ import annotations
+
+from horovodize.rules import root_rank
+
+from .guarding import HEAD, Guarded, apply, check
+
+RULES = (root_rank.RULE,)
+
+
+def turns(before: str, after: str) -> Guarded:
+    return check(RULES, before, after)
+
+
+def test_summary_writers_do_nothing_elsewhere() -> None:
+    turns(
+        """
+        w = tf.summary.create_file_writer("logs")
+        with tf.summary.create_file_writer("logs").as_default():
+            tf.summary.scalar("a", 1)
+        """,
+        """
+        w = tf.summary.create_file_writer("logs") if hvd.rank() == 0 else tf.summary.create_noop_writer()
+        with (tf.summary.create_file_writer("logs") if hvd.rank() == 0 else tf.summary.create_noop_writer()).as_default():
+            tf.summary.scalar("a", 1)
+        """,
+    )
+
+
+def test_files_that_stay_open_go_to_the_null_device() -> None:
+    turns(
+        """
+        log = open(path, "a")
+        log.write("x")
+        with open("log", mode="w") as f:
+            model.fit(x)
+            f.write("x")
+        with open("out", "w") as f:
+            for row in range(3):
+                f.write(str(row))
+        """,
+        """
+        log = open(path if hvd.rank() == 0 else os.devnull, "a")
+        log.write("x")
+        with open("log" if hvd.rank() == 0 else os.devnull, mode="w") as f:
+            model.fit(x)
+            f.write("x")
+        if hvd.rank() == 0:
+            with open("out", "w") as f:
+                for row in range(3):
+                    f.write(str(row))
+        """,
+    )
+
+
+def test_a_file_that_can_not_be_redirected_is_refused() -> None:
+    result = apply(HEAD + "import h5py\nf = h5py.File('a', 'w')\nf['x'] = 1\n", *RULES)
+    assert len(result.reasons) == 1
+    assert "h5py.File" in result.reasons[0]
+
+
+def test_wandb_and_logging() -> None:
+    turns(
+        "import logging, wandb\nwandb.init(project='p')\nwandb.log({})\nlogging.basicConfig(filename='l')\n",
+        "import logging, wandb\nwandb.init(project='p', mode=None if hvd.rank() == 0 else \"disabled\")\nwandb.log({})\n"
+        "logging.basicConfig(filename='l' if hvd.rank() == 0 else os.devnull)\n",
+    )
+
+
+def test_the_path_of_a_checkpoint() -> None:
+    head = "ckpt = tf.train.Checkpoint(model=model)\n"
+    turns(
+        f"{head}path = ckpt.save('c')\nprint(path)\n",
+        f"{head}path = ckpt.save('c') if hvd.rank() == 0 else None\nif hvd.rank() == 0:\n    print(path)\n",
+    )
+    turns(
+        f"{head}path = ckpt.save('c')\nckpt.restore(path)\n",
+        f"{head}path = hvd.broadcast_object(ckpt.save('c') if hvd.rank() == 0 else None)\nckpt.restore(path)\n",
+    )
+    turns(
+        f"{head}def keep():\n    return ckpt.save('c')\nckpt.restore(keep())\n",
+        f"{head}def keep():\n    return hvd.broadcast_object(ckpt.save('c') if hvd.rank() == 0 else None)\n"
+        "ckpt.restore(keep())\n",
+    )
+
+
+def test_a_path_kept_under_a_condition_of_the_ranks_own_is_told_where_it_is_used() -> None:
+    turns(
+        """
+        ckpt = tf.train.Checkpoint(model=model)
+        best = 9.0
+        for i in range(3):
+            valid = float(model(x))
+            if valid < best:
+                best = valid
+                path = ckpt.save("c")
+        ckpt.restore(path)
+        """,
+        """
+        ckpt = tf.train.Checkpoint(model=model)
+        best = 9.0
+        for i in range(3):
+            valid = float(model(x))
+            if valid < best:
+                best = valid
+                path = ckpt.save("c") if hvd.rank() == 0 else None
+        ckpt.restore(hvd.broadcast_object(path))
+        """,
+    )
+
+
+def test_what_reads_is_left_alone() -> None:
+    head = "import h5py\n"
+    turns(
+        f"{head}f = h5py.File('a', 'r')\ng = open('b')\n", f"{head}f = h5py.File('a', 'r')\ng = open('b')\n"
+    )
+    turns(
+        "with open('a') as f:\n    print(f.read())\n",
+        "if hvd.rank() == 0:\n    with open('a') as f:\n        print(f.read())\n",
+    )
+
+
+def test_a_writer_that_only_writes() -> None:
+    turns(
+        """
+        import glob, imageio
+        with imageio.get_writer("a.gif", mode="I") as writer:
+            names = sorted(glob.glob("*.png"))
+            for name in names:
+                writer.append_data(imageio.imread(name))
+        """,
+        """
+        import glob, imageio
+        if hvd.rank() == 0:
+            with imageio.get_writer("a.gif", mode="I") as writer:
+                names = sorted(glob.glob("*.png"))
+                for name in names:
+                    writer.append_data(imageio.imread(name))
+        """,
+    )
+
+
+def test_records_go_to_the_null_device() -> None:
+    turns(
+        "writer = tf.io.TFRecordWriter('a')\nwriter.write(x)\n",
+        "writer = tf.io.TFRecordWriter('a' if hvd.rank() == 0 else os.devnull)\nwriter.write(x)\n",
+    )
+
+
+def test_the_null_device_by_its_name_where_os_is_no_name() -> None:
+    head = "import tensorflow as tf\nm = tf.keras.Sequential()\nm.fit(1)\n"
+    check(
+        RULES,
+        "f = open('a', 'w')\nf.write('b')\n",
+        "f = open('a' if hvd.rank() == 0 else '/dev/null', 'w')\nf.write('b')\n",
+        head,
+    )
+
+
+def test_a_writer_that_has_no_other_place_is_refused() -> None:
+    result = apply(
+        HEAD + "import pandas\nbook = tensorboardX.SummaryWriter('a')\n".replace("pandas", "tensorboardX"),
+        *RULES,
+    )
+    assert len(result.reasons) == 1

@@ -1,0 +1,138 @@
+"""C6: the ranks wait for rank 0 before they read what it wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.rules import root_rank
+
+from .guarding import HEAD, Guarded, apply, check
+
+RULES = (root_rank.RULE,)
+WAIT = '# Wait until rank 0 has written it.\nhvd.broadcast(0, root_rank=0, name="saved")'
+
+
+def turns(before: str, after: str) -> Guarded:
+    return check(RULES, before, after)
+
+
+def test_the_ranks_wait_before_they_read_what_rank_0_wrote() -> None:
+    turns(
+        """
+        model.load_weights("m.h5")
+        model.save_weights("m.h5")
+        if os.path.exists("m.h5"):
+            model.load_weights("m.h5")
+        """,
+        f"""
+        model.load_weights("m.h5")
+        if hvd.rank() == 0:
+            model.save_weights("m.h5")
+        {WAIT.replace(chr(10), chr(10) + " " * 8)}
+        if os.path.exists("m.h5"):
+            model.load_weights("m.h5")
+        """,
+    )
+
+
+def test_a_checkpoint_callback_writes_while_fit_runs() -> None:
+    turns(
+        """
+        model.fit(x, callbacks=[tf.keras.callbacks.ModelCheckpoint("best-{epoch}.h5")])
+        def test():
+            return tf.keras.models.load_model("best-3.h5")
+        test()
+        """,
+        f"""
+        model.fit(x, callbacks=[tf.keras.callbacks.ModelCheckpoint("best-{{epoch}}.h5")])
+        def test():
+            return tf.keras.models.load_model("best-3.h5")
+        {WAIT.replace(chr(10), chr(10) + " " * 8)}
+        test()
+        """,
+    )
+
+
+def test_a_manager_tells_the_others_what_it_has_saved() -> None:
+    head = "ckpt = tf.train.Checkpoint()\nmanager = tf.train.CheckpointManager(ckpt, 'c', 3)\n"
+    first = f"{head}ckpt.restore(manager.latest_checkpoint)\nfor i in range(3):\n    epoch(i)\n    "
+    turns(
+        f"{first}manager.save()\nckpt.restore(manager.latest_checkpoint)\n",
+        f"{first}if hvd.rank() == 0:\n        manager.save()\n"
+        "ckpt.restore(hvd.broadcast_object(manager.latest_checkpoint))\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "model.load_weights('pretrained.h5')\nmodel.save_weights('m.h5')\n",
+        "if train:\n    model.save_weights('m.h5')\nelse:\n    model.load_weights('m.h5')\n",
+        "model.save_weights('m.h5')\nmodel.load_weights('pretrained.h5')\n",
+        "np.save('a.npy', x)\ny = np.load('b.npy')\n",
+        "model.save('m.h5')\nprint(tf.keras.models.load_model('m.h5').name)\n",
+    ],
+)
+def test_no_wait_for_other_files_or_none_written_before(program: str) -> None:
+    assert "broadcast" not in apply(HEAD + program, *RULES).text
+
+
+def test_no_wait_where_not_every_rank_comes() -> None:
+    result = apply(
+        HEAD + "def back():\n    if float(model(x)) < 1:\n        model.save_weights('m.h5')\n"
+        "        model.load_weights('m.h5')\nback()\n",
+        *RULES,
+    )
+    assert "broadcast" not in result.text
+    assert len(result.notes) == 1
+
+
+def test_where_not_every_rank_comes_a_manager_is_not_asked_but_the_disk() -> None:
+    head = (
+        "ckpt = tf.train.Checkpoint()\nmanager = tf.train.CheckpointManager(ckpt, 'c', 3)\nmanager.save()\n"
+    )
+    result = apply(
+        HEAD + head + "if float(model(x)) < 1:\n    ckpt.restore(manager.latest_checkpoint)\n", *RULES
+    )
+    assert "    ckpt.restore(tf.train.latest_checkpoint(manager.directory))\n" in result.text
+    assert 'name="saved")\nif float(model(x)) < 1:' in result.text
+
+
+def test_folders_that_rank_0_arranges_are_read_after_it() -> None:
+    turns(
+        """
+        import shutil
+        for name in sorted(names):
+            shutil.move(name, "train")
+        data = tf.keras.utils.image_dataset_from_directory("train")
+        """,
+        f"""
+        import shutil
+        if hvd.rank() == 0:
+            for name in sorted(names):
+                shutil.move(name, "train")
+        {WAIT.replace(chr(10), chr(10) + " " * 8)}
+        data = tf.keras.utils.image_dataset_from_directory("train")
+        """,
+    )
+
+
+def test_a_wait_inside_a_loop_for_what_the_turn_before_wrote() -> None:
+    turns(
+        """
+        for i in range(3):
+            if i:
+                model.load_weights("m.h5")
+            epoch(i)
+            model.save_weights("m.h5")
+        """,
+        f"""
+        for i in range(3):
+            {WAIT.replace(chr(10), chr(10) + " " * 12)}
+            if i:
+                model.load_weights("m.h5")
+            epoch(i)
+            if hvd.rank() == 0:
+                model.save_weights("m.h5")
+        """,
+    )
