@@ -20,8 +20,7 @@ from horovodize.summary import LoopKind, ModuleSummary
 
 # Restrictions whose warning means that no rule can make up for it: the ranks would train different models, or wait for each
 # other. A user who knows better says so with a suppression comment.
-_REFUSING = {"HVD203", "HVD205"}
-_LATER = {LoopKind.SESSION, LoopKind.MONITORED_SESSION, LoopKind.ESTIMATOR}
+_REFUSING = {"HVD202", "HVD203", "HVD205"}
 
 
 def distribute(summary: ModuleSummary, options: Options | None = None) -> Plan | Refusal | Unchanged:
@@ -63,36 +62,13 @@ def _before_rules(summary: ModuleSummary, options: Options) -> Refusal | Unchang
         return Refusal(summary.document, [Reason("HVD003", problem.message, problem.span)])
     if summary.already is LoopKind.HOROVOD:
         return Unchanged(summary.document, "it uses Horovod already")
-    if not summary.loops:
-        return _refused(summary, "HVD002", "there is no training loop in this file")
-    if summary.already is LoopKind.OTHER_FRAMEWORK:
-        return Refusal(
-            summary.document,
-            [
-                Reason(
-                    "HVD004",
-                    "this training is distributed already, by `tf.distribute` or a parameter server; Horovod would run every "
-                    "replica again in every process: take that out first",
-                    summary.loops[0].span,
-                )
-            ],
-        )
-    later = [loop for loop in summary.loops if loop.kind in _LATER]
-    if later:
-        return Refusal(
-            summary.document,
-            [
-                Reason(
-                    "HVD005",
-                    f"training with {loop.kind.label}: this pattern can't be distributed yet",
-                    loop.span,
-                )
-                for loop in later
-            ],
-        )
-    violations = [v for v in check(summary, options) if v.code in _REFUSING and v.severity is Severity.WARNING]
+    violations = [
+        v for v in check(summary, options) if v.code in _REFUSING and v.severity is Severity.WARNING
+    ]
     if violations:
         return Refusal(summary.document, [Reason(v.code, v.message, v.span) for v in violations])
+    if not summary.loops:
+        return _refused(summary, "HVD002", "there is no training loop in this file")
     return None
 
 

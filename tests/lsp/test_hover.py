@@ -66,7 +66,7 @@ async def test_the_reason_of_a_refusal(editor):
     )
     hover = await editor.hover(uri, "model.f‸it(")
     assert "It can't be distributed as it stands:" in hover
-    assert "HVD004" in hover
+    assert "HVD202" in hover
 
 
 async def test_already_on_horovod(editor, keras):

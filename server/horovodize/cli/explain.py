@@ -10,6 +10,9 @@ from horovodize.cli.runner import CommandError, ExitStatus
 
 if TYPE_CHECKING:
     from horovodize.cli.output import Console
+    from horovodize.refusals import RefusalCode
+    from horovodize.restrictions import Restriction
+    from horovodize.rules import Rule
 
 HELP = "explain a restriction or a rule"
 
@@ -21,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
+    from horovodize.refusals import REFUSALS
     from horovodize.restrictions import RESTRICTIONS
     from horovodize.rules import RULES
 
@@ -28,14 +32,15 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         _list(console)
         return ExitStatus.OK
     wanted = arguments.code.upper()
-    by_name = {restriction.name.upper(): restriction for restriction in RESTRICTIONS.values()}
-    found = RULES.get(wanted) or RESTRICTIONS.get(wanted) or by_name.get(wanted)
+    codes: dict[str, RefusalCode | Restriction] = {**REFUSALS, **RESTRICTIONS}
+    by_name = {one.name.upper(): one for one in codes.values()}
+    found: Rule | RefusalCode | Restriction | None = RULES.get(wanted) or codes.get(wanted) or by_name.get(wanted)
     if found is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(wanted, [*RULES, *RESTRICTIONS, *by_name], n=3)
+        near = get_close_matches(wanted, [*RULES, *codes, *by_name], n=3)
         hint = (
-            f"; did you mean {' or '.join(n if n in RULES or n in RESTRICTIONS else n.lower() for n in near)}?"
+            f"; did you mean {' or '.join(n if n in RULES or n in codes else n.lower() for n in near)}?"
             if near
             else ""
         )
@@ -48,6 +53,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _list(console: Console) -> None:
+    from horovodize.refusals import REFUSALS
     from horovodize.restrictions import RESTRICTIONS
     from horovodize.rules import RULES
 
@@ -57,6 +63,10 @@ def _list(console: Console) -> None:
         console.line(
             f"  {console.paint(code, 'yellow')}  {restriction.name.ljust(width)}  {restriction.title}"
         )
+    console.line("")
+    console.line(console.paint("Refusals: why a script is not distributed", "bold"))
+    for code, refusal in REFUSALS.items():
+        console.line(f"  {console.paint(code, 'yellow')}  {refusal.name.ljust(width)}  {refusal.title}")
     console.line("")
     console.line(console.paint("Rules: the changes that distributing makes", "bold"))
     for id_, rule in sorted(RULES.items()):

@@ -6,8 +6,9 @@ Every step waits for all ranks (an allreduce). A rank that passes the loop by, o
 ## When it is reported
 Where a training loop stands under a condition, in a `while`, or behind an early `return` that may come out differently on
 different ranks: files (`os.path.exists`, `latest_checkpoint`), the clock, random numbers without a fixed seed, the host or
-process; in a `try` whose handler goes on as if nothing had happened, or in such a handler; and where a loop is left (`break`,
-`return`) depending on a loss, which each rank computes from its own batch. Conditions on the command line, constants,
+process; in a `try` whose handler goes on as if nothing had happened, or in such a handler; and, as an information, where a loop
+is left (`break`, `return`) depending on a loss, which each rank computes from its own batch: distributing makes all ranks
+leave together (rule G4). Conditions on the command line, constants,
 `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of `KeyboardInterrupt` and of the
 data's end. Strict mode reports, as printed, every loop under an `if`.
 
@@ -95,7 +96,7 @@ _SHARED = {
 }  # fmt: skip
 _LEFT_ALONE = (
     "one rank may leave this loop while others go on and wait for it: the loss is that of its own batch; "
-    "average it first (`hvd.allreduce`)"
+    "distributing makes all ranks leave together"
 )
 _AS_PRINTED = "this training loop stands under a condition"
 _ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")
@@ -116,7 +117,7 @@ def find(context: Context) -> Iterator[Violation]:
             context,
             place,
             message,
-            severity=Severity.INFORMATION if message == _AS_PRINTED else Severity.WARNING,
+            severity=Severity.INFORMATION if message in (_AS_PRINTED, _LEFT_ALONE) else Severity.WARNING,
             related=[context.related(because, "because of this")],
         )
 

@@ -109,13 +109,12 @@ def apply(draft: Draft) -> None:
     )
     last = _end_of_imports(draft, imported)
     body = _head(draft, tf)
-    blank = [""] if _followed_by_code(draft, last) else []
     draft.change(
         "C2",
         last,
         "Initialise Horovod and give each process a GPU of its own",
         "Processes learn their rank, and do not allocate each other's GPUs.",
-        [draft.after(last, ["", *body, *blank], level=1)],
+        [draft.after(last, ["", *body, *_blank_lines(draft, last)], level=1)],
     )
 
 
@@ -192,11 +191,13 @@ def _is_preamble(draft: Draft, statement: ast.stmt) -> bool:
     return True
 
 
-def _followed_by_code(draft: Draft, last: ast.stmt) -> bool:
-    """Whether the line after the import block holds something: then a blank line keeps the inserted block apart."""
-    line = last.end_lineno or last.lineno
-    index = draft.document.lines
-    return line < len(index) and bool(index.content(line).strip())
+def _blank_lines(draft: Draft, last: ast.stmt) -> list[str]:
+    """What keeps the inserted block apart from the code that follows: one blank line, two after a function."""
+    index, wanted = draft.document.lines, 2 if draft.helpers else 1
+    line, blank = last.end_lineno or last.lineno, 0
+    while line + blank < len(index) and not index.content(line + blank).strip():
+        blank += 1
+    return [""] * (wanted - blank) if line + blank < len(index) else []
 
 
 RULE = Rule("C1", "import and initialise Horovod", apply, __doc__ or "")

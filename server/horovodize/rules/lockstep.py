@@ -7,6 +7,7 @@ end on all ranks; a loss that is computed from a rank's own batch, a clock or a 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from enum import Enum
 
 from horovodize.rules.draft import Draft
@@ -15,7 +16,22 @@ from horovodize.source import Edit
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
 
-_CLOCKS = ("time.", "datetime.", "numpy.random", "random.", "tensorflow.random")
+# Builtins that give every rank the same if they are given the same.
+_COUNTING = {
+    "range",
+    "len",
+    "int",
+    "float",
+    "min",
+    "max",
+    "abs",
+    "round",
+    "sum",
+    "bool",
+    "isinstance",
+    "enumerate",
+    "zip",
+}
 _WHY = "A rank that leaves the loop alone leaves the others waiting for it for ever."
 _ALIKE = "all ranks must come to the same decision here: one that leaves alone stalls the others"
 _GAME = "each rank plays its own game here: all of them now end when one of them does"
@@ -92,7 +108,7 @@ def _keep(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
         elif Cause.GAME in causes:
             _refuse(draft, leaving)
         else:
-            draft.note("G4", leaving, _ALIKE)
+            draft.refuse("HVD205", leaving, _ALIKE)
 
 
 def _exits(loop: Loop) -> list[ast.stmt]:
@@ -121,21 +137,33 @@ def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:
 
 
 def _cause(draft: Draft, test: ast.expr, loop: Loop, sites: set[ast.AST]) -> Cause:
+    """What decides a test: anything that is called in the loop may give each rank a value of its own, unless it counts."""
     cause = Cause.COUNT
-    for n in draft.values.depends([test], 300):
+    for n in _decided_by(draft, test, loop):
         if not isinstance(n, ast.Call) or not draft.syntax.inside(n, loop):
             continue
         if _steps_a_game(draft, n) and not draft.drive.reaches(n, sites):
             return Cause.GAME
-        name = draft.names.of(n.func) or ""
-        if (
-            n in sites
-            or draft.drive.reaches(n, sites)
-            or name.startswith(_CLOCKS)
-            or (isinstance(n.func, ast.Attribute) and n.func.attr in ("numpy", "result") and not n.args)
-        ):
+        if not (isinstance(n.func, ast.Name) and n.func.id in _COUNTING and draft.values.callee(n) is None):
             cause = Cause.VALUE
     return cause
+
+
+def _decided_by(draft: Draft, test: ast.expr, loop: Loop) -> Iterator[ast.AST]:
+    """What a test is made of, and what decided whether that was set: `if loss < 0.1: done = True`."""
+    todo, seen = [test], set[ast.AST]()
+    while todo:
+        for n in draft.values.depends([todo.pop()], 300):
+            if n in seen:
+                continue
+            seen.add(n)
+            yield n
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+                for binding in draft.module.scopes.reaching(n):
+                    conditions = draft.syntax.conditions(binding.statement)
+                    todo += [
+                        c.test for c, _ in conditions if draft.syntax.inside(c, loop) and c.test not in seen
+                    ]
 
 
 def _steps_a_game(draft: Draft, call: ast.Call) -> bool:
@@ -149,7 +177,7 @@ def _agree(draft: Draft, test: ast.expr, doubt: str = "") -> None:
         return
     draft.done.add(test)
     if draft.drive.in_traced(test):
-        draft.note("G4", test, _ALIKE)
+        draft.refuse("HVD205", test, _ALIKE)
         return
     edits = Edit.around(draft.module.span(test), f"{draft.helper('any_rank')}(", ")")
     draft.change("G4", test, "Leave the loop on all ranks together", _WHY, edits, doubt=doubt)

@@ -142,6 +142,8 @@ def _fixes_randomness(draft: Draft, call: ast.Call) -> bool:
 
 
 def divide_loops(draft: Draft) -> None:
+    if draft.once("keep in step", draft.module.tree):
+        keep_in_step(draft)  # whether or not the data is divided
     if not begins(draft, "G4"):
         return
     data.apply(draft)
@@ -151,7 +153,6 @@ def divide_loops(draft: Draft) -> None:
         _divide_takes(draft, feed)
     for driver in known.drivers:
         _divide_driver(draft, driver)
-    keep_in_step(draft)
     for site in known.undriven:
         draft.note(
             "G4",
