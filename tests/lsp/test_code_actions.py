@@ -221,6 +221,7 @@ async def test_no_edits_while_the_file_does_not_parse(editor, keras):
         (["refactor.rewrite"], {REWRITE}),
         ([REWRITE], {REWRITE}),
         (["refactor.rewritten"], set()),
+        (["refact"], set()),
         (["source"], set()),
         (["source.fixAll"], set()),
         (["source", "refactor"], {REWRITE}),
@@ -286,3 +287,13 @@ async def test_findings_the_client_did_not_send_are_acted_on_all_the_same(vscode
     (diagnostic,) = action.diagnostics
     assert diagnostic.code == printed.code
     assert vscode.text_at(uri, diagnostic.range) == printed.place
+
+
+async def test_an_action_is_bound_to_the_diagnostic_that_the_client_has(vscode, chosen):
+    uri = await vscode.open(chosen.text)
+    vscode.type(uri, "import tensorflow as tf", "import  tensorflow as tf")
+    (soft,) = [d for d in await vscode.diagnostics_of(uri) if d.code == chosen.code]
+    assert soft.severity == types.DiagnosticSeverity.Information
+    actions = await vscode.actions(uri, chosen.place, [soft])
+    (action,) = [a for a in actions if a.title.startswith(f"Ignore {chosen.code}")]
+    assert list(action.diagnostics) == [soft]
