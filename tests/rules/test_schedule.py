@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .pairs import FIT, MODEL, TF, changes, check, plan_of, refused, untouched
+from .pairs import FIT, MODEL, changes, check, plan_of, refused, untouched
 
 SCHEDULES = "from tensorflow.keras.optimizers import schedules as d\n"
 HEAD = MODEL + SCHEDULES
@@ -80,7 +80,7 @@ def test_names_of_comprehensions_are_fresh() -> None:
 
 def test_a_schedule_class_of_the_users_own_is_scaled_where_it_returns() -> None:
     source = (
-        TF
+        HEAD
         + (
             "class Warm(d.LearningRateSchedule):\n"
             "    def __init__(self, peak):\n        self.peak = peak\n"

@@ -1,0 +1,333 @@
+"""G2 broadcast, K6 train_on_batch: once, after the first step, in the loop that takes the steps."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .pairs import MODEL, TF, changes, check, plan_of, refused
+
+HEAD = MODEL + "opt = o.SGD(0.1)\n"
+V = "model.trainable_variables"
+TRAIN = (
+    "with tf.GradientTape() as tape:\n    loss = model(x)\n"
+    f"opt.apply_gradients(zip(tape.gradient(loss, {V}), {V}))\n"
+)
+STEP = "def step(x):\n" + textwrap.indent(TRAIN, "    ")
+
+
+def block(*objects: str, flag: str = "first_batch", indent: int = 4) -> str:
+    """The statements that broadcast objects' variables once."""
+    lines = [f"if {flag}:"]
+    lines += [f"    hvd.broadcast_variables({o}, root_rank=0)" for o in objects]
+    lines += [f"    {flag} = False"]
+    return "".join(" " * indent + line + "\n" for line in lines)
+
+
+BLOCK = block("model.variables", "opt.variables()")
+
+
+def indented(text: str, by: int = 4) -> str:
+    return textwrap.indent(text, " " * by)
+
+
+# ---------------------------------------------------------------------- where
+
+
+def test_after_the_step_in_its_loop() -> None:
+    before = "for x in data:\n" + indented(TRAIN)
+    check("G2", HEAD, before, "first_batch = True\n" + before + BLOCK)
+
+
+def test_after_the_call_of_the_function_that_takes_the_step() -> None:
+    loop = "for x in data:\n    step(x)\n"
+    check("G2", HEAD + STEP, loop, "first_batch = True\n" + loop + BLOCK)
+
+
+def test_the_flag_is_set_before_the_outermost_loop() -> None:
+    loop = "for epoch in range(3):\n    for x in data:\n        step(x)\n"
+    after = "first_batch = True\n" + loop + block("model.variables", "opt.variables()", indent=8)
+    check("G2", HEAD + STEP, loop, after)
+
+
+def test_in_a_while_loop() -> None:
+    loop = "while True:\n    step(x)\n"
+    check("G2", HEAD + STEP, loop, "first_batch = True\n" + loop + BLOCK)
+
+
+def test_without_a_loop_there_is_no_flag() -> None:
+    calls = "hvd.broadcast_variables(model.variables, root_rank=0)\nhvd.broadcast_variables(opt.variables(), root_rank=0)\n"
+    check("G2", HEAD + STEP, "step(x)", "step(x)\n" + calls, "print(model(x))\n")
+
+
+def test_every_loop_has_a_flag_of_its_own() -> None:
+    loop = "for x in data:\n    step(x)\n"
+    second = block("model.variables", "opt.variables()", flag="first_batch_2")
+    check(
+        "G2",
+        HEAD + STEP,
+        loop + loop,
+        "first_batch = True\n" + loop + BLOCK + "first_batch_2 = True\n" + loop + second,
+    )
+
+
+def test_the_flag_is_fresh() -> None:
+    text = plan_of(HEAD + STEP + "first_batch = 'taken'\nfor x in data:\n    step(x)\n").text
+    assert "hvd_first_batch = True\nfor x in " in text
+    assert "first_batch = 'taken'\n" in text
+
+
+@pytest.mark.parametrize("decorator", ["@tf.function", "@tf.function(experimental_relax_shapes=True)"])
+def test_outside_a_traced_step(decorator: str) -> None:
+    loop = "for x in data:\n    step(x)\n"
+    check("G2", HEAD + decorator + "\n" + STEP, loop, "first_batch = True\n" + loop + BLOCK)
+
+
+def test_outside_a_function_that_is_traced_by_a_call() -> None:
+    loop = "for x in data:\n    fast(x)\n"
+    check("G2", HEAD + STEP + "fast = tf.function(step)\n", loop, "first_batch = True\n" + loop + BLOCK)
+
+
+def test_in_a_traced_loop_the_step_count_is_the_flag() -> None:
+    epoch = "@tf.function\ndef epoch(data):\n    for x in data:\n" + indented(TRAIN, 8)
+    counted = block("model.variables", "opt.variables()", flag="opt.iterations == 1", indent=8)
+    counted = "".join(line for line in counted.splitlines(keepends=True) if "= False" not in line)
+    check("G2", HEAD, epoch, epoch + counted, "for n in range(3):\n    epoch(data)\n")
+
+
+def test_a_traced_loop_in_a_program_that_restores_is_refused() -> None:
+    epoch = "@tf.function\ndef epoch(data):\n    for x in data:\n" + indented(TRAIN, 8)
+    refused(
+        HEAD + "tf.train.Checkpoint(model=model).restore('c')\n" + epoch + "epoch(data)\n",
+        "HVD006",
+        "checkpoint",
+    )
+
+
+def test_a_traced_step_that_nothing_calls_is_refused() -> None:
+    refused(HEAD + "@tf.function\n" + STEP, "HVD006", "never called")
+
+
+def test_a_result_that_is_bound_keeps_its_statement() -> None:
+    loop = "for x in data:\n    loss, n = step(x), 1\n"
+    check("G2", HEAD + STEP, loop, "first_batch = True\n" + loop + BLOCK, "    print(n)\n")
+
+
+def test_a_result_of_apply_gradients_may_be_bound() -> None:
+    before = "for x in data:\n" + indented(TRAIN.replace("opt.apply", "r = opt.apply"))
+    check("G2", HEAD, before, "first_batch = True\n" + before + BLOCK)
+
+
+@pytest.mark.parametrize("function", ["def main():\n    ", "async def main():\n    "])
+def test_in_a_function_the_flag_is_local(function: str) -> None:
+    loop = "for x in data:\n        step(x)\n"
+    after = (
+        function + "first_batch = True\n    " + loop + block("model.variables", "opt.variables()", indent=8)
+    )
+    check("G2", HEAD + STEP, function + loop, after, "main()\n")
+
+
+def test_a_function_with_the_loop_that_is_called_in_a_loop_keeps_its_flag_between_calls() -> None:
+    source = (
+        HEAD
+        + STEP
+        + (
+            'def epoch(data):\n    """One epoch."""\n    for x in data:\n        step(x)\n'
+            "for n in range(3):\n    epoch(data)\n"
+        )
+    )
+    text = plan_of(source).text
+    assert "first_batch = True\n\n\ndef epoch" in text
+    assert '    """One epoch."""\n    global first_batch\n    for x in ' in text
+    assert text.count("global first_batch") == 1
+
+
+def test_a_loop_in_a_comprehension_is_refused() -> None:
+    refused(HEAD + STEP + "losses = [step(x) for x in data]\n", "HVD108", "statement")
+
+
+def test_a_step_that_shares_its_line_is_refused() -> None:
+    refused(HEAD + STEP + "for x in data: step(x); print(1)\n", "HVD108")
+
+
+# ---------------------------------------------------------------------- what
+
+
+@pytest.mark.parametrize(
+    ("made", "variables", "broadcast"),
+    [
+        ("", "model.trainable_variables", ["model.variables"]),
+        ("", "model.trainable_weights", ["model.variables"]),
+        ("", "model.variables", ["model.variables"]),
+        ("second = tf.keras.Sequential([])\n", "model.trainable_variables + second.trainable_variables",
+         ["model.variables", "second.variables"]),
+        ("w, b = tf.Variable(1.0), tf.Variable(0.0)\n", "[w, b]", ["[w, b]"]),
+        ("weights = {'w': tf.Variable(1.0)}\n", "list(weights.values())", ["list(weights.values())"]),
+        ("weights = {'w': tf.Variable(1.0)}\nbiases = {'b': tf.Variable(1.0)}\n",
+         "list(weights.values()) + list(biases.values())", ["list(weights.values())", "list(biases.values())"]),
+        ("held = [tf.Variable(1.0)]\n", "held", ["held"]),
+        ("held = model.trainable_variables\n", "held", ["model.variables"]),
+    ],
+)  # fmt: skip
+def test_all_variables_of_what_is_trained(made: str, variables: str, broadcast: list[str]) -> None:
+    loop = "for x in data:\n" + indented(TRAIN.replace(V, variables))
+    plan = plan_of(HEAD + made + loop)
+    assert block(*broadcast, "opt.variables()") in plan.text
+
+
+def test_zip_that_is_bound_first_is_not_read_twice() -> None:
+    loop = "for x in data:\n" + indented(
+        f"with tf.GradientTape() as tape:\n    loss = model(x)\npairs = zip(tape.gradient(loss, {V}), {V})\n"
+        f"opt.apply_gradients(pairs)\n"
+    )
+    check("G2", HEAD, loop, "first_batch = True\n" + loop + BLOCK)
+
+
+def test_variables_that_are_local_to_the_step_are_said_by_their_model() -> None:
+    step = (
+        "def step(x):\n    with tf.GradientTape() as tape:\n        loss = model(x)\n    held = model.trainable_variables\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, held), held))\n"
+    )
+    loop = "for x in data:\n    step(x)\n"
+    check("G2", HEAD + step, loop, "first_batch = True\n" + loop + BLOCK)
+
+
+def test_parameters_are_said_as_the_loop_calls_them() -> None:
+    step = STEP.replace("step(x)", "step(net, adam, x)").replace("model", "net").replace("opt.", "adam.")
+    loop = "for x in data:\n    step(model, opt, x)\n"
+    check("G2", HEAD + step, loop, "first_batch = True\n" + loop + BLOCK)
+
+
+def test_a_step_for_two_models_through_one_function_gets_both() -> None:
+    step = STEP.replace("step(x)", "step(net, adam, x)").replace("model", "net").replace("opt.", "adam.")
+    source = HEAD + "second, other = tf.keras.Sequential([]), o.Adam()\n" + step
+    source += "for x in data:\n    step(model, opt, x)\n    step(second, other, x)\n"
+    assert (
+        block("model.variables", "second.variables", "opt.variables()", "other.variables()")
+        in plan_of(source).text
+    )
+
+
+def test_two_models_in_one_step_share_a_block() -> None:
+    source = HEAD + "second, other = tf.keras.Sequential([]), o.Adam()\n"
+    source += (
+        "@tf.function\ndef step(x):\n"
+        + indented(TRAIN)
+        + indented(TRAIN.replace("model", "second").replace("opt.", "other."))
+    )
+    source += "for x in data:\n    step(x)\n"
+    assert (
+        block("model.variables", "second.variables", "opt.variables()", "other.variables()")
+        in plan_of(source).text
+    )
+
+
+def test_two_models_in_two_loops_have_two_flags() -> None:
+    source = HEAD + "second, other = tf.keras.Sequential([]), o.Adam()\n"
+    source += "for x in data:\n" + indented(TRAIN)
+    source += "for x in data:\n" + indented(TRAIN.replace("model", "second").replace("opt.", "other."))
+    text = plan_of(source).text
+    assert block("model.variables", "opt.variables()") in text
+    assert block("second.variables", "other.variables()", flag="first_batch_2") in text
+
+
+TRAINER = """\
+class Trainer:
+    def __init__(self):
+        self.model = tf.keras.Sequential([])
+        self.opt = tf.keras.optimizers.SGD(0.1)
+
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = self.model(x)
+        grads = tape.gradient(loss, self.model.trainable_variables)
+        self.opt.apply_gradients(zip(grads, self.model.trainable_variables))
+"""
+
+
+def test_a_method_that_steps_in_a_method_that_loops() -> None:
+    run = "\n    def run(self, data):\n        for x in data:\n            self.step(x)\n"
+    after = "\n    def run(self, data):\n        first_batch = True\n        for x in data:\n            self.step(x)\n"
+    after += block("self.model.variables", "self.opt.variables()", indent=12)
+    check("G2", TF + TRAINER, run, after, "Trainer().run(data)\n")
+
+
+def test_a_method_that_steps_in_a_loop_outside_is_said_by_the_object() -> None:
+    plan = plan_of(TF + TRAINER + "t = Trainer()\nfor x in data:\n    t.step(x)\n")
+    assert block("t.model.variables", "t.opt.variables()") in plan.text
+
+
+def test_a_method_that_loops_and_is_called_in_a_loop_keeps_the_flag_on_the_object() -> None:
+    run = "\n    def run(self, data):\n        for x in data:\n            self.step(x)\n"
+    plan = plan_of(TF + TRAINER + run + "t = Trainer()\nfor n in range(3):\n    t.run(data)\n")
+    assert "        self.first_batch = True\n" in plan.text
+    assert (
+        block("self.model.variables", "self.opt.variables()", flag="self.first_batch", indent=12) in plan.text
+    )
+
+
+def test_variables_that_the_loop_can_not_name_are_broadcast_further_in_or_refused() -> None:
+    source = TF + (
+        "def train(data):\n    def step(x):\n        net = tf.keras.Sequential([])\n        adam = tf.keras.optimizers.Adam()\n"
+        "        with tf.GradientTape() as t:\n            loss = net(x)\n"
+        "        adam.apply_gradients(zip(t.gradient(loss, net.trainable_variables), net.trainable_variables))\n"
+        "    for x in data:\n        step(x)\ntrain(data)\n"
+    )
+    text = plan_of(source).text
+    assert (
+        text.index("adam.apply_gradients")
+        < text.index("hvd.broadcast_variables(net.variables")
+        < text.index("for x in")
+    )
+
+
+def test_batch_norm_statistics_are_taken_from_rank_0_when_the_loop_ends() -> None:
+    head = HEAD + "model.add(tf.keras.layers.BatchNormalization())\n"
+    loop = "for x in data:\n    step(x)\n"
+    plan = plan_of(head + STEP + loop + "print(model(x))\n")
+    assert BLOCK + "hvd.broadcast_variables(model.variables, root_rank=0)\n" in plan.text
+
+
+def test_a_models_own_train_step_is_left_to_the_callback() -> None:
+    source = TF + (
+        "class M(tf.keras.Model):\n    def train_step(self, data):\n        with tf.GradientTape() as tape:\n"
+        "            loss = self.compute_loss(data)\n        grads = tape.gradient(loss, self.trainable_variables)\n"
+        "        self.optimizer.apply_gradients(zip(grads, self.trainable_variables))\n        return {}\n"
+        "m = M()\nm.compile('sgd')\nm.fit(x, y)\n"
+    )
+    assert not changes(plan_of(source), "G2", "K6")
+
+
+# ---------------------------------------------------------------------- K6
+
+COMPILED = MODEL + "model.compile('sgd')\n"
+BATCHES = block("model.variables", "model.optimizer.variables()")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "model.train_on_batch(x, y)",
+        "loss = model.train_on_batch(x, y)",
+        "losses.append(model.train_on_batch(x, y))",
+    ],
+)
+def test_train_on_batch_is_followed_by_a_broadcast(call: str) -> None:
+    loop = f"for x, y in data:\n    {call}\n"
+    check("K6", COMPILED + "losses = []\n", loop, "first_batch = True\n" + loop + BATCHES)
+
+
+def test_a_gan_of_two_compiled_models_broadcasts_both() -> None:
+    source = COMPILED + "gan = tf.keras.Sequential([])\ngan.compile('adam')\nfor x, y in data:\n"
+    source += "    model.train_on_batch(x, y)\n    gan.train_on_batch(x, y)\n"
+    expected = block(
+        "model.variables", "gan.variables", "model.optimizer.variables()", "gan.optimizer.variables()"
+    )
+    assert expected in plan_of(source).text
+
+
+def test_fit_generator_takes_callbacks_instead() -> None:
+    plan = plan_of(COMPILED + "model.fit_generator(g, steps_per_epoch=3)\n")
+    assert not changes(plan, "K6")
+    assert changes(plan, "K3")

@@ -1,0 +1,275 @@
+"""K3 fit: Horovod's callbacks come first, and each of the user's goes where it belongs."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import MODEL, TF, changes, check, only, plan_of, untouched
+
+HEAD = MODEL + "from tensorflow.keras import callbacks as c\nmodel.compile('sgd')\n"
+H = "hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()"
+LIST = "[\n    hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n    hvd.callbacks.MetricAverageCallback(),\n]\n"
+
+
+def root(callback: str) -> str:
+    return f"*([{callback}] if hvd.rank() == 0 else [])"
+
+
+# ---------------------------------------------------------------------- the list
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.fit(x, y)", f"callbacks = {LIST}model.fit(x, y, callbacks=callbacks)"),
+        ("h = model.fit(x, y)", f"callbacks = {LIST}h = model.fit(x, y, callbacks=callbacks)"),
+        ("h = model.fit(x, y, callbacks=None)", f"callbacks = {LIST}h = model.fit(x, y, callbacks=callbacks)"),
+        ("model.fit(\n    x,\n    y,\n)", f"callbacks = {LIST}model.fit(\n    x,\n    y,\n    callbacks=callbacks,\n)"),
+        ("callbacks = 3\nmodel.fit(x, y)", f"callbacks = 3\nhvd_callbacks = {LIST}model.fit(x, y, callbacks=hvd_callbacks)"),
+        ("if model.fit(x, y): pass", f"if model.fit(x, y, callbacks=[{H}]): pass"),
+        ("a = 1; model.fit(x, y); b = 2", f"a = 1; model.fit(x, y, callbacks=[{H}]); b = 2"),
+        ("print(model.fit(x, y).history)", f"callbacks = {LIST}print(model.fit(x, y, callbacks=callbacks).history)"),
+        ("def f():\n    return model.fit(x, y)\nf()",
+         "def f():\n    callbacks = [\n        hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n"
+         "        hvd.callbacks.MetricAverageCallback(),\n    ]\n    return model.fit(x, y, callbacks=callbacks)\nf()"),
+        ("model.fit(x, y, callbacks=[])", f"model.fit(x, y, callbacks=[{H}])"),
+        ("model.fit(x, y, callbacks=[c.TerminateOnNaN()])", f"model.fit(x, y, callbacks=[{H}, c.TerminateOnNaN()])"),
+        ("model.fit(x, y, callbacks=(c.TerminateOnNaN(),))", f"model.fit(x, y, callbacks=({H}, c.TerminateOnNaN(),))"),
+        ("model.fit(x, y, callbacks=c.TerminateOnNaN())", f"model.fit(x, y, callbacks=[{H}, c.TerminateOnNaN()])"),
+        ("model.fit(x, y, 32, 5, 1, [c.TerminateOnNaN()])", f"model.fit(x, y, 32, 5, 1, [{H}, c.TerminateOnNaN()])"),
+        ("model.fit(x, y, callbacks=[\n    c.TerminateOnNaN(),  # careful\n])",
+         "model.fit(x, y, callbacks=[\n    hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n"
+         "    hvd.callbacks.MetricAverageCallback(),\n    c.TerminateOnNaN(),  # careful\n])"),
+        ("model.fit_generator(g, steps_per_epoch=3)",
+         f"callbacks = {LIST}model.fit_generator(g, steps_per_epoch=3, callbacks=callbacks)"),
+    ],
+)  # fmt: skip
+def test_horovods_callbacks_come_first(before: str, after: str) -> None:
+    check("K3", HEAD, before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "passed"),
+    [
+        ("mine = [c.TerminateOnNaN()]\nmodel.fit(x, y, callbacks=mine)", "*mine"),
+        ("mine = None\nmodel.fit(x, y, callbacks=mine)", "*(mine or [])"),
+        (
+            "mine = [c.TerminateOnNaN()] if careful else None\nmodel.fit(x, y, callbacks=mine)",
+            "*(mine or [])",
+        ),
+        ("from m import mine\nmodel.fit(x, y, callbacks=mine)", "*(mine or [])"),
+        ("mine = list()\nmodel.fit(x, y, callbacks=mine)", "*(mine or [])"),
+        ("mine = []\nmine.append(c.TerminateOnNaN())\nmodel.fit(x, y, callbacks=mine)", "*mine"),
+        (
+            "mine = [c.TerminateOnNaN()]\nmine += [c.TerminateOnNaN()]\nmodel.fit(x, y, callbacks=mine)",
+            "*mine",
+        ),
+    ],
+)
+def test_a_list_with_a_name_is_taken_into_a_new_one(before: str, passed: str) -> None:
+    text = only(plan_of(HEAD + before + "\n"), "K3")
+    assert text == HEAD + before.rsplit("\n", 1)[0] + "\ncallbacks = " + LIST.replace(
+        "]\n", f"    {passed},\n]\n"
+    ) + ("model.fit(x, y, callbacks=callbacks)\n")
+
+
+def test_one_callback_with_a_name_is_no_list() -> None:
+    check(
+        "K3",
+        HEAD,
+        "mine = c.TerminateOnNaN()\nmodel.fit(x, y, callbacks=mine)",
+        f"mine = c.TerminateOnNaN()\nmodel.fit(x, y, callbacks=[{H}, mine])",
+    )
+
+
+def test_the_users_list_is_not_changed_for_a_second_fit() -> None:
+    source = (
+        HEAD
+        + "mine = [c.TerminateOnNaN()]\nmodel.fit(x, y, callbacks=mine)\nmodel.fit(x, y, callbacks=mine)\n"
+    )
+    text = plan_of(source).text
+    assert text.count("BroadcastGlobalVariablesCallback") == 2
+    assert "mine = [c.TerminateOnNaN()]\n" in text
+
+
+# ---------------------------------------------------------------------- where each belongs
+
+
+@pytest.mark.parametrize(
+    "callback",
+    [
+        "ModelCheckpoint('m.h5')",
+        "TensorBoard('logs')",
+        "CSVLogger('log.csv')",
+        "RemoteMonitor()",
+        "BackupAndRestore('b')",
+    ],
+)
+def test_what_writes_stays_on_rank_0(callback: str) -> None:
+    check(
+        "K3",
+        HEAD,
+        f"model.fit(x, y, callbacks=[c.{callback}])",
+        f"model.fit(x, y, callbacks=[{H}, {root('c.' + callback)}])",
+    )
+
+
+@pytest.mark.parametrize(
+    "callback",
+    [
+        "EarlyStopping(patience=2)",
+        "ReduceLROnPlateau()",
+        "TerminateOnNaN()",
+        "LearningRateScheduler(lambda e, lr: lr)",
+    ],
+)
+def test_what_steers_runs_on_every_rank(callback: str) -> None:
+    check(
+        "K3",
+        HEAD,
+        f"model.fit(x, y, callbacks=[c.{callback}])",
+        f"model.fit(x, y, callbacks=[{H}, c.{callback}])",
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("k = c.ModelCheckpoint('m')\nmodel.fit(x, y, callbacks=[k])",
+         f"k = c.ModelCheckpoint('m')\nmodel.fit(x, y, callbacks=[{H}, {root('k')}])"),
+        ("model.fit(x, y, callbacks=c.ModelCheckpoint('m'))",
+         f"model.fit(x, y, callbacks=[{H}, {root('c.ModelCheckpoint(' + repr('m') + ')')}])"),
+        ("k = c.ModelCheckpoint('m')\nmodel.fit(x, y, callbacks=k)",
+         f"k = c.ModelCheckpoint('m')\nmodel.fit(x, y, callbacks=[{H}, {root('k')}])"),
+    ],
+)  # fmt: skip
+def test_a_writer_with_a_name_stays_on_rank_0_too(before: str, after: str) -> None:
+    check("K3", HEAD, before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("mine = []\nmine.append(c.ModelCheckpoint('m'))\n",
+         "mine = []\nif hvd.rank() == 0:\n    mine.append(c.ModelCheckpoint('m'))\n"),
+        ("mine = [c.ModelCheckpoint('m'), c.TerminateOnNaN()]\n",
+         f"mine = [{root('c.ModelCheckpoint(' + repr('m') + ')')}, c.TerminateOnNaN()]\n"),
+        ("mine = []\nmine.insert(0, c.CSVLogger('m'))\n",
+         "mine = []\nif hvd.rank() == 0:\n    mine.insert(0, c.CSVLogger('m'))\n"),
+        ("mine = []\nmine.extend([c.CSVLogger('m')])\n",
+         f"mine = []\nmine.extend([{root('c.CSVLogger(' + repr('m') + ')')}])\n"),
+        ("mine = []\nmine += [c.CSVLogger('m')]\n", f"mine = []\nmine += [{root('c.CSVLogger(' + repr('m') + ')')}]\n"),
+        ("def make():\n    made = [c.TerminateOnNaN()]\n    made.append(c.CSVLogger('m'))\n    return made\nmine = make()\n",
+         "def make():\n    made = [c.TerminateOnNaN()]\n    if hvd.rank() == 0:\n        made.append(c.CSVLogger('m'))\n"
+         "    return made\nmine = make()\n"),
+        ("more = [c.CSVLogger('m')]\nmine = [c.TerminateOnNaN()] + more\n",
+         f"more = [{root('c.CSVLogger(' + repr('m') + ')')}]\nmine = [c.TerminateOnNaN()] + more\n"),
+        ("more = [c.CSVLogger('m')]\nmine = [c.TerminateOnNaN(), *more]\n",
+         f"more = [{root('c.CSVLogger(' + repr('m') + ')')}]\nmine = [c.TerminateOnNaN(), *more]\n"),
+    ],
+)  # fmt: skip
+def test_writers_that_are_added_to_a_list_stay_on_rank_0(before: str, after: str) -> None:
+    text = only(plan_of(HEAD + before + "model.fit(x, y, callbacks=mine)\n"), "K3")
+    assert text.startswith(HEAD + after)
+
+
+def test_a_list_that_is_passed_on_is_followed() -> None:
+    source = HEAD + (
+        "def train(callbacks):\n    model.fit(x, y, callbacks=callbacks)\n"
+        "def main():\n    found = []\n    found.append(c.CSVLogger('m'))\n    train(found)\nmain()\n"
+    )
+    assert "    if hvd.rank() == 0:\n        found.append(c.CSVLogger('m'))\n" in only(plan_of(source), "K3")
+
+
+def test_a_function_that_passes_its_list_to_itself_is_followed_once() -> None:
+    source = HEAD + (
+        "def train(callbacks, n):\n    model.fit(x, y, callbacks=callbacks)\n    if n:\n        train(callbacks, n - 1)\n"
+        "train([c.CSVLogger('m')], 3)\n"
+    )
+    assert f"train([{root('c.CSVLogger(' + repr('m') + ')')}], 3)" in plan_of(source).text
+
+
+# ---------------------------------------------------------------------- the user's own
+
+
+def test_a_class_of_the_users_own_runs_on_every_rank() -> None:
+    source = (
+        HEAD
+        + "class Mine(c.Callback):\n    def on_epoch_end(self, epoch, logs=None):\n        print(epoch)\n"
+    )
+    text = plan_of(source + "model.fit(x, y, callbacks=[Mine()])\n").text
+    assert f"callbacks=[{H}, Mine()]" in text
+    assert "        if hvd.rank() == 0:\n            print(epoch)\n" in text
+
+
+def test_a_class_derived_from_a_writer_stays_on_rank_0() -> None:
+    source = HEAD + "class Mine(c.ModelCheckpoint):\n    pass\nmodel.fit(x, y, callbacks=[Mine('m')])\n"
+    assert root("Mine('m')") in plan_of(source).text
+
+
+def test_a_lambda_that_writes_stays_on_rank_0_and_one_that_stops_does_not() -> None:
+    writes = "c.LambdaCallback(on_epoch_end=lambda e, logs: out.write(str(logs)))"
+    stops = "c.LambdaCallback(on_epoch_end=lambda e, logs: setattr(model, 'stop_training', e > 3))"
+    sets = "c.LambdaCallback(on_epoch_end=lambda e, logs: model.optimizer.learning_rate.assign(0.1))"
+    text = only(plan_of(HEAD + f"model.fit(x, y, callbacks=[{writes}, {stops}, {sets}])\n"), "K3")
+    assert f"[{H}, {root(writes)}, {stops}, {sets}]" in text
+
+
+def test_what_can_not_be_seen_into_runs_on_every_rank_and_is_said() -> None:
+    plan = plan_of(HEAD + "from mine import Special\nmodel.fit(x, y, callbacks=[Special()])\n")
+    assert f"callbacks=[{H}, Special()]" in plan.text
+    assert [n.message for n in plan.notes if n.rule == "K3"] == [
+        "this callback can't be seen into; every rank runs it"
+    ]
+
+
+# ---------------------------------------------------------------------- which fits
+
+
+def test_train_on_batch_takes_no_callbacks() -> None:
+    plan = plan_of(HEAD + "for x, y in data:\n    model.train_on_batch(x, y)\n")
+    assert not changes(plan, "K3")
+    assert changes(plan, "K6")
+
+
+def test_fits_of_others_are_left() -> None:
+    source = HEAD + "from sklearn.svm import SVC\nSVC().fit(x, y)\nmodel.fit(x, y)\n"
+    assert "SVC().fit(x, y)\n" in plan_of(source).text
+
+
+def test_any_receiver_will_do() -> None:
+    source = TF + (
+        "def build():\n    m = tf.keras.Sequential([])\n    m.compile('sgd')\n    return m\nbuild().fit(x, y)\n"
+    )
+    assert "build().fit(shard(x), shard(y), callbacks=callbacks" in plan_of(source).text
+
+
+def test_a_program_without_fit_gets_no_callbacks() -> None:
+    untouched(
+        "K3",
+        MODEL
+        + "w = tf.Variable(1.0)\nopt = o.SGD(0.1)\nfor _ in range(9):\n    opt.minimize(lambda: w * w, [w])\n",
+    )
+
+
+def test_batch_norm_statistics_are_taken_from_rank_0_after_fit() -> None:
+    source = (
+        MODEL
+        + "model.add(tf.keras.layers.BatchNormalization())\nmodel.compile('sgd')\nh = model.fit(x, y)\nsave(h)\n"
+    )
+    text = plan_of(source).text
+    assert text.index("h = model.fit(") < text.index(
+        "hvd.broadcast_variables(model.variables, root_rank=0)\nsave(h)"
+    )
+
+
+def test_batch_norm_statistics_of_a_returned_fit_come_by_callback() -> None:
+    source = MODEL + (
+        "model.add(tf.keras.layers.BatchNormalization())\nmodel.compile('sgd')\ndef train():\n"
+        "    return model.fit(x, y)\ntrain()\n"
+    )
+    text = plan_of(source).text
+    assert (
+        "LambdaCallback(on_train_end=lambda logs: hvd.broadcast_variables(model.variables, root_rank=0))"
+        in text
+    )

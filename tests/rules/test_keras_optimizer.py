@@ -1,0 +1,190 @@
+"""K1 optimizer, K2 string: the optimizer of a compiled model is wrapped where it is made, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize import catalogue
+
+from .pairs import FIT, MODEL, TF, changes, check, doubts, plan_of, refused, untouched
+
+ADAM = "hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size()))"
+COMPILED = "model.compile(opt, 'mse')\n" + FIT
+
+
+# ---------------------------------------------------------------------- K1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("opt = o.SGD(0.1)", "opt = o.SGD(0.1)\nopt = hvd.DistributedOptimizer(opt)"),
+        ("opt = o.SGD(0.1)  # plain", "opt = o.SGD(0.1)  # plain\nopt = hvd.DistributedOptimizer(opt)"),
+        ("opt = o.SGD(\n    0.1,\n)", "opt = o.SGD(\n    0.1,\n)\nopt = hvd.DistributedOptimizer(opt)"),
+        ("opt: o.Optimizer = o.SGD(0.1)", "opt: o.Optimizer = hvd.DistributedOptimizer(o.SGD(0.1))"),
+        ("opt = other = o.SGD(0.1)", "opt = other = hvd.DistributedOptimizer(o.SGD(0.1))"),
+        ("x = 1; opt = o.SGD(0.1); y = 2", "x = 1; opt = hvd.DistributedOptimizer(o.SGD(0.1)); y = 2"),
+        ("if a: opt = o.SGD(0.1)\nelse: opt = o.Adam()",
+         "if a: opt = hvd.DistributedOptimizer(o.SGD(0.1))\nelse: opt = hvd.DistributedOptimizer(o.Adam())"),
+        ("if a:\n    opt = o.SGD(0.1)\nelse:\n    opt = o.Adam()",
+         "if a:\n    opt = hvd.DistributedOptimizer(o.SGD(0.1))\nelse:\n    opt = hvd.DistributedOptimizer(o.Adam())"),
+        ("opt = o.SGD(0.1) if a else o.Adam()",
+         "opt = hvd.DistributedOptimizer(o.SGD(0.1)) if a else hvd.DistributedOptimizer(o.Adam())"),
+        ("made = {'sgd': o.SGD(0.1), 'adam': o.Adam()}\nopt = made['sgd']",
+         "made = {'sgd': hvd.DistributedOptimizer(o.SGD(0.1)), 'adam': o.Adam()}\nopt = made['sgd']"),
+        ("def make():\n    return o.SGD(0.1)\nopt = make()",
+         "def make():\n    return hvd.DistributedOptimizer(o.SGD(0.1))\nopt = make()"),
+        ("opt = tf.keras.mixed_precision.LossScaleOptimizer(o.SGD(0.1))",
+         "opt = tf.keras.mixed_precision.LossScaleOptimizer(o.SGD(0.1))\nopt = hvd.DistributedOptimizer(opt)"),
+        ("first = o.SGD(0.1)\nopt = first", "first = o.SGD(0.1)\nfirst = hvd.DistributedOptimizer(first)\nopt = first"),
+    ],
+)  # fmt: skip
+def test_an_optimizer_is_wrapped_where_it_is_made(before: str, after: str) -> None:
+    check("K1", MODEL, before, after, COMPILED)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.compile(o.SGD(0.1), 'mse')", "model.compile(hvd.DistributedOptimizer(o.SGD(0.1)), 'mse')"),
+        ("model.compile(loss='mse', optimizer=o.SGD(0.1))",
+         "model.compile(loss='mse', optimizer=hvd.DistributedOptimizer(o.SGD(0.1)))"),
+        ("model.compile(\n    # slow\n    optimizer=o.SGD(0.1),  # and steady\n    loss='mse',\n)",
+         "model.compile(\n    # slow\n    optimizer=hvd.DistributedOptimizer(o.SGD(0.1)),  # and steady\n    loss='mse',\n)"),
+        ("getattr(model, 'summary')()\nmodel.compile(o.SGD(0.1))",
+         "getattr(model, 'summary')()\nmodel.compile(hvd.DistributedOptimizer(o.SGD(0.1)))"),
+    ],
+)  # fmt: skip
+def test_an_inline_optimizer_is_wrapped_in_place(before: str, after: str) -> None:
+    check("K1", MODEL, before, after, FIT)
+
+
+def test_an_optimizer_of_two_models_is_wrapped_once() -> None:
+    source = MODEL + "opt = o.SGD(0.1)\nmodel.compile(opt)\n" + FIT
+    source += "second = tf.keras.Sequential([])\nsecond.compile(opt)\nsecond.fit(x, y)\n"
+    assert plan_of(source).text.count("DistributedOptimizer") == 1
+
+
+def test_two_models_with_an_optimizer_each_are_both_wrapped() -> None:
+    source = MODEL + "model.compile(o.SGD(0.1))\n" + FIT
+    source += "second = tf.keras.Sequential([])\nsecond.compile(o.Adam())\nsecond.fit(x, y)\n"
+    assert plan_of(source).text.count("DistributedOptimizer") == 2
+
+
+def test_an_attribute_is_wrapped_after_its_assignment() -> None:
+    source = TF + (
+        "class T:\n    def __init__(self):\n        self.opt = tf.keras.optimizers.SGD(0.1)\n"
+        "        self.model = tf.keras.Sequential([])\n        self.model.compile(self.opt)\n"
+        "    def train(self):\n        return self.model.fit(x, y)\nT().train()\n"
+    )
+    assert (
+        "        self.opt = hvd.DistributedOptimizer(self.opt)\n        self.model = " in plan_of(source).text
+    )
+
+
+def test_an_optimizer_from_elsewhere_is_wrapped_where_it_is_used_and_asked_about() -> None:
+    plan = plan_of(MODEL + "from mine import make\nmodel.compile(make(), 'mse')\n" + FIT)
+    assert "optimizer = tf.keras.optimizers.get(make())\n" in plan.text
+    assert "optimizer.learning_rate = optimizer.learning_rate * hvd.size()\n" in plan.text
+    assert "optimizer = hvd.DistributedOptimizer(optimizer)\nmodel.compile(optimizer, 'mse')\n" in plan.text
+    assert doubts(plan, "K1")
+
+
+def test_a_model_that_is_compiled_elsewhere_is_asked_about() -> None:
+    plan = plan_of(TF + "from mine import build\nmodel = build()\nmodel.fit(x, y, epochs=3)\n")
+    assert "model.optimizer = hvd.DistributedOptimizer(model.optimizer)\n" in plan.text
+    assert doubts(plan, "K1")
+
+
+def test_a_model_that_is_compiled_elsewhere_and_fitted_in_a_loop_is_refused() -> None:
+    refused(
+        TF + "from mine import build\nmodel = build()\nfor _ in range(3):\n    model.fit(x, y, epochs=3)\n",
+        "HVD006",
+        "another file",
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "spare = o.SGD(0.1)",
+        "import re\npattern = re.compile('sgd')",
+        "code = compile('1', 'a', 'eval')",
+        "from sklearn.linear_model import SGDRegressor\nSGDRegressor().fit(x, y)",
+    ],
+)
+def test_what_trains_nothing_is_left(line: str) -> None:
+    plan = plan_of(MODEL + line + "\nmodel.compile(o.Adam())\n" + FIT)
+    assert len(changes(plan, "K1")) == 1
+    assert line in plan.text
+
+
+def test_the_optimizer_of_a_models_own_train_step_is_not_wrapped() -> None:
+    step = (
+        "class M(tf.keras.Model):\n    def train_step(self, data):\n        with tf.GradientTape() as tape:\n"
+        "            loss = self.compute_loss(data)\n        grads = tape.gradient(loss, self.trainable_variables)\n"
+        "        self.optimizer.apply_gradients(zip(grads, self.trainable_variables))\n        return {}\n"
+    )
+    plan = untouched("K1", TF + step + "m = M()\nm.compile(tf.keras.optimizers.SGD(0.1))\nm.fit(x, y)\n")
+    assert changes(plan, "K7")
+    assert "m.compile(tf.keras.optimizers.SGD(0.1 * hvd.size()))" in plan.text
+
+
+# ---------------------------------------------------------------------- K2
+
+
+@pytest.mark.parametrize("string", sorted(catalogue.optimizer_strings))
+def test_every_name_that_keras_knows_is_written_out(string: str) -> None:
+    name = catalogue.optimizer_for_string(string)
+    assert name is not None
+    made = f"tf.keras.optimizers.{name.rsplit('.', 1)[-1]}(learning_rate={catalogue.default_rate(name)} * hvd.size())"
+    check(
+        ["K1", "K2"],
+        MODEL,
+        f"model.compile('{string}', 'mse')",
+        f"model.compile(hvd.DistributedOptimizer({made}), 'mse')",
+        FIT,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.compile(loss='mse', optimizer='Adam')",
+         f"model.compile(loss='mse', optimizer={ADAM})"),
+        ('model.compile(optimizer="SGD")',
+         "model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size())))"),
+        ("name = 'sgd'\nmodel.compile(name)",
+         "name = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size()))\nmodel.compile(name)"),
+        ("model.compile('sgd' if fast else o.Adam())",
+         "model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size()))"
+         " if fast else hvd.DistributedOptimizer(o.Adam()))"),
+        ("model.compile(loss='mse')",
+         f"model.compile(optimizer={ADAM.replace('Adam', 'RMSprop')}, loss='mse')"),
+    ],
+)  # fmt: skip
+def test_names_are_written_out_wherever_they_stand(before: str, after: str) -> None:
+    check(["K1", "K2"], MODEL, before, after, FIT)
+
+
+def test_a_name_that_is_also_printed_is_not_replaced() -> None:
+    refused(MODEL + "name = 'sgd'\nprint(name)\nmodel.compile(name)\n" + FIT, "HVD106", "something else")
+
+
+def test_a_name_that_keras_does_not_know_is_refused() -> None:
+    refused(MODEL + "model.compile('sgdd')\n" + FIT, "HVD006", "'sgdd'")
+
+
+def test_tensorflow_is_imported_where_the_file_has_no_name_for_it() -> None:
+    text = plan_of(
+        "from keras.models import Sequential\nm = Sequential([])\nm.compile('adam')\nm.fit(x, y)\n"
+    ).text
+    assert "\nimport tensorflow as tf\n" in text
+    assert "hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size()))" in text
+
+
+def test_the_head_uses_another_name_for_tensorflow_where_tf_is_taken() -> None:
+    source = (
+        "from keras.models import Sequential\ntf = 3\nm = Sequential([])\nm.compile('adam')\nm.fit(x, y)\n"
+    )
+    assert "hvd_tf.keras.optimizers.Adam(" in plan_of(source).text

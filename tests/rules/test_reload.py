@@ -1,0 +1,74 @@
+"""K8 reload: a compiled model from disk that trains gets Horovod's optimizer."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import TF, changes, check, doubts, plan_of, untouched
+
+LOAD = "model = tf.keras.models.load_model('m.h5')"
+
+
+def test_a_model_that_this_program_saves_is_loaded_with_the_wrapper() -> None:
+    plan = check(
+        "K8", TF, LOAD, LOAD.replace("tf.keras.models", "hvd_keras"), "model.fit(x, y)\nmodel.save('m.h5')\n"
+    )
+    assert not doubts(plan, "K8")
+
+
+def test_a_model_that_others_saved_is_scaled_and_asked_about() -> None:
+    plan = plan_of(TF + LOAD + "\nmodel.fit(x, y)\n")
+    assert (
+        "load_model('m.h5')\nmodel.optimizer.learning_rate = model.optimizer.learning_rate * hvd.size()\n"
+        in plan.text
+    )
+    assert len(doubts(plan, "K8")) == 1
+
+
+@pytest.mark.parametrize(
+    ("imported", "call"),
+    [
+        ("from tensorflow.keras.models import load_model", "load_model('m.h5', compile=True)"),
+        ("from keras.models import load_model as load", "load('m.h5')"),
+        ("from tensorflow import keras", "keras.models.load_model('m.h5')"),
+        ("import tensorflow.keras as k", "k.models.load_model(filepath='m.h5')"),
+    ],
+)
+def test_every_spelling_counts(imported: str, call: str) -> None:
+    plan = plan_of(f"{imported}\nmodel = {call}\nmodel.fit(x, y, epochs=3)\nmodel.save('n')\n")
+    assert "hvd_keras.load_model(" in plan.text or "hvd.load_model(" in plan.text
+    assert len(changes(plan, "K8")) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        LOAD + "\nmodel.predict(x)\nother = tf.keras.Sequential([])\nother.compile('sgd')\nother.fit(x, y)\n",
+        LOAD
+        + "\nmodel.evaluate(x, y)\nother = tf.keras.Sequential([])\nother.compile('sgd')\nother.fit(x, y)\n",
+        LOAD + "\nmodel.compile('sgd')\nmodel.fit(x, y)\n",
+        "model = tf.keras.models.load_model('m.h5', compile=False)\nmodel.compile('sgd')\nmodel.fit(x, y)\n",
+    ],
+    ids=["predicts", "evaluates", "compiled again", "not compiled"],
+)
+def test_models_that_do_not_train_as_loaded_are_left(source: str) -> None:
+    untouched("K8", TF + source)
+
+
+def test_two_fits_of_a_loaded_model_load_it_once() -> None:
+    source = TF + LOAD + "\nmodel.fit(x, y)\nmodel.fit(x, y)\nmodel.save('m.h5')\n"
+    assert plan_of(source).text.count("load_model(") == 1
+
+
+def test_the_loader_comes_from_the_keras_module() -> None:
+    text = plan_of(TF + LOAD + "\nmodel.fit(x, y)\nmodel.save('m.h5')\n").text
+    name = text.split("import horovod.tensorflow.keras as ")[1].split("\n")[0]
+    assert f"model = {name}.load_model('m.h5')" in text
+
+
+def test_a_loaded_layer_is_no_training_model() -> None:
+    source = TF + (
+        "base = tf.keras.models.load_model('base')\nmodel = tf.keras.Sequential([base])\nmodel.compile('sgd')\n"
+        "model.fit(x, y)\n"
+    )
+    untouched("K8", source)
