@@ -127,7 +127,7 @@ def _kept_modules(context: Context) -> Iterator[Violation]:
                     f"`{context.text(target)}` holds the module `{context.text(node.value)}`"
                     + (", which can't be followed there" if kept else "")
                     + "; use the imported name",
-                    severity=Severity.WARNING if kept else Severity.INFORMATION,
+                    severity=Severity.WARNING if kept and context.trains else Severity.INFORMATION,
                 )
 
 
