@@ -10,9 +10,9 @@ Why            Every rank runs the whole program. Several processes that write o
 Before         print("loss", train_step(batch))
                if epoch % 5 == 0:
                    model.save(path)
-After          result = train_step(batch)
+After          loss = train_step(batch)
                if hvd.rank() == 0:
-                   print("loss", result)
+                   print("loss", loss)
                if epoch % 5 == 0 and hvd.rank() == 0:
                    model.save(path)
 Leaves alone   `logging`; what is printed just before a `raise` or an exit; what runs before Horovod is initialised; callbacks
@@ -34,7 +34,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.guards import LIFTED, Guarded, Guards, outputs_of
 from horovodize.rules.output_values import redirect
 from horovodize.rules.rule import Rule
-from horovodize.source import Edit, Move
+from horovodize.source import Edit, Move, Span
 from horovodize.summary.effects import in_place
 from horovodize.summary.sites import MODEL
 
@@ -82,10 +82,24 @@ class _RootRank:
             if len(group) == 1 and self._can_lift(group[0]):
                 lifted = self._lift(group[0])
                 run = [*group] if lifted else []
+                if self._is_followed(group[0]):
+                    self._flush(run, lifted)
+                    run, lifted = [], []
                 continue
             for statement in group:
                 self._inside(statement, len(group) > 1)
         self._flush(run, lifted)
+
+    def _is_followed(self, statement: ast.stmt) -> bool:
+        """Whether other rules put statements after this one: what comes next can't stand in the same guard."""
+        index = self.draft.document.lines
+        line = (statement.end_lineno or statement.lineno) - 1
+        end = index.starts[line] + len(index.content(line))
+        return any(
+            isinstance(e, Edit) and e.span == Span(end, end) and e.new_text.startswith(self.draft.newline)
+            for change in self.draft.changes
+            for e in change.edits
+        )
 
     def _may_join(self, statement: ast.stmt, run: bool) -> bool:
         if self.outputs.is_output(statement):
