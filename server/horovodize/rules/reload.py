@@ -1,11 +1,11 @@
 """K8 reload: a compiled model from disk that goes on training gets Horovod's optimizer.
 
 What it does   `tf.keras.models.load_model(f)` of a model that is then fitted without being compiled again becomes
-               `hvd.load_model(f)`, which wraps the optimizer that comes with the model.
+               Horovod's `load_model(f)`, which wraps the optimizer that comes with the model.
 Why            The optimizer is loaded as it was saved: unwrapped, every rank trains a model of its own.
 Before         model = tf.keras.models.load_model("model.h5")
                model.fit(x, y)
-After          model = hvd.load_model("model.h5")
+After          model = hvd_keras.load_model("model.h5")
                model.fit(x, y)
 Leaves alone   Models that only predict or evaluate, and models that are compiled again (K1).
 Asks           A model that this program did not save: its rate is the one it was saved with, and is scaled here; where a

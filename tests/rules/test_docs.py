@@ -1,0 +1,131 @@
+"""Every rule says what it does under fixed headings, and its example is true: this is what hovers and `--explain` show."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+
+import pytest
+
+from horovodize.rules import RULES
+
+from .pairs import only, plan_of
+
+HEADINGS = ["What it does", "Why", "Before", "After", "Leaves alone", "Refuses", "Asks", "Source"]
+NEEDED = {"What it does", "Why", "Before", "After", "Source"}
+CODE_COLUMN = 15
+
+TF = "import os\nimport numpy as np\nimport tensorflow as tf\n"
+MODEL = TF + "from tensorflow.keras.callbacks import *\nmodel = tf.keras.Sequential([])\n"
+COMPILED = MODEL + "model.compile('sgd')\n"
+OPTIMIZER = MODEL + "optimizer = tf.keras.optimizers.Adam()\nloss_fn = tf.keras.losses.MeanSquaredError()\n"
+STEP = OPTIMIZER + (
+    "def train_step(x, y=None):\n    with tf.GradientTape() as tape:\n        cost = model(x)\n"
+    "    grads = tape.gradient(cost, model.trainable_variables)\n"
+    "    optimizer.apply_gradients(zip(grads, model.trainable_variables))\n    return cost\n"
+)
+DATASET = "dataset = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(32)\n"
+# A program around each rule's example: what comes before it and after it, and how deep the example stands.
+PROGRAMS: dict[str, tuple[str, str, int]] = {
+    "C1": ("", "model = tf.keras.Sequential([])\nmodel.compile('sgd')\nmodel.fit(x, y)\n", 0),
+    "C3": (TF, "model = tf.keras.Sequential([])\nmodel.compile('sgd')\nmodel.fit(x, y)\n", 0),
+    "C4": (MODEL, "model.compile(tf.keras.optimizers.SGD(rate))\nmodel.fit(x, y)\n", 0),
+    "C5": (MODEL, "model.compile(opt)\nmodel.fit(x, y)\n", 0),
+    "C6": (STEP + "for epoch in range(9):\n  for batch in data:\n", "", 4),
+    "C7": (COMPILED, "", 0),
+    "D1": (COMPILED, "", 0),
+    "D2": (COMPILED, "", 0),
+    "D3": (STEP, "    train_step(x[rows])\n", 0),
+    "D4": (COMPILED, "model.fit(x, y)\n", 0),
+    "G1": (OPTIMIZER + "for x, y in data:\n", "    optimizer.apply_gradients(zip(grads, model.trainable_variables))\n", 4),
+    "G2": (STEP, "", 0),
+    "G3": (MODEL + "w, b = tf.Variable(1.0), tf.Variable(0.0)\nloss_fn = lambda: w + b\n", "", 0),
+    "G4": (STEP + DATASET, "", 0),
+    "K1": (MODEL, "model.fit(x, y)\n", 0),
+    "K3": (COMPILED, "", 0),
+    "K4": (STEP + DATASET, "", 0),
+    "K5": (COMPILED + "k = \\\n", "model.fit(x, y, callbacks=[k])\n", 0),
+    "K8": (MODEL, "model.save('model.h5')\n", 0),
+}  # fmt: skip
+PROGRAMS |= {"C2": PROGRAMS["C1"], "K2": PROGRAMS["K1"], "K6": PROGRAMS["G2"], "K7": PROGRAMS["G1"]}
+
+# Rules whose example shows the scaled rate too, as they make it or stand beside it.
+SCALED_TOO = {"G3"}
+
+every_rule = pytest.mark.parametrize("rule", sorted(RULES))
+
+
+def sections(docs: str) -> dict[str, str]:
+    """The texts under the headings, and under "" what comes before the first."""
+    found: dict[str, list[str]] = {"": []}
+    current = ""
+    for line in docs.splitlines():
+        heading = next((h for h in HEADINGS if re.match(rf"{h}  ", line)), None)
+        if heading is not None:
+            current = heading
+            assert heading not in found, f"{heading} twice"
+            found[heading] = [" " * CODE_COLUMN + line[CODE_COLUMN:]]
+        else:
+            found[current].append(line)
+    return {h: textwrap.dedent("\n".join(lines)).strip("\n") for h, lines in found.items()}
+
+
+@every_rule
+def test_the_headings_are_the_fixed_ones_in_order(rule: str) -> None:
+    found = [h for h in sections(RULES[rule].docs) if h]
+    assert set(found) >= NEEDED
+    assert [h for h in HEADINGS if h in found] == [h for h in found if h not in ("Refuses", "Asks")] or (
+        sorted(found, key=HEADINGS.index) == found
+    )
+
+
+@every_rule
+def test_the_first_line_names_the_rule(rule: str) -> None:
+    first = RULES[rule].docs.splitlines()[0]
+    assert re.search(rf"\b{rule}\b", first)
+    assert first.endswith(".")
+    assert len(RULES[rule].title) < 70
+
+
+@every_rule
+def test_every_section_says_something_in_sentences(rule: str) -> None:
+    for heading, text in sections(RULES[rule].docs).items():
+        assert text.strip(), heading
+        if heading and heading not in ("Before", "After"):
+            assert text.rstrip().endswith((".", ").", "…")), heading
+
+
+def lines_of(code: str) -> list[str]:
+    """The lines of code in one form, however it was wrapped."""
+    return [
+        line.strip() for line in ast.unparse(ast.parse(textwrap.dedent(code))).splitlines() if line.strip()
+    ]
+
+
+@every_rule
+def test_the_example_is_true(rule: str) -> None:
+    parts = sections(RULES[rule].docs)
+    before, after = parts["Before"], parts["After"]
+    head, tail, depth = PROGRAMS[rule]
+    example = textwrap.indent(before.replace("…", "pass"), " " * depth)
+    plan = plan_of(head + example + "\n" + tail)
+    if rule == "D3":  # a note: the example's After says so in words
+        assert after.startswith("(a note")
+        assert [n for n in plan.notes if n.rule == rule]
+        assert [c for c in plan.changes if c.rule == rule] == []
+        return
+    same = [r for r in RULES if RULES[r].docs == RULES[rule].docs] + (["C5"] if rule in SCALED_TOO else [])
+    assert [c for c in plan.changes if c.rule in same]
+    given, came = lines_of(before), lines_of(only(plan, *same))
+    if after == "(nothing)":
+        assert not set(given) & set(came)
+        return
+    wanted = lines_of(after)
+    assert wanted != given
+    rest = iter(came)
+    assert not [line for line in wanted if not any(line in other for other in rest)], came
+
+
+def test_every_rule_has_a_program() -> None:
+    assert set(PROGRAMS) == set(RULES)
