@@ -51,6 +51,7 @@ class Draft:
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self._tensorflow: str | None = None
         self._flags: dict[object, str] = {}
+        self._shared: dict[str, str] = {}
 
     # ------------------------------------------------------------------ what rules say
 
@@ -109,6 +110,12 @@ class Draft:
             self._tensorflow = self.fresh("tf")
             self.extra_imports.append(f"import tensorflow as {self._tensorflow}")
         return self._tensorflow
+
+    def same_name(self, wanted: str) -> str:
+        """A fresh name that every statement which asks for it shares: one that is set right before each use."""
+        if wanted not in self._shared:
+            self._shared[wanted] = self.fresh(wanted)
+        return self._shared[wanted]
 
     def helper(self, purpose: str) -> str:
         """The name of a helper function that the head of the file will define ("shard_array", "shard_dataset")."""

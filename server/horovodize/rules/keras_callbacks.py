@@ -77,7 +77,7 @@ def _list_before(draft: Draft, fit: Fit, callbacks: list[str]) -> tuple[str, lis
     statement = draft.syntax.statement(fit.call)
     if not draft.can_insert(statement) or isinstance(statement, (*LOOPS, ast.If, ast.With)):
         return f"[{', '.join(callbacks)}]", []
-    name = draft.fresh("callbacks")
+    name = draft.same_name("callbacks")
     return name, [draft.before(statement, [f"{name} = [", *(f"    {c}," for c in callbacks), "]"])]
 
 

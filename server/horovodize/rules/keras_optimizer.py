@@ -26,6 +26,9 @@ from horovodize.source import Edit
 from horovodize.summary.sites import Compile, Fit
 
 _WHY = "`fit` then applies gradients that are averaged over all ranks."
+_UNSEEN = (
+    "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
+)
 _DEFAULT = "rmsprop"  # Keras' `compile` without an optimizer
 
 
@@ -33,18 +36,25 @@ def apply(draft: Draft) -> None:
     own_steps = {
         o for c in draft.sites.compiles if draft.sites.own_step(c.model) is not None for o in c.optimizers
     }
+    compiled: dict[ast.expr, list[Trained]] = {}
     for trained in trained_optimizers(draft):
-        if trained.sink != "compile":
-            continue
-        if trained.used_at in own_steps and trained.string is None:
-            continue
-        if trained.string is not None:
-            _write_out(draft, trained, in_wrapper=trained.used_at not in own_steps)
-        elif trained.call is not None and trained.outermost is not None:
-            wrap(draft, "K1", trained.outermost, _WHY)
-            make_serializable(draft, trained.call, trained.class_name)
-        elif trained.used_at not in own_steps:
-            _wrap_unknown(draft, trained.used_at)
+        if trained.sink == "compile":
+            compiled.setdefault(trained.used_at, []).append(trained)
+    for used_at, origins in compiled.items():
+        wrapped = used_at not in own_steps
+        if all(t.string is not None for t in origins):
+            if origins[0].origin is used_at:
+                _write_out(draft, origins[0], in_wrapper=wrapped)
+            else:
+                _wrap_where_used(draft, used_at, "", in_wrapper=wrapped)
+        elif any(t.string is not None for t in origins):
+            draft.refuse(
+                "HVD106",
+                used_at,
+                "this is sometimes an optimizer and sometimes the name of one; make it one of them",
+            )
+        elif wrapped:
+            _wrap_all(draft, origins)
     for site in draft.sites.compiles:
         if not site.optimizers and _can_lack_optimizer(draft, site):
             _add_default(draft, site)
@@ -54,6 +64,15 @@ def apply(draft: Draft) -> None:
 
 
 # ---------------------------------------------------------------------- K1
+
+
+def _wrap_all(draft: Draft, origins: list[Trained]) -> None:
+    for trained in origins:
+        if trained.outermost is not None and trained.call is not None:
+            wrap(draft, "K1", trained.outermost, _WHY)
+            make_serializable(draft, trained.call, trained.class_name)
+        else:
+            _wrap_where_used(draft, trained.used_at, _UNSEEN)
 
 
 def is_compiled_here(draft: Draft, fit: Fit) -> bool:
@@ -103,8 +122,9 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
     )
 
 
-def _wrap_unknown(draft: Draft, used_at: ast.expr) -> None:
-    """An optimizer (or its name) that can't be followed is wrapped, and its rate scaled, where it is used."""
+def _wrap_where_used(draft: Draft, used_at: ast.expr, doubt: str, in_wrapper: bool = True) -> None:
+    """An optimizer (or its name) that can't be changed where it comes from is wrapped, and its rate scaled, where it is
+    used."""
     if not draft.once("wrapped", used_at):
         return
     statement = draft.syntax.statement(used_at)
@@ -116,19 +136,19 @@ def _wrap_unknown(draft: Draft, used_at: ast.expr) -> None:
             "HVD105", used_at, "where this optimizer comes from can't be followed; make it here by name"
         )
         return
-    name = draft.fresh("optimizer")
+    name = draft.same_name("optimizer")
     lines = [
         f"{name} = {tf}.keras.optimizers.get({draft.module.text(used_at)})",
         f"{name}.learning_rate = {name}.learning_rate * {SIZE}",
-        f"{name} = {HVD}.DistributedOptimizer({name})",
+        *([f"{name} = {HVD}.DistributedOptimizer({name})"] if in_wrapper else []),
     ]
     draft.change(
-        "K1",
+        "K2" if not doubt else "K1",
         used_at,
         "Wrap the optimizer in Horovod's, and scale its rate, where it is used",
         _WHY,
         [draft.before(statement, lines, level=-2), Edit(draft.module.span(used_at), name)],
-        doubt="where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule",
+        doubt=doubt,
     )
 
 
@@ -145,13 +165,6 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
     made = _made(draft, string)
     if made is None:
         draft.refuse("HVD006", node, f"Keras knows no optimizer named {string!r}")
-        return
-    if trained.used_at is not node and not _only_compiled(draft, node):
-        draft.refuse(
-            "HVD106",
-            node,
-            "this optimizer name is used for something else too; pass the name to `compile` itself",
-        )
         return
     text = f"{HVD}.DistributedOptimizer({made})" if in_wrapper else made
     draft.change(
@@ -172,27 +185,6 @@ def _made(draft: Draft, string: str) -> str | None:
     return (
         f"{draft.tensorflow()}.keras.optimizers.{name.rsplit('.', 1)[-1]}(learning_rate={default} * {SIZE})"
     )
-
-
-def _only_compiled(draft: Draft, constant: ast.Constant) -> bool:
-    """Whether a string constant reaches nothing but `compile`: bound to a name that is only passed on."""
-    parent = draft.syntax.parent.get(constant)
-    if isinstance(parent, (ast.IfExp, ast.BoolOp)):
-        return True
-    if (
-        not isinstance(parent, ast.Assign)
-        or len(parent.targets) != 1
-        or not isinstance(parent.targets[0], ast.Name)
-    ):
-        return isinstance(parent, (ast.Call, ast.keyword, ast.arguments))
-    name = parent.targets[0].id
-    optimizers = {o for c in draft.sites.compiles for o in c.optimizers}
-    uses = [
-        n
-        for n in draft.syntax.nodes
-        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
-    ]
-    return all(u in optimizers for u in uses)
 
 
 def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
