@@ -97,9 +97,12 @@ async def test_that_a_file_does_not_parse_is_said_when_it_is_saved_so(vscode, ke
 
 
 async def test_that_a_file_never_parsed_is_said_at_once(editor):
-    (found,) = await editor.diagnostics_of(await editor.open("import tensorflow as tf\nprint 'step'\n"))
+    uri = await editor.open("import tensorflow as tf\nprint 'step'\n")
+    (found,) = await editor.diagnostics_of(uri)
     assert found.code == "HVD003"
     assert "Python 2" in found.message
+    editor.type(uri, "'step'", "'steps'")
+    assert [d.code for d in await editor.diagnostics_of(uri)] == ["HVD003"]
 
 
 async def test_fast_typing_is_answered_for_the_newest_version(editor, keras):
