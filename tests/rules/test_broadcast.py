@@ -267,19 +267,26 @@ def test_a_method_that_loops_and_is_called_in_a_loop_keeps_the_flag_on_the_objec
     )
 
 
-def test_variables_that_the_loop_can_not_name_are_broadcast_further_in_or_refused() -> None:
+def test_a_model_that_each_step_makes_anew_is_refused() -> None:
     source = TF + (
         "def train(data):\n    def step(x):\n        net = tf.keras.Sequential([])\n        adam = tf.keras.optimizers.Adam()\n"
         "        with tf.GradientTape() as t:\n            loss = net(x)\n"
         "        adam.apply_gradients(zip(t.gradient(loss, net.trainable_variables), net.trainable_variables))\n"
         "    for x in data:\n        step(x)\ntrain(data)\n"
     )
-    text = plan_of(source).text
-    assert (
-        text.index("adam.apply_gradients")
-        < text.index("hvd.broadcast_variables(net.variables")
-        < text.index("for x in")
+    refused(source, "HVD006", "several models")
+
+
+def test_a_model_for_each_fold_has_a_first_batch_for_each() -> None:
+    source = TF + (
+        "for fold in range(3):\n    net = tf.keras.Sequential([])\n    adam = tf.keras.optimizers.Adam()\n"
+        "    for epoch in range(2):\n        for x in data:\n"
+        "            with tf.GradientTape() as t:\n                loss = net(x)\n"
+        "            adam.apply_gradients(zip(t.gradient(loss, net.trainable_variables), net.trainable_variables))\n"
     )
+    text = plan_of(source).text
+    assert "    first_batch = True\n    for epoch in range(2):\n" in text
+    assert text.count("first_batch = True") == 1
 
 
 def test_batch_norm_statistics_are_taken_from_rank_0_when_the_loop_ends() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from horovodize import catalogue
@@ -132,6 +134,12 @@ def test_the_optimizer_of_a_models_own_train_step_is_not_wrapped() -> None:
 
 # ---------------------------------------------------------------------- K2
 
+GOT = (
+    "optimizer = tf.keras.optimizers.get(name)\n"
+    "optimizer.learning_rate = optimizer.learning_rate * hvd.size()\n"
+    "optimizer = hvd.DistributedOptimizer(optimizer)\n"
+)
+
 
 @pytest.mark.parametrize("string", sorted(catalogue.optimizer_strings))
 def test_every_name_that_keras_knows_is_written_out(string: str) -> None:
@@ -154,8 +162,7 @@ def test_every_name_that_keras_knows_is_written_out(string: str) -> None:
          f"model.compile(loss='mse', optimizer={ADAM})"),
         ('model.compile(optimizer="SGD")',
          "model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size())))"),
-        ("name = 'sgd'\nmodel.compile(name)",
-         "name = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size()))\nmodel.compile(name)"),
+        ("name = 'sgd'\nmodel.compile(name)", "name = 'sgd'\n" + GOT + "model.compile(optimizer)"),
         ("model.compile('sgd' if fast else o.Adam())",
          "model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size()))"
          " if fast else hvd.DistributedOptimizer(o.Adam()))"),
@@ -167,8 +174,16 @@ def test_names_are_written_out_wherever_they_stand(before: str, after: str) -> N
     check(["K1", "K2"], MODEL, before, after, FIT)
 
 
-def test_a_name_that_is_also_printed_is_not_replaced() -> None:
-    refused(MODEL + "name = 'sgd'\nprint(name)\nmodel.compile(name)\n" + FIT, "HVD106", "something else")
+def test_a_name_that_comes_from_elsewhere_is_looked_up_where_it_is_used() -> None:
+    """One optimizer made at the name would be shared by every model that is compiled with it."""
+    text = plan_of(MODEL + "name = 'sgd'\nprint(name)\nfor i in range(2):\n    model.compile(name)\n" + FIT).text
+    assert "name = 'sgd'\n" in text
+    assert textwrap.indent(GOT, "    ") + "    model.compile(optimizer)\n" in text
+
+
+def test_what_is_sometimes_a_name_and_sometimes_an_optimizer_is_refused() -> None:
+    source = MODEL + "name = 'sgd'\nif fast:\n    name = tf.keras.optimizers.Adam()\nmodel.compile(name)\n" + FIT
+    refused(source, "HVD106", "sometimes")
 
 
 def test_a_name_that_keras_does_not_know_is_refused() -> None:

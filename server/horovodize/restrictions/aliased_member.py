@@ -134,7 +134,7 @@ def _without_alias(context: Context, b: Binding, bindings: int) -> Fix | None:
         or not isinstance(b.anchor, ast.Name)
         or b.value is None
         or len(context.syntax.block(statement)) == 1
-        or not context.syntax.is_simple(statement)
+        or not context.document.starts_line(statement)
     ):
         return None
     scope = context.scopes.scope(b.anchor)

@@ -164,7 +164,7 @@ def _buried(context: Context, node: ast.expr) -> str | None:
     block = context.syntax.block(statement)
     i = block.index(statement)
     crowded = (
-        not context.syntax.is_simple(statement)
+        not context.document.starts_line(statement)
         or i + 1 < len(block)
         and block[i + 1].lineno == statement.end_lineno
     )

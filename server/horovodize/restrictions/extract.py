@@ -15,7 +15,7 @@ def extract(context: Context, expression: ast.expr, wanted: str) -> Fix | None:
     """The fix that evaluates an expression in a statement before its own; None where that could change what the program
     does: it is not evaluated exactly once there, or something else has to be evaluated first."""
     statement = context.syntax.statement(expression)
-    if not context.syntax.is_simple(statement) or not _evaluated_first(context, expression, statement):
+    if not context.document.starts_line(statement) or not _evaluated_first(context, expression, statement):
         return None
     span = context.module.span(expression)
     text = context.document.text[span.start : span.end]

@@ -78,7 +78,7 @@ def find(context: Context) -> Iterator[Violation]:
         statement = context.syntax.parent.get(call)
         if not isinstance(statement, ast.Expr) or not _prints(context, call):
             continue
-        movable = context.syntax.is_simple(statement)
+        movable = context.document.starts_line(statement)
         for inner in _calls_in(call):
             what = effect(context, inner)
             if what is None and context.strict and unknown(context, inner):

@@ -49,8 +49,13 @@ def why_it_differs(context: Context, test: ast.expr) -> tuple[ast.AST, str] | No
 
 
 def _followed(context: Context, expression: ast.AST, hops: int) -> Iterator[ast.AST]:
-    """The nodes of an expression, and of what the names in it were assigned in the same function."""
+    """The nodes of an expression, and of what the names in it were assigned in the same function. How much there is of
+    something is the same on every rank, whatever it holds: `len(x)` and `x.shape` are not looked into."""
+    sized = [n for n in ast.walk(expression) if _is_size(n)]
+    within = {inner for n in sized for inner in ast.walk(n)}
     for node in ast.walk(expression):
+        if node in within:
+            continue
         yield node
         if hops and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             for b in context.scopes.reaching(node):
@@ -60,6 +65,12 @@ def _followed(context: Context, expression: ast.AST, hops: int) -> Iterator[ast.
                     and context.scopes.scope(b.value) is context.scopes.scope(node)
                 ):
                     yield from _followed(context, b.value, hops - 1)
+
+
+def _is_size(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "len"
+    return isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim", "size")
 
 
 def _reason(context: Context, node: ast.AST) -> str | None:

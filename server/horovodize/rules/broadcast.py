@@ -27,7 +27,7 @@ Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(�
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from horovodize.rules import statistics
 from horovodize.rules.draft import CORE, Draft
@@ -44,7 +44,9 @@ class _Block:
 
     place: Place
     site: ast.Call
-    variables: dict[str, str | None] = field(default_factory=dict)  # text → what it is, if the name is new there
+    variables: dict[str, str | None] = field(
+        default_factory=dict
+    )  # text → what it is, if the name is new there
     optimizers: dict[str, None] = field(default_factory=dict)
 
 
@@ -95,11 +97,19 @@ def _merged(draft: Draft, blocks: list[_Block]) -> list[_Block]:
             if draft.syntax.block(other.place.statement) is draft.syntax.block(block.place.statement):
                 other.variables |= block.variables
                 other.optimizers |= block.optimizers
-                other.place = block.place
+                other.place = _later(other.place, block.place)
                 break
         else:
             merged.append(block)
     return merged
+
+
+def _later(first: Place, second: Place) -> Place:
+    """The place of two blocks that become one: after the second statement, the flag as often as either needs it."""
+    if first.since is None or second.since is None or first.since not in second.frame.loops:
+        return second
+    inner = min(first.since, second.since, key=second.frame.loops.index)
+    return replace(second, since=inner)
 
 
 def _write(draft: Draft, block: _Block) -> None:

@@ -135,7 +135,7 @@ class Draft:
 
     def can_insert(self, statement: ast.stmt) -> bool:
         """Whether statements can be put around a statement: it starts its line and none follows it there."""
-        if not self.syntax.is_simple(statement):
+        if not self.document.starts_line(statement):
             return False
         block = self.syntax.block(statement)
         i = block.index(statement)

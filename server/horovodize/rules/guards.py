@@ -29,8 +29,8 @@ def barrier(name: str) -> str:
 
 def outputs_of(draft: Draft) -> Outputs:
     """The output statements of a draft's module, seen from where Horovod is initialised."""
-    imported = head._import_statement(draft)
-    last = head._end_of_imports(draft, imported) if imported is not None else None
+    imported = head.import_statement(draft)
+    last = head.end_of_imports(draft, imported) if imported is not None else None
     effects = Effects(draft.module, draft.sites, draft.drive)
     return Outputs(draft.module, effects, early_nodes(draft.module, last))
 
@@ -71,13 +71,6 @@ class Guards:
 
     # ------------------------------------------------------------------ places
 
-    def starts_line(self, statement: ast.stmt) -> bool:
-        """Whether only white space stands before a statement on its line (`else: f()` and `elif` do not count)."""
-        draft = self.draft
-        start = draft.module.span(statement).start
-        line = draft.document.lines.starts[statement.lineno - 1]
-        return draft.document.text[line:start].strip(" \t") == "" and not self.is_elif(statement)
-
     def is_elif(self, statement: ast.stmt) -> bool:
         start = self.draft.module.span(statement).start
         return isinstance(statement, ast.If) and self.draft.document.text.startswith("elif", start)
@@ -95,7 +88,7 @@ class Guards:
 
     def can_indent(self, first: ast.stmt, last: ast.stmt) -> bool:
         """Whether the lines from one statement to another can be moved one step to the right."""
-        return self.starts_line(first) and (
+        return self.draft.document.starts_line(first) and (
             first.lineno == last.end_lineno or self._string_lines() is not None
         )
 

@@ -89,7 +89,7 @@ _HELPERS = {
 
 def apply(draft: Draft) -> None:
     """Runs last: it needs to know what the other rules used."""
-    imported = _import_statement(draft)
+    imported = import_statement(draft)
     if imported is None:
         draft.refuse(
             "HVD101",
@@ -98,7 +98,10 @@ def apply(draft: Draft) -> None:
             "so that Horovod can be initialised before anything uses a GPU",
         )
         return
+    last = end_of_imports(draft, imported)
     tf = draft.tensorflow()
+    if not _is_bound_by(draft, tf, last):
+        draft.extra_imports.append(f"import tensorflow as {tf}")
     lines = [*draft.extra_imports, *_import_lines(draft)]
     draft.change(
         "C1",
@@ -107,7 +110,6 @@ def apply(draft: Draft) -> None:
         "Its module follows from what the program uses.",
         [draft.after(imported, lines)],
     )
-    last = _end_of_imports(draft, imported)
     body = _head(draft, tf)
     draft.change(
         "C2",
@@ -150,13 +152,13 @@ def _head(draft: Draft, tf: str) -> list[str]:
     return lines
 
 
-def _import_statement(draft: Draft) -> ast.stmt | None:
+def import_statement(draft: Draft) -> ast.stmt | None:
     """The top-level statement that brings TensorFlow in first (a `try` around its import counts as one)."""
     for statement in draft.module.tensorflow_imports:
         top: ast.AST = statement
         inside_function = False
         for a in draft.syntax.ancestors(statement):
-            inside_function |= isinstance(a, (*FUNCTIONS, ast.ClassDef))
+            inside_function |= isinstance(a, (*FUNCTIONS, ast.ClassDef)) or _is_main_guard(a)
             if not isinstance(a, ast.Module):
                 top = a
         if not inside_function and isinstance(top, ast.stmt):
@@ -164,7 +166,23 @@ def _import_statement(draft: Draft) -> ast.stmt | None:
     return None
 
 
-def _end_of_imports(draft: Draft, imported: ast.stmt) -> ast.stmt:
+def _is_bound_by(draft: Draft, tf: str, last: ast.stmt) -> bool:
+    """Whether the import block binds a name that stands for TensorFlow (or the lines that are inserted there will)."""
+    if any(line.endswith(f" as {tf}") for line in draft.extra_imports):
+        return True
+    bindings = draft.module.scopes.names[draft.module.tree].get(tf, [])
+    end = (last.end_lineno or last.lineno, 1 << 20)
+    return any(b.kind == "import" and (b.statement.lineno, 0) <= end for b in bindings)  # type: ignore[attr-defined]
+
+
+def _is_main_guard(node: ast.AST) -> bool:
+    """`if __name__ == "__main__":`"""
+    return isinstance(node, ast.If) and "__name__" in {
+        n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)
+    }
+
+
+def end_of_imports(draft: Draft, imported: ast.stmt) -> ast.stmt:
     """The last statement of the import block: imports go on after TensorFlow's until something is done."""
     body = draft.module.tree.body
     last = imported

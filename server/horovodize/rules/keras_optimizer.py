@@ -42,19 +42,19 @@ def apply(draft: Draft) -> None:
             compiled.setdefault(trained.used_at, []).append(trained)
     for used_at, origins in compiled.items():
         wrapped = used_at not in own_steps
-        if all(t.string is not None for t in origins):
-            if origins[0].origin is used_at:
-                _write_out(draft, origins[0], in_wrapper=wrapped)
-            else:
-                _wrap_where_used(draft, used_at, "", in_wrapper=wrapped)
-        elif any(t.string is not None for t in origins):
+        travelling = [
+            t for t in origins if t.string is not None and not draft.syntax.inside(t.origin, used_at)
+        ]
+        if travelling and len(travelling) == len(origins):
+            _wrap_where_used(draft, used_at, "", in_wrapper=wrapped)
+        elif travelling:
             draft.refuse(
                 "HVD106",
                 used_at,
                 "this is sometimes an optimizer and sometimes the name of one; make it one of them",
             )
-        elif wrapped:
-            _wrap_all(draft, origins)
+        else:
+            _wrap_all(draft, origins, wrapped)
     for site in draft.sites.compiles:
         if not site.optimizers and _can_lack_optimizer(draft, site):
             _add_default(draft, site)
@@ -66,9 +66,13 @@ def apply(draft: Draft) -> None:
 # ---------------------------------------------------------------------- K1
 
 
-def _wrap_all(draft: Draft, origins: list[Trained]) -> None:
+def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
     for trained in origins:
-        if trained.outermost is not None and trained.call is not None:
+        if trained.string is not None:
+            _write_out(draft, trained, in_wrapper=wrapped)
+        elif not wrapped:
+            continue
+        elif trained.outermost is not None and trained.call is not None:
             wrap(draft, "K1", trained.outermost, _WHY)
             make_serializable(draft, trained.call, trained.class_name)
         else:

@@ -10,7 +10,7 @@ from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
 from horovodize.summary.lift import lift
-from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, Loop
+from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function, Loop
 
 Way = tuple[Frame, ...]
 
@@ -22,6 +22,7 @@ class Place:
     flag       where the flag lives: a local name set before the outermost loop; a module's name or an instance's attribute,
                where the function that holds the loop is itself called in a loop; None: there is no loop, so no flag
     loop       the loop that takes the steps
+    since      the loop before which a local flag is set: the outermost in which the model stays the same
     in_graph   the expression that counts steps, where the loop runs inside a traced function"""
 
     statement: ast.stmt
@@ -29,6 +30,7 @@ class Place:
     depth: int
     flag: Literal["local", "module", "instance"] | None
     loop: Loop | None = None
+    since: Loop | None = None
     in_graph: str | None = None
 
     @property
@@ -52,8 +54,8 @@ class Place:
         function = self.frame.function
         line = f"{self.flag_prefix}{flag} = True"
         if self.flag == "local":
-            outermost = self.frame.loops[-1]
-            return [draft.before(outermost, [line])]
+            assert self.since is not None
+            return [draft.before(self.since, [line])]
         assert function is not None
         if self.flag == "instance":
             return _on_instance(draft, function, line, flag)
@@ -80,7 +82,7 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
         if depth < first:
             break
         if all(lift(draft.module, e, way, depth) is not None for e in expressions):
-            return _at(draft, site, way, depth, driver)
+            return _at(draft, site, way, depth, driver, expressions)
     draft.refuse(
         "HVD006", site, "the model or optimizer of this step can't be named in the loop that takes it"
     )
@@ -97,25 +99,37 @@ def _is_buried(draft: Draft, node: ast.AST) -> bool:
     return False
 
 
-def _at(draft: Draft, site: ast.Call, way: Way, depth: int, driver: int | None) -> Place | None:
+def _at(
+    draft: Draft, site: ast.Call, way: Way, depth: int, driver: int | None, expressions: list[ast.expr]
+) -> Place | None:
     frame = way[depth]
     statement = draft.syntax.statement(frame.node)
-    if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Return)) or not draft.can_insert(
-        statement
-    ):
+    if isinstance(statement, (*LOOPS, ast.If, ast.With, ast.Return)) or not draft.can_insert(statement):
         _awkward(draft, site, statement)
         return None
     if driver is None:
         return Place(statement, way, depth, None)
-    if depth == driver:
-        outer = any(f.loops for f in way[depth + 1 :])
-        if not outer or not _one_model(draft, way, depth):
-            if not draft.can_insert(frame.loops[-1]):
-                _awkward(draft, site, frame.loops[-1])
-                return None
-            return Place(statement, way, depth, "local", frame.loops[0])
+    one_model = _one_model(draft, way, depth, expressions)
+    if depth < driver:
+        if not one_model:
+            draft.refuse(
+                "HVD006",
+                site,
+                "several models are trained by this step, and they can't be named in the loop that takes it",
+            )
+            return None
+        return Place(statement, way, depth, _outliving(draft, frame.function))
+    if one_model and any(f.loops for f in way[depth + 1 :]):
         return Place(statement, way, depth, _outliving(draft, frame.function), frame.loops[0])
-    return Place(statement, way, depth, _outliving(draft, frame.function), None)
+    since = frame.loops[0]
+    for loop in frame.loops[1:]:
+        if _binds(draft, loop, expressions, way, depth):
+            break  # another model in each turn: each of them has a first batch
+        since = loop
+    if not draft.can_insert(since):
+        _awkward(draft, site, since)
+        return None
+    return Place(statement, way, depth, "local", frame.loops[0], since)
 
 
 def _awkward(draft: Draft, site: ast.Call, statement: ast.stmt) -> None:
@@ -131,24 +145,33 @@ def _outliving(draft: Draft, function: Function | None) -> Literal["module", "in
     return "module"
 
 
-def _one_model(draft: Draft, way: Way, depth: int) -> bool:
-    """Whether every call of the loop's function trains the same model: it is called from one place, and what is called
-    there is not made anew in the loop around it."""
+def _one_model(draft: Draft, way: Way, depth: int, expressions: list[ast.expr]) -> bool:
+    """Whether every call of the loop's function trains the same model: it is called from one place, and what is trained is
+    not made anew in a loop around that."""
     function = way[depth].function
     if function is None or len(draft.values.callers(function)) != 1:
-        return False
-    for frame in way[depth + 1 :]:
-        for loop in frame.loops:
-            names = {n.id for n in ast.walk(frame.node) if isinstance(n, ast.Name)}
-            for node in ast.walk(loop):
-                if isinstance(node, ast.Assign) and any(
-                    isinstance(t, ast.Name) and t.id in names and isinstance(node.value, ast.Call)
-                    for t in node.targets
-                ):
-                    made = draft.values.made_by(node.value) if isinstance(node.value, ast.Call) else set()
-                    if made or draft.values.callee(node.value) is not None:  # type: ignore[arg-type]
-                        return False
-    return True
+        return function is None
+    return not any(
+        _binds(draft, loop, expressions, way, outer)
+        for outer in range(depth + 1, len(way))
+        for loop in way[outer].loops
+    )
+
+
+def _binds(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth: int) -> bool:
+    """Whether what expressions are called at some depth is bound inside a loop there."""
+    names: set[str] = set()
+    attributes: set[str] = set()
+    for expression in expressions:
+        said = lift(draft.module, expression, way, depth) or way[depth].node
+        names |= {n.id for n in ast.walk(said) if isinstance(n, ast.Name)}
+        attributes |= {n.attr for n in ast.walk(said) if isinstance(n, ast.Attribute)}
+    scopes, inside = draft.module.scopes, draft.syntax.inside
+    for name in names:
+        scope = scopes.lookup(name, way[depth].node)
+        if scope is not None and any(inside(b.statement, loop) for b in scopes.names[scope][name]):
+            return True
+    return any(inside(b.statement, loop) for a in attributes for b in scopes.attributes.get(a, ()))
 
 
 def _in_graph(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]) -> Place | None:
@@ -167,7 +190,7 @@ def _in_graph(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr
         return None
     assert isinstance(site.func, ast.Attribute)
     counter = f"{draft.module.text(site.func.value)}.iterations"
-    return Place(statement, way, 0, None, None, counter)
+    return Place(statement, way, 0, None, in_graph=counter)
 
 
 def _on_instance(draft: Draft, function: Function, line: str, flag: str) -> list[Edit]:

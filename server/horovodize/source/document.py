@@ -105,6 +105,15 @@ class Document:
         double = len(re.findall(r'(?<!["\w])"[^\'"\n]*"(?!")', self.text))
         return "'" if single > double else '"'
 
+    def starts_line(self, statement: ast.stmt) -> bool:
+        """Whether only white space stands before a statement on its line, so that lines can be put before it (`if x: f()`,
+        `else: f()`, `a; f()` and `elif` do not count)."""
+        span = self.span(statement)
+        if isinstance(statement, ast.If) and self.text.startswith("elif", span.start):
+            return False
+        line = self.lines.starts[statement.lineno - 1]
+        return not self.text[line : span.start].strip(" \t\f")
+
     def indentation(self, node: ast.stmt) -> str:
         """The white space before the line on which a statement starts."""
         content = self.lines.content(node.lineno - 1)

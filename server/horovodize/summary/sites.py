@@ -136,14 +136,17 @@ class Sites:
         for call in self.method_calls("compile"):
             if m.names.of(call.func) in ("re.compile", "regex.compile", "builtins.compile"):
                 continue
-            given = [v for v in [argument(call, "optimizer", 0)] if v is not None]
+            own = isinstance(
+                m.values.callee(call), FUNCTIONS
+            )  # a `compile` of this module: its first argument may be anything
+            given = [v for v in [argument(call, "optimizer", None if own else 0)] if v is not None]
             given += [
                 k.value
                 for k in call.keywords
                 if k.arg and k.arg != "optimizer" and re.search(r"opt(im(izer)?)?s?$", k.arg)
             ]
             given += [
-                a for a in call.args[1:] if isinstance(a, (ast.Name, ast.Attribute, ast.Call)) and any(
+                a for a in call.args[0 if own else 1 :] if isinstance(a, (ast.Name, ast.Attribute, ast.Call)) and any(
                     m.is_optimizer(c) for c in m.values.calls(a))
             ]  # fmt: skip
             found.append(Compile(call, tuple(dict.fromkeys(given))))

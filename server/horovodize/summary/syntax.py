@@ -122,16 +122,6 @@ class Syntax:
             child = a
         return found
 
-    def is_simple(self, statement: ast.stmt) -> bool:
-        """Whether a statement starts its own line: statements can be put before it. (`if x: y = 1` has one that doesn't.)"""
-        block = self.block(statement)
-        i = block.index(statement)
-        if i and block[i - 1].end_lineno == statement.lineno:
-            return False
-        parent = self.parent[statement]
-        header = getattr(parent, "lineno", 0)
-        return isinstance(parent, ast.Module) or statement.lineno > header
-
 
 def position(node: ast.expr | ast.stmt | ast.arg) -> tuple[int, int]:
     return node.lineno, node.col_offset
