@@ -32,6 +32,7 @@ class Case:
     path: Path
     ranks: tuple[int, ...]
     runs: int
+    shared_order: bool
     expected: Expectation
     larger: dict[str, Any]
 
@@ -55,11 +56,18 @@ def cases() -> list[Case]:
 def _case(path: Path) -> Case:
     sidecar = path.with_suffix(".toml")
     said = tomllib.loads(sidecar.read_text(encoding="utf-8")) if sidecar.exists() else {}
-    unknown = said.keys() - {"ranks", "runs", "expect", "larger"}
+    unknown = said.keys() - {"ranks", "runs", "shared_order", "expect", "larger"}
     if unknown:
         raise ValueError(f"{sidecar}: {sorted(unknown)} means nothing here")
     expected = Expectation(**said.get("expect", {}))
-    return Case(path, tuple(said.get("ranks", [2])), said.get("runs", 1), expected, said.get("larger", {}))
+    return Case(
+        path=path,
+        ranks=tuple(said.get("ranks", [2])),
+        runs=said.get("runs", 1),
+        shared_order=said.get("shared_order", False),
+        expected=expected,
+        larger=said.get("larger", {}),
+    )
 
 
 def _replaced(text: bytes, pairs: list[list[str]]) -> bytes:

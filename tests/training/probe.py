@@ -90,6 +90,8 @@ def main() -> int:
     random.seed(seed)
     np.random.seed(seed)
     tf.keras.utils.set_random_seed(seed)
+    if options.shared_order:
+        tf.random.set_seed(options.seed)
 
     sys.stdout = output = Echo(sys.stdout)
     started = time.monotonic()

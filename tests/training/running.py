@@ -59,12 +59,14 @@ def train(
     args: Sequence[str] = (),
     seed: int = SEED,
     seed_per_rank: bool = True,
+    shared_order: bool = False,
     limit: float = LIMIT,
     horovodrun: bool = True,
 ) -> Outcome:
     """Trains `script` in the directory `folder` (made if needed), with a report of each rank.
 
     With one rank it is a plain process. Ranks start from different seeds (rank 0 from `seed`) unless told otherwise.
+    `shared_order`: TensorFlow's seed is common to them, as it is where none is set.
     `limit` is in seconds: a rank that takes longer says where it stands and ends."""
     folder.mkdir(parents=True, exist_ok=True)
     # Beside the directory: what a script writes is all that lies in it.
@@ -80,6 +82,7 @@ def train(
         str(limit),
     ]
     command += ["--seed-per-rank"] if seed_per_rank else []
+    command += ["--shared-order"] if shared_order else []
     command += ["--", str(script), *args]
     if ranks > 1:
         command = [str(python().with_name("horovodrun")), "--gloo", "-np", str(ranks), *command]

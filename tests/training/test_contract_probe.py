@@ -254,7 +254,7 @@ def test_programs_distributed_by_hand_keep_the_contract(
     script = FOLDER / f"{program}_by_hand.py"
     faults = same_alone(original(program), train(script, tmp_path / "alone"), EXPECTED[program])
     faults += faults_of(script, program, original(program), tmp_path)
-    assert [str(fault) for fault in faults] == []
+    assert not faults, "\n".join(map(str, faults))
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name.replace(" ", "-"))

@@ -32,7 +32,7 @@ def distribute(source: Path, target: Path) -> bytes:
 
 
 def runs(case: Case, script: Path, folder: Path, ranks: int = 1) -> list[Outcome]:
-    return [train(script, folder, ranks=ranks) for _ in range(case.runs)]
+    return [train(script, folder, ranks=ranks, shared_order=case.shared_order) for _ in range(case.runs)]
 
 
 def faults_of(case: Case, folder: Path) -> list[Fault]:
@@ -82,7 +82,8 @@ def written(case: Case, folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 def test_a_distributed_program_keeps_the_contract(case: Case, tmp_path: Path) -> None:
-    assert [str(fault) for fault in faults_of(case, tmp_path)] == []
+    faults = faults_of(case, tmp_path)
+    assert not faults, "\n".join(map(str, faults))
 
 
 def test_there_are_enough_programs_of_each_kind() -> None:

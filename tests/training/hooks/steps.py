@@ -2,7 +2,8 @@
 
 A step is seen when `apply_gradients` runs eagerly, or when a `tf.function` in which it was traced is called.
 What holds after a step is looked at when the same optimizer's next step begins: whatever a script does between two
-steps (a broadcast, say) belongs to the first of them."""
+steps (a broadcast, say) belongs to the first of them. An eager step begins where its tape does, since a forward pass
+changes batch-norm statistics already."""
 
 from __future__ import annotations
 
@@ -21,7 +22,6 @@ from tensorflow.python.training import optimizer as v1_optimizer
 
 from hooks.values import numbers, scalar
 
-
 EARLY = 3  # after so many first steps the variables are looked at
 
 
@@ -30,6 +30,7 @@ class Watched:
     """One optimizer that has stepped.
 
     early holds its variables and its models' after each of the first steps.
+    at_tape holds the same as of the last eager tape's beginning, where it is wanted.
     trace holds, for each step seen: the optimizer's step count before it, the rate it uses, and how many broadcasts
     and allreduces had run by then."""
 
@@ -41,6 +42,7 @@ class Watched:
     early: list[dict[str, Any]] = field(default_factory=list)
     trace: list[dict[str, float]] = field(default_factory=list)
     eager_steps: int = 0
+    at_tape: dict[str, Any] | None = None
 
 
 class Steps:
@@ -53,11 +55,14 @@ class Steps:
         self._watched: list[Watched] = []
         self._applying: set[int] = set()
         self._calls: list[Any] = []
+        self._tapes = 0
         self._trainers: dict[Any, list[Watched]] = {}
 
     def install(self) -> None:
         for cls in (keras_optimizer.Optimizer, optimizer_v2.OptimizerV2, v1_optimizer.Optimizer):
             cls.apply_gradients = self._around_apply(cls.apply_gradients)
+        tf.GradientTape.__enter__ = self._around_enter(tf.GradientTape.__enter__)
+        tf.GradientTape.__exit__ = self._around_exit(tf.GradientTape.__exit__)
         polymorphic_function.Function.__call__ = self._around_call(polymorphic_function.Function.__call__)
 
     def report(self) -> list[dict[str, Any]]:
@@ -110,6 +115,25 @@ class Steps:
 
         return __call__
 
+    def _around_enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __enter__(tape: Any) -> Any:
+            if tf.executing_eagerly():
+                for watched in self._watched if not self._tapes else ():
+                    if self._wants_look(watched):
+                        watched.at_tape = self._snapshot(watched)
+                self._tapes += 1
+            return original(tape)
+
+        return __enter__
+
+    def _around_exit(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __exit__(tape: Any, *args: Any) -> Any:
+            if tf.executing_eagerly():
+                self._tapes -= 1
+            return original(tape, *args)
+
+        return __exit__
+
     def _before_step(self, optimizer: Any, variables: list[Any]) -> None:
         watched = next((w for w in self._watched if w.optimizer is optimizer), None)
         with tf.init_scope():  # traced or not, the values are wanted now
@@ -128,12 +152,14 @@ class Steps:
                 trained_here.append(watched)
 
     def _look(self, watched: Watched) -> None:
-        steps = self._count(watched)
-        if watched.trace[-1]["iteration"] != steps:
+        if watched.trace[-1]["iteration"] != self._count(watched):
             self._trace(watched)
-        if len(watched.early) < min(EARLY, steps - watched.started_at):
-            watched.owners = watched.owners or _owners(watched.trained)
-            watched.early.append(self._snapshot(watched))
+        if self._wants_look(watched):
+            watched.early.append(watched.at_tape or self._snapshot(watched))
+        watched.at_tape = None
+
+    def _wants_look(self, watched: Watched) -> bool:
+        return len(watched.early) < min(EARLY, self._count(watched) - watched.started_at)
 
     def _trace(self, watched: Watched) -> None:
         broadcasts, allreduces = self._collectives()
@@ -151,6 +177,7 @@ class Steps:
         return watched.eager_steps if counted is None else counted
 
     def _snapshot(self, watched: Watched) -> dict[str, Any]:
+        watched.owners = watched.owners or _owners(watched.trained)
         trained = {id(variable) for variable in watched.trained}
         not_the_model = {id(v) for metric in _instances(Metric) for v in metric.variables}
         # What a model holds beside the variables that are trained: batch-norm statistics, frozen layers.
