@@ -62,6 +62,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seed-per-rank", action="store_true", help="rank N starts from seed + N")
     parser.add_argument(
+        "--shared-order",
+        action="store_true",
+        help="TensorFlow's own seed is common to all ranks, as it is where none is set: shuffles that are given a seed deal "
+        "the same order (Keras still initializes differently)",
+    )
+    parser.add_argument(
         "--limit", type=float, default=0, help="seconds after which to give up, showing where it stands"
     )
     parser.add_argument("command", nargs="+", metavar="SCRIPT [ARGUMENT…]")
