@@ -158,7 +158,7 @@ def _used_as_values(context: Context, functions: set[Function]) -> Iterator[tupl
         if node in called or _is_decorator(context, node):
             continue
         if isinstance(node, ast.Attribute):
-            owners = context.values._receiver(node.value)
+            owners = context.values.receiver(node.value)
             for f in functions:
                 if f.name == node.attr and context.syntax.parent[f] in owners:
                     yield f, node

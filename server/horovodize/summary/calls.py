@@ -1,0 +1,213 @@
+"""Which function a call runs, who calls a function, and what is passed and returned."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from horovodize.summary.scopes import Binding
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
+
+if TYPE_CHECKING:
+    from horovodize.summary.values import Values
+
+
+class CallGraph:
+    """The calls of one module. It follows values to find functions, and values follow it through them."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.syntax, self.scopes, self.names = values.syntax, values.scopes, values.names
+        self.methods: dict[str, list[Function]] = defaultdict(list)
+        for f in self.syntax.functions:
+            if self.syntax.method_class(f) is not None:
+                self.methods[f.name].append(f)
+        self._callers: dict[ast.AST, list[ast.Call]] | None = None
+        self._callee: dict[ast.Call, Function | ast.Lambda | ast.ClassDef | None] = {}
+
+    def callee(self, call: ast.Call) -> Function | ast.Lambda | ast.ClassDef | None:
+        """The function or class of this module that a call runs."""
+        if call not in self._callee:
+            self._callee[call] = None  # recursion
+            self._callee[call] = self._find_callee(call)
+        return self._callee[call]
+
+    def _find_callee(self, call: ast.Call) -> Function | ast.Lambda | ast.ClassDef | None:
+        f = call.func
+        if isinstance(f, ast.Name):
+            for o in self.values.origins(f):
+                if isinstance(o.node, (*CALLABLES, ast.ClassDef)) and not o.path:
+                    return o.node
+            return None
+        if isinstance(f, ast.Attribute):
+            if self.names.of(f) is not None:
+                return None
+            return self._method(f)
+        if isinstance(f, ast.Call):
+            return None
+        return None
+
+    def _method(self, f: ast.Attribute) -> Function | ast.Lambda | None:
+        methods = self.methods.get(f.attr)
+        if not methods:
+            for o in self.values.origins(f):
+                if isinstance(o.node, CALLABLES) and not o.path:
+                    return o.node  # self.step = tf.function(self._step)
+            return None
+        if (
+            isinstance(f.value, ast.Call)
+            and isinstance(f.value.func, ast.Name)
+            and f.value.func.id == "super"
+        ):
+            owner = self.syntax.owner(f)
+            bases = self.values.family(owner) - {owner} if owner is not None else set()
+            return next((m for m in methods if self.syntax.parent[m] in bases), None)
+        classes = self.values.receiver(f.value)
+        for m in methods:
+            if self.syntax.parent[m] in classes:
+                return m
+        named = [c for c in classes if isinstance(c, ast.ClassDef)]
+        if named or any(True for _ in self._known_elsewhere(f.value)):
+            return None
+        return methods[0] if len(methods) == 1 else None
+
+    def _known_elsewhere(self, e: ast.expr) -> Iterator[str]:
+        """Canonical names of what an object is made by, where that is not this module."""
+        for call in self.values.calls(e):
+            name = self.names.of(call.func)
+            if name is not None:
+                yield name
+
+    def callers(self, function: ast.AST) -> list[ast.Call]:
+        """The calls in this module that run a function (constructing a class runs its `__init__`)."""
+        if self._callers is None:
+            self._callers = defaultdict(list)
+            self._add_callers(self._callers, self.syntax.calls)
+            self._add_callers(self._callers, self._forget_passed_functions(self._callers))
+        return self._callers.get(function, [])
+
+    def _add_callers(self, callers: dict[ast.AST, list[ast.Call]], calls: list[ast.Call]) -> None:
+        for call in calls:
+            callee = self.callee(call)
+            if isinstance(callee, ast.ClassDef):
+                for cls in [callee, *(c for c in self.values.family(callee) if c is not callee)]:
+                    init = next(
+                        (s for s in cls.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), None
+                    )
+                    if init is not None:
+                        callers[init].append(call)
+                        break
+            elif callee is not None:
+                callers[callee].append(call)
+            else:
+                for implied in self._implied(call):
+                    callers[implied].append(call)
+
+    def _forget_passed_functions(self, callers: dict[ast.AST, list[ast.Call]]) -> list[ast.Call]:
+        """A call of a parameter (`def loop(step): step(x)`) can be followed only once the callers of its function are known:
+        such calls, to be looked up again."""
+        parent = self.syntax.parent
+        again = [
+            call
+            for call in self.syntax.calls
+            if self._callee.get(call) is None
+            and isinstance(call.func, (ast.Name, ast.Attribute))
+            and any(
+                isinstance(o.node, ast.arg) and parent[parent[o.node]] in callers
+                for o in self.values.origins(call.func)
+            )
+        ]
+        for call in again:
+            del self._callee[call]
+        if again:
+            self.values.forget()
+        return again
+
+    def _implied(self, call: ast.Call) -> Iterator[Function]:
+        """Functions that a call runs through an argument (`app.run(main)`), or through an object (`model(x)`: `call`)."""
+        name = self.names.of(call.func) or ""
+        if name.endswith("app.run"):
+            targets = call.args[:1] or []
+            for target in targets:
+                for o in self.values.origins(target):
+                    if isinstance(o.node, FUNCTIONS):
+                        yield o.node
+            if not targets:
+                main = self.scopes.names[self.syntax.tree].get("main", [])
+                yield from (b.statement for b in main if isinstance(b.statement, FUNCTIONS))
+        elif isinstance(call.func, (ast.Name, ast.Attribute)):
+            for made in self.values.calls(call.func):
+                cls = self.callee(made)
+                if isinstance(cls, ast.ClassDef):
+                    yield from (
+                        s
+                        for c in self.values.family(cls)
+                        for s in c.body
+                        if isinstance(s, FUNCTIONS) and s.name in ("call", "__call__")
+                    )
+
+    def passed(self, parameter: Binding) -> list[ast.expr]:
+        """The expressions that a parameter gets: from this module's calls, or its default where no call passes one."""
+        function = parameter.statement
+        if not isinstance(function, CALLABLES) or not isinstance(parameter.anchor, ast.arg):
+            return []
+        a = function.args
+        positional = [*a.posonlyargs, *a.args]
+        names = [p.arg for p in positional]
+        method = self.syntax.method_class(function) is not None and not self._is_static(function)
+        if method and names and parameter.anchor is positional[0]:
+            return []
+        index = names.index(parameter.name) - (1 if method else 0) if parameter.name in names else None
+        found: list[ast.expr] = []
+        missing = False
+        for call in self.callers(function):
+            value = _argument(call, parameter.name, index)
+            if value is not None:
+                found.append(value)
+            else:
+                missing = True
+        if missing or not found:
+            default = _default(function, parameter.anchor)
+            if default is not None:
+                found.append(default)
+        return found
+
+    def _is_static(self, function: ast.AST) -> bool:
+        return isinstance(function, FUNCTIONS) and any(
+            isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
+        )
+
+    def returned(self, function: ast.AST) -> list[ast.expr]:
+        """The expressions that a function returns (or yields)."""
+        if isinstance(function, ast.Lambda):
+            return [function.body]
+        return [
+            n.value
+            for n in ast.walk(function)
+            if isinstance(n, (ast.Return, ast.Yield))
+            and n.value is not None
+            and self.syntax.function(n) is function
+        ]
+
+
+def _argument(call: ast.Call, name: str, index: int | None) -> ast.expr | None:
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if index is not None and 0 <= index < len(call.args):
+        if not any(isinstance(a, ast.Starred) for a in call.args[: index + 1]):
+            return call.args[index]
+    return None
+
+
+def _default(function: Function | ast.Lambda, parameter: ast.arg) -> ast.expr | None:
+    a = function.args
+    positional = [*a.posonlyargs, *a.args]
+    if parameter in positional:
+        i = positional.index(parameter) - (len(positional) - len(a.defaults))
+        return a.defaults[i] if i >= 0 else None
+    if parameter in a.kwonlyargs:
+        return a.kw_defaults[a.kwonlyargs.index(parameter)]
+    return None
