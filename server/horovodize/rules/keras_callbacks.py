@@ -36,14 +36,32 @@ _HOROVOD = (
     f"{KERAS}.callbacks.MetricAverageCallback()",
 )
 _POSITION = {"fit": 5, "fit_generator": 4}
+_OF_OLD_KERAS = {
+    "nb_epoch", "samples_per_epoch", "nb_val_samples", "nb_worker", "max_q_size", "pickle_safe", "show_accuracy", "generator",
+    "validation_freq", "max_queue_size", "workers", "use_multiprocessing", "reset_metrics", "return_dict",
+}  # fmt: skip
 _LAMBDA = "tensorflow.keras.callbacks.LambdaCallback"
 
 
 def apply(draft: Draft) -> None:
     for fit in draft.sites.fits:
-        if fit.method != "train_on_batch":
+        foreign = _foreign_keyword(fit)
+        if foreign is not None:
+            draft.refuse(
+                "HVD006",
+                fit.call,
+                f"this `{fit.method}` takes `{foreign}`, so it is not Keras' own: the loop that it runs is in another file",
+            )
+        elif fit.method != "train_on_batch":
             _callbacks(draft, fit)
             statistics.after_fit(draft, fit)
+
+
+def _foreign_keyword(fit: Fit) -> str | None:
+    """A keyword that no Keras has for this method."""
+    known = catalogue.method("tensorflow.keras.Model", fit.method)
+    parameters = {*(known.parameters if known else ()), *_OF_OLD_KERAS}
+    return next((k.arg for k in fit.call.keywords if k.arg is not None and k.arg not in parameters), None)
 
 
 def _callbacks(draft: Draft, fit: Fit) -> None:

@@ -51,6 +51,8 @@ class Scopes:
         self.imports: list[Binding] = []
         self._scope_of: dict[ast.AST, ast.AST] = {}
         self._globals: dict[ast.AST, set[str]] = defaultdict(set)
+        self._nonlocals: dict[ast.AST, set[str]] = {}
+        self._elsewhere: set[Binding] = set()  # bindings of a scope's names that functions inside it make
         self._bind_all()
 
     # ------------------------------------------------------------------ scopes
@@ -119,8 +121,26 @@ class Scopes:
         for node in self.syntax.nodes:
             if isinstance(node, ast.Global):
                 self._globals[self.scope(node)].update(node.names)
+            elif isinstance(node, ast.Nonlocal):
+                self._nonlocals.setdefault(self.scope(node), set()).update(node.names)
         for node in self.syntax.nodes:
             self._bind(node)
+        for scope, names in self._nonlocals.items():
+            for name in names:
+                self._move_out(name, scope)
+
+    def _move_out(self, name: str, scope: ast.AST) -> None:
+        """Gives the bindings of a `nonlocal` name to the function around that has it."""
+        bindings = self.names[scope].pop(name, [])
+        home = self.scope(scope)
+        while not isinstance(home, ast.Module) and (
+            not isinstance(home, CALLABLES)
+            or name not in self.names[home]
+            or name in self._nonlocals.get(home, ())
+        ):
+            home = self.scope(home)
+        self._elsewhere.update(bindings)
+        self.names[home][name] += bindings
 
     def _bind(self, node: ast.AST) -> None:
         match node:
@@ -180,8 +200,9 @@ class Scopes:
         scope = self.scope(node)
         while isinstance(scope, COMPREHENSIONS) and isinstance(self.syntax.parent.get(node), ast.NamedExpr):
             scope = self.scope(scope)  # a walrus binds outside comprehensions
-        if binding.name in self._globals[scope]:
+        if binding.name in self._globals[scope] and scope is not self.syntax.tree:
             scope = self.syntax.tree
+            self._elsewhere.add(binding)
         self.names[scope][binding.name].append(binding)
         if binding.kind == "import":
             self.imports.append(binding)
@@ -229,6 +250,9 @@ class Scopes:
         every = self.names[scope][use.id]
         if scope is not self.scope(use) or len(every) == 1:
             return list(reversed(every))
+        elsewhere = [b for b in reversed(every) if b in self._elsewhere]
+        if elsewhere:  # made by calls, which may come before or after anything
+            every = [b for b in every if b not in self._elsewhere]
         statement = self.syntax.statement(use)
         found: list[Binding] = []
         dominated = False
@@ -238,17 +262,24 @@ class Scopes:
             reaches, dominates = self._paths(binding.statement, use)
             if reaches:
                 found.append(binding)
-                if dominates and binding.kind != "augment":
+                if dominates and binding.kind != "augment" and not self._may_be_skipped(binding, use):
                     dominated = True
                     break
         loops = self.syntax.loops(use)
+        if isinstance(statement, ast.While) and self.syntax.inside(use, statement.test):
+            loops = [statement, *loops]  # its test is read in each turn too
         if (loops and not dominated) or not found or self._carried(found, loops):
             for binding in every:  # values of an earlier turn of a loop around the use
                 if binding not in found and binding.kind != "parameter":
                     if not found or any(self.syntax.inside(binding.statement, loop) for loop in loops):
                         if not self._before(binding, use, statement):
                             found.append(binding)
-        return found
+        return found + elsewhere
+
+    def _may_be_skipped(self, binding: Binding, use: ast.AST) -> bool:
+        """Whether a use stands behind the loop that binds its name: that may have had no turn."""
+        loop = binding.statement
+        return binding.kind == "item" and isinstance(loop, LOOPS) and not self.syntax.inside(use, loop)
 
     def dominates(self, binding: Binding, use: ast.AST) -> bool:
         """Whether a binding must have run before a use, whichever branches were taken."""
@@ -305,7 +336,7 @@ class Scopes:
                 ),
             ):
                 if a not in arm_of:
-                    dominates = False
+                    dominates &= isinstance(a, ast.Try) and arm == "finalbody"
                 elif arm_of[a] != arm:
                     if isinstance(a, ast.If) and "test" not in (arm_of[a], arm):
                         return False, False

@@ -107,6 +107,8 @@ class Sites:
         """Whether a `fit`'s receiver is a Keras model; None: it is one of `tf.contrib.learn`'s estimators."""
         assert isinstance(call.func, ast.Attribute)
         receiver, m = call.func.value, self.module
+        if isinstance(m.values.callee(call), FUNCTIONS):
+            return False  # a `fit` of this module: the loop in it is what counts
         against = False
         for made in m.values.calls(receiver):
             names = m.values.made_by(made)

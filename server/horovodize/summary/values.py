@@ -53,7 +53,7 @@ class Values:
             self._origins[expression] = [
                 Origin(expression)
             ]  # what a value that depends on itself is known to be
-            known = list(dict.fromkeys(self._follow(expression, (), set())))
+            known = list(dict.fromkeys(self._follow(expression, (), set()))) or [Origin(expression)]
             self._origins[expression] = known
         return known
 
