@@ -34,7 +34,7 @@ class Expectation:
     """What about a program can't be told from its reports.
 
     batch        examples in a batch, where the probe does not see them (arrays sliced by hand, generators)
-    epochs       passes over the data, where the script does not call `fit`
+    epochs       passes over the data, where the script does not call `fit`; 0 if that differs: as often as an example is seen
     work         "rows" (every example is seen by one rank, as often as before), "count" (only their number is divided:
                  drawn at random, endless), "steps" (steps × batch)
     dataset      which of the datasets that are iterated by hand is the one trained on, in order of first use
@@ -294,9 +294,11 @@ def check_ranks(original: Outcome, run: Outcome, expected: Expectation) -> list[
 
 
 def _epochs(report: Report, expected: Expectation) -> int:
-    """Passes over the data. What stops early may make fewer than the original did."""
+    """Passes over the data. What stops early may make fewer or more than the original did."""
     trained = sum(len(history.get("loss", ())) for history in report["losses"]["fits"])
-    return trained or expected.epochs
+    if trained or expected.epochs:
+        return trained or expected.epochs
+    return max(_seen(report, expected)[0].values(), default=1)
 
 
 def _seen(report: Report, expected: Expectation) -> tuple[Counter[str], list[int]]:
