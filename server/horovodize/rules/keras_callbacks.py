@@ -23,7 +23,7 @@ import ast
 from horovodize import catalogue
 from horovodize.rules import statistics
 from horovodize.rules.draft import KERAS, ON_ROOT, Draft
-from horovodize.rules.guard import guard
+from horovodize.rules.guards import Guards
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
@@ -325,7 +325,7 @@ def _only_on_root(draft: Draft, element: ast.expr) -> None:
         and parent.func.attr in ("append", "insert")
         and draft.can_insert(statement)
     ):
-        draft.change("K3", element, what, _WHY_WRITER, guard(draft, [statement]))
+        draft.change("K3", element, what, _WHY_WRITER, Guards(draft).put(statement, statement))
     elif isinstance(parent, (ast.keyword, ast.Call)):  # callbacks=checkpoint
         edits = Edit.around(span, "*([", f"] if {ON_ROOT} else [])")
         draft.change("K3", element, what, _WHY_WRITER, edits)
