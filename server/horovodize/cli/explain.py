@@ -34,7 +34,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     wanted = arguments.code.upper()
     codes: dict[str, RefusalCode | Restriction] = {**REFUSALS, **RESTRICTIONS}
     by_name = {one.name.upper(): one for one in codes.values()}
-    found: Rule | RefusalCode | Restriction | None = RULES.get(wanted) or codes.get(wanted) or by_name.get(wanted)
+    found: Rule | RefusalCode | Restriction | None = (
+        RULES.get(wanted) or codes.get(wanted) or by_name.get(wanted)
+    )
     if found is None:
         from difflib import get_close_matches
 

@@ -43,7 +43,11 @@ def _parts(draft: Draft, expression: ast.expr) -> list[ast.expr]:
         return [*_parts(draft, expression.left), *_parts(draft, expression.right)]
     if isinstance(expression, ast.Name):
         bindings = draft.module.scopes.reaching(expression)
-        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path else None
+        value = (
+            bindings[0].value
+            if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path
+            else None
+        )
         if value is not None and draft.syntax.function(value) is draft.syntax.function(expression):
             parts = _parts(draft, value)
             if all(isinstance(part, ast.Attribute) and part.attr in _OF_MODEL for part in parts):
