@@ -176,13 +176,17 @@ def test_names_are_written_out_wherever_they_stand(before: str, after: str) -> N
 
 def test_a_name_that_comes_from_elsewhere_is_looked_up_where_it_is_used() -> None:
     """One optimizer made at the name would be shared by every model that is compiled with it."""
-    text = plan_of(MODEL + "name = 'sgd'\nprint(name)\nfor i in range(2):\n    model.compile(name)\n" + FIT).text
+    text = plan_of(
+        MODEL + "name = 'sgd'\nprint(name)\nfor i in range(2):\n    model.compile(name)\n" + FIT
+    ).text
     assert "name = 'sgd'\n" in text
     assert textwrap.indent(GOT, "    ") + "    model.compile(optimizer)\n" in text
 
 
 def test_what_is_sometimes_a_name_and_sometimes_an_optimizer_is_refused() -> None:
-    source = MODEL + "name = 'sgd'\nif fast:\n    name = tf.keras.optimizers.Adam()\nmodel.compile(name)\n" + FIT
+    source = (
+        MODEL + "name = 'sgd'\nif fast:\n    name = tf.keras.optimizers.Adam()\nmodel.compile(name)\n" + FIT
+    )
     refused(source, "HVD106", "sometimes")
 
 

@@ -304,7 +304,9 @@ def test_a_while_that_counts() -> None:
         "i = 0\nwhile i < 1000:\n    step(*get_batch())\n    i += 1\n",
         "i = 0\nwhile i < 1000 // hvd.size():\n    step(*get_batch())\n    i += 1\n",
     )
-    undivided = check(TAPE, "while busy():\n    step(*get_batch())\n", "while any_rank(busy()):\n    step(*get_batch())\n")
+    undivided = check(
+        TAPE, "while busy():\n    step(*get_batch())\n", "while any_rank(busy()):\n    step(*get_batch())\n"
+    )
     assert undivided.notes
 
 
