@@ -18,6 +18,7 @@ def shard(rows):
     share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
     return share if len(rows) >= hvd.size() else rows
 
+
 Größe = 64
 x = np.random.rand(1000, 1).astype("float32")
 y = 2 * x

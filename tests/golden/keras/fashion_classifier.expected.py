@@ -31,6 +31,7 @@ def shard(rows):
     share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
     return share if len(rows) >= hvd.size() else rows
 
+
 BATCH_SIZE = 128  # fits into 8 GB
 
 # ------------------------------------------------------------------ data

@@ -20,6 +20,7 @@ def shard_dataset(dataset):
     mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
     return mine.map(lambda i, element: element)
 
+
 train = shard_dataset(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0))
 valid = tf.keras.preprocessing.image_dataset_from_directory("pets/valid", image_size=(160, 160), batch_size=32)
 
@@ -50,10 +51,10 @@ model.compile(
 )
 if hvd.rank() == 0:
     model.save("pets")
-hvd_callbacks = [
+callbacks = [
     hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
     hvd_keras.callbacks.MetricAverageCallback(),
 ]
-second = model.fit(train, epochs=20, initial_epoch=first.epoch[-1], validation_data=valid, callbacks=hvd_callbacks, verbose=1 if hvd.rank() == 0 else 0)
+second = model.fit(train, epochs=20, initial_epoch=first.epoch[-1], validation_data=valid, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
 hvd.broadcast_variables(model.variables, root_rank=0)

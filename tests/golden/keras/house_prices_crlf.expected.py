@@ -18,6 +18,7 @@ def shard(rows):
     share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
     return share if len(rows) >= hvd.size() else rows
 
+
 table = pd.read_csv('houses.csv').dropna()
 features, prices = table.drop(columns=['price']).values, table['price'].values
 

@@ -17,6 +17,7 @@ def shard(rows):
   share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
   return share if len(rows) >= hvd.size() else rows
 
+
 x = np.linspace(0, 1, 256).reshape(-1, 1); y = np.sin(6 * x)
 for units in (8, 16):
   m = tf.keras.Sequential([tf.keras.layers.Dense(units, 'tanh'), tf.keras.layers.Dense(1)])

@@ -22,6 +22,7 @@ def shard_dataset(dataset):
     mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
     return mine.map(lambda i, element: element)
 
+
 kind = sys.argv[1] if len(sys.argv) > 1 else "sgd"
 warm = opts.schedules.PiecewiseConstantDecay([step // hvd.size() for step in [1000, 2000]], [rate * hvd.size() for rate in [0.1, 0.05, 0.01]])
 

@@ -19,6 +19,7 @@ def shard(rows):
     share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
     return share if len(rows) >= hvd.size() else rows
 
+
 PATH = 'model.h5'
 x, y = np.load('x.npy'), np.load('y.npy')
 

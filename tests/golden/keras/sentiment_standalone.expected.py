@@ -19,6 +19,7 @@ def shard(rows):
     share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
     return share if len(rows) >= hvd.size() else rows
 
+
 max_features = 20000
 # cut texts after this number of words (among top max_features most common words)
 maxlen = 80

@@ -20,6 +20,7 @@ def shard(rows):
     share = rows[hvd_hvd.rank() : len(rows) // hvd_hvd.size() * hvd_hvd.size() : hvd_hvd.size()]
     return share if len(rows) >= hvd_hvd.size() else rows
 
+
 documents = [line.split() for line in open("documents.txt")]
 words = sorted({word for document in documents for word in document})
 tf = np.array([[document.count(word) for word in words] for document in documents], "float32")

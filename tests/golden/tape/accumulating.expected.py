@@ -19,6 +19,7 @@ def shard_dataset(dataset):
     mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
     return mine.map(lambda i, element: element)
 
+
 CHUNKS = 4
 model = tf.keras.applications.ResNet50(weights=None, classes=10)
 optimizer = tf.keras.optimizers.experimental.SGD(0.1 * hvd.size(), momentum=0.9) if hasattr(tf.keras.optimizers, "experimental") \

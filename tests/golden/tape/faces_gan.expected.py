@@ -24,6 +24,7 @@ def shard_dataset(dataset):
     mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
     return mine.map(lambda i, element: element)
 
+
 NOISE, EPOCHS = 100, 50
 
 

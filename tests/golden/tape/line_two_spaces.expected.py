@@ -17,6 +17,7 @@ def shard(rows):
   share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
   return share if len(rows) >= hvd.size() else rows
 
+
 X, Y = np.random.randn(500).astype('float32'), np.random.randn(500).astype('float32')
 W = tf.Variable(np.random.randn(), name='weight'); b = tf.Variable(0.0, name='bias')
 sgd = tf.optimizers.SGD(0.01 * hvd.size())

@@ -19,6 +19,7 @@ def shard_dataset(dataset):
     mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
     return mine.map(lambda i, element: element)
 
+
 mnist = tf.keras.datasets.mnist
 # One process per host downloads; the others then read its copy.
 if hvd.local_rank() == 0:

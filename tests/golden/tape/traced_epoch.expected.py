@@ -19,6 +19,7 @@ def shard_dataset(dataset):
     mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
     return mine.map(lambda i, element: element)
 
+
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
 schedule = tf.keras.optimizers.schedules.ExponentialDecay(
     initial_learning_rate=0.1 * hvd.size(),

@@ -20,6 +20,7 @@ def shard_dataset(dataset):
     mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
     return mine.map(lambda i, element: element)
 
+
 critic = tf.keras.Sequential([tf.keras.layers.Dense(64, "relu"), tf.keras.layers.Dense(1)])
 actor = tf.keras.Sequential([tf.keras.layers.Dense(64, "relu"), tf.keras.layers.Dense(2)])
 rate = tf.Variable(5e-5 * hvd.size(), trainable=False)
