@@ -159,11 +159,26 @@ def _decided_by(draft: Draft, test: ast.expr, loop: Loop) -> Iterator[ast.AST]:
             seen.add(n)
             yield n
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+                todo += [a for a in _put_into(draft, n) if draft.syntax.inside(a, loop) and a not in seen]
                 for binding in draft.module.scopes.reaching(n):
                     conditions = draft.syntax.conditions(binding.statement)
                     todo += [
                         c.test for c, _ in conditions if draft.syntax.inside(c, loop) and c.test not in seen
                     ]
+
+
+def _put_into(draft: Draft, name: ast.Name) -> list[ast.expr]:
+    """What a list or another container is filled with under this name: `rewards.append(reward)`."""
+    scope = draft.module.scopes.lookup(name.id, name)
+    return [
+        argument
+        for call in draft.sites.method_calls("append", "appendleft", "extend", "insert", "add", "update")
+        if isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id == name.id
+        and draft.module.scopes.lookup(name.id, call) is scope
+        for argument in call.args
+    ]
 
 
 def _steps_a_game(draft: Draft, call: ast.Call) -> bool:
