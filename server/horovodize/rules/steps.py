@@ -207,6 +207,9 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if draft.drive.in_traced(driver.loop):
         draft.note("G4", e, f"this loop runs inside a `tf.function` and is not divided: {_EVERYTHING}")
         return
+    if isinstance(driver.loop, ast.AsyncFor):
+        draft.note("G4", e, f"this loop awaits its batches and is not divided: {_EVERYTHING}")
+        return
     edits = wrap(draft, e, "shard_batches")
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
