@@ -14,12 +14,6 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_batches(batches):
-    """Every size()-th of some batches, and equally many on each rank."""
-    for group in zip(*[iter(batches)] * hvd.size()):
-        yield group[hvd.rank()]
-
-
 async def fetch(day: int) -> tuple[np.ndarray, np.ndarray]:
     await asyncio.sleep(0)
     generator = np.random.default_rng(day)
@@ -29,7 +23,7 @@ async def fetch(day: int) -> tuple[np.ndarray, np.ndarray]:
 async def retrain(model: tf.keras.Model, days: int) -> list[float]:
     losses = []
     first_batch = True
-    async for x, y in shard_batches(batches(days)):
+    async for x, y in batches(days):
         losses.append(model.train_on_batch(x, y))
         # Horovod: from here on every rank holds rank 0's variables.
         if first_batch:

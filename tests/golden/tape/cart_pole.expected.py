@@ -12,6 +12,12 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
+
+def any_rank(condition):
+    """Whether a condition holds on any rank: all of them then leave a loop together."""
+    return bool(hvd.allreduce(tf.cast(condition, tf.float32)) > 0)
+
+
 env = gym.make("CartPole-v0")
 policy = tf.keras.Sequential([
     tf.keras.layers.Dense(32, activation="relu", input_shape=(4,)),
@@ -32,7 +38,7 @@ def discounted(rewards: list, gamma: float = 0.99) -> np.ndarray:
 
 running = 0
 first_batch = True
-for episode in range(400 // hvd.size()):
+for episode in range(400):
     state, rewards, logs, done = env.reset(), [], [], False
     with tf.GradientTape() as tape:
         while not done:
@@ -53,7 +59,7 @@ for episode in range(400 // hvd.size()):
     running = 0.95 * running + 0.05 * sum(rewards)
     if episode % 20 == 0 and hvd.rank() == 0:
         print("episode", episode, "reward", running)
-    if running > 195:
+    if any_rank(running > 195):
         if hvd.rank() == 0:
             print("solved")
         break
