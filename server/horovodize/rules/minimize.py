@@ -23,7 +23,7 @@ _WHY = "`minimize` makes its own tape: the optimizer has to average."
 
 
 def apply(draft: Draft) -> None:
-    receivers = {u.optimizer for u in draft.sites.updates if u.method == "minimize"}
+    receivers = {u.optimizer for u in draft.sites.updates if u.method == "minimize" and u.step_of is None}
     for trained in trained_optimizers(draft):
         if trained.sink != "update" or trained.used_at not in receivers:
             continue

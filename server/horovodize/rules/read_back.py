@@ -34,14 +34,24 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> N
             told[read] = _remembered(draft, guarded, read)
         if waited or told.get(read) or guarded.told & {back.write.node, draft.syntax.statement(read)}:
             continue
-        if not guarded.collective(place) or not guards.can_indent(place, place):
+        line = _first_of_line(draft, place)
+        if not guarded.collective(place) or not guards.can_indent(line, line):
             draft.note(
                 "C6", read, "rank 0 may still be writing what is read here: the ranks do not wait for it"
             )
             continue
         before.append(place)
         lines = draft.lines_of(barrier(draft.quoted("saved")), comment=_COMMENT)
-        draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(place, lines)])
+        draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
+
+
+def _first_of_line(draft: Draft, statement: ast.stmt) -> ast.stmt:
+    """The statement that starts the line: what comes before the `;` may wait, too."""
+    block = draft.syntax.block(statement)
+    first = block.index(statement)
+    while first and block[first - 1].end_lineno == block[first].lineno:
+        first -= 1
+    return block[first]
 
 
 def _remembered(draft: Draft, guarded: Guarded, read: ast.Attribute) -> bool:

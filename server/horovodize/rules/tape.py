@@ -58,6 +58,19 @@ def _averaged(draft: Draft, call: ast.Call) -> bool:
     return True
 
 
+def _refuse_mixed_steps(draft: Draft) -> None:
+    """A `train_step` that applies a tape's gradients and minimizes too: the one needs the tape wrapped, the other the
+    optimizer."""
+    applying = {u.step_of for u in draft.sites.updates if u.method == "apply_gradients"}
+    for update in draft.sites.updates:
+        if update.step_of is not None and update.method == "minimize" and update.step_of in applying:
+            draft.refuse(
+                "HVD006",
+                update.call,
+                "this `train_step` applies gradients of a tape and minimizes too; take all its gradients from tapes",
+            )
+
+
 def _rule(draft: Draft, call: ast.Call) -> str:
     return "K7" if any(u.step_of is not None and call in u.gradients for u in draft.sites.updates) else "G1"
 

@@ -167,14 +167,16 @@ class Sites:
         ]
 
     def own_step(self, model: ast.expr) -> ast.ClassDef | None:
-        """The class of this module with a `train_step` of its own that a model is an instance of."""
+        """The class of this module that a model is an instance of, if it applies gradients of a tape in a `train_step` of its
+        own. (One that calls `super().train_step` or `minimize` leaves the gradients to the optimizer.)"""
         m = self.module
         for made in m.values.calls(model):
             cls = m.values.callee(made)
             if isinstance(cls, ast.ClassDef):
-                for member in m.values.family(cls):
-                    if any(isinstance(s, FUNCTIONS) and s.name == "train_step" for s in member.body):
-                        return member
+                family = m.values.family(cls)
+                for update in self.updates:
+                    if update.step_of in family and update.method == "apply_gradients":
+                        return update.step_of
         return None
 
     # ------------------------------------------------------------------ updates
