@@ -18,7 +18,7 @@ import ast
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import begins, feeding, is_none, wrap
+from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.syntax import argument, has_unpacking
@@ -118,7 +118,11 @@ def _split_alike(draft: Draft) -> None:
                 draft.done.add(call)
                 why = "Without a seed each rank would split differently and train on the others' validation data."
                 draft.change(
-                    "D2", call, "Split alike on all ranks", why, [draft.add_argument(call, "random_state=0")]
+                    "D2",
+                    call,
+                    "Split alike on all ranks",
+                    why,
+                    [draft.add_argument(call, f"random_state={SEED}")],
                 )
 
 

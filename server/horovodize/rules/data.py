@@ -22,7 +22,7 @@ import ast
 
 from horovodize.rules.draft import RANK, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import begins, feeding, wrap
+from horovodize.rules.shares import SEED, begins, feeding, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import argument, has_unpacking
@@ -134,7 +134,7 @@ def _add_seed(draft: Draft, call: ast.Call) -> None:
         return
     draft.done.add(call.func)
     why = "Every rank takes its part of the same order; unseeded, the parts would overlap and leave elements out."
-    draft.change("D1", call, "Shuffle alike on all ranks", why, [draft.add_argument(call, "seed=0")])
+    draft.change("D1", call, "Shuffle alike on all ranks", why, [draft.add_argument(call, f"seed={SEED}")])
 
 
 RULE = Rule("D1", "give every rank its own part of a dataset", apply, __doc__ or "")

@@ -15,6 +15,9 @@ _PLENTY = 100  # a count that large stays above zero on any number of ranks that
 _begun: WeakKeyDictionary[Draft, set[str]] = WeakKeyDictionary()
 _feedings: WeakKeyDictionary[Draft, Feeding] = WeakKeyDictionary()
 
+# One process alone shuffles as it always did.
+SEED = f"0 if {SIZE} > 1 else None"
+
 
 def begins(draft: Draft, rule: str) -> bool:
     """Whether a rule runs for the first time in a draft. Rules that build on others run those first, in whatever order

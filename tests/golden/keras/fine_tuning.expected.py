@@ -21,7 +21,7 @@ def shard_dataset(dataset):
     return mine.map(lambda i, element: element)
 
 
-train = shard_dataset(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0))
+train = shard_dataset(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0 if hvd.size() > 1 else None))
 valid = tf.keras.preprocessing.image_dataset_from_directory("pets/valid", image_size=(160, 160), batch_size=32)
 
 base = tf.keras.applications.MobileNetV2(include_top=False, weights="imagenet", input_shape=(160, 160, 3))
