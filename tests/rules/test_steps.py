@@ -184,7 +184,17 @@ def test_take_counts_steps(before: str, after: str) -> None:
     [
         ("range(n)", "range(max(1, n // hvd.size()))"),
         ("range(1000)", "range(1000 // hvd.size())"),
-        ("range(1, n + 1)", "shard(range(1, n + 1))"),
+        ("range(1, n + 1)", "range(1, max(1, n // hvd.size()) + 1)"),
+        ("range(1, 1001)", "range(1, 1 + max(1, 1000 // hvd.size()))"),
+        ("range(0, n)", "range(0, max(1, n // hvd.size()))"),
+        ("range(first, n)", "range(first, first + max(1, (n - first) // hvd.size()))"),
+        ("range(first, a - b)", "range(first, first + max(1, ((a - b) - first) // hvd.size()))"),
+        ("range(first, first + n)", "range(first, first + max(1, ((first + n) - first) // hvd.size()))"),
+        (
+            "range(first, a if b else c)",
+            "range(first, first + max(1, ((a if b else c) - first) // hvd.size()))",
+        ),
+        ("range(1, n, 2)", "shard(range(1, n, 2))"),
         ("trange(1000)", "trange(1000 // hvd.size())"),
         ("tqdm(range(1000), desc='train')", "tqdm(range(1000 // hvd.size()), desc='train')"),
     ],

@@ -24,7 +24,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import arrays, data
-from horovodize.rules.draft import RANK, SIZE, Draft
+from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, counts_a_share, divide, feeding, flows_from_share, is_none, wrap
@@ -226,6 +226,8 @@ def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
     single = isinstance(e, ast.Call) and called and len(e.args) == 1 and not e.keywords
     if single and isinstance(e, ast.Call) and not driver.indexed:
         _change(draft, "G4", e.args[0], "Divide the steps among the ranks")
+    elif isinstance(e, ast.Call) and called and _counts_from(e) and not driver.indexed:
+        _divide_from(draft, e.args[0], e.args[1])
     elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
         n = e.args[0]
         text = draft.module.text(n)
@@ -242,6 +244,36 @@ def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
         if edits2:
             what = "Give every rank its own batches" if driver.indexed else "Divide the steps among the ranks"
             draft.change("G4", e, what, _WHY, edits2)
+
+
+def _counts_from(e: ast.Call) -> bool:
+    """`range(1, n)`, from a number or a name on, one by one."""
+    return (
+        len(e.args) == 2 and not e.keywords and isinstance(e.args[0], (ast.Constant, ast.Name, ast.Attribute))
+    )
+
+
+def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr) -> None:
+    """`range(1, n + 1)` → `range(1, n // size() + 1)`: counted one by one as before, so that every 50th step still is one of
+    rank 0's."""
+    what = "Divide the steps among the ranks"
+    if isinstance(start, ast.Constant) and start.value == 0:
+        _change(draft, "G4", stop, what)
+    elif (
+        isinstance(stop, ast.BinOp)
+        and isinstance(stop.op, ast.Add)
+        and ast.dump(stop.right) == ast.dump(start)
+    ):
+        _change(draft, "G4", stop.left, what)
+    elif stop not in draft.done:
+        draft.done.add(stop)
+        span, first = draft.module.span(stop), draft.module.text(start)
+        if isinstance(start, ast.Constant) and isinstance(stop, ast.Constant):
+            edits = [Edit(span, f"{first} + max(1, {stop.value - start.value} // {SIZE})")]  # type: ignore[operator]
+        else:
+            opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
+            edits = [*Edit.around(span, f"{first} + max(1, ({opening}", f"{closing} - {first}) // {SIZE})")]
+        draft.change("G4", stop, what, _WHY, edits)
 
 
 def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
