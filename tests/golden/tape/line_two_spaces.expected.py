@@ -11,13 +11,6 @@ for gpu in gpus:
 if gpus:
   tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
-
-def shard(rows):
-  """This rank's share of some rows: every size()-th, and equally many on each rank."""
-  share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-  return share if len(rows) >= hvd.size() else rows
-
-
 X, Y = np.random.randn(500).astype('float32'), np.random.randn(500).astype('float32')
 W = tf.Variable(np.random.randn(), name='weight'); b = tf.Variable(0.0, name='bias')
 sgd = tf.optimizers.SGD(0.01 * hvd.size())
@@ -33,7 +26,7 @@ def run_optimization():
   sgd.apply_gradients(zip(gradients, [W, b]))
 
 first_batch = True
-for step in shard(range(1, 1001)):
+for step in range(1, 1 + max(1, 1000 // hvd.size())):
   run_optimization()
   # Horovod: from here on every rank holds rank 0's variables.
   if first_batch:
