@@ -25,6 +25,7 @@ RULES = (verbosity.RULE,)
         "model.evaluate_generator(g, 10)",
         "scaler.fit(x)",
         "forest.predict(x)",
+        "cb = tf.keras.callbacks.EarlyStopping(patience=2)",
         "for i in tqdm(range(3), disable=True): pass",
     ],
 )
@@ -64,6 +65,10 @@ def test_what_rank_0_does_alone_needs_no_second_test() -> None:
     ("before", "after"),
     [
         ("model.fit(x, y)", "model.fit(x, y, verbose=1 if hvd.rank() == 0 else 0)"),
+        (
+            "cb = tf.keras.callbacks.ReduceLROnPlateau(verbose=1)",
+            "cb = tf.keras.callbacks.ReduceLROnPlateau(verbose=1 if hvd.rank() == 0 else 0)",
+        ),
         ("model.evaluate(x, y)", "model.evaluate(x, y, verbose=1 if hvd.rank() == 0 else 0)"),
         ("p = model.predict(x)[0]", "p = model.predict(x, verbose=1 if hvd.rank() == 0 else 0)[0]"),
         ("model.fit(x, y, verbose=2)", "model.fit(x, y, verbose=2 if hvd.rank() == 0 else 0)"),

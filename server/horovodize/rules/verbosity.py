@@ -1,8 +1,9 @@
 """C7 verbosity: progress bars are drawn by one rank.
 
 What it does   `model.fit`, `evaluate` and `predict` get `verbose=1 if hvd.rank() == 0 else 0`; a `verbose` that is given is
-               kept on rank 0. `tf.keras.utils.Progbar` likewise, and `tqdm` gets `disable=hvd.rank() != 0`. All ranks
-               still fit, evaluate and predict.
+               kept on rank 0, also that of callbacks which steer the training (EarlyStopping, ReduceLROnPlateau, …).
+               `tf.keras.utils.Progbar` likewise, and `tqdm` gets `disable=hvd.rank() != 0`. All ranks still fit,
+               evaluate and predict.
 Why            The bars of several processes in one terminal overwrite each other; in a log they multiply it.
 Before         model.fit(x, y, epochs=3)
                scores = model.evaluate(x, y, verbose=args.verbose)
@@ -62,6 +63,9 @@ def apply(draft: Draft) -> None:
             _quiet(draft, call, 2, "1")
         elif name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS:
             _disable(draft, call)
+        elif catalogue.callback_role(name) == "steers":
+            known_class = catalogue.cls(name)
+            _quiet(draft, call, known_class.position("verbose") if known_class else None, "0")
 
 
 def _on_root(outputs: Outputs, around: ast.AST, call: ast.Call) -> bool:

@@ -53,7 +53,7 @@ hvd.broadcast(0, root_rank=0, name="downloaded")
 (x, y), _ = tf.keras.datasets.mnist.load_data()
 model = tf.keras.models.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(10)])
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size())), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-callbacks = [LearningRateScheduler(lambda epoch: step_decay(epoch) * hvd.size(), verbose=1), Reporter("report.csv")]
+callbacks = [LearningRateScheduler(lambda epoch: step_decay(epoch) * hvd.size(), verbose=1 if hvd.rank() == 0 else 0), Reporter("report.csv")]
 callbacks += [ReduceLROnPlateau(monitor="loss", min_lr=1e-4 * hvd.size())]
 callbacks.append(LearningRateScheduler(cooling))
 hvd_callbacks = [
