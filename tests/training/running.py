@@ -22,13 +22,15 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run: `reports` by rank (those that were written), exit status, seconds, and what it said."""
+    """One run: `reports` by rank (those that were written), exit status, seconds, what it said, and the `files` that lay
+    in its directory after it."""
 
     size: int
     reports: list[Report]
     status: int
     seconds: float
     output: str
+    files: list[str]
 
     @property
     def complete(self) -> bool:
@@ -90,7 +92,8 @@ def train(
     status, output = _run(command, folder, _environment(limit), limit + 30)
     seconds = time.monotonic() - started
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(reports.glob("rank-*.json"))]
-    return Outcome(ranks, found, status, seconds, output)
+    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    return Outcome(ranks, found, status, seconds, output, files)
 
 
 def _environment(limit: float) -> Mapping[str, str]:

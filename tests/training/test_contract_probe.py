@@ -84,6 +84,13 @@ BROKEN = [
         "together write",
     ),
     Broken(
+        "a file written unseen",
+        "keras",
+        (("    print(len", "    __import__('os').system('touch unseen.txt')\n    print(len"),),
+        "I5",
+        "did not see by whom",
+    ),
+    Broken(
         "early stopping on rank 0",
         "keras",
         (
