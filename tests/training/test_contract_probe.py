@@ -130,7 +130,10 @@ BROKEN = [
     Broken(
         "all ranks print",
         "keras",
-        (("if hvd.rank() == 0:\n    print", "if True:\n    print"),),
+        (
+            ('    print(len(history.history["loss"]), "epochs")\n', ""),
+            ("if hvd.rank() == 0:\n    model", 'print("done")\nif hvd.rank() == 0:\n    model'),
+        ),
         "C6",
         "rank 1 prints",
     ),
@@ -144,14 +147,14 @@ BROKEN = [
             ),
         ),
         "I4",
-        "at the end, rank 1: trained",
+        "after step 2, rank 1: trained",
     ),
     Broken(
         "tape not wrapped in train_step",
         "train_step",
         (("tape = DistributedGradientTape(tape)", "pass"),),
         "I4",
-        "at the end, rank 1: trained",
+        "after step 2, rank 1: trained",
     ),
     Broken(
         "optimizer wrapped instead of the tape",
@@ -164,14 +167,14 @@ BROKEN = [
             ),
         ),
         "I4",
-        "at the end, rank 1: trained",
+        "after step 2, rank 1: trained",
     ),
     Broken(
         "tape not wrapped",
         "tape",
         (("    tape = hvd.DistributedGradientTape(tape)\n", ""),),
         "I4",
-        "at the end, rank 1: trained",
+        "after step 2, rank 1: trained",
     ),
     Broken(
         "broadcast with every step",
@@ -181,7 +184,11 @@ BROKEN = [
         "broadcasts run with",
     ),
     Broken(
-        "broadcast never", "tape", (("first = True\n", "first = False\n"),), "I4", "nothing is ever broadcast"
+        "broadcast never",
+        "tape",
+        (("first = True\n", "first = False\n"),),
+        "I4",
+        "after the first step, rank 1: trained",
     ),
     Broken(
         "statistics not broadcast",
