@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
-import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-PROBE = Path(__file__).with_name("probe.py")
+HERE = Path(__file__).parent
 LIMIT = 120.0
 SEED = 20
 Report = dict[str, Any]
@@ -63,40 +63,42 @@ def train(
     seed_per_rank: bool = True,
     shared_order: bool = False,
     limit: float = LIMIT,
-    horovodrun: bool = True,
 ) -> Outcome:
     """Trains `script` in the directory `folder` (made if needed), with a report of each rank.
 
-    With one rank it is a plain process. Ranks start from different seeds (rank 0 from `seed`) unless told otherwise.
+    With one rank it is a plain process, without horovodrun. Ranks start from different seeds (rank 0 from `seed`) unless
+    told otherwise.
     `shared_order`: TensorFlow's seed is common to them, as it is where none is set.
     `limit` is in seconds: a rank that takes longer says where it stands and ends."""
     folder.mkdir(parents=True, exist_ok=True)
     # Beside the directory: what a script writes is all that lies in it.
     reports = folder.parent / f"{folder.name}.report-{time.monotonic_ns()}"
-    command = [
-        str(python()),
-        str(PROBE),
-        "--report",
-        str(reports),
-        "--seed",
-        str(seed),
-        "--limit",
-        str(limit),
-    ]
-    command += ["--seed-per-rank"] if seed_per_rank else []
-    command += ["--shared-order"] if shared_order else []
-    command += ["--", str(script), *args]
+    output = reports.with_suffix(".txt")
+    arguments = ["--report", str(reports), "--seed", str(seed), "--limit", str(limit)]
+    arguments += ["--seed-per-rank"] if seed_per_rank else []
+    arguments += ["--shared-order"] if shared_order else []
+    arguments += ["--", str(script), *args]
     if ranks > 1:
-        command = [str(python().with_name("horovodrun")), "--gloo", "-np", str(ranks), *command]
+        arguments = ["--gloo", "-np", str(ranks), str(python()), str(HERE / "probe.py"), *arguments]
     started = time.monotonic()
-    status, output = _run(command, folder, _environment(limit), limit + 30)
+    status = _WARM.run(
+        {
+            "run": "horovodrun" if ranks > 1 else "probe",
+            "arguments": arguments,
+            "folder": str(folder),
+            "environment": _environment(limit),
+            "output": str(output),
+            "limit": limit + 30,
+        }
+    )
     seconds = time.monotonic() - started
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(reports.glob("rank-*.json"))]
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    return Outcome(ranks, found, status, seconds, output, files)
+    said = output.read_text(encoding="utf-8", errors="replace")
+    return Outcome(ranks, found, status, seconds, said, files)
 
 
-def _environment(limit: float) -> Mapping[str, str]:
+def _environment(limit: float) -> dict[str, str]:
     added = {
         "PATH": f"{python().parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -112,26 +114,31 @@ def _environment(limit: float) -> Mapping[str, str]:
     return {**{k: v for k, v in os.environ.items() if k not in removed}, **added}
 
 
-def _run(command: list[str], folder: Path, environment: Mapping[str, str], limit: float) -> tuple[int, str]:
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        text=True,
-        errors="replace",
-    )
-    try:
-        output, _ = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGTERM)  # horovodrun ends its ranks
-        try:
-            output, _ = process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            output, _ = process.communicate()
-        output += "\n[stopped: over the time limit]"
-    return process.returncode, output
+class _Warm:
+    """The process of `warm.py`, started when first needed, one for each process that tests."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, job: dict[str, Any]) -> int:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [str(python()), str(HERE / "warm.py")],
+                env=_environment(LIMIT),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            atexit.register(self._process.kill)
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"{python()} {HERE / 'warm.py'} ended: does it import TensorFlow and Horovod?")
+        return int(json.loads(answer)["status"])
+
+
+_WARM = _Warm()
