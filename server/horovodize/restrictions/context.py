@@ -17,7 +17,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, Function, argument
 
-DISTRIBUTABLE = frozenset({LoopKind.KERAS, LoopKind.GRADIENT_TAPE})
+DISTRIBUTABLE = frozenset({LoopKind.KERAS, LoopKind.GRADIENT_TAPE, LoopKind.SESSION})
 
 
 class Context:

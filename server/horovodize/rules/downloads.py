@@ -192,7 +192,7 @@ class _Downloads:
             edits = self.guards.extend_test(whole, _ON_ONE)
         else:
             edits = self.guards.put(whole, whole, _ON_ONE)
-        edits.append(self.draft.after(whole, [barrier(self.draft.quoted("downloaded"))]))
+        edits.append(self.draft.after(whole, [barrier(self.draft, "downloaded")]))
         self.draft.change("D4", whole, "Download once per host", _WHY, edits)
 
     def _followers(self, statement: ast.stmt, by_statement: dict[ast.stmt, list[ast.Call]]) -> list[ast.stmt]:
@@ -223,7 +223,7 @@ class _Downloads:
         lines = [
             *draft.lines_of(f"if {_ON_ONE}:", comment=_COMMENT),
             *(unit + text for text in texts),
-            barrier(draft.quoted("downloaded")),
+            barrier(draft, "downloaded"),
         ]
         text = "".join(line + draft.newline + indent for line in lines)
         edit = Edit.insert(start, text, draft.module.span(statement))

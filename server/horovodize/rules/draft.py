@@ -50,6 +50,7 @@ class Draft:
         self._once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self._tensorflow: str | None = None
+        self._config: tuple[str, str] | None = None
         self._flags: dict[object, str] = {}
         self._shared: dict[str, str] = {}
 
@@ -110,6 +111,36 @@ class Draft:
             self._tensorflow = self.fresh("tf")
             self.extra_imports.append(f"import tensorflow as {self._tensorflow}")
         return self._tensorflow
+
+    # ------------------------------------------------------------------ TensorFlow 1
+
+    @property
+    def in_graph(self) -> bool:
+        """Whether the program builds TF1 graphs: a tensor then has no value before a session runs it."""
+        return self.sites.builds_graph
+
+    def v1(self, used: ast.expr) -> str:
+        """What the part of TensorFlow that still has TensorFlow 1's names is called: that which a use of one of them starts
+        with, `tf` in `tf.Session`, `tf.compat.v1` in `tf.compat.v1.train.Saver`."""
+        full, text = self.names.of(used) or "", self.module.text(used)
+        for prefix in ("tensorflow.compat.v1.", "tensorflow."):
+            tail = "." + full.removeprefix(prefix)
+            if full.startswith(prefix) and text.endswith(tail):
+                return text.removesuffix(tail)
+        tf = self.tensorflow()
+        whole = {b.name: b.imported for b in self.module.scopes.imports}
+        return tf if whole.get(tf) == "tensorflow.compat.v1" else f"{tf}.compat.v1"
+
+    def session_config(self, used: ast.expr) -> str:
+        """The name of the `ConfigProto` that the head of the file will make; `used` is a use of TensorFlow 1 that needs it."""
+        if self._config is None:
+            self._config = self.fresh("config"), self.v1(used)
+        return self._config[0]
+
+    @property
+    def config_to_make(self) -> tuple[str, str] | None:
+        """(name, what TensorFlow 1 is called) of the config that the head has to make; None where none is needed."""
+        return self._config
 
     def same_name(self, wanted: str) -> str:
         """A fresh name that every statement which asks for it shares: one that is set right before each use."""

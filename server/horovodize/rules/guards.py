@@ -6,11 +6,12 @@ Shared by the rules that leave something to one rank (C6) or to one rank of a ho
 from __future__ import annotations
 
 import ast
+import itertools
 import tokenize
 from collections.abc import Iterator
 
 from horovodize.rules import head
-from horovodize.rules.draft import HVD, ON_ROOT, Draft
+from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
 from horovodize.source import Edit, Span
 from horovodize.summary.effects import Effects
 from horovodize.summary.outputs import Outputs, early_nodes
@@ -21,10 +22,23 @@ from horovodize.summary.steady import Steady
 LIFTED, GUARD = 100, 1000
 
 
-def barrier(name: str) -> str:
+def barrier(draft: Draft, name: str) -> str:
     """A statement that every rank leaves only when all have come to it. (`hvd.barrier` is missing from Horovod 0.28's
     TensorFlow modules, `hvd.join` from its Keras module; all ranks need the same name.)"""
-    return f"{HVD}.broadcast(0, root_rank=0, name={name})"
+    if draft.in_graph:
+        return f"{_graph_helper(draft, 'wait_for_ranks')}()"
+    return f"{HVD}.broadcast(0, root_rank=0, name={draft.quoted(name)})"
+
+
+def from_root(draft: Draft) -> str:
+    """A function that gives every rank what rank 0 passes it."""
+    return _graph_helper(draft, "from_root") if draft.in_graph else f"{CORE}.broadcast_object"
+
+
+def _graph_helper(draft: Draft, purpose: str) -> str:
+    """A helper that opens a session of its own."""
+    draft.session_config(draft.sites.any_v1)
+    return draft.helper(purpose)
 
 
 def outputs_of(draft: Draft) -> Outputs:
@@ -95,8 +109,12 @@ class Guards:
     # ------------------------------------------------------------------ text
 
     def put(self, first: ast.stmt, last: ast.stmt, test: str = ON_ROOT, comment: str = "") -> list[Edit]:
-        """Puts the lines from one statement to another (of the same block) under `if test:`."""
+        """Puts the lines from one statement to another (of the same block) under `if test:`, in a notebook one in each cell."""
         draft = self.draft
+        block = draft.syntax.block(first)
+        for before, after in itertools.pairwise(block[block.index(first) : block.index(last) + 1]):
+            if draft.document.separates(draft.module.span(before).start, draft.module.span(after).start):
+                return [*self.put(first, before, test, comment), *self.put(after, last, test, comment)]
         indent = draft.document.indentation(first)
         start = draft.document.lines.starts[first.lineno - 1] + len(indent)
         anchor = Span(start, draft.module.span(last).end)

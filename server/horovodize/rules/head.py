@@ -25,67 +25,10 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, RANK, SIZE, Draft
+from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
+from horovodize.rules.helpers import helper_lines
 from horovodize.rules.rule import Rule
 from horovodize.summary.syntax import FUNCTIONS
-
-# Functions that rules call: what a rank trains on. {tf} and {name} are filled in; the markers by `Draft.finish`.
-_HELPERS = {
-    "ScaledSchedule": (
-        "class {name}({tf}.keras.optimizers.schedules.LearningRateSchedule):",
-        '    """size() times the rate of another schedule."""',
-        "",
-        "    def __init__(self, schedule):",
-        "        self.schedule = schedule",
-        "",
-        "    def __call__(self, step):",
-        f"        return self.schedule(step) * {SIZE}",
-    ),
-    "shard": (
-        "def {name}(rows):",
-        '    """This rank\'s share of some rows: every size()-th, and equally many on each rank."""',
-        f"    share = rows[{RANK} : len(rows) // {SIZE} * {SIZE} : {SIZE}]",
-        f"    return share if len(rows) >= {SIZE} else rows",
-    ),
-    "shard_dataset": (
-        "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
-        "    count = int({tf}.data.experimental.cardinality(dataset))",
-        "    if count >= 0:",
-        f"        return dataset.shard({SIZE}, {RANK}).take(count // {SIZE}) if count >= {SIZE} else dataset",
-        f"    groups = dataset.enumerate().window({SIZE}, drop_remainder=True)",
-        f"    mine = groups.flat_map(lambda i, group: {{tf}}.data.Dataset.zip((i, group)).skip({RANK}).take(1))",
-        "    return mine.map(lambda i, element: element)",
-    ),
-    "shard_batches": (
-        "def {name}(batches):",
-        '    """Every size()-th of some batches, and equally many on each rank."""',
-        f"    for group in zip(*[iter(batches)] * {SIZE}):",
-        f"        yield group[{RANK}]",
-    ),
-    "any_rank": (
-        "def {name}(condition):",
-        '    """Whether a condition holds on any rank: all of them then leave a loop together."""',
-        f"    return bool({HVD}.allreduce({{tf}}.cast(condition, {{tf}}.float32)) > 0)",
-    ),
-    "ShardedSequence": (
-        "class {name}({tf}.keras.utils.Sequence):",
-        '    """This rank\'s share of a sequence of batches: every size()-th, and equally many on each rank."""',
-        "",
-        "    def __init__(self, sequence):",
-        f"        self.sequence, self.rank, self.size = sequence, {RANK}, {SIZE}",
-        "",
-        "    def __len__(self):",
-        "        return max(1, len(self.sequence) // self.size)",
-        "",
-        "    def __getitem__(self, index):",
-        "        return self.sequence[(index * self.size + self.rank) % len(self.sequence)]",
-        "",
-        "    def on_epoch_end(self):",
-        "        self.sequence.on_epoch_end()",
-    ),
-}
-
 
 def apply(draft: Draft) -> None:
     """Runs last: it needs to know what the other rules used."""
@@ -99,9 +42,7 @@ def apply(draft: Draft) -> None:
         )
         return
     last = end_of_imports(draft, imported)
-    tf = draft.tensorflow()
-    if not _is_bound_by(draft, tf, last):
-        draft.extra_imports.append(f"import tensorflow as {tf}")
+    tf = _bound_tensorflow(draft, last)
     lines = [*draft.extra_imports, *_import_lines(draft)]
     draft.change(
         "C1",
@@ -136,20 +77,38 @@ def _import_lines(draft: Draft) -> list[str]:
 
 
 def _head(draft: Draft, tf: str) -> list[str]:
-    gpus, gpu = draft.fresh("gpus"), draft.fresh("gpu")
-    kind = draft.quoted("GPU")
     lines = draft.lines_of(
         f"{HVD}.init()",
+        *(_pin_sessions(draft) if draft.in_graph else _pin_process(draft, tf)),
+        comment="Horovod: initialize, and pin one GPU to each process.",
+    )
+    for purpose, name in draft.helpers.items():
+        lines += ["", "", *helper_lines(draft, purpose, name, tf)]
+    return lines
+
+
+def _pin_process(draft: Draft, tf: str) -> list[str]:
+    gpus, gpu = draft.fresh("gpus"), draft.fresh("gpu")
+    kind = draft.quoted("GPU")
+    return [
         f"{gpus} = {tf}.config.experimental.list_physical_devices({kind})",
         f"for {gpu} in {gpus}:",
         f"    {tf}.config.experimental.set_memory_growth({gpu}, True)",
         f"if {gpus}:",
         f"    {tf}.config.experimental.set_visible_devices({gpus}[{LOCAL_RANK}], {kind})",
-        comment="Horovod: initialize, and pin one GPU to each process.",
-    )
-    for purpose, name in draft.helpers.items():
-        lines += ["", "", *(line.format(name=name, tf=tf) for line in _HELPERS[purpose])]
-    return lines
+    ]
+
+
+def _pin_sessions(draft: Draft) -> list[str]:
+    """In TensorFlow 1 a session is told its GPU (S3); nothing, where the user's own configs are pinned."""
+    if draft.config_to_make is None:
+        return []
+    config, v1 = draft.config_to_make
+    return [
+        f"{config} = {v1}.ConfigProto()",
+        f"{config}.gpu_options.allow_growth = True",
+        f"{config}.gpu_options.visible_device_list = str({LOCAL_RANK})",
+    ]
 
 
 def import_statement(draft: Draft) -> ast.stmt | None:
@@ -164,6 +123,23 @@ def import_statement(draft: Draft) -> ast.stmt | None:
         if not inside_function and isinstance(top, ast.stmt):
             return top
     return None
+
+
+def _bound_tensorflow(draft: Draft, last: ast.stmt) -> str:
+    """What TensorFlow is called in the head, where it is imported if it is not yet."""
+    if not draft.in_graph:
+        tf = draft.tensorflow()
+        if not _is_bound_by(draft, tf, last):
+            draft.extra_imports.append(f"import tensorflow as {tf}")
+        return tf
+    if draft.config_to_make is None and not draft.helpers:
+        return ""
+    v1 = draft.config_to_make[1] if draft.config_to_make else draft.v1(draft.sites.any_v1)
+    root = v1.split(".")[0]
+    if not _is_bound_by(draft, root, last):
+        imported = next((b.imported for b in draft.module.scopes.imports if b.name == root), "tensorflow")
+        draft.extra_imports.append(f"import {imported} as {root}")
+    return v1
 
 
 def _is_bound_by(draft: Draft, tf: str, last: ast.stmt) -> bool:

@@ -74,6 +74,8 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         o
         for o in origins
         if o.call is not None and (schedule.is_schedule(draft, o.call) or _is_variable(draft, o.call))
+        # in a graph, `variable * size()` is computed in every step, whatever is assigned meanwhile
+        and not (draft.in_graph and not schedule.is_schedule(draft, o.call))
     ]
     if not made and all(_made_elsewhere(draft, o) for o in origins):
         _wrap_schedule(draft, rate)

@@ -80,7 +80,8 @@ def _ends_with_a_game(draft: Draft, loop: Loop) -> bool:
 
 def _sites(draft: Draft) -> set[ast.AST]:
     updates = {u.call for u in draft.sites.updates if u.step_of is None}
-    return updates | {f.call for f in draft.sites.fits}
+    runs = {run.call for run in draft.sites.graph.trainings}
+    return updates | runs | {f.call for f in draft.sites.fits}
 
 
 def _tests(draft: Draft, leaving: ast.stmt, loop: Loop) -> list[ast.expr]:
@@ -194,6 +195,8 @@ def _agree(draft: Draft, test: ast.expr, doubt: str = "") -> None:
     if draft.drive.in_traced(test):
         draft.refuse("HVD205", test, _ALIKE)
         return
+    if draft.in_graph:
+        draft.session_config(draft.sites.any_v1)
     edits = Edit.around(draft.module.span(test), f"{draft.helper('any_rank')}(", ")")
     draft.change("G4", test, "Leave the loop on all ranks together", _WHY, edits, doubt=doubt)
 

@@ -11,7 +11,7 @@ from horovodize.rules.draft import HVD, Draft
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument
 
-Sink = Literal["compile", "update"]
+Sink = Literal["compile", "update", "graph"]
 
 # Optimizers around another one: argument that holds the inner optimizer.
 _AROUND = ("inner_optimizer", "optimizer", "opt")
@@ -53,6 +53,7 @@ def trained_optimizers(draft: Draft) -> list[Trained]:
     seen: set[tuple[ast.AST, Sink]] = set()
     uses: list[tuple[ast.expr, Sink]] = [(o, "compile") for c in draft.sites.compiles for o in c.optimizers]
     uses += [(u.optimizer, "update") for u in draft.sites.updates]
+    uses += [(o, "graph") for o in draft.sites.graph_optimizers]
     for expression, sink in uses:
         for trained in _followed(draft, expression, sink):
             if (trained.origin, sink) not in seen:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import CORE, ON_ROOT, Draft
-from horovodize.rules.guards import Guarded, Guards
+from horovodize.rules.draft import ON_ROOT, Draft
+from horovodize.rules.guards import Guarded, Guards, from_root
 from horovodize.source import Edit
-from horovodize.summary.effects import in_place
+from horovodize.summary.effects import WRITER, in_place
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import argument
 
@@ -31,6 +31,9 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
         name = draft.names.of(call.func) or ""
         if name == _WRITER:
             _no_op_writer(draft, guards, call)
+        elif name == WRITER:
+            silent = f"{draft.helper('SilentWriter')}()"
+            draft.change("C6", call, "Write summaries on rank 0 only", _WHY, guards.only_on_root(call, silent))
         elif name in _CONTRIB_WRITERS:
             path = argument(call, "logdir", 0)
             if path is not None:  # without a directory, this makes a writer that does nothing
@@ -109,15 +112,13 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
     if elsewhere == []:
         edits = guards.only_on_root(call)
     elif guarded.collective(call):
-        edits = list(
-            Edit.around(draft.module.span(call), f"{CORE}.broadcast_object(", f" if {ON_ROOT} else None)")
-        )
+        edits = list(Edit.around(draft.module.span(call), f"{from_root(draft)}(", f" if {ON_ROOT} else None)"))
         guarded.told.add(call)
     elif elsewhere and all(guarded.collective(n) and in_place(draft.module, n) for n in elsewhere):
         edits = guards.only_on_root(call)
         for n in elsewhere:
             guarded.told.add(draft.syntax.statement(n))
-            edits += Edit.around(draft.module.span(n), f"{CORE}.broadcast_object(", ")")
+            edits += Edit.around(draft.module.span(n), f"{from_root(draft)}(", ")")
     else:
         draft.refuse(
             "HVD006",

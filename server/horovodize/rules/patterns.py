@@ -9,6 +9,7 @@ from horovodize.rules import (
     broadcast,
     data,
     downloads,
+    graph_optimizer,
     head,
     keras_callbacks,
     keras_optimizer,
@@ -19,6 +20,8 @@ from horovodize.rules import (
     schedule,
     scheduler_callback,
     seeds,
+    session_broadcast,
+    session_config,
     steps,
     tape,
     unpin,
@@ -54,6 +57,7 @@ _PATTERNS: dict[LoopKind, tuple[Rule, ...]] = {
         reload.RULE,
     ),
     LoopKind.GRADIENT_TAPE: (tape.RULE, minimize.RULE, broadcast.RULE),
+    LoopKind.SESSION: (graph_optimizer.RULE, session_config.RULE, session_broadcast.RULE),
 }
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import CORE, Draft
-from horovodize.rules.guards import Guarded, Guards, barrier
+from horovodize.rules.draft import Draft
+from horovodize.rules.guards import Guarded, Guards, barrier, from_root
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 from horovodize.summary.files import Files, ReadBack
@@ -41,7 +41,7 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> N
             )
             continue
         before.append(place)
-        lines = draft.lines_of(barrier(draft.quoted("saved")), comment=_COMMENT)
+        lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
 
 
@@ -62,7 +62,7 @@ def _remembered(draft: Draft, guarded: Guarded, read: ast.Attribute) -> bool:
     span = draft.module.span(read)
     if guarded.collective(read):
         guarded.told.add(draft.syntax.statement(read))
-        edits = list(Edit.around(span, f"{CORE}.broadcast_object(", ")"))
+        edits = list(Edit.around(span, f"{from_root(draft)}(", ")"))
         draft.change("C6", read, "Every rank reads what rank 0 has saved", _WHY, edits)
         return True
     tf = draft.module.tensorflow_name()

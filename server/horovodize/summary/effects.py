@@ -33,6 +33,7 @@ _SHOWS = {"matplotlib.pyplot.show", "pylab.show", "cv2.imshow", "cv2.waitKey", "
 _BUILTIN_PRINTS = ("print", "display")
 # Calls that any rank may make: they report to a service that `wandb.init(mode="disabled")` silences.
 _SILENCED = "wandb."
+WRITER = "tensorflow.compat.v1.summary.FileWriter"
 _BY_MODE = {"h5py.File"}  # write or not by an argument: `Outputs.opened` tells
 _KEEPERS = (
     "tensorflow.train.Checkpoint", "tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.Saver",
@@ -130,6 +131,8 @@ class Effects:
     def _method_output(self, call: ast.Call, func: ast.Attribute) -> Output | None:
         method, receiver = func.attr, func.value
         imported = self.module.names.of(func) is not None and not self.is_model(receiver)
+        if WRITER in self.module.values.class_names(receiver):
+            return None  # on other ranks, a silent one stands in for it
         if method in catalogue.writer_methods:
             return Output("write", catalogue.writer_methods[method])
         if method == "summary" and (not imported):
@@ -163,6 +166,7 @@ class Effects:
     def steps(self) -> set[ast.AST]:
         """Calls that every rank must make: they train, evaluate, or (downloads) get a barrier of their own."""
         found: set[ast.AST] = {f.call for f in self.sites.fits}
+        found |= {run.call for run in self.sites.graph.runs}
         for update in self.sites.updates:
             found |= {update.call, *update.gradients}
         for call in self.module.syntax.calls:

@@ -136,7 +136,8 @@ class Feeding:
 
     def _steps(self) -> list[ast.Call]:
         updates = [u.call for u in self.sites.updates if u.step_of is None]
-        return updates + [f.call for f in self.sites.fits if f.method == "train_on_batch"]
+        runs = [run.call for run in self.sites.graph.trainings]
+        return updates + runs + [f.call for f in self.sites.fits if f.method == "train_on_batch"]
 
     def _driving(self, loops: list[Loop]) -> Loop | None:
         """Of the loops around a step, innermost first, the one that brings it its data."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
@@ -189,14 +191,16 @@ class Sites:
             assert isinstance(call.func, ast.Attribute)
             if call.func.attr == "minimize" and not self._eager_minimize(call):
                 continue
-            if call.func.attr == "apply_gradients" and self._from_compute_gradients(call):
+            if call.func.attr == "apply_gradients" and (
+                self.builds_graph or self._from_compute_gradients(call)
+            ):
                 continue
             found.append(self._update(call))
         return found
 
     @cached_property
     def graph_minimizes(self) -> list[ast.Call]:
-        """`minimize`, `compute_gradients` and their `apply_gradients` that build the train op of a TF1 graph."""
+        """`minimize` and `apply_gradients` that build the train op of a TF1 graph."""
         eager = {u.call for u in self.updates}
         found = []
         for call in self.method_calls("minimize", "apply_gradients"):
@@ -204,6 +208,36 @@ class Sites:
                 continue
             found.append(call)
         return found
+
+    @cached_property
+    def builds_graph(self) -> bool:
+        """Whether the module trains through a TF1 graph: a session or an Estimator runs what `minimize` and
+        `apply_gradients` only build. (With a tape in the file they train at once.)"""
+        if self.tapes or not (self.sessions or self.monitored or self.estimators):
+            return False
+        return not self.module.calls_of("tensorflow.compat.v1.enable_eager_execution")
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The module's train ops and what its sessions run."""
+        train_ops = self.graph_minimizes if self.builds_graph else []
+        return Graph(self.module, train_ops, [*self.sessions, *self.monitored])
+
+    @cached_property
+    def any_v1(self) -> ast.expr:
+        """Some use of TensorFlow 1's names in a module that builds graphs."""
+        return [*self.sessions, *self.monitored, *self.estimators, *self.graph_minimizes][0].func
+
+    @cached_property
+    def graph_optimizers(self) -> list[ast.expr]:
+        """The optimizers that build train ops, as expressions at the place that does."""
+        if not self.builds_graph:
+            return []
+        calls = sorted(
+            [*self.graph_minimizes, *self.method_calls("compute_gradients")],
+            key=lambda c: (c.lineno, c.col_offset),
+        )
+        return [c.func.value for c in calls if isinstance(c.func, ast.Attribute)]
 
     def _eager_minimize(self, call: ast.Call) -> bool:
         m = self.module
@@ -277,6 +311,13 @@ class Sites:
 
     def gradient_calls(self, gradients: ast.expr) -> list[ast.Call]:
         """The `tape.gradient(…)` calls that an expression is made of: data flow back to the tapes, not through them."""
+        return self.flow_from(
+            gradients,
+            lambda c: isinstance(c.func, ast.Attribute) and c.func.attr in ("gradient", "jacobian"),
+        )
+
+    def flow_from(self, gradients: ast.expr, is_source: Callable[[ast.Call], bool]) -> list[ast.Call]:
+        """The calls that an expression is made of and that are a source: data flow back to them, not through them."""
         m, values = self.module, self.module.values
         todo: list[ast.AST] = [gradients]
         seen: set[ast.AST] = set()
@@ -287,7 +328,7 @@ class Sites:
                 continue
             seen.add(n)
             if isinstance(n, ast.Call):
-                if isinstance(n.func, ast.Attribute) and n.func.attr in ("gradient", "jacobian"):
+                if is_source(n):
                     found.append(n)
                     continue
                 callee = values.callee(n)

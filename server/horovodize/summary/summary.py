@@ -96,9 +96,9 @@ class ModuleSummary:
         if not sites.tapes:  # in a graph, apply_gradients needs no tape
             minimizes = minimizes + [u.call for u in outside if u.method == "apply_gradients"]
         if sites.monitored and minimizes:
-            found += [self._loop(LoopKind.MONITORED_SESSION, c, None, None) for c in sites.monitored]
+            found += self._runs(LoopKind.MONITORED_SESSION, sites.monitored)
         elif sites.sessions and minimizes and not self._only_in_model_fn(minimizes):
-            found += [self._loop(LoopKind.SESSION, c, None, None) for c in sites.sessions]
+            found += self._runs(LoopKind.SESSION, sites.sessions)
         found += [self._loop(LoopKind.ESTIMATOR, c, None, None) for c in self._estimator_trainings()]
         return tuple(sorted(found, key=lambda loop: loop.site))
 
@@ -109,7 +109,7 @@ class ModuleSummary:
         assert module is not None
         assert drive is not None
         span = module.span(call)
-        if kind is LoopKind.GRADIENT_TAPE or kind is LoopKind.SESSION:
+        if kind in (LoopKind.GRADIENT_TAPE, LoopKind.SESSION, LoopKind.MONITORED_SESSION):
             loop = next((f.loops[0] for f in min(drive.ways(call), key=len) if f.loops), None)
             if loop is not None:
                 last = loop.test if isinstance(loop, ast.While) else loop.iter
@@ -119,6 +119,12 @@ class ModuleSummary:
         name = f"{owner.name}.{function.name}" if owner and function else function.name if function else ""
         texts = [module.text(e) if e is not None else None for e in (model, optimizer)]
         return TrainingLoop(kind, span, module.span(call), name, texts[0], texts[1], call)
+
+    def _runs(self, kind: LoopKind, sessions: list[ast.Call]) -> list[TrainingLoop]:
+        """The places that run a train op; where none is seen, those that open a session."""
+        assert self.sites is not None
+        runs = [run.call for run in self.sites.graph.trainings]
+        return [self._loop(kind, call, None, None) for call in runs or sessions]
 
     def _only_in_model_fn(self, minimizes: list[ast.Call]) -> bool:
         """Whether every train op is made in an Estimator's `model_fn`: then the session around is not what trains."""

@@ -1,0 +1,85 @@
+"""S2 optimizer: the optimizer that builds a train op averages its gradients over all ranks.
+
+What it does   `tf.train.AdamOptimizer(rate)` becomes `hvd.DistributedOptimizer(…)` where it is made, in a chain before
+               `.minimize(loss)`, too. Every optimizer of the file (GANs have two); its rate is scaled by C5, its decay by C4.
+               Gradients that `tf.gradients` computes for `apply_gradients` are averaged where they are computed.
+Why            `minimize` and `compute_gradients` of the wrapped optimizer average; unwrapped, every rank trains a model of its
+               own.
+Before         train_op = tf.train.AdamOptimizer(0.001).minimize(loss)
+After          train_op = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001 * hvd.size())).minimize(loss)
+Leaves alone   `scipy.optimize.minimize`. Gradients that feed no optimizer (a penalty on `tf.gradients(d, [x])`).
+Refuses        An optimizer that can't be followed to where it is made (HVD105): its rate would stay unscaled. Gradients of
+               which it can't be told where they come from (HVD006).
+Source         Seed 2.5.1, strict form of assignment. Errata: for `id = XOptimizer(rate).minimize(loss)` (65 of 153 real files)
+               the seed wraps what `minimize` returns, which is no optimizer. `DistributedOptimizer.apply_gradients` does not
+               average; only `compute_gradients` does, which `minimize` calls.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.optimizers import trained_optimizers, wrap
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit
+from horovodize.summary.syntax import argument
+
+_WHY = "The gradients of all ranks are averaged before they are applied; unwrapped, each rank trains a model of its own."
+_GRADIENTS = ("tensorflow.gradients", "tensorflow.compat.v1.gradients")
+
+
+def apply(draft: Draft) -> None:
+    averaged = [c for c in draft.sites.graph_minimizes if not _averages_by_hand(draft, c)]
+    receivers = {
+        c.func.value
+        for c in [*averaged, *draft.sites.method_calls("compute_gradients")]
+        if isinstance(c.func, ast.Attribute)
+    }
+    for trained in trained_optimizers(draft):
+        if trained.sink != "graph":
+            continue
+        if trained.outermost is None:
+            draft.refuse(
+                "HVD105",
+                trained.used_at,
+                "where this optimizer is made can't be followed, so it can't be wrapped, nor its rate scaled",
+            )
+        elif trained.used_at in receivers:
+            wrap(draft, "S2", trained.outermost, _WHY)
+
+
+def _averages_by_hand(draft: Draft, call: ast.Call) -> bool:
+    """Averages the `tf.gradients(…)` behind an `apply_gradients`; False where a wrapped optimizer computes them."""
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.attr != "apply_gradients":
+        return False
+    pairs = argument(call, "grads_and_vars", 0)
+    sources = draft.sites.flow_from(pairs, lambda c: _is_source(draft, c)) if pairs is not None else []
+    if not sources:
+        draft.refuse(
+            "HVD006", call, "where these gradients are computed can't be followed, so they can't be averaged"
+        )
+    by_hand = [s for s in sources if draft.names.of(s.func) in _GRADIENTS]
+    for source in by_hand:
+        _average(draft, source)
+    return bool(by_hand) and len(by_hand) == len(sources)
+
+
+def _is_source(draft: Draft, call: ast.Call) -> bool:
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "compute_gradients":
+        return True
+    return draft.names.of(call.func) in _GRADIENTS
+
+
+def _average(draft: Draft, call: ast.Call) -> None:
+    """`tf.gradients(loss, v)` → `[g if g is None else hvd.allreduce(g) for g in tf.gradients(loss, v)]`"""
+    if not draft.once("averaged", call):
+        return
+    g = draft.same_name("gradient")
+    opening = f"[{g} if {g} is None else {CORE}.allreduce({g}) for {g} in "
+    edits = Edit.around(draft.module.span(call), opening, "]")
+    draft.change("S2", call, "Average the gradients over all ranks", _WHY, edits)
+
+
+RULE = Rule("S2", "wrap the optimizer of a graph", apply, __doc__ or "")

@@ -1,0 +1,126 @@
+"""Functions and classes that rules call, written into the head of the distributed file.
+
+{tf} and {name} are filled in here, the markers of Horovod by `Draft.finish`. In a TF1 graph a tensor has no value before
+a session runs it: what ranks agree on there goes through a small graph and a session of its own.
+"""
+
+from __future__ import annotations
+
+from horovodize.rules.draft import CORE, HVD, RANK, SIZE, Draft
+
+_HELPERS = {
+    "ScaledSchedule": (
+        "class {name}({tf}.keras.optimizers.schedules.LearningRateSchedule):",
+        '    """size() times the rate of another schedule."""',
+        "",
+        "    def __init__(self, schedule):",
+        "        self.schedule = schedule",
+        "",
+        "    def __call__(self, step):",
+        f"        return self.schedule(step) * {SIZE}",
+    ),
+    "shard": (
+        "def {name}(rows):",
+        '    """This rank\'s share of some rows: every size()-th, and equally many on each rank."""',
+        f"    share = rows[{RANK} : len(rows) // {SIZE} * {SIZE} : {SIZE}]",
+        f"    return share if len(rows) >= {SIZE} else rows",
+    ),
+    "shard_dataset": (
+        "def {name}(dataset):",
+        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        "    count = int({tf}.data.experimental.cardinality(dataset))",
+        "    if count >= 0:",
+        f"        return dataset.shard({SIZE}, {RANK}).take(count // {SIZE}) if count >= {SIZE} else dataset",
+        f"    groups = dataset.enumerate().window({SIZE}, drop_remainder=True)",
+        f"    mine = groups.flat_map(lambda i, group: {{tf}}.data.Dataset.zip((i, group)).skip({RANK}).take(1))",
+        "    return mine.map(lambda i, element: element)",
+    ),
+    "shard_batches": (
+        "def {name}(batches):",
+        '    """Every size()-th of some batches, and equally many on each rank."""',
+        f"    for group in zip(*[iter(batches)] * {SIZE}):",
+        f"        yield group[{RANK}]",
+    ),
+    "any_rank": (
+        "def {name}(condition):",
+        '    """Whether a condition holds on any rank: all of them then leave a loop together."""',
+        f"    return bool({HVD}.allreduce({{tf}}.cast(condition, {{tf}}.float32)) > 0)",
+    ),
+    "ShardedSequence": (
+        "class {name}({tf}.keras.utils.Sequence):",
+        '    """This rank\'s share of a sequence of batches: every size()-th, and equally many on each rank."""',
+        "",
+        "    def __init__(self, sequence):",
+        f"        self.sequence, self.rank, self.size = sequence, {RANK}, {SIZE}",
+        "",
+        "    def __len__(self):",
+        "        return max(1, len(self.sequence) // self.size)",
+        "",
+        "    def __getitem__(self, index):",
+        "        return self.sequence[(index * self.size + self.rank) % len(self.sequence)]",
+        "",
+        "    def on_epoch_end(self):",
+        "        self.sequence.on_epoch_end()",
+    ),
+}
+
+# What reads otherwise in a graph: tensors have no value there.
+_GRAPH_HELPERS = {
+    "shard_dataset": (
+        "def {name}(dataset):",
+        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        f"    groups = dataset.window({SIZE}, drop_remainder=True)",
+        "    return groups.flat_map(",
+        "        lambda *parts: {tf}.data.Dataset.zip(parts if len(parts) > 1 else parts[0])",
+        f"        .skip({RANK})",
+        "        .take(1)",
+        "    )",
+    ),
+    "any_rank": (
+        "def {name}(condition):",
+        '    """Whether a condition holds on any rank: all of them then leave a loop together."""',
+        "    if not hasattr({name}, {quote}session{quote}):",
+        "        with {tf}.Graph().as_default():",
+        "            {name}.mine = {tf}.placeholder({tf}.float32, [])",
+        f"            {{name}}.all = {HVD}.allreduce({{name}}.mine, name={{quote}}any_rank{{quote}})",
+        "            {name}.session = {tf}.Session(config={config})",
+        "    return {name}.session.run({name}.all, {{{name}.mine: bool(condition)}}) > 0",
+    ),
+    "wait_for_ranks": (
+        "def {name}():",
+        '    """Every rank leaves this only when all have come to it."""',
+        "    with {tf}.Graph().as_default(), {tf}.Session(config={config}) as session:",
+        f"        session.run({HVD}.allreduce({{tf}}.constant(0.0), name={{quote}}wait{{quote}}))",
+    ),
+    "from_root": (
+        "def {name}(value):",
+        '    """Rank 0\'s value, on every rank."""',
+        "    with {tf}.Graph().as_default(), {tf}.Session(config={config}):",
+        f"        return {CORE}.broadcast_object(value, root_rank=0, name={{quote}}value{{quote}})",
+    ),
+    "own_batch": (
+        "def {name}(draw, *args, **kwargs):",
+        '    """This rank\'s one of the size() batches that all ranks together draw in a step."""',
+        f"    return [draw(*args, **kwargs) for _ in range({SIZE})][{RANK}]",
+    ),
+    "SilentWriter": (
+        "class {name}:",
+        '    """A summary writer that writes nothing: only rank 0 writes."""',
+        "",
+        "    def __enter__(self):",
+        "        return self",
+        "",
+        "    def __exit__(self, *error):",
+        "        pass",
+        "",
+        "    def __getattr__(self, method):",
+        "        return lambda *args, **kwargs: None",
+    ),
+}
+
+
+def helper_lines(draft: Draft, purpose: str, name: str, tf: str) -> list[str]:
+    """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file."""
+    lines = (_GRAPH_HELPERS if draft.in_graph and purpose in _GRAPH_HELPERS else _HELPERS)[purpose]
+    config = draft.config_to_make[0] if draft.config_to_make else "None"
+    return [line.format(name=name, tf=tf, quote=draft.document.quote, config=config) for line in lines]

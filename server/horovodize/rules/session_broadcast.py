@@ -1,0 +1,293 @@
+"""S4 broadcast: after their initialisation, rank 0's variables are sent to all ranks.
+
+What it does   After `sess.run(tf.global_variables_initializer())`, and after a `saver.restore(…)` that follows it, the session
+               runs `hvd.broadcast_global_variables(0)`: once, before the first training step. Initialisers that were bound
+               to a name before, in lists, or run by `init.run()` count, and functions that do it for the caller.
+Why            Every rank initialises its own random weights. Averaged gradients keep equal weights equal; they do not make
+               different ones equal.
+Before         sess.run(init)
+After          sess.run(init)
+               sess.run(hvd.broadcast_global_variables(root_rank=0))
+Leaves alone   Sessions that do not train: those that restore a model to evaluate it. MonitoredSessions (M1 has a hook).
+Asks           Nothing.
+Refuses        A session that can't be named where its variables are ready (HVD006).
+Source         Seed 2.5.1, expression statements. Errata: 56 of 153 real files bind the initialiser first; what is restored on
+               rank 0 only must be sent, too, so the broadcast comes after the restore, and outside the `if` around it (the
+               other ranks may not find a checkpoint). A graph that is finalised takes no more operations: there the
+               broadcast is built before.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.rule import Rule
+from horovodize.source import Edit
+from horovodize.summary.drive import Frame
+from horovodize.summary.graph import Run
+from horovodize.summary.syntax import LOOPS, argument, end, position
+
+_WHY = "Every rank initialises its own random weights; training starts from rank 0's."
+_WHAT = "Send rank 0's variables to all ranks once they are ready"
+_COMMENT = "Horovod: every rank starts from rank 0's variables."
+_BROADCAST = f"{CORE}.broadcast_global_variables(root_rank=0)"
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Where variables are ready: after `statement`; `run` is what made them so, `session` what the session is called
+    there (None: the default session)."""
+
+    statement: ast.stmt
+    run: Run
+    session: str | None
+
+
+def apply(draft: Draft) -> None:
+    graph = draft.sites.graph
+    ready = [r for r in graph.runs if r.kind in ("initialize", "restore") and not _is_monitored(draft, r)]
+    trainings = [r for r in graph.trainings if not _is_monitored(draft, r)]
+    places: list[_Place] = []
+    for run in ready:
+        places += _places(draft, run, trainings)
+    for place in _last_ones(draft, places, trainings):
+        _write(draft, place)
+    if trainings and not places:
+        for run in trainings:
+            draft.refuse(
+                "HVD006",
+                run.call,
+                "where the variables of this session are initialised is not in this file; rank 0's have to be sent to all "
+                "ranks after that",
+            )
+
+
+def _is_monitored(draft: Draft, run: Run) -> bool:
+    opened = draft.sites.graph.opened(run.session) if run.session is not None else set()
+    return bool(opened) and opened <= set(draft.sites.monitored)
+
+
+# ---------------------------------------------------------------------- where
+
+
+def _places(draft: Draft, ready: Run, trainings: list[Run]) -> list[_Place]:
+    """The places after which a session's variables are ready, and from which training follows."""
+    found: dict[ast.stmt, _Place] = {}
+    comparable = False
+    for training in trainings:
+        if not _same_session(draft, ready, training):
+            comparable = True
+            continue
+        for up in draft.drive.ways(ready.call):
+            for down in draft.drive.ways(training.call):
+                met = _meet(draft, up, down)
+                if met is None:
+                    continue
+                comparable = True
+                statement, inner = met
+                if statement is not None:
+                    place = _named(draft, ready, statement, inner)
+                    found.setdefault(place.statement, place)
+    if not found and not comparable:
+        place = _Place(_lifted(draft, ready), ready, _text(draft, ready.session))
+        found[place.statement] = place
+    return list(found.values())
+
+
+def _same_session(draft: Draft, one: Run, other: Run) -> bool:
+    """Whether two runs may be of one session."""
+    if one.session is None or other.session is None:
+        return True
+    opened = [draft.sites.graph.opened(s) for s in (one.session, other.session)]
+    return not all(opened) or bool(opened[0] & opened[1])
+
+
+def _meet(
+    draft: Draft, up: tuple[Frame, ...], down: tuple[Frame, ...]
+) -> tuple[ast.stmt | None, Frame] | None:
+    """Where the way to what makes variables ready and the way to training part: the statement that leads to the former
+    and its frame, the statement None where training does not follow. None where the ways have no function in common."""
+    for frame in up:
+        other = next((f for f in down if f.function is frame.function), None)
+        if other is None:
+            continue
+        if frame.node is other.node:
+            continue
+        return _before(draft, frame.node, other.node), frame
+    return None
+
+
+def _before(draft: Draft, ready: ast.AST, training: ast.AST) -> ast.stmt | None:
+    """The statement that leads to `ready`, in the innermost block that leads to both, if `training` may follow it."""
+    syntax = draft.syntax
+    above = {a for a in (training, *syntax.ancestors(training)) if isinstance(a, ast.stmt)}
+    statement: ast.stmt = syntax.statement(ready)
+    chain = [statement, *(a for a in syntax.ancestors(statement) if isinstance(a, ast.stmt))]
+    for candidate in chain:
+        after = next((s for s in syntax.block(candidate) if s in above), None)
+        if after is None:
+            continue
+        if after is candidate:
+            return None
+        loops = any(isinstance(a, LOOPS) for a in syntax.loops(candidate))
+        return candidate if position(candidate) < position(after) or loops else None
+    return None
+
+
+def _named(draft: Draft, ready: Run, statement: ast.stmt, frame: Frame) -> _Place:
+    """The place after a statement, if the session has a name there; else right after what makes its variables ready."""
+    syntax = draft.syntax
+    if frame.node is ready.call or syntax.inside(ready.call, statement):
+        if ready.session is None or _is_known_at(draft, ready.session, statement):
+            return _Place(statement, ready, _text(draft, ready.session))
+        return _Place(_lifted(draft, ready, statement), ready, _text(draft, ready.session))
+    name = _in_caller(draft, ready, frame)
+    if name is not None:
+        return _Place(statement, ready, name)
+    return _Place(_lifted(draft, ready), ready, _text(draft, ready.session))
+
+
+def _in_caller(draft: Draft, ready: Run, frame: Frame) -> str | None:
+    """What the session of a function is called where that function is called: the argument, or `self.sess` of the same
+    object."""
+    session, call = ready.session, frame.node
+    if session is None or not isinstance(call, ast.Call):
+        return None
+    syntax = draft.syntax
+    function = syntax.function(ready.call)
+    if function is None or draft.values.callee(call) is not function:
+        return None
+    if isinstance(session, ast.Name):
+        for binding in draft.module.scopes.reaching(session):
+            if binding.kind == "parameter":
+                names = [a.arg for a in function.args.args]
+                offset = 1 if syntax.method_class(function) is not None else 0
+                index = names.index(binding.name) - offset if binding.name in names else None
+                given = argument(call, binding.name, index)
+                if isinstance(given, (ast.Name, ast.Attribute)):
+                    return draft.module.text(given)
+        return None
+    owner = syntax.method_class(function)
+    if (
+        isinstance(session, ast.Attribute)
+        and owner is not None
+        and function.args.args
+        and isinstance(session.value, ast.Name)
+        and session.value.id == function.args.args[0].arg
+        and isinstance(call.func, ast.Attribute)
+    ):
+        return f"{draft.module.text(call.func.value)}.{session.attr}"
+    return None
+
+
+def _is_known_at(draft: Draft, session: ast.expr, statement: ast.stmt) -> bool:
+    """Whether what a session is called is bound before a statement is over, not only inside one of its arms."""
+    if not isinstance(session, ast.Name):
+        return True
+    return not any(
+        b.statement is not statement and draft.syntax.inside(b.statement, statement)
+        for b in draft.module.scopes.reaching(session)
+    )
+
+
+def _lifted(draft: Draft, ready: Run, inside: ast.stmt | None = None) -> ast.stmt:
+    """The statement of a run, outside the `if`s and `try`s around it, as far as the session is known there and the
+    function is not left inside them."""
+    syntax, session = draft.syntax, ready.session
+    statement = syntax.statement(ready.call)
+    while True:
+        around = syntax.parent.get(statement)
+        if not isinstance(around, (ast.If, ast.Try)) or around is inside:
+            return statement
+        if any(isinstance(n, (ast.Return, ast.Break, ast.Continue, ast.Raise)) for n in ast.walk(around)):
+            return statement
+        if session is not None and not _is_known_at(draft, session, around):
+            return statement
+        statement = around
+
+
+def _last_ones(draft: Draft, places: list[_Place], trainings: list[Run]) -> Iterator[_Place]:
+    """Of several places in one block only the last before training: what is initialised and then restored is sent once."""
+    sites: set[ast.AST] = {run.call for run in trainings}
+    ordered = sorted(places, key=lambda p: position(p.statement))
+    for i, place in enumerate(ordered):
+        later = [
+            p
+            for p in ordered[i + 1 :]
+            if draft.syntax.block(p.statement) is draft.syntax.block(place.statement)
+            and p.session == place.session
+        ]
+        if any(p.statement is place.statement for p in later):
+            continue
+        if later and not _trains_between(draft, place.statement, later[0].statement, sites):
+            continue
+        yield place
+
+
+def _trains_between(draft: Draft, first: ast.stmt, second: ast.stmt, sites: set[ast.AST]) -> bool:
+    block = draft.syntax.block(first)
+    between = block[block.index(first) + 1 : block.index(second)]
+    return any(draft.drive.reaches(s, sites) for s in between)
+
+
+# ---------------------------------------------------------------------- edits
+
+
+def _write(draft: Draft, place: _Place) -> None:
+    statement = place.statement
+    if not draft.can_insert(statement):
+        draft.refuse(
+            "HVD006", statement, "rank 0's variables have to be sent after this; give it a line of its own"
+        )
+        return
+    if not draft.once("broadcast", statement):
+        return
+    edits: list[Edit] = []
+    finalised = _finalised_before(draft, statement)
+    broadcast = _BROADCAST
+    if finalised is not None:
+        broadcast = draft.same_name("broadcast")
+        edits.append(draft.before(finalised, [f"{broadcast} = {_BROADCAST}"]))
+    session = place.session
+    run = f"{session}.run({broadcast})" if session is not None else f"{broadcast}.run()"
+    lines = [run]
+    if session is not None and _has_own_graph(draft, place) and finalised is None:
+        lines = [f"with {session}.graph.as_default():", f"    {run}"]
+    edits.append(draft.after(statement, draft.lines_of(*lines, comment=_COMMENT), level=-1))
+    draft.change("S4", place.run.call, _WHAT, _WHY, edits)
+
+
+def _finalised_before(draft: Draft, statement: ast.stmt) -> ast.stmt | None:
+    """The statement that finalises the graph before a place, as `graph.finalize()` does."""
+    for call in draft.sites.method_calls("finalize"):
+        other = draft.syntax.statement(call)
+        if isinstance(other, ast.Expr) and not call.args and end(other) <= position(statement):
+            if draft.syntax.function(other) is draft.syntax.function(statement) and draft.can_insert(other):
+                return other
+    return None
+
+
+def _has_own_graph(draft: Draft, place: _Place) -> bool:
+    """Whether a session is of a graph that need not be the default one at a place."""
+    session = place.run.session
+    if session is None:
+        return False
+    for call in draft.sites.graph.opened(session):
+        if argument(call, "graph", 1) is None:
+            continue
+        entered = isinstance(draft.syntax.parent.get(call), ast.withitem) and draft.syntax.inside(
+            place.statement, draft.syntax.statement(call)
+        )
+        if not entered:
+            return True
+    return False
+
+
+def _text(draft: Draft, session: ast.expr | None) -> str | None:
+    return draft.module.text(session) if session is not None else None
+
+
+RULE = Rule("S4", "broadcast after initialisation", apply, __doc__ or "")

@@ -1,0 +1,236 @@
+"""TensorFlow 1's graphs: the operations that train, and what sessions run.
+
+A graph is built once and run many times, so a place that *builds* a train op (`optimizer.minimize(loss)`) and the places
+that *train* (`session.run(train_op)`) are different ones. This module joins them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import argument
+
+RunKind = Literal["train", "initialize", "restore", "other"]
+
+_V1 = "tensorflow.compat.v1."
+INITIALIZERS = {
+    _V1 + name
+    for name in (
+        "global_variables_initializer",
+        "initialize_all_variables",
+        "variables_initializer",
+        "initialize_variables",
+    )
+}
+# Calls whose result is run by running what they are given.
+_GROUPING = {"group", "tuple", "with_dependencies", "identity", "list", "dict", "OrderedDict", "stack", "no_op"}
+_SESSION_NAME = re.compile(r"(^|_)(sess|session)s?\d*$", re.I)
+_LIMIT = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """`session.run(fetches)`, `op.run()`, or what restores variables into a session (`saver.restore(session, path)`).
+
+    kind      train: a train op is among what is run; initialize: an initializer of variables; restore: saved values
+    session   the expression that stands for the session there; None for the default session (`init.run()`)
+    """
+
+    call: ast.Call
+    kind: RunKind
+    session: ast.expr | None
+
+
+class Graph:
+    """What one module builds into graphs and runs in sessions."""
+
+    def __init__(self, module: Module, train_ops: list[ast.Call], sessions: list[ast.Call]) -> None:
+        self.module, self.values, self.syntax = module, module.values, module.syntax
+        self.train_ops = set[ast.AST](train_ops)
+        self.sessions = set[ast.AST](sessions)
+
+    # ------------------------------------------------------------------ runs
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The runs that train, initialize or restore, in the order of the text."""
+        found = [run for call in self._run_calls() if (run := self._run(call)) is not None]
+        if not any(run.kind == "train" for run in found):
+            found += [Run(c, "train", self._session(c)) for c in self._run_calls() if self._names_a_train_op(c)]
+        return sorted(found, key=lambda r: (r.call.lineno, r.call.col_offset))
+
+    @cached_property
+    def trainings(self) -> list[Run]:
+        return [run for run in self.runs if run.kind == "train"]
+
+    def _run_calls(self) -> Iterator[ast.Call]:
+        for call in self.syntax.calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr in ("run", "restore"):
+                if self.module.names.of(call.func) is None:
+                    yield call
+
+    def _run(self, call: ast.Call) -> Run | None:
+        assert isinstance(call.func, ast.Attribute)
+        if call.func.attr == "restore":
+            return self._restoring(call)
+        fetched = list(self.operations(self._fetches(call)))
+        kind: RunKind | None = None
+        if any(node in self.train_ops for node in fetched):
+            kind = "train"
+        elif any(isinstance(n, ast.Call) and self.module.names.of(n.func) in INITIALIZERS for n in fetched):
+            kind = "initialize"
+        return Run(call, kind, self._session(call)) if kind is not None else None
+
+    def _restoring(self, call: ast.Call) -> Run | None:
+        """`saver.restore(session, path)`; a TF2 checkpoint restores without a session."""
+        session = argument(call, "sess", 0)
+        if session is None or not self.sessions:
+            return None
+        made = self.values.class_names(call.func.value) if isinstance(call.func, ast.Attribute) else set()
+        if "tensorflow.compat.v1.train.Saver" in made or (not made and self.is_session(session)):
+            return Run(call, "restore", session)
+        return None
+
+    def _session(self, call: ast.Call) -> ast.expr | None:
+        """The session of a run: the receiver, or `op.run(session=…)`."""
+        assert isinstance(call.func, ast.Attribute)
+        if self._runs_itself(call):
+            return argument(call, "session", 1)
+        return call.func.value
+
+    def _fetches(self, call: ast.Call) -> ast.expr:
+        """What is run: the first argument, or the operation itself."""
+        assert isinstance(call.func, ast.Attribute)
+        if self._runs_itself(call):
+            return call.func.value
+        fetches = argument(call, "fetches", 0)
+        return fetches if fetches is not None else call.func.value
+
+    def _runs_itself(self, call: ast.Call) -> bool:
+        """`op.run(…)` rather than `session.run(op)`."""
+        assert isinstance(call.func, ast.Attribute)
+        receiver = call.func.value
+        if self.is_session(receiver):
+            return False
+        if argument(call, "fetches", 0) is None or argument(call, "feed_dict", None) is not None and not call.args:
+            return True
+        return any(
+            node in self.train_ops
+            or (isinstance(node, ast.Call) and self.module.names.of(node.func) in INITIALIZERS)
+            for node in self.operations(receiver)
+        )
+
+    def is_session(self, e: ast.expr) -> bool:
+        """Whether an expression stands for a session: it is made as one, or is called so where nothing is known of it."""
+        made = self.values.calls(e)
+        if any(c in self.sessions for c in made):
+            return True
+        return not made and bool(_SESSION_NAME.search(self.module.names.last(e)))
+
+    def opened(self, session: ast.expr) -> set[ast.Call]:
+        """The constructions that a session expression may come from."""
+        return {c for c in self.values.calls(session) if c in self.sessions}
+
+    # ------------------------------------------------------------------ operations
+
+    def operations(self, fetches: ast.expr) -> Iterator[ast.AST]:
+        """The operations that are run when something is fetched, as expressions, through lists, dicts, groups and
+        control dependencies."""
+        todo: list[ast.expr] = [fetches]
+        seen: set[ast.AST] = set()
+        while todo and len(seen) < _LIMIT:
+            e = todo.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            for origin in self.values.origins(e):
+                node = origin.node
+                if isinstance(node, ast.expr):
+                    if node not in seen or node is e:
+                        todo += [part for part in self._parts(node) if part not in seen]
+                    yield node
+            todo += self._added(e)
+
+    def _parts(self, node: ast.expr) -> list[ast.expr]:
+        match node:
+            case ast.List() | ast.Tuple() | ast.Set():
+                return [x.value if isinstance(x, ast.Starred) else x for x in node.elts]
+            case ast.Dict():
+                return [v for v in node.values if v is not None]
+            case ast.BinOp():
+                return [node.left, node.right]
+            case ast.ListComp() | ast.GeneratorExp():
+                return [node.elt, *(g.iter for g in node.generators)]
+            case ast.Subscript():
+                return [node.value]
+            case ast.Attribute() if node.attr in ("op", "values"):
+                return [node.value]
+            case ast.Call() if node not in self.train_ops and self.module.names.last(node.func) in _GROUPING:
+                given = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
+                return [*given, *(k.value for k in node.keywords), *self._controls(node)]
+            case ast.Call() if isinstance(node.func, ast.Attribute) and node.func.attr in ("values", "apply"):
+                return [node.func.value, *self._controls(node)]
+            case ast.Call():
+                return self._controls(node)
+            case _:
+                return []
+
+    def _controls(self, call: ast.Call) -> list[ast.expr]:
+        """What must run before an operation: `with tf.control_dependencies([train_op]):` around it."""
+        found: list[ast.expr] = []
+        for a in self.syntax.ancestors(call):
+            if isinstance(a, ast.With):
+                for item in a.items:
+                    e = item.context_expr
+                    if isinstance(e, ast.Call) and self.module.names.last(e.func) == "control_dependencies":
+                        found += e.args[:1]
+            elif isinstance(a, ast.FunctionDef):
+                break
+        return found
+
+    def _added(self, e: ast.expr) -> list[ast.expr]:
+        """What is appended to a list of operations."""
+        if not isinstance(e, (ast.Name, ast.Attribute)) or not self._appends:
+            return []
+        text = ast.unparse(e)
+        return [value for holder, value in self._appends if holder == text]
+
+    @cached_property
+    def _appends(self) -> list[tuple[str, ast.expr]]:
+        return [
+            (ast.unparse(c.func.value), c.args[-1])
+            for c in self.syntax.calls
+            if isinstance(c.func, ast.Attribute) and c.func.attr in ("append", "extend") and c.args
+        ]
+
+    def _names_a_train_op(self, call: ast.Call) -> bool:
+        """Whether what is fetched is called as train ops are somewhere in the module: for models that come from where they
+        can't be followed."""
+        names = {
+            self.module.names.last(target)
+            for op in self.train_ops
+            for target in _targets(self.syntax.parent.get(op))
+        }
+        return any(
+            isinstance(n, (ast.Name, ast.Attribute)) and self.module.names.last(n) in names
+            for n in self._within(self._fetches(call))
+        )
+
+    def _within(self, e: ast.expr) -> Iterator[ast.AST]:
+        for origin in self.values.origins(e):
+            yield from ast.walk(origin.node)
+
+
+def _targets(statement: ast.AST | None) -> list[ast.expr]:
+    if isinstance(statement, ast.Assign):
+        return [t for t in statement.targets if isinstance(t, (ast.Name, ast.Attribute))]
+    return []
+
+
+__all__ = ["INITIALIZERS", "Graph", "Run", "RunKind"]
