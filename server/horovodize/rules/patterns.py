@@ -22,6 +22,7 @@ from horovodize.rules import (
     seeds,
     session_broadcast,
     session_config,
+    session_steps,
     steps,
     tape,
     unpin,
@@ -57,7 +58,12 @@ _PATTERNS: dict[LoopKind, tuple[Rule, ...]] = {
         reload.RULE,
     ),
     LoopKind.GRADIENT_TAPE: (tape.RULE, minimize.RULE, broadcast.RULE),
-    LoopKind.SESSION: (graph_optimizer.RULE, session_config.RULE, session_broadcast.RULE),
+    LoopKind.SESSION: (
+        graph_optimizer.RULE,
+        session_config.RULE,
+        session_broadcast.RULE,
+        session_steps.RULE,
+    ),
 }
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from weakref import WeakKeyDictionary
 
+from horovodize.rules import head
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Feeding
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, end, position
 
 _PLENTY = 100  # a count that large stays above zero on any number of ranks that a script is likely to meet
 
@@ -40,6 +41,8 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
     if count in draft.done:
         return ()
     draft.done.add(count)
+    count = _where_made(draft, count)
+    draft.done.add(count)
     known = feeding(draft).kinds.constant(count)
     span = draft.module.span(count)
     before, after = "", f" // {SIZE}"
@@ -54,6 +57,53 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"
     return Edit.around(span, before, after)
+
+
+def _where_made(draft: Draft, count: ast.expr) -> ast.expr:
+    """Where a count is divided: where its name is given to it, if it is also what a sum over the steps is divided by
+    (`average += loss / steps`), so that the average stays one; else where it is used."""
+    if not isinstance(count, ast.Name):
+        return count
+    bindings = draft.module.scopes.reaching(count)
+    if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
+        return count
+    made = bindings[0].value
+    uses = [
+        n
+        for n in draft.syntax.nodes
+        if isinstance(n, ast.Name) and n.id == count.id and isinstance(n.ctx, ast.Load) and n is not count
+        and any(b is bindings[0] for b in draft.module.scopes.reaching(n))
+    ]  # fmt: skip
+    divisors = [n for n in uses if _divides(draft, n)]
+    counts = [n for n in uses if n not in divisors and not _is_printed(draft, n)]
+    if not divisors or not all(n in draft.done for n in counts) or _is_before_horovod(draft, made):
+        return count
+    return made
+
+
+def _divides(draft: Draft, n: ast.Name) -> bool:
+    """Whether a name is what something is divided by."""
+    node: ast.AST = n
+    parent = draft.syntax.parent[node]
+    while isinstance(parent, ast.Call) and draft.names.last(parent.func) in ("float", "float32", "int"):
+        node, parent = parent, draft.syntax.parent[parent]
+    if isinstance(parent, ast.BinOp):
+        return isinstance(parent.op, ast.Div) and parent.right is node
+    return isinstance(parent, ast.AugAssign) and isinstance(parent.op, ast.Div) and parent.value is node
+
+
+def _is_printed(draft: Draft, n: ast.Name) -> bool:
+    statement = draft.syntax.statement(n)
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "print"
+
+
+def _is_before_horovod(draft: Draft, node: ast.expr) -> bool:
+    """Whether module code runs before `hvd.init()`."""
+    imported = head.import_statement(draft)
+    if draft.syntax.function(node) is not None or imported is None:
+        return False
+    return position(node) < end(head.end_of_imports(draft, imported))
 
 
 def may_be_none(draft: Draft, e: ast.expr) -> bool:

@@ -141,6 +141,11 @@ def _fixes_randomness(draft: Draft, call: ast.Call) -> bool:
 # ---------------------------------------------------------------------- G4: hand-written loops
 
 
+def loop_rule(draft: Draft) -> str:
+    """Under which rule the loops of a draft are divided: those of sessions under S5."""
+    return "S5" if draft.in_graph else "G4"
+
+
 def divide_loops(draft: Draft) -> None:
     if draft.once("keep in step", draft.module.tree):
         keep_in_step(draft)  # whether or not the data is divided
@@ -155,7 +160,7 @@ def divide_loops(draft: Draft) -> None:
         _divide_driver(draft, driver)
     for site in known.undriven:
         draft.note(
-            "G4",
+            loop_rule(draft),
             site,
             f"the loop that runs this step is not in this file, so it is not divided: {_EVERYTHING}",
         )
@@ -176,7 +181,7 @@ def _divide_takes(draft: Draft, feed: ast.expr) -> None:
             continue
         if isinstance(count, ast.UnaryOp) or _is_divided_after(draft, step) or counts_a_share(draft, count):
             continue
-        _change(draft, "G4", count, "Divide the steps among the ranks")
+        _change(draft, loop_rule(draft), count, "Divide the steps among the ranks")
 
 
 def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
@@ -187,7 +192,7 @@ def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
 def _divide_driver(draft: Draft, driver: Driver) -> None:
     if any(learns_from_a_game(draft, step) for step in driver.steps):
         draft.note(
-            "G4",
+            loop_rule(draft),
             driver.loop,
             "every rank plays as many games as one process did: what they learn from is not divided",
         )
@@ -205,17 +210,17 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if all(feeding(draft).pipelines.is_dataset(z) for z in zipped):
         return
     if draft.drive.in_traced(driver.loop):
-        draft.note("G4", e, f"this loop runs inside a `tf.function` and is not divided: {_EVERYTHING}")
+        draft.note(loop_rule(draft), e, f"this loop runs inside a `tf.function` and is not divided: {_EVERYTHING}")
         return
     if isinstance(driver.loop, ast.AsyncFor):
-        draft.note("G4", e, f"this loop awaits its batches and is not divided: {_EVERYTHING}")
+        draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {_EVERYTHING}")
         return
     edits = wrap(draft, e, "shard_batches")
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
         what = "Give every rank its own batches"
-        draft.change("G4", e, what, _WHY, edits, doubt=doubt if unclear else "")
+        draft.change(loop_rule(draft), e, what, _WHY, edits, doubt=doubt if unclear else "")
 
 
 def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
@@ -225,25 +230,25 @@ def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
     traced = draft.drive.in_traced(driver.loop)
     single = isinstance(e, ast.Call) and called and len(e.args) == 1 and not e.keywords
     if single and isinstance(e, ast.Call) and not driver.indexed:
-        _change(draft, "G4", e.args[0], "Divide the steps among the ranks")
+        _change(draft, loop_rule(draft), e.args[0], "Divide the steps among the ranks")
     elif isinstance(e, ast.Call) and called and _counts_from(e) and not driver.indexed:
         _divide_from(draft, e.args[0], e.args[1])
     elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
         n = e.args[0]
         text = draft.module.text(n)
         if not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)) or n in draft.done:
-            draft.note("G4", e, f"this loop is not divided: {_EVERYTHING}")
+            draft.note(loop_rule(draft), e, f"this loop is not divided: {_EVERYTHING}")
             return
         draft.done.add(n)
         edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
-        draft.change("G4", e, "Give every rank its own batches", _WHY, edits)
+        draft.change(loop_rule(draft), e, "Give every rank its own batches", _WHY, edits)
     elif traced or (isinstance(e, ast.Call) and draft.names.last(e.func) == "trange"):
-        draft.note("G4", e, f"this loop is not divided: {_EVERYTHING}")
+        draft.note(loop_rule(draft), e, f"this loop is not divided: {_EVERYTHING}")
     else:
         edits2 = wrap(draft, e, "shard")
         if edits2:
             what = "Give every rank its own batches" if driver.indexed else "Divide the steps among the ranks"
-            draft.change("G4", e, what, _WHY, edits2)
+            draft.change(loop_rule(draft), e, what, _WHY, edits2)
 
 
 def _counts_from(e: ast.Call) -> bool:
@@ -258,13 +263,13 @@ def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr) -> None:
     rank 0's."""
     what = "Divide the steps among the ranks"
     if isinstance(start, ast.Constant) and start.value == 0:
-        _change(draft, "G4", stop, what)
+        _change(draft, loop_rule(draft), stop, what)
     elif (
         isinstance(stop, ast.BinOp)
         and isinstance(stop.op, ast.Add)
         and ast.dump(stop.right) == ast.dump(start)
     ):
-        _change(draft, "G4", stop.left, what)
+        _change(draft, loop_rule(draft), stop.left, what)
     elif stop not in draft.done:
         draft.done.add(stop)
         span, first = draft.module.span(stop), draft.module.text(start)
@@ -273,7 +278,7 @@ def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr) -> None:
         else:
             opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
             edits = [*Edit.around(span, f"{first} + max(1, ({opening}", f"{closing} - {first}) // {SIZE})")]
-        draft.change("G4", stop, what, _WHY, edits)
+        draft.change(loop_rule(draft), stop, what, _WHY, edits)
 
 
 def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
@@ -287,20 +292,32 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
         ]
         if shared and isinstance(test, ast.Constant):
             return  # it ends with the rank's share
+    if isinstance(test, ast.Constant) and any(
+        e in draft.done for f in feeding(draft).graph_feeds for e in feeding(draft).pipelines.trail(f)
+    ):
+        return
     if (
         isinstance(test, ast.Compare)
         and len(test.ops) == 1
         and isinstance(test.ops[0], (ast.Lt, ast.LtE))
-        and isinstance(test.left, (ast.Name, ast.Attribute))
-        and _counts_up(loop, ast.unparse(test.left))
-        and not _subscripts_with(loop, test.left)
+        and (counter := _counter(loop, test.left)) is not None
+        and not _subscripts_with(loop, counter)
         and not counts_a_share(draft, test.comparators[0])
     ):
-        _change(draft, "G4", test.comparators[0], "Divide the steps among the ranks")
+        _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
         return
     draft.note(
-        "G4", test, f"it can't be seen how many steps this loop takes, so it is not divided: {_EVERYTHING}"
+        loop_rule(draft), test, f"it can't be seen how many steps this loop takes, so it is not divided: {_EVERYTHING}"
     )
+
+
+def _counter(loop: ast.While, left: ast.expr) -> ast.expr | None:
+    """The counter of steps in `step`, `step * batch_size`."""
+    sides = [left.left, left.right] if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult) else [left]
+    found = [e for e in sides if isinstance(e, (ast.Name, ast.Attribute)) and _counts_up(loop, ast.unparse(e))]
+    others = [e for e in sides if e not in found]
+    fixed = all(isinstance(e, (ast.Name, ast.Attribute, ast.Constant)) for e in others)
+    return found[0] if len(found) == 1 and fixed else None
 
 
 def _counts_up(loop: ast.While, name: str) -> bool:

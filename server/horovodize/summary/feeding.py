@@ -21,6 +21,8 @@ _DRAWING = re.compile(
 )
 _READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
 
+_EVALUATING = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
+
 _OF_MODELS = {"fit", "train_on_batch", "trainable_variables", "train_step", "apply_gradients"}
 
 
@@ -242,10 +244,10 @@ class Feeding:
 
     def _draws(self, loop: Loop) -> bool:
         """Whether a loop's body gets itself data: `next(it)`, a random batch."""
-        lasts = [self.names.last(call.func) for call in self._calls_in(loop)]
+        lasts = [self.names.last(call.func) for call in self.calls_in(loop)]
         return any(_DRAWING.search(last) and "on_batch" not in last for last in lasts)
 
-    def _calls_in(self, loop: Loop) -> list[ast.Call]:
+    def calls_in(self, loop: Loop) -> list[ast.Call]:
         """The calls in a loop's body, and in the functions of this module that it calls."""
         todo: list[tuple[ast.AST, int]] = [(s, 0) for s in loop.body]
         seen: set[ast.AST] = set()
@@ -265,7 +267,7 @@ class Feeding:
     def next_calls(self, driver: Driver) -> list[ast.expr]:
         """The pipelines that a loop draws elements from by `next(iterator)`, here or in functions that it calls."""
         found: list[ast.expr] = []
-        for call in self._calls_in(driver.loop):
+        for call in self.calls_in(driver.loop):
             source: ast.expr
             if isinstance(call.func, ast.Name) and call.func.id == "next" and call.args:
                 source = call.args[0]
@@ -296,7 +298,27 @@ class Feeding:
                 found += [e for e in self._zipped(driver.iterable) if self.pipelines.is_dataset(e)]
             if driver.kind in (Kind.RANGE, Kind.UNKNOWN):
                 found += self.next_calls(driver)
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(found + self.graph_feeds))
+
+    @cached_property
+    def graph_feeds(self) -> list[ast.expr]:
+        """The datasets that a TF1 graph trains on, at the place that makes an iterator over them."""
+        iterated = [e for c in self.syntax.calls if (e := self._iterated(c)) is not None]
+        datasets = [e for e in iterated if self.pipelines.is_dataset(e)]
+        if len(datasets) < 2:
+            return datasets
+        return [e for e in datasets if not _EVALUATING.search(ast.unparse(e))]
+
+    def _iterated(self, call: ast.Call) -> ast.expr | None:
+        """`ds` in `ds.make_one_shot_iterator()`, `tf.data.make_initializable_iterator(ds)`, `it.make_initializer(ds)`."""
+        if not self.sites.builds_graph or not self.sites.graph.train_ops:
+            return None
+        last = self.names.last(call.func)
+        if last in ("make_one_shot_iterator", "make_initializable_iterator"):
+            if (self.names.of(call.func) or "").startswith("tensorflow"):
+                return argument(call, "dataset", 0)
+            return call.func.value if isinstance(call.func, ast.Attribute) else None
+        return argument(call, "dataset", 0) if last == "make_initializer" else None
 
     def _zipped(self, e: ast.expr) -> list[ast.expr]:
         if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip":

@@ -1,0 +1,90 @@
+"""S5 steps: the steps of a session's loop are divided among the ranks, and each rank gets batches of its own.
+
+What it does   `for step in range(n)` around `sess.run(train_op)` becomes `range(n // hvd.size())`; where the loop's variable
+               selects the batch, and in loops over batches, rank r takes the batches r, r + size(), … A number of steps that
+               is also what a sum of losses is divided by is divided where it is given its name. Of an object that deals out
+               batches (`mnist.train.next_batch(100)`), all ranks draw the same batches, and each trains on its own of every
+               size(). Datasets behind iterators are divided by D1.
+Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
+               equally many: one that takes more waits for the others for ever.
+Before         for i in range(total_batch):
+                   batch_x, batch_y = mnist.train.next_batch(batch_size)
+                   sess.run(train_op, feed_dict={x: batch_x, y: batch_y})
+After          for i in range(total_batch // hvd.size()):
+                   batch_x, batch_y = own_batch(mnist.train.next_batch, batch_size)
+                   sess.run(train_op, feed_dict={x: batch_x, y: batch_y})
+Leaves alone   The loop over epochs. Loops that only evaluate. Steps that come from a game, or that are fed by queues
+               (`tf.train.shuffle_batch`): that is said.
+Asks           As G4.
+Source         Beyond the seed, which divides no steps of a Session.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.lockstep import learns_from_a_game
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import begins, feeding
+from horovodize.rules.steps import divide_loops
+from horovodize.source import Edit, Span
+from horovodize.summary.feeding import Driver, Kind
+
+_DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
+_EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
+_QUEUES = ("batch", "shuffle_batch", "batch_join", "shuffle_batch_join", "string_input_producer", "slice_input_producer")
+
+
+def apply(draft: Draft) -> None:
+    divide_loops(draft)
+    if not begins(draft, "S5"):
+        return
+    for driver in feeding(draft).drivers:
+        if driver.kind in (Kind.RANGE, Kind.UNKNOWN) and not driver.indexed:
+            _own_batches(draft, driver)
+    for call in draft.module.calls_of(*(f"tensorflow.compat.v1.train.{name}" for name in _QUEUES)):
+        draft.note(
+            "S5",
+            call,
+            "this queue is not divided: every rank reads all of it, in an order of its own; give each rank its own files",
+        )
+
+
+def _own_batches(draft: Draft, driver: Driver) -> None:
+    """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own."""
+    if any(learns_from_a_game(draft, step) for step in driver.steps):
+        return
+    for call in feeding(draft).calls_in(driver.loop):
+        if call in draft.done or not _deals_out(draft, call):
+            continue
+        draft.done.add(call)
+        span, func = draft.module.span(call), draft.module.span(call.func)
+        opening = draft.document.text.index("(", func.end)
+        text = draft.document.text
+        comma = "" if not (call.args or call.keywords) else "," if text[opening + 1] in "\r\n" else ", "
+        edits = [
+            Edit.insert(span.start, f"{draft.helper('own_batch')}(", span),
+            Edit(Span(opening, opening + 1), comma),
+        ]
+        why = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
+        draft.change("S5", call, "Give every rank its own batches", why, edits)
+
+
+def _deals_out(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call gets the next batch from something that keeps count of what it has dealt out."""
+    if not isinstance(call.func, (ast.Name, ast.Attribute)) or not _DEALS.match(draft.names.last(call.func)):
+        return False
+    if isinstance(call.func, ast.Name) and call.func.id == "next":
+        return False
+    if draft.names.of(call.func) is not None and (draft.names.of(call.func) or "").startswith("tensorflow."):
+        return False
+    if _EVALUATES.search(draft.module.text(call.func)):
+        return False
+    return not (
+        isinstance(call.func, ast.Attribute) and feeding(draft).pipelines.is_dataset(call.func.value)
+    )
+
+
+RULE = Rule("S5", "divide the steps of a session's loop among the ranks", apply, __doc__ or "")
