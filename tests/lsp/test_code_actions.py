@@ -21,14 +21,14 @@ TITLE = "Distribute with Horovod"
 REWRITE = "refactor.rewrite.horovodize.distribute"
 QUICK_FIX = types.CodeActionKind.QuickFix
 
-SESSION = """\
-import tensorflow.compat.v1 as tf
+REFUSED = """\
+import tensorflow as tf
 
-loss = tf.Variable(1.0) ** 2
-op = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
-with tf.Session() as sess:
-    for _ in range(9):
-        sess.run(op)
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+model.fit(x, y)
 """
 
 
@@ -157,11 +157,11 @@ async def test_resolving_what_is_not_ours_is_an_error(vscode, data):
 
 
 async def test_resolving_what_is_refused_says_why(vscode):
-    uri = await vscode.open(SESSION)
+    uri = await vscode.open(REFUSED)
     with pytest.raises(JsonRpcException) as error:
         await vscode.code_action_resolve_async(types.CodeAction("?", data={"uri": uri, "version": 1}))
     assert error.value.code == types.LSPErrorCodes.RequestFailed
-    assert "Session" in error.value.message
+    assert "MirroredStrategy" in error.value.message
 
 
 async def test_the_light_bulb_gets_what_the_menu_gets_where_it_can_be_distributed(editor, keras):
@@ -176,20 +176,20 @@ async def test_the_light_bulb_gets_what_the_menu_gets_where_it_can_be_distribute
 
 async def test_the_light_bulb_does_not_offer_what_is_refused(vscode):
     """Nor does it show it disabled, as the menu does: the plan isn't made at every step of the cursor."""
-    uri = await vscode.open(SESSION)
+    uri = await vscode.open(REFUSED)
     automatic = types.CodeActionTriggerKind.Automatic
-    assert TITLE not in [a.title for a in await vscode.actions(uri, "tf.‸Session()", trigger=automatic)]
-    assert TITLE in [a.title for a in await vscode.actions(uri, "tf.‸Session()")]
+    assert TITLE not in [a.title for a in await vscode.actions(uri, "model.‸fit(", trigger=automatic)]
+    assert TITLE in [a.title for a in await vscode.actions(uri, "model.‸fit(")]
 
 
 async def test_disabled_with_the_reason_where_it_is_refused(vscode, minimal):
-    uri = await vscode.open(SESSION)
-    (action,) = of_kind(await vscode.actions(uri, "tf.‸Session()"), REWRITE)
-    assert "Session" in action.disabled.reason
+    uri = await vscode.open(REFUSED)
+    (action,) = of_kind(await vscode.actions(uri, "model.‸fit("), REWRITE)
+    assert "MirroredStrategy" in action.disabled.reason
     assert action.edit is None
     assert action.data is None
-    uri = await minimal.open(SESSION)
-    assert not of_kind(await minimal.actions(uri, "tf.‸Session()"), REWRITE)
+    uri = await minimal.open(REFUSED)
+    assert not of_kind(await minimal.actions(uri, "model.‸fit("), REWRITE)
 
 
 async def test_twice_is_once(editor, keras):

@@ -10,7 +10,7 @@ from horovodize.options import Options
 from horovodize.plan import Plan
 from horovodize.rules import arrays, data, seeds, steps
 from horovodize.rules.draft import Draft
-from horovodize.rules.head import _HELPERS
+from horovodize.rules.helpers import HELPERS
 from horovodize.rules.rule import Rule
 from horovodize.source import Document
 from horovodize.summary import summarize
@@ -83,7 +83,7 @@ class Rank:
 
 def helper(name: str, rank: int, size: int, **names: Any) -> Any:
     """A helper function as it stands in distributed programs, on a pretended rank."""
-    lines = [line.format(name=name, tf="tf") for line in _HELPERS[name]]
+    lines = [line.format(name=name, tf="tf") for line in HELPERS[name]]
     source = "\n".join(lines).replace("\ue000", "hvd")
     scope: dict[str, Any] = {"hvd": Rank(rank, size), **names}
     exec(source, scope)

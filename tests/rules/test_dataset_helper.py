@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from horovodize.rules.head import _HELPERS
+from horovodize.rules.helpers import HELPERS
 
 _PROGRAM = """
 import json
@@ -56,7 +56,7 @@ for name, make in sources.items():
 @pytest.mark.training
 @pytest.mark.timeout(300)
 def test_shares_of_datasets_interleave_to_the_dataset(tf_python: Path, tmp_path: Path) -> None:
-    lines = [line.format(name="shard_dataset", tf="tf") for line in _HELPERS["shard_dataset"]]
+    lines = [line.format(name="shard_dataset", tf="tf") for line in HELPERS["shard_dataset"]]
     program = tmp_path / "shares.py"
     program.write_text(_PROGRAM.replace("HELPER", "\n".join(lines).replace("\ue000", "hvd")))
     run = subprocess.run([tf_python, program], capture_output=True, text=True, check=False)

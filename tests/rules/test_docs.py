@@ -48,10 +48,22 @@ PROGRAMS: dict[str, tuple[str, str, int]] = {
     "K5": (COMPILED + "k = \\\n", "model.fit(x, y, callbacks=[k])\n", 0),
     "K8": (MODEL, "model.save('model.h5')\n", 0),
 }  # fmt: skip
+GRAPH = (
+    "import tensorflow.compat.v1 as tf\nx, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)\n"
+    "loss = tf.square(x - tf.Variable(1.0))\n"
+)
+TRAIN_OP = GRAPH + "train_op = tf.train.AdamOptimizer(0.001).minimize(loss)\n"
+RUNS = "with tf.Session() as sess:\n    sess.run(tf.global_variables_initializer())\n    sess.run(train_op)\n"
+PROGRAMS |= {
+    "S2": (GRAPH, RUNS, 0),
+    "S3": (TRAIN_OP, "", 0),
+    "S4": (TRAIN_OP + "init = tf.global_variables_initializer()\nsess = tf.Session()\n", "sess.run(train_op)\n", 0),
+    "S5": (TRAIN_OP + "total_batch = 550\nsess = tf.Session()\nsess.run(tf.global_variables_initializer())\nfor epoch in range(9):\n", "", 4),
+}
 PROGRAMS |= {"C2": PROGRAMS["C1"], "K2": PROGRAMS["K1"], "K6": PROGRAMS["G2"], "K7": PROGRAMS["G1"]}
 
-# Rules whose example shows the scaled rate too, as they make it or stand beside it.
-SCALED_TOO = {"G3"}
+# Rules whose example shows what another one does, too: the scaled rate, the session's config.
+TOO = {"G3": ["C5"], "S2": ["C5"], "S3": ["C2"]}
 
 every_rule = pytest.mark.parametrize("rule", sorted(RULES))
 
@@ -115,7 +127,7 @@ def test_the_example_is_true(rule: str) -> None:
         assert [n for n in plan.notes if n.rule == rule]
         assert [c for c in plan.changes if c.rule == rule] == []
         return
-    same = [r for r in RULES if RULES[r].docs == RULES[rule].docs] + (["C5"] if rule in SCALED_TOO else [])
+    same = [r for r in RULES if RULES[r].docs == RULES[rule].docs] + TOO.get(rule, [])
     assert [c for c in plan.changes if c.rule in same]
     given, came = lines_of(before), lines_of(only(plan, *same))
     if after == "(nothing)":

@@ -17,7 +17,8 @@ After          first_batch = True
                        first_batch = False
 Leaves alone   A model's own `train_step` under `fit`: the callback broadcasts (K3).
 Refuses        A step of which the model or the optimizer can't be named where the loop is; steps whose loop runs inside a
-               traced function that restores a checkpoint (HVD006).
+               traced function that restores a checkpoint; a class of the file with an `apply_gradients` of its own that is no
+               TensorFlow optimizer (HVD006).
 Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(…)`, applies it and reads it again: empty,
                nothing is broadcast; its flag inside `@tf.function` is read while tracing, so the broadcast never runs or runs
                in every step (measured, horovod#1402); one flag for two models leaves the second without; models that are
@@ -34,6 +35,7 @@ from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts
+from horovodize.summary.syntax import FUNCTIONS
 
 _WHY = "Ranks start from different random weights; from here on they hold the same."
 
@@ -53,13 +55,32 @@ class _Block:
 def apply(draft: Draft) -> None:
     blocks: list[_Block] = []
     for update in draft.sites.updates:
-        if update.step_of is None:
+        own = _own_class(draft, update.optimizer)
+        if own is not None:
+            draft.refuse(
+                "HVD006",
+                update.call,
+                f"`{draft.module.text(update.optimizer)}` is an object of `{own.name}`, a class of this file that is no "
+                "TensorFlow optimizer: how it updates can't be followed",
+            )
+        elif update.step_of is None:
             _collect(draft, blocks, update.call, update.variables, update.optimizer)
     for fit in draft.sites.fits:
         if fit.method == "train_on_batch":
             _collect(draft, blocks, fit.call, (fit.model,), None)
     for block in _merged(draft, blocks):
         _write(draft, block)
+
+
+def _own_class(draft: Draft, optimizer: ast.expr) -> ast.ClassDef | None:
+    """The class of this file that an optimizer is an object of, if that only looks like an optimizer of TensorFlow."""
+    for made in draft.values.calls(optimizer):
+        cls = draft.values.callee(made)
+        if isinstance(cls, ast.ClassDef) and not draft.module.is_optimizer(made):
+            methods = (s for member in draft.values.family(cls) for s in member.body)
+            if any(isinstance(s, FUNCTIONS) and s.name == "apply_gradients" for s in methods):
+                return cls
+    return None
 
 
 def _collect(

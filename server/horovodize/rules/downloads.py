@@ -135,7 +135,20 @@ class _Downloads:
             return "it runs before Horovod is initialised"
         if self.draft.drive.in_traced(statement) or not self.steady.reached_alike(statement):
             return "not every process may come here"
+        if self._may_be_caught(statement):
+            return "where it fails, only the process that downloads would go on elsewhere"
         return ""
+
+    def _may_be_caught(self, statement: ast.stmt) -> bool:
+        """Whether a `try` catches what a download raises: the others would wait for the one that failed."""
+        child: ast.AST = statement
+        for a in self.draft.syntax.ancestors(statement):
+            if isinstance(a, ast.Try) and a.handlers and self.draft.syntax.field[child] == "body":
+                return True
+            if isinstance(a, CALLABLES):
+                return False
+            child = a
+        return False
 
     def _whole(self, statement: ast.stmt) -> ast.stmt:
         """`if not os.path.exists(path):` around a download, with what else is done to have the file: one process does it."""

@@ -76,7 +76,7 @@ def _average(draft: Draft, call: ast.Call) -> None:
     """`tf.gradients(loss, v)` → `[g if g is None else hvd.allreduce(g) for g in tf.gradients(loss, v)]`"""
     if not draft.once("averaged", call):
         return
-    g = draft.same_name("gradient")
+    g = draft.same_name("g")
     opening = f"[{g} if {g} is None else {CORE}.allreduce({g}) for {g} in "
     edits = Edit.around(draft.module.span(call), opening, "]")
     draft.change("S2", call, "Average the gradients over all ranks", _WHY, edits)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from horovodize.rules.draft import CORE, HVD, RANK, SIZE, Draft
 
-_HELPERS = {
+HELPERS = {
     "ScaledSchedule": (
         "class {name}({tf}.keras.optimizers.schedules.LearningRateSchedule):",
         '    """size() times the rate of another schedule."""',
@@ -65,7 +65,7 @@ _HELPERS = {
 }
 
 # What reads otherwise in a graph: tensors have no value there.
-_GRAPH_HELPERS = {
+GRAPH_HELPERS = {
     "shard_dataset": (
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
@@ -121,6 +121,6 @@ _GRAPH_HELPERS = {
 
 def helper_lines(draft: Draft, purpose: str, name: str, tf: str) -> list[str]:
     """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file."""
-    lines = (_GRAPH_HELPERS if draft.in_graph and purpose in _GRAPH_HELPERS else _HELPERS)[purpose]
+    lines = (GRAPH_HELPERS if draft.in_graph and purpose in GRAPH_HELPERS else HELPERS)[purpose]
     config = draft.config_to_make[0] if draft.config_to_make else "None"
     return [line.format(name=name, tf=tf, quote=draft.document.quote, config=config) for line in lines]

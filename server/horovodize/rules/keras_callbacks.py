@@ -22,12 +22,12 @@ import ast
 
 from horovodize import catalogue
 from horovodize.rules import statistics
-from horovodize.rules.draft import KERAS, ON_ROOT, Draft
-from horovodize.rules.guards import Guards
+from horovodize.rules.draft import KERAS, Draft
+from horovodize.rules.listed import elements, extended, only_on_root
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
-from horovodize.summary.syntax import CALLABLES, LOOPS, argument
+from horovodize.summary.syntax import LOOPS, argument
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
@@ -40,6 +40,7 @@ _OF_OLD_KERAS = {
     "nb_epoch", "samples_per_epoch", "nb_val_samples", "nb_worker", "max_q_size", "pickle_safe", "show_accuracy", "generator",
     "validation_freq", "max_queue_size", "workers", "use_multiprocessing", "reset_metrics", "return_dict",
 }  # fmt: skip
+_BASE = "tensorflow.keras.callbacks.Callback"
 _LAMBDA = "tensorflow.keras.callbacks.LambdaCallback"
 
 
@@ -74,10 +75,10 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
             doubt = "`**` may pass callbacks too: then this call fails; pass them by name"
         draft.change("K3", fit.call, what, _WHY, _new_list(draft, fit, given, horovods), doubt)
         return
-    elements = _elements(draft, given)
-    for element in elements:
+    for element in elements(draft, given):
         _place(draft, element)
-    draft.change("K3", given, what, _WHY, _extended(draft, fit, given, horovods))
+    edits = extended(draft, given, horovods, _BASE, lambda listed: _list_before(draft, fit, listed))
+    draft.change("K3", given, what, _WHY, edits)
 
 
 def _new_list(draft: Draft, fit: Fit, given: ast.expr | None, horovods: list[str]) -> list[Edit]:
@@ -99,139 +100,7 @@ def _list_before(draft: Draft, fit: Fit, callbacks: list[str]) -> tuple[str, lis
     return name, [draft.before(statement, [f"{name} = [", *(f"    {c}," for c in callbacks), "]"])]
 
 
-def _extended(draft: Draft, fit: Fit, given: ast.expr, horovods: list[str]) -> tuple[Edit, ...]:
-    """The user's callbacks after Horovod's: a literal list is extended, anything else is taken into a new list."""
-    first = ", ".join(horovods)
-    span = draft.module.span(given)
-    if isinstance(given, (ast.List, ast.Tuple)):
-        if isinstance(given, ast.Tuple) and draft.document.text[span.start] != "(":
-            return Edit.around(span, f"[{first}, *(", ")]", -1)
-        if not given.elts:
-            return (Edit.insert(span.start + 1, first),)
-        head = given.elts[0]
-        at = draft.module.span(head)
-        line = draft.document.lines.content(head.lineno - 1)
-        lead = line[: len(line) - len(line.lstrip())]
-        if head.lineno > given.lineno:  # one callback a line, as the user has them
-            separator = f",{draft.newline}{lead}"
-            return (Edit.insert(at.start, separator.join(horovods) + separator, at, -1),)
-        return (Edit.insert(at.start, first + ", ", at, -1),)
-    kind = _kind(draft, given)
-    if isinstance(given, (ast.Name, ast.Attribute)) and kind != "callback":
-        users = draft.module.text(given) if kind == "list" else f"({draft.module.text(given)} or [])"
-        value, edits = _list_before(draft, fit, [*horovods, f"*{users}"])
-        return (*edits, Edit(span, value))
-    if kind == "list":
-        return Edit.around(span, f"[{first}, *", "]", -1)
-    if kind == "callback":
-        return Edit.around(span, f"[{first}, ", "]", -1)
-    return Edit.around(span, f"[{first}, *(", " or [])]", -1)
-
-
-def _kind(draft: Draft, given: ast.expr) -> str:
-    """Whether an expression is surely a list, surely one callback, or may be None or either."""
-    kinds = set()
-    for origin in draft.values.origins(given):
-        if isinstance(origin.node, (ast.List, ast.Tuple, ast.ListComp)) and not origin.path:
-            kinds.add("list")
-        elif origin.call is not None and "tensorflow.keras.callbacks.Callback" in draft.values.made_by(
-            origin.call
-        ):
-            kinds.add("callback")
-        else:
-            kinds.add("unknown")
-    if kinds == {"list"} and isinstance(given, (ast.Name, ast.Attribute)):
-        return "list" if not _may_be_none(draft, given) else "unknown"
-    return kinds.pop() if kinds == {"callback"} else "unknown"
-
-
-def _may_be_none(draft: Draft, given: ast.expr) -> bool:
-    """Whether an expression is a parameter with a default: another file may leave it out, though no call here does."""
-    return isinstance(given, ast.Name) and any(
-        b.kind == "parameter"
-        and isinstance(b.statement, CALLABLES)
-        and any(
-            isinstance(d, ast.Constant) for d in (*b.statement.args.defaults, *b.statement.args.kw_defaults)
-        )
-        for b in draft.module.scopes.reaching(given)
-    )
-
-
 # ---------------------------------------------------------------------- where each callback belongs
-
-
-def _elements(draft: Draft, given: ast.expr) -> list[ast.expr]:
-    """The callbacks of a `callbacks` argument: elements of its lists, and what is appended to them."""
-    found: list[ast.expr] = []
-    seen: set[ast.AST] = set()
-    todo: list[ast.expr] = [given]
-    while todo:
-        e = todo.pop(0)
-        if e in seen:
-            continue
-        seen.add(e)
-        if isinstance(e, (ast.List, ast.Tuple)):
-            todo += e.elts
-        elif isinstance(e, ast.Starred):
-            todo.append(e.value)
-        elif isinstance(e, ast.BinOp) and isinstance(e.op, ast.Add):
-            todo += [e.left, e.right]
-        elif isinstance(e, ast.Name) and e is not given and _is_element_name(draft, e):
-            found.append(e)
-        else:
-            inner = [
-                o.node
-                for o in draft.values.origins(e)
-                if isinstance(o.node, ast.expr) and not o.path and o.node is not e
-            ]
-            lists = [n for n in inner if isinstance(n, (ast.List, ast.Tuple, ast.BinOp))]
-            todo += lists
-            todo += _added(draft, e)
-            if not lists:
-                found.append(e)
-    return [e for e in found if not isinstance(e, ast.Constant)]
-
-
-def _is_element_name(draft: Draft, e: ast.Name) -> bool:
-    return not any(isinstance(o.node, (ast.List, ast.Tuple)) and not o.path for o in draft.values.origins(e))
-
-
-def _added(draft: Draft, e: ast.expr) -> list[ast.expr]:
-    """What `callbacks.append(c)`, `.extend(…)`, `.insert(i, c)` and `+=` add to a list, under all names that it had before."""
-    found: list[ast.expr] = []
-    todo, seen = [e], set[ast.expr]()
-    while todo:
-        name = todo.pop(0)
-        if name in seen:
-            continue
-        seen.add(name)
-        if isinstance(name, ast.Call):
-            function = draft.values.callee(name)
-            todo += draft.values.returned(function) if isinstance(function, CALLABLES) else []
-        elif isinstance(name, (ast.Name, ast.Attribute)):
-            found += _added_to(draft, name)
-        if isinstance(name, ast.Name):
-            for b in draft.module.scopes.reaching(name):
-                if b.kind == "augment" and b.value is not None:
-                    found.append(b.value)
-                elif b.kind == "assign" and b.value is not None and not b.path:
-                    todo.append(b.value)
-                elif b.kind == "parameter":
-                    todo += draft.values.passed(b)
-    return list(dict.fromkeys(found))
-
-
-def _added_to(draft: Draft, e: ast.Name | ast.Attribute) -> list[ast.expr]:
-    """What the methods of lists add under this very name."""
-    text, found = ast.unparse(e), list[ast.expr]()
-    scope = draft.module.scopes.lookup(e.id, e) if isinstance(e, ast.Name) else None
-    for call in draft.sites.method_calls("append", "insert", "extend"):
-        assert isinstance(call.func, ast.Attribute)
-        holder = call.func.value
-        if ast.unparse(holder) == text and call.args:
-            if not isinstance(holder, ast.Name) or draft.module.scopes.lookup(holder.id, holder) is scope:
-                found.append(call.args[-1])
-    return found
 
 
 def _place(draft: Draft, element: ast.expr) -> None:
@@ -240,7 +109,7 @@ def _place(draft: Draft, element: ast.expr) -> None:
     draft.done.add(element)
     roles = {_role(draft, o.node) for o in draft.values.origins(element)}
     if roles == {"writes"}:
-        _only_on_root(draft, element)
+        only_on_root(draft, "K3", element, "callback", _WHY_WRITER)
     elif "writes" in roles:
         draft.note(
             "K3", element, "some of these callbacks write files: every rank will; give those on their own"
@@ -306,31 +175,6 @@ _WRITING_METHODS = {
     "scalar",
     "image",
 }
-
-
-def _only_on_root(draft: Draft, element: ast.expr) -> None:
-    """Puts one writing callback on rank 0, where it enters the list."""
-    what = "Keep this callback on rank 0"
-    parent = draft.syntax.parent.get(element)
-    statement = draft.syntax.statement(element)
-    span = draft.module.span(element)
-    if isinstance(parent, (ast.List, ast.Tuple)):
-        edits = Edit.around(span, "*([", f"] if {ON_ROOT} else [])")
-        draft.change("K3", element, what, _WHY_WRITER, edits)
-    elif (
-        isinstance(parent, ast.Call)
-        and isinstance(statement, ast.Expr)
-        and statement.value is parent
-        and isinstance(parent.func, ast.Attribute)
-        and parent.func.attr in ("append", "insert")
-        and draft.can_insert(statement)
-    ):
-        draft.change("K3", element, what, _WHY_WRITER, Guards(draft).put(statement, statement))
-    elif isinstance(parent, (ast.keyword, ast.Call)):  # callbacks=checkpoint
-        edits = Edit.around(span, "*([", f"] if {ON_ROOT} else [])")
-        draft.change("K3", element, what, _WHY_WRITER, edits)
-    else:
-        draft.refuse("HVD006", element, "this callback writes files, and where it is added can't be changed")
 
 
 RULE = Rule("K3", "callbacks of fit", apply, __doc__ or "")

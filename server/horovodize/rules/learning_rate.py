@@ -66,6 +66,8 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         scale_rate(draft, rate.body, seen | {rate})
         scale_rate(draft, rate.orelse, seen | {rate})
         return
+    if isinstance(rate, ast.UnaryOp) and isinstance(rate.op, ast.USub):
+        return scale_rate(draft, rate.operand, seen | {rate})
     if isinstance(rate, ast.Lambda):
         _times(draft, rate.body)
         return

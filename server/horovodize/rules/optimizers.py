@@ -102,6 +102,8 @@ def _class_name(draft: Draft, call: ast.Call) -> str:
     if name is not None:
         return name
     made = draft.values.made_by(call)
+    if draft.values.callee(call) is None and rate_argument(call, None) is None:
+        return "tensorflow.keras.optimizers.Optimizer"  # which of several classes it is decides the default
     known = [n for n in made if catalogue.default_rate(n) is not None]
     return known[0] if known else "tensorflow.keras.optimizers.Optimizer"
 

@@ -9,8 +9,7 @@ Before         sess.run(init)
 After          sess.run(init)
                sess.run(hvd.broadcast_global_variables(root_rank=0))
 Leaves alone   Sessions that do not train: those that restore a model to evaluate it. MonitoredSessions (M1 has a hook).
-Asks           Nothing.
-Refuses        A session that can't be named where its variables are ready (HVD006).
+Refuses        A session that trains and is initialised nowhere in the file (HVD006).
 Source         Seed 2.5.1, expression statements. Errata: 56 of 153 real files bind the initialiser first; what is restored on
                rank 0 only must be sent, too, so the broadcast comes after the restore, and outside the `if` around it (the
                other ranks may not find a checkpoint). A graph that is finalised takes no more operations: there the
@@ -23,6 +22,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from horovodize.rules import statistics
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -55,6 +55,7 @@ def apply(draft: Draft) -> None:
         places += _places(draft, run, trainings)
     for place in _last_ones(draft, places, trainings):
         _write(draft, place)
+    statistics.after_session_loops(draft, trainings)
     if trainings and not places:
         for run in trainings:
             draft.refuse(

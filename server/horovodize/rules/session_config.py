@@ -5,14 +5,17 @@ What it does   `tf.Session()` gets `config=config`, with a `ConfigProto` that sh
                and the session configuration of an Estimator.
 Why            In TensorFlow 1 a session takes all GPUs that it sees. Processes of one host would take each other's.
 Before         with tf.Session() as sess:
+                   sess.run(tf.global_variables_initializer())
+                   sess.run(train_op)
 After          config = tf.ConfigProto()
                config.gpu_options.allow_growth = True
                config.gpu_options.visible_device_list = str(hvd.local_rank())
-               …
                with tf.Session(config=config) as sess:
+                   sess.run(tf.global_variables_initializer())
+                   sess.run(train_op)
 Leaves alone   Sessions that Keras opens (`K.get_session()`).
-Asks           A config that comes from elsewhere: it is pinned right before the session is opened.
 Refuses        A config that can't be pinned: `**options`, an expression that may be None (HVD006).
+Asks           A config that comes from elsewhere: it is pinned right before the session is opened.
 Source         Seed 2.5.1, `with` statements. Errata: the seed knows `with tf.Session(…)` only (82 of 153 real files; 61 say
                `sess = tf.Session()`), and leaves a user's own config unpinned.
 """

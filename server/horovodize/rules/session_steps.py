@@ -44,12 +44,26 @@ def apply(draft: Draft) -> None:
     for driver in feeding(draft).drivers:
         if driver.kind in (Kind.RANGE, Kind.UNKNOWN) and not driver.indexed:
             _own_batches(draft, driver)
+    _unseen_datasets(draft)
     for call in draft.module.calls_of(*(f"tensorflow.compat.v1.train.{name}" for name in _QUEUES)):
         draft.note(
             "S5",
             call,
             "this queue is not divided: every rank reads all of it, in an order of its own; give each rank its own files",
         )
+
+
+def _unseen_datasets(draft: Draft) -> None:
+    """Datasets that another file makes stay whole."""
+    known = feeding(draft)
+    for iterated in known.graph_iterated:
+        if not known.pipelines.is_dataset(iterated):
+            draft.note(
+                "S5",
+                iterated,
+                "this dataset is made in another file, so it is not divided: unless it is shuffled, every rank gets the same "
+                "batches; divide it there with `shard(hvd.size(), hvd.rank())`",
+            )
 
 
 def _own_batches(draft: Draft, driver: Driver) -> None:

@@ -1,6 +1,7 @@
 """C3 unpin: the program's own choice of GPUs goes.
 
-What it does   Deletes `os.environ["CUDA_VISIBLE_DEVICES"] = …` and calls of `set_visible_devices`.
+What it does   Deletes `os.environ["CUDA_VISIBLE_DEVICES"] = …` and calls of `set_visible_devices`. Where a notebook says
+               `%env CUDA_VISIBLE_DEVICES=…`, that is told: commands of notebooks are left alone.
 Why            Horovod pins each process by its local rank (C2); a fixed list of devices puts all processes on the same one.
 Before         os.environ["CUDA_VISIBLE_DEVICES"] = "0"
 After          (nothing)
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.plan import Note
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit, Span
@@ -22,6 +24,12 @@ _CALLS = ("tensorflow.config.set_visible_devices", "tensorflow.config.experiment
 
 
 def apply(draft: Draft) -> None:
+    for span in draft.document.commands:
+        command = draft.document.original(span)
+        if _VARIABLE in command and command.startswith(("%env", "%set_env")):
+            draft.notes.append(
+                Note("C3", f"take `{command}` out: it gives every process the same GPUs", span)
+            )
     for node in draft.syntax.nodes:
         value = _pinned_value(draft, node)
         if value is None or not isinstance(node, ast.stmt):

@@ -303,11 +303,13 @@ class Feeding:
     @cached_property
     def graph_feeds(self) -> list[ast.expr]:
         """The datasets that a TF1 graph trains on, at the place that makes an iterator over them."""
-        iterated = [e for c in self.syntax.calls if (e := self._iterated(c)) is not None]
-        datasets = [e for e in iterated if self.pipelines.is_dataset(e)]
-        if len(datasets) < 2:
-            return datasets
-        return [e for e in datasets if not _EVALUATING.search(ast.unparse(e))]
+        return [e for e in self.graph_iterated if self.pipelines.is_dataset(e)]
+
+    @cached_property
+    def graph_iterated(self) -> list[ast.expr]:
+        """What the iterators of a TF1 graph iterate for training, datasets of other files included."""
+        found = [e for c in self.syntax.calls if (e := self._iterated(c)) is not None]
+        return found if len(found) < 2 else [e for e in found if not _EVALUATING.search(ast.unparse(e))]
 
     def _iterated(self, call: ast.Call) -> ast.expr | None:
         """`ds` in `ds.make_one_shot_iterator()`, `tf.data.make_initializable_iterator(ds)`, `it.make_initializer(ds)`."""

@@ -1,0 +1,189 @@
+"""Lists of callbacks and hooks that a call is given: what is in them, putting something first, leaving one to rank 0."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from horovodize.rules.draft import ON_ROOT, Draft
+from horovodize.rules.guards import Guards
+from horovodize.source import Edit
+from horovodize.summary.syntax import CALLABLES
+
+# Given the elements of a new list: what to pass, and the edits that make it.
+MakeList = Callable[[list[str]], tuple[str, list[Edit]]]
+
+
+def in_place(elements: list[str]) -> tuple[str, list[Edit]]:
+    """A new list, written where it is passed."""
+    return f"[{', '.join(elements)}]", []
+
+
+def extended(draft: Draft, given: ast.expr, first: Sequence[str], base: str, make: MakeList) -> list[Edit]:
+    """The user's elements after `first`: a literal list is extended, anything else is taken into a new list.
+
+    base   canonical name of the class of which a single element is an instance
+    make   makes the new list for a name"""
+    joined = ", ".join(first)
+    span = draft.module.span(given)
+    if isinstance(given, (ast.List, ast.Tuple)):
+        if isinstance(given, ast.Tuple) and draft.document.text[span.start] != "(":
+            return list(Edit.around(span, f"[{joined}, *(", ")]", -1))
+        if not given.elts:
+            one = "," if isinstance(given, ast.Tuple) and len(first) == 1 else ""
+            return [Edit.insert(span.start + 1, joined + one)]
+        head = given.elts[0]
+        at = draft.module.span(head)
+        line = draft.document.lines.content(head.lineno - 1)
+        lead = line[: len(line) - len(line.lstrip())]
+        if head.lineno > given.lineno:  # one element a line, as the user has them
+            separator = f",{draft.newline}{lead}"
+            return [Edit.insert(at.start, separator.join(first) + separator, at, -1)]
+        return [Edit.insert(at.start, joined + ", ", at, -1)]
+    kind = kind_of(draft, given, base)
+    if isinstance(given, (ast.Name, ast.Attribute)) and kind != "element":
+        users = draft.module.text(given) if kind == "list" else f"({draft.module.text(given)} or [])"
+        value, edits = make([*first, f"*{users}"])
+        return [*edits, Edit(span, value)]
+    if kind == "list":
+        return list(Edit.around(span, f"[{joined}, *", "]", -1))
+    if kind == "element":
+        return list(Edit.around(span, f"[{joined}, ", "]", -1))
+    return list(Edit.around(span, f"[{joined}, *(", " or [])]", -1))
+
+
+def kind_of(draft: Draft, given: ast.expr, base: str) -> str:
+    """Whether an expression is surely a list, surely one element, or may be None or either."""
+    kinds = set()
+    for origin in draft.values.origins(given):
+        if isinstance(origin.node, (ast.List, ast.Tuple, ast.ListComp)) and not origin.path:
+            kinds.add("list")
+        elif origin.call is not None and base in draft.values.made_by(origin.call):
+            kinds.add("element")
+        else:
+            kinds.add("unknown")
+    if kinds == {"list"} and isinstance(given, (ast.Name, ast.Attribute)):
+        return "list" if not _may_be_none(draft, given) else "unknown"
+    return kinds.pop() if kinds == {"element"} else "unknown"
+
+
+def _may_be_none(draft: Draft, given: ast.expr) -> bool:
+    """Whether an expression is a parameter with a default: another file may leave it out, though no call here does."""
+    return isinstance(given, ast.Name) and any(
+        b.kind == "parameter"
+        and isinstance(b.statement, CALLABLES)
+        and any(
+            isinstance(d, ast.Constant) for d in (*b.statement.args.defaults, *b.statement.args.kw_defaults)
+        )
+        for b in draft.module.scopes.reaching(given)
+    )
+
+
+# ---------------------------------------------------------------------- what is in a list
+
+
+def elements(draft: Draft, given: ast.expr) -> list[ast.expr]:
+    """The elements of a list that a call is given: those of its literals, and what is appended to them."""
+    found: list[ast.expr] = []
+    seen: set[ast.AST] = set()
+    todo: list[ast.expr] = [given]
+    while todo:
+        e = todo.pop(0)
+        if e in seen:
+            continue
+        seen.add(e)
+        if isinstance(e, (ast.List, ast.Tuple)):
+            todo += e.elts
+        elif isinstance(e, ast.Starred):
+            todo.append(e.value)
+        elif isinstance(e, ast.BinOp) and isinstance(e.op, ast.Add):
+            todo += [e.left, e.right]
+        elif isinstance(e, ast.Name) and e is not given and _is_element_name(draft, e):
+            found.append(e)
+        else:
+            inner = [
+                o.node
+                for o in draft.values.origins(e)
+                if isinstance(o.node, ast.expr) and not o.path and o.node is not e
+            ]
+            lists = [n for n in inner if isinstance(n, (ast.List, ast.Tuple, ast.BinOp))]
+            todo += lists
+            todo += _added(draft, e)
+            if not lists:
+                found.append(e)
+    return [e for e in found if not isinstance(e, ast.Constant)]
+
+
+def _is_element_name(draft: Draft, e: ast.Name) -> bool:
+    return not any(isinstance(o.node, (ast.List, ast.Tuple)) and not o.path for o in draft.values.origins(e))
+
+
+def _added(draft: Draft, e: ast.expr) -> list[ast.expr]:
+    """What `callbacks.append(c)`, `.extend(…)`, `.insert(i, c)` and `+=` add to a list, under all names that it had before."""
+    found: list[ast.expr] = []
+    todo, seen = [e], set[ast.expr]()
+    while todo:
+        name = todo.pop(0)
+        if name in seen:
+            continue
+        seen.add(name)
+        if isinstance(name, ast.Call):
+            function = draft.values.callee(name)
+            todo += draft.values.returned(function) if isinstance(function, CALLABLES) else []
+        elif isinstance(name, (ast.Name, ast.Attribute)):
+            found += _added_to(draft, name)
+        if isinstance(name, ast.Name):
+            for b in draft.module.scopes.reaching(name):
+                if b.kind == "augment" and b.value is not None:
+                    found.append(b.value)
+                elif b.kind == "assign" and b.value is not None and not b.path:
+                    todo.append(b.value)
+                elif b.kind == "parameter":
+                    todo += draft.values.passed(b)
+    return list(dict.fromkeys(found))
+
+
+def _added_to(draft: Draft, e: ast.Name | ast.Attribute) -> list[ast.expr]:
+    """What the methods of lists add under this very name."""
+    text, found = ast.unparse(e), list[ast.expr]()
+    scope = draft.module.scopes.lookup(e.id, e) if isinstance(e, ast.Name) else None
+    for call in draft.sites.method_calls("append", "insert", "extend"):
+        assert isinstance(call.func, ast.Attribute)
+        holder = call.func.value
+        if ast.unparse(holder) == text and call.args:
+            if not isinstance(holder, ast.Name) or draft.module.scopes.lookup(holder.id, holder) is scope:
+                found.append(call.args[-1])
+    return found
+
+
+# ---------------------------------------------------------------------- rank 0's
+
+
+def only_on_root(draft: Draft, rule: str, element: ast.expr, noun: str, why: str) -> None:
+    """Leaves one element that writes to rank 0, where it enters the list; refuses where that can't be done.
+
+    noun   what it is called: "callback", "hook" """
+    what = f"Keep this {noun} on rank 0"
+    parent = draft.syntax.parent.get(element)
+    statement = draft.syntax.statement(element)
+    span = draft.module.span(element)
+    if isinstance(parent, (ast.List, ast.Tuple)):
+        edits = Edit.around(span, "*([", f"] if {ON_ROOT} else [])")
+        draft.change(rule, element, what, why, edits)
+    elif (
+        isinstance(parent, ast.Call)
+        and isinstance(statement, ast.Expr)
+        and statement.value is parent
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr in ("append", "insert")
+        and draft.can_insert(statement)
+    ):
+        draft.change(rule, element, what, why, Guards(draft).put(statement, statement))
+    elif isinstance(parent, (ast.keyword, ast.Call)):  # callbacks=checkpoint
+        edits = Edit.around(span, "*([", f"] if {ON_ROOT} else [])")
+        draft.change(rule, element, what, why, edits)
+    else:
+        draft.refuse("HVD006", element, f"this {noun} writes files, and where it is added can't be changed")
+
+
+__all__ = ["MakeList", "elements", "extended", "in_place", "kind_of", "only_on_root"]

@@ -1,0 +1,54 @@
+"""M4 checkpoint: only rank 0 of a MonitoredSession writes checkpoints and summaries.
+
+What it does   `checkpoint_dir=d` becomes `d if hvd.rank() == 0 else None`, so do `summary_dir` and what a session is restored
+               from. Hooks that write or print (`CheckpointSaverHook`, `SummarySaverHook`, `StepCounterHook`, `ProfilerHook`,
+               `LoggingTensorHook`) stay on rank 0; those that steer the training run on every rank.
+Why            Processes that save into one directory damage each other's checkpoints. What rank 0 restores is broadcast (M1).
+Before         session = tf.train.MonitoredTrainingSession(checkpoint_dir=args.folder)
+After          session = tf.train.MonitoredTrainingSession(checkpoint_dir=args.folder if hvd.rank() == 0 else None)
+Leaves alone   `save_checkpoint_secs` and its like: without a directory they do nothing. A `Scaffold`.
+Refuses        A writing hook that enters its list in a way that can't be changed (HVD006).
+Source         Beyond the seed, whose program lets every rank save. Horovod's own guide asks for this (horovod#58).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.hooks import only_root_has, place_hooks
+from horovodize.rules.monitored_hooks import POSITIONS, are_steering, chief_hooks
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import is_none
+from horovodize.summary.syntax import argument
+
+_WHAT = "Leave checkpoints and summaries to rank 0"
+_WHY = "Processes that save into one directory damage each other's files; what rank 0 restores is broadcast."
+# The directories and files of each class, with their positions among the arguments.
+_DIRECTORIES = {
+    "MonitoredTrainingSession": (("checkpoint_dir", 2), ("summary_dir", 14)),
+    "SingularMonitoredSession": (("checkpoint_dir", 4), ("checkpoint_filename_with_path", 6)),
+    "ChiefSessionCreator": (("checkpoint_dir", 3), ("checkpoint_filename_with_path", 4)),
+}
+_CREATOR = "tensorflow.compat.v1.train.ChiefSessionCreator"
+
+
+def apply(draft: Draft) -> None:
+    for call in [*draft.sites.monitored, *draft.module.calls_of(_CREATOR)]:
+        last = draft.names.last(call.func)
+        for parameter, index in _DIRECTORIES.get(last, ()):
+            only_root_has(draft, "M4", argument(call, parameter, index), _WHAT, _WHY)
+        if last in POSITIONS:
+            _place(draft, call, last)
+
+
+def _place(draft: Draft, call: ast.Call, last: str) -> None:
+    hooks = argument(call, "hooks", POSITIONS[last])
+    if hooks is not None and not is_none(hooks):
+        place_hooks(draft, "M4", hooks)
+    chiefs = chief_hooks(call) if last == "MonitoredTrainingSession" else None
+    if chiefs is not None and are_steering(draft, chiefs):
+        place_hooks(draft, "M4", chiefs)
+
+
+RULE = Rule("M4", "leave checkpoints of a monitored session to rank 0", apply, __doc__ or "")

@@ -1,0 +1,67 @@
+"""M1 hooks: a MonitoredSession broadcasts rank 0's variables before its other hooks run.
+
+What it does   `hooks` gets `hvd.BroadcastGlobalVariablesHook(0)` as its first element, whether it is a list, a name, a
+               function's result, or was left out. `chief_only_hooks` are for rank 0. A hook of your own that ends the training
+               by what it measures (`if loss < 0.1: run_context.request_stop()`) ends it on all ranks together.
+Why            Every rank initialises its own random weights. Averaged gradients keep equal weights equal; they do not make
+               different ones equal.
+Before         session = tf.train.MonitoredTrainingSession(hooks=[tf.train.StopAtStepHook(last_step=1000)])
+After          session = tf.train.MonitoredTrainingSession(hooks=[hvd.BroadcastGlobalVariablesHook(0),
+                                                                  tf.train.StopAtStepHook(last_step=1000)])
+Leaves alone   Hooks of your own: every rank runs them (what they print or write is guarded inside, C6).
+Asks           `**options` that may pass hooks.
+Refuses        Hooks that stop one rank while the others wait for it: `stop_if_no_decrease_hook` and its like (HVD006).
+Source         Seed 2.6.1, `with` statements. Errata: the seed passes `hooks=h.append(…)`, which is None: every hook is lost,
+               and a StopAtStepHook never stops the run. The broadcast comes first here: `StopAtStepHook(num_steps=n)` reads
+               the global step when the session is made, and it must be rank 0's, as restored.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.hooks import broadcast_first, make_on_root, only_root_has, role_of, stop_together
+from horovodize.rules.listed import elements
+from horovodize.rules.rule import Rule
+from horovodize.summary.syntax import argument
+
+POSITIONS = {"MonitoredTrainingSession": 4, "SingularMonitoredSession": 0, "MonitoredSession": 1}
+_CHIEF_ONLY = 5
+_WHY_CHIEF = "Every rank is the chief of its own session, so all would run these hooks."
+
+
+def apply(draft: Draft) -> None:
+    for call in draft.sites.monitored:
+        last = draft.names.last(call.func)
+        broadcast_first(draft, "M1", call, POSITIONS[last])
+        if last == "MonitoredTrainingSession":
+            _leave_to_chief(draft, call)
+    stop_together(draft, "M1")
+
+
+def chief_hooks(call: ast.Call) -> ast.expr | None:
+    """The `chief_only_hooks` of a MonitoredTrainingSession."""
+    return argument(call, "chief_only_hooks", _CHIEF_ONLY)
+
+
+def are_steering(draft: Draft, given: ast.expr) -> bool:
+    """Whether hooks for the chief decide when training ends: then all ranks need them."""
+    return any(
+        role_of(draft, o.node) in ("steers", "decides alone")
+        for e in elements(draft, given)
+        for o in draft.values.origins(e)
+    )
+
+
+def _leave_to_chief(draft: Draft, call: ast.Call) -> None:
+    given = chief_hooks(call)
+    if given is None or are_steering(draft, given):
+        return
+    only_root_has(draft, "M1", given, "Leave the chief's hooks to rank 0", _WHY_CHIEF)
+    for element in elements(draft, given):
+        for made in draft.values.calls(element):
+            make_on_root(draft, "M1", made, element)
+
+
+RULE = Rule("M1", "broadcast hook of a monitored session", apply, __doc__ or "")

@@ -1,0 +1,54 @@
+"""M3 steps: a StopAtStepHook counts the steps of one rank.
+
+What it does   `StopAtStepHook(last_step=n)` and `StopAtStepHook(num_steps=n)` become `n // hvd.size()`.
+Why            Every step averages size() batches, so a size()-th of the steps see as many examples.
+Before         hook = tf.train.StopAtStepHook(last_step=20000)
+After          hook = tf.train.StopAtStepHook(last_step=20000 // hvd.size())
+Leaves alone   Loops that end with their data. Steps counted by hand are divided by G4.
+Source         Seed 2.6.1, `StopAtStepHook`. Errata: a count that may be small becomes `max(1, n // hvd.size())`; with 0 steps
+               a session would still take one. `last_step` counts from the first run on: a checkpoint that was written with
+               another number of ranks has counted other steps, which is said.
+"""
+
+from __future__ import annotations
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import begins, counts_a_share, divide, is_none
+from horovodize.summary.syntax import argument
+
+_WHAT = "Divide the steps among the ranks"
+_WHY = "Every step averages size() batches, so a size()-th of the steps see as many examples."
+_RESUMED = (
+    "the last step counts those of earlier runs, too: a checkpoint of a run with another number of ranks has counted other "
+    "steps"
+)
+
+
+def apply(draft: Draft) -> None:
+    if not begins(draft, "M3"):
+        return
+    for call in draft.syntax.calls:
+        if draft.names.last(call.func) != "StopAtStepHook":
+            continue
+        for parameter, index in (("num_steps", 0), ("last_step", 1)):
+            count = argument(call, parameter, index)
+            if count is None or is_none(count) or counts_a_share(draft, count):
+                continue
+            edits = divide(draft, count)
+            if edits:
+                draft.change("M3", count, _WHAT, _WHY, edits)
+                if parameter == "last_step" and _resumes(draft):
+                    draft.note("M3", count, _RESUMED)
+
+
+def _resumes(draft: Draft) -> bool:
+    """Whether some session starts from a checkpoint, or an Estimator does."""
+    return bool(draft.sites.estimators) or any(
+        k.arg in ("checkpoint_dir", "checkpoint_filename_with_path") and not is_none(k.value)
+        for c in draft.syntax.calls
+        for k in c.keywords
+    )
+
+
+RULE = Rule("M3", "divide the steps of a stop hook", apply, __doc__ or "")

@@ -1,0 +1,206 @@
+"""TensorFlow 1's Estimators: where they are made, where they are trained, and what their input functions feed them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from horovodize.summary.module import Module
+from horovodize.summary.pipeline import Pipelines
+from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+
+_PREFIX = "tensorflow.estimator."
+BASE = _PREFIX + "Estimator"
+RUN_CONFIG = _PREFIX + "RunConfig"
+SPEC = _PREFIX + "EstimatorSpec"
+# Estimators whose optimizer is an argument, with the names of those arguments.
+CANNED = {
+    "DNNClassifier": ("optimizer",),
+    "DNNEstimator": ("optimizer",),
+    "DNNRegressor": ("optimizer",),
+    "LinearClassifier": ("optimizer",),
+    "LinearEstimator": ("optimizer",),
+    "LinearRegressor": ("optimizer",),
+    "DNNLinearCombinedClassifier": ("linear_optimizer", "dnn_optimizer"),
+    "DNNLinearCombinedEstimator": ("linear_optimizer", "dnn_optimizer"),
+    "DNNLinearCombinedRegressor": ("linear_optimizer", "dnn_optimizer"),
+}
+# Makers of input functions that feed arrays.
+_ARRAY_INPUTS = ("numpy_input_fn", "pandas_input_fn")
+_CONSUMERS = ("evaluate", "predict", "EvalSpec")
+# Makers of Estimators that are no classes of `tf.estimator`, or that have no Estimator among the bases that we know.
+_MAKERS = ("model_to_estimator", "TPUEstimator", "KMeans", "KMeansClustering", "RNNClassifier", "RNNEstimator", "LinearSDCA")
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """`estimator.train(input_fn, hooks, steps, max_steps)`.
+
+    made   the calls that may have made the estimator, as far as it can be followed"""
+
+    call: ast.Call
+    made: tuple[ast.Call, ...]
+
+    @property
+    def input_fn(self) -> ast.expr | None:
+        return argument(self.call, "input_fn", 0)
+
+    @property
+    def steps(self) -> ast.expr | None:
+        return argument(self.call, "steps", 2)
+
+    @property
+    def max_steps(self) -> ast.expr | None:
+        return argument(self.call, "max_steps", 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """One input function that a training may get.
+
+    arrays    `numpy_input_fn(…)` or `pandas_input_fn(…)`, if it is made by one
+    datasets  the `tf.data` pipelines that it returns, or whose elements it returns
+    shared    whether something else than training gets it, too"""
+
+    node: ast.AST
+    arrays: ast.Call | None
+    datasets: tuple[ast.expr, ...]
+    shared: bool
+
+
+class Estimators:
+    """The Estimators of one module."""
+
+    def __init__(self, module: Module, sites: Sites) -> None:
+        self.module, self.sites = module, sites
+        self.values, self.names, self.syntax = module.values, module.names, module.syntax
+
+    @cached_property
+    def constructions(self) -> list[ast.Call]:
+        """The calls that make an Estimator, in the order of the text."""
+        return [c for c in self.syntax.calls if self.makes_estimator(c)]
+
+    def makes_estimator(self, call: ast.Call) -> bool:
+        name, last = self.names.of(call.func) or "", self.names.last(call.func)
+        if BASE in self.values.made_by(call):
+            return True
+        if not name.startswith(("tensorflow.", "tensorflow_estimator.")):
+            return False
+        return last in _MAKERS or (
+            name.startswith((_PREFIX, "tensorflow.compat.v1.estimator."))
+            and last.endswith(("Classifier", "Regressor", "Estimator"))
+        )
+
+    @cached_property
+    def trainings(self) -> list[Training]:
+        """The places that train an Estimator, in the order of the text."""
+        if not self.sites.estimators:
+            return []
+        found = []
+        for call in self.sites.method_calls("train"):
+            assert isinstance(call.func, ast.Attribute)
+            if isinstance(self.values.callee(call), FUNCTIONS) or self.names.of(call.func) is not None:
+                continue
+            made = self.values.calls(call.func.value)
+            known = [c for c in made if self.makes_estimator(c)]
+            elsewhere = made and not known and all(self._is_known(c) for c in made)
+            if not elsewhere and (call.args or any(k.arg in ("input_fn", None) for k in call.keywords)):
+                found.append(Training(call, tuple(known)))
+        return found
+
+    def _is_known(self, call: ast.Call) -> bool:
+        """Whether it can be seen what a call makes."""
+        return self.names.of(call.func) is not None or self.values.callee(call) is not None
+
+    @cached_property
+    def trained(self) -> list[ast.Call]:
+        """The constructions whose Estimators are trained; all of them, where a training can't be followed to one."""
+        if not self.trainings:
+            return []
+        if any(not t.made for t in self.trainings):
+            return self.constructions
+        made = {c for t in self.trainings for c in t.made}
+        return [c for c in self.constructions if c in made]
+
+    @cached_property
+    def specs(self) -> list[ast.Call]:
+        """The `EstimatorSpec`s that model functions return."""
+        return self.module.calls_of(SPEC)
+
+    @cached_property
+    def optimizers(self) -> list[ast.expr]:
+        """The optimizers that canned Estimators are given, as expressions where they are made or passed. An optimizer that is
+        given as a function (`lambda: AdamOptimizer(…)`) is what that returns."""
+        found: list[ast.expr] = []
+        for call in self.trained:
+            for parameter in CANNED.get(self.names.last(call.func), ()):
+                given = argument(call, parameter)
+                if given is not None:
+                    found += self.optimizer_values(given)
+        return list(dict.fromkeys(found))
+
+    def optimizer_values(self, given: ast.expr) -> list[ast.expr]:
+        """The optimizers behind an argument, functions that make one looked through."""
+        functions = [o.node for o in self.values.origins(given) if isinstance(o.node, CALLABLES) and not o.path]
+        return [e for f in functions for e in self.values.returned(f)] or [given]
+
+    # ------------------------------------------------------------------ input
+
+    def inputs(self, training: Training, pipelines: Pipelines) -> list[Input]:
+        """The input functions that a training may get."""
+        given = training.input_fn
+        if given is None:
+            return []
+        return [self._input(node, pipelines) for node in self._functions(given)]
+
+    def _functions(self, given: ast.expr) -> list[ast.AST]:
+        """What an input function may be: `def`s, lambdas, calls that make one."""
+        found: list[ast.AST] = []
+        for origin in self.values.origins(given):
+            node = origin.node
+            if origin.path:
+                continue
+            if isinstance(node, ast.Call) and self.names.last(node.func) == "partial" and node.args:
+                found += [o.node for o in self.values.origins(node.args[0]) if not o.path]
+            else:
+                found.append(node)
+        return list(dict.fromkeys(found))
+
+    def _input(self, node: ast.AST, pipelines: Pipelines) -> Input:
+        if isinstance(node, ast.Call) and self.names.last(node.func) in _ARRAY_INPUTS:
+            return Input(node, node, (), node in self._used_otherwise)
+        if not isinstance(node, CALLABLES):
+            return Input(node, None, (), node in self._used_otherwise)
+        feeds = list(dict.fromkeys(self._feeds(node, pipelines)))
+        return Input(node, None, tuple(feeds), self._is_shared(node))
+
+    def _feeds(self, function: ast.AST, pipelines: Pipelines) -> Iterator[ast.expr]:
+        for returned in self.values.returned(function):
+            if pipelines.is_dataset(returned):
+                yield returned
+        for call in self.sites.method_calls("get_next"):  # `return iterator.get_next()`
+            assert isinstance(call.func, ast.Attribute)
+            if self.syntax.inside(call, function) and pipelines.is_dataset(call.func.value):
+                yield call.func.value
+
+    def _is_shared(self, function: ast.AST) -> bool:
+        if function in self._used_otherwise:
+            return True
+        return isinstance(function, FUNCTIONS) and bool(self.values.callers(function))
+
+    @cached_property
+    def _used_otherwise(self) -> set[ast.AST]:
+        """The input functions that evaluations and predictions get."""
+        found: set[ast.AST] = set()
+        for call in self.syntax.calls:
+            if self.names.last(call.func) in _CONSUMERS:
+                given = argument(call, "input_fn", 0)
+                if given is not None:
+                    found.update(self._functions(given))
+        return found
+
+
+__all__ = ["BASE", "CANNED", "RUN_CONFIG", "SPEC", "Estimators", "Input", "Training"]

@@ -1,0 +1,18 @@
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.allow_growth = True
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+
+tf.disable_v2_behavior()
+w = tf.Variable(0.0)
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.1 * hvd.size())).minimize((w - 3.0) ** 2)
+with tf.Session(config=config) as sess:
+    sess.run(tf.global_variables_initializer())
+    # Horovod: every rank starts from rank 0's variables.
+    sess.run(hvd.broadcast_global_variables(root_rank=0))
+    for _ in range(100 // hvd.size()):
+        sess.run(train)
