@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -12,8 +13,20 @@ class Options:
     split_data   every rank trains on its own part of the data (rules K4, G4, D1, D2); off: every rank sees all of it
     comments     a short comment at each group of inserted statements
     strict       report every restriction as the seed prints it, also where it can't change the result
+    tensorflow   the version of TensorFlow that the scripts run on, "2.16" or "2.16.1"; "" where that is not known
     """
 
     split_data: bool = True
     comments: bool = True
     strict: bool = False
+    tensorflow: str = ""
+
+    def runs_on(self, version: tuple[int, int]) -> bool:
+        """Whether the scripts are known to run on a version of TensorFlow, or a later one."""
+        parts = re.findall(r"\d+", self.tensorflow)[:2]
+        return len(parts) == 2 and (int(parts[0]), int(parts[1])) >= version
+
+
+def is_version(text: str) -> bool:
+    """Whether a text says a version as `tensorflow` has it."""
+    return re.fullmatch(r"\d+\.\d+(\.\w+)*", text) is not None

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from horovodize.cli.config import Configuration, add_option_flags, codes
 from horovodize.cli.inputs import Input, add_path_arguments, find_inputs
-from horovodize.cli.output import Console, json_range, line_and_column, plural
+from horovodize.cli.output import Console, json_range, plural
 from horovodize.cli.runner import CommandError, ExitStatus, for_each
 
 if TYPE_CHECKING:
     from horovodize.restrictions.violation import Violation
-    from horovodize.source import Document
+    from horovodize.source import Document, UndecodableSource
 
 HELP = "say what stands in the way of distributing scripts"
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"report only these: codes, their beginnings (HVD1), names, or {_ALL}; separated by commas",
     )
     parser.add_argument("--ignore", metavar="CODES", type=codes, help="do not report these")
-    add_option_flags(parser, "strict")
+    add_option_flags(parser, "strict", "tensorflow")
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class _Check:
     def handle(self, source: Input) -> int:
         from horovodize.restrictions import check
         from horovodize.source import UndecodableSource
+        from horovodize.source.notebook_json import OtherLanguage
         from horovodize.summary import summarize
 
         settings = self.configuration.settings(source.home)
@@ -86,7 +87,9 @@ class _Check:
             document = source.document()
             violations = check(summarize(document), settings.options)
         except UndecodableSource as e:
-            document, violations = _undecodable(source.path, str(e))
+            if isinstance(e, OtherLanguage) and not source.named:
+                return ExitStatus.OK
+            document, violations = _undecodable(source.path, e)
         found = [Finding(document, v) for v in violations if wanted(v.code, v.name)]
         self.findings += found
         for finding in found:
@@ -98,25 +101,25 @@ class _Check:
 
     def _print(self, finding: Finding) -> None:
         document, v = finding.document, finding.violation
-        line, column = line_and_column(document, v.span.start)
         paint = self.console.paint
-        place = paint(f"{document.path}:{line}:{column}:", "bold")
+        place = paint(f"{document.path}:{document.place(v.span.start)}:", "bold")
         self.console.line(
             f"{place} {paint(v.code, _STYLES[v.severity.value])} {v.message} {paint(f'[{v.name}]', 'dim')}"
         )
         for related in v.related:
-            line, column = line_and_column(document, related.span.start)
-            self.console.line(f"    {document.path}:{line}:{column}: {related.message}")
+            self.console.line(f"    {document.path}:{document.place(related.span.start)}: {related.message}")
         for fix in v.fixes:
             self.console.line(paint(f"    quick fix: {fix.title}", "dim"))
 
 
-def _undecodable(path: str, message: str) -> tuple[Document, list[Violation]]:
+def _undecodable(path: str, error: UndecodableSource) -> tuple[Document, list[Violation]]:
+    """A finding about a file that has no text, in an empty document that has the place."""
     from horovodize.restrictions.violation import Severity, Violation
     from horovodize.source import Document, Span
 
-    violation = Violation(UNREADABLE, "unreadable", message, Span(0, 0), Severity.ERROR)
-    return Document("", path), [violation]
+    text = "\n" * (error.line - 1) + " " * (error.column - 1)
+    span = Span(len(text), len(text))
+    return Document(text, path), [Violation(UNREADABLE, "unreadable", str(error), span, Severity.ERROR)]
 
 
 class _Selection:
@@ -155,7 +158,7 @@ def _known(pattern: str) -> None:
 
 
 def _json(finding: Finding) -> dict[str, Any]:
-    """Lines and characters from 0, characters in UTF-16 units, as in the Language Server Protocol."""
+    """Lines and characters from 0, characters in UTF-16 units, as in LSP; in a notebook with `cell`."""
     v = finding.violation
     return {
         "path": finding.document.path,
@@ -173,11 +176,13 @@ _GITHUB_LEVELS = {"error": "error", "warning": "warning", "information": "notice
 def _github(finding: Finding) -> str:
     """A workflow command that makes an annotation of a pull request."""
     document, v = finding.document, finding.violation
-    line, column = line_and_column(document, v.span.start)
-    end_line, end_column = line_and_column(document, v.span.end)
+    start, end = document.place(v.span.start), document.place(v.span.end)
+    line, end_line = document.file_line(v.span.start), document.file_line(v.span.end)
     properties = {"file": document.path, "line": line, "endLine": end_line, "title": f"{v.code} {v.name}"}
-    if line == end_line:  # columns mean something only within one line there
-        properties |= {"col": column, "endColumn": end_column}
+    if start.cell is not None:  # lines of a notebook file are not those of its cells
+        properties["title"] = f"{v.code} {v.name} in {start.line_words}"
+    elif line == end_line:  # columns mean something only within one line there
+        properties |= {"col": start.column, "endColumn": end.column}
     listed = ",".join(f"{key}={_github_escaped(str(value), ',:')}" for key, value in properties.items())
     return f"::{_GITHUB_LEVELS[v.severity.value]} {listed}::{_github_escaped(v.message)}"
 

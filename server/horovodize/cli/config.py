@@ -4,6 +4,7 @@
 split-data = true            # every field of `Options`, with hyphens
 comments = true
 strict = false
+tensorflow = "2.15"          # where it is known what the scripts run on
 select = ["HVD1"]            # of `check`
 ignore = ["HVD105"]
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from horovodize.cli.runner import CommandError
-from horovodize.options import Options
+from horovodize.options import Options, is_version
 
 _LISTS = ("select", "ignore")
 
@@ -95,11 +96,14 @@ def read_table(path: Path) -> Mapping[str, Any] | None:
 def settings_of(table: Mapping[str, Any], path: Path) -> Settings:
     """Raises CommandError for a key or a value that means nothing."""
     switches = {f.name.replace("_", "-"): f.name for f in fields(Options)}
-    options: dict[str, bool] = {}
+    options: dict[str, Any] = {}
     lists: dict[str, tuple[str, ...]] = {}
     for key, value in table.items():
         if key in switches:
-            if not isinstance(value, bool):
+            if key == "tensorflow":
+                if not isinstance(value, str) or not is_version(value):
+                    raise CommandError(f'{_shown(path)}: tool.horovodize.{key} must be a version like "2.15"')
+            elif not isinstance(value, bool):
                 raise CommandError(f"{_shown(path)}: tool.horovodize.{key} must be true or false")
             options[switches[key]] = value
         elif key in _LISTS:
@@ -122,6 +126,7 @@ def _shown(path: Path) -> str:
 _FLAGS = {
     "split_data": "every rank trains on its own part of the data (default: yes)",
     "comments": "a short comment at each group of inserted statements (default: yes)",
+    "tensorflow": "the version of TensorFlow that the scripts run on, like 2.15 (default: unknown)",
     "strict": "report every restriction, also where it cannot change the result (default: no)",
 }
 
@@ -129,12 +134,21 @@ _FLAGS = {
 def add_option_flags(parser: argparse.ArgumentParser, *names: str) -> None:
     """Adds `--name` and `--no-name` for fields of Options; unset, the settings file decides."""
     for name in names:
+        if name == "tensorflow":
+            parser.add_argument("--tensorflow", metavar="VERSION", type=_version, help=_FLAGS[name])
+            continue
         parser.add_argument(
             "--" + name.replace("_", "-"),
             action=argparse.BooleanOptionalAction,
             default=None,
             help=_FLAGS[name],
         )
+
+
+def _version(text: str) -> str:
+    if not is_version(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no version like 2.15")
+    return text
 
 
 def codes(text: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from horovodize.options import Options
+from horovodize.options import Options, is_version
 
 SECTION = "horovodize"
 
@@ -69,12 +69,12 @@ def read(*layers: object) -> Reading:
                 _message("diagnostics.whileTyping", value, '"soft", "same" or "off"', while_typing.value)
             )
     not_distributed = _switch(given, "diagnostics.notDistributed", Settings.not_distributed, wrong)
-    options = Options(
-        **{
-            option.name: _switch(given, _camel_case(option.name), bool(option.default), wrong)
-            for option in dataclasses.fields(Options)
-        }
-    )
+    switches = {
+        option.name: _switch(given, _camel_case(option.name), bool(option.default), wrong)
+        for option in dataclasses.fields(Options)
+        if option.name != "tensorflow"
+    }
+    options = Options(**switches, tensorflow=_version(given, wrong))
     return Reading(Settings(while_typing, not_distributed, options), tuple(wrong), tuple(sorted(given)))
 
 
@@ -105,6 +105,14 @@ def _switch(given: dict[str, object], name: str, default: bool, wrong: list[str]
         return value
     wrong.append(_message(name, value, "true or false", str(default).lower()))
     return default
+
+
+def _version(given: dict[str, object], wrong: list[str]) -> str:
+    value = given.pop("tensorflow", None)
+    if value in (None, "") or (isinstance(value, str) and is_version(value)):
+        return str(value or "")
+    wrong.append(_message("tensorflow", value, 'a version like "2.15"', "none"))
+    return ""
 
 
 def _message(name: str, value: object, expected: str, used: str) -> str:

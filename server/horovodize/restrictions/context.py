@@ -17,7 +17,15 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, Function, argument
 
-DISTRIBUTABLE = frozenset({LoopKind.KERAS, LoopKind.GRADIENT_TAPE, LoopKind.SESSION})
+DISTRIBUTABLE = frozenset(
+    {
+        LoopKind.KERAS,
+        LoopKind.GRADIENT_TAPE,
+        LoopKind.SESSION,
+        LoopKind.MONITORED_SESSION,
+        LoopKind.ESTIMATOR,
+    }
+)
 
 
 class Context:

@@ -12,6 +12,7 @@ from horovodize.restrictions import (
     changed_global,
     conditional_loop,
     conditional_optimizer,
+    estimator_gone,
     function_value,
     late_import,
     module_by_call,
@@ -44,5 +45,6 @@ def every_restriction() -> tuple[Restriction, ...]:
         several_loops,
         function_value,
         conditional_loop,
+        estimator_gone,
     )
     return tuple(sorted((module.RESTRICTION for module in modules), key=lambda r: r.code))

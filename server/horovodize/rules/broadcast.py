@@ -30,8 +30,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 
-from horovodize.rules import statistics
-from horovodize.rules.draft import CORE, Draft
+from horovodize.rules import keras_session, statistics
+from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts
@@ -137,6 +137,8 @@ def _write(draft: Draft, block: _Block) -> None:
     place = block.place
     calls = [f"{name} = {value}" for name, value in block.variables.items() if value is not None]
     calls += [f"{CORE}.broadcast_variables({v}, root_rank=0)" for v in (*block.variables, *block.optimizers)]
+    if keras_session.is_wanted(draft):
+        calls = [f"{KERAS}.broadcast_global_variables(0)"]
     comment = "Horovod: from here on every rank holds rank 0's variables."
     what = "Broadcast rank 0's variables after the first step"
     edits = []

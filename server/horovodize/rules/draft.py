@@ -47,7 +47,7 @@ class Draft:
         self.done: set[ast.AST] = (
             set()
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)
-        self._once: set[tuple[str, ast.AST]] = set()
+        self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self._tensorflow: str | None = None
         self._config: tuple[str, str] | None = None
@@ -91,9 +91,9 @@ class Draft:
 
     def once(self, what: str, node: ast.AST) -> bool:
         """True the first time that this is asked of a node."""
-        if (what, node) in self._once:
+        if (what, node) in self.done_once:
             return False
-        self._once.add((what, node))
+        self.done_once.add((what, node))
         return True
 
     def flag(self, key: object) -> str:

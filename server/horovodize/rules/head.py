@@ -25,10 +25,12 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
 from horovodize.rules.helpers import helper_lines
 from horovodize.rules.rule import Rule
 from horovodize.summary.syntax import FUNCTIONS
+
 
 def apply(draft: Draft) -> None:
     """Runs last: it needs to know what the other rules used."""
@@ -73,13 +75,15 @@ def _import_lines(draft: Draft) -> list[str]:
         return [f"import horovod.tensorflow as {CORE}", f"import horovod.tensorflow.keras as {KERAS}"]
     if draft.uses(CORE) or not draft.sites.fits:
         return [f"import horovod.tensorflow as {HVD}"]
+    if keras_session.is_wanted(draft) and keras_session.uses_standalone_keras(draft):
+        return [f"import horovod.keras as {HVD}"]
     return [f"import horovod.tensorflow.keras as {HVD}"]
 
 
 def _head(draft: Draft, tf: str) -> list[str]:
     lines = draft.lines_of(
         f"{HVD}.init()",
-        *(_pin_sessions(draft) if draft.in_graph else _pin_process(draft, tf)),
+        *(_pin_sessions(draft) if _uses_sessions(draft) else _pin_process(draft, tf)),
         comment="Horovod: initialize, and pin one GPU to each process.",
     )
     for purpose, name in draft.helpers.items():
@@ -108,7 +112,13 @@ def _pin_sessions(draft: Draft) -> list[str]:
         f"{config} = {v1}.ConfigProto()",
         f"{config}.gpu_options.allow_growth = True",
         f"{config}.gpu_options.visible_device_list = str({LOCAL_RANK})",
+        *(keras_session.set_session(draft) if keras_session.is_wanted(draft) else ()),
     ]
+
+
+def _uses_sessions(draft: Draft) -> bool:
+    """Whether a GPU is chosen by sessions, as in TensorFlow 1, rather than by `tf.config`."""
+    return draft.in_graph or keras_session.is_wanted(draft)
 
 
 def import_statement(draft: Draft) -> ast.stmt | None:
@@ -127,7 +137,7 @@ def import_statement(draft: Draft) -> ast.stmt | None:
 
 def _bound_tensorflow(draft: Draft, last: ast.stmt) -> str:
     """What TensorFlow is called in the head, where it is imported if it is not yet."""
-    if not draft.in_graph:
+    if not _uses_sessions(draft):
         tf = draft.tensorflow()
         if not _is_bound_by(draft, tf, last):
             draft.extra_imports.append(f"import tensorflow as {tf}")

@@ -29,10 +29,14 @@ def broadcast_first(draft: Draft, rule: str, call: ast.Call, index: int) -> ast.
     Hooks run in their order: `StopAtStepHook(num_steps=n)` reads the global step, which may have to be rank 0's."""
     given = argument(call, "hooks", index)
     if given is None and any(isinstance(a, ast.Starred) for a in call.args):
-        draft.refuse("HVD006", call, "`*` may pass hooks, which a broadcast has to come before; give `hooks=…`")
+        draft.refuse(
+            "HVD006", call, "`*` may pass hooks, which a broadcast has to come before; give `hooks=…`"
+        )
         return None
     if given is None:
-        doubt = "`**` may pass hooks too: then this call fails; pass them by name" if has_unpacking(call) else ""
+        doubt = (
+            "`**` may pass hooks too: then this call fails; pass them by name" if has_unpacking(call) else ""
+        )
         edits = [draft.add_argument(call, f"hooks=[{_BROADCAST}]")]
         draft.change(rule, call, _WHAT, _WHY, edits, doubt)
     elif is_none(given):
@@ -55,7 +59,9 @@ def place_hooks(draft: Draft, rule: str, given: ast.expr) -> None:
             for made in draft.values.calls(element):
                 make_on_root(draft, rule, made, element)
         elif "writes" in roles:
-            draft.note(rule, element, "some of these hooks write files: every rank will; give those on their own")
+            draft.note(
+                rule, element, "some of these hooks write files: every rank will; give those on their own"
+            )
         elif "decides alone" in roles:
             draft.refuse("HVD006", element, _MEASURED_ALONE)
         elif roles == {"unknown"}:
@@ -94,7 +100,9 @@ def _note_nan(draft: Draft, rule: str, made: ast.Call) -> None:
     fails = argument(made, "fail_on_nan_loss", 1)
     if draft.names.last(made.func) == "NanTensorHook" and isinstance(fails, ast.Constant) and not fails.value:
         draft.note(
-            rule, made, "a rank whose loss is NaN ends alone, one step before the others, which then end with an error"
+            rule,
+            made,
+            "a rank whose loss is NaN ends alone, one step before the others, which then end with an error",
         )
 
 
@@ -109,10 +117,17 @@ def stop_together(draft: Draft, rule: str) -> None:
         if function is None or owner is None or not _is_hook(draft, owner):
             continue
         tests = draft.syntax.conditions(call)
-        if not any(_may_differ(draft, test.test, function) for test, _ in tests) and not draft.syntax.loops(call):
+        if not any(_may_differ(draft, test.test, function) for test, _ in tests) and not draft.syntax.loops(
+            call
+        ):
             continue
         outer = tests[-1][0] if tests else None
-        if len(tests) == 1 and isinstance(outer, ast.If) and tests[0][1] == "body" and _always_tested(function, outer):
+        if (
+            len(tests) == 1
+            and isinstance(outer, ast.If)
+            and tests[0][1] == "body"
+            and _always_tested(function, outer)
+        ):
             if draft.once("any rank", outer):
                 edits = Edit.around(draft.module.span(outer.test), f"{draft.helper('any_rank')}(", ")")
                 draft.change(rule, outer.test, "End the training on all ranks together", _WHY_TOGETHER, edits)
@@ -143,9 +158,7 @@ def _always_tested(function: Function, test: ast.If) -> bool:
     if test not in function.body:
         return False
     before = [n for s in function.body[: function.body.index(test)] for n in ast.walk(s)]
-    return not any(
-        isinstance(n, (ast.Return, ast.Raise)) and position(n) < position(test) for n in before
-    )
+    return not any(isinstance(n, (ast.Return, ast.Raise)) and position(n) < position(test) for n in before)
 
 
 # ---------------------------------------------------------------------- directories
@@ -155,10 +168,20 @@ def only_root_has(draft: Draft, rule: str, directory: ast.expr | None, what: str
     """`d` → `d if hvd.rank() == 0 else None`; whether there was something to change."""
     if directory is None or is_none(directory) or not draft.once("only rank 0's", directory):
         return False
-    opening, closing = ("(", ")") if isinstance(directory, (ast.IfExp, ast.Lambda, ast.NamedExpr)) else ("", "")
+    opening, closing = (
+        ("(", ")") if isinstance(directory, (ast.IfExp, ast.Lambda, ast.NamedExpr)) else ("", "")
+    )
     edits = Edit.around(draft.module.span(directory), opening, f"{closing} if {ON_ROOT} else None")
     draft.change(rule, directory, what, why, edits)
     return True
 
 
-__all__ = ["BASE", "broadcast_first", "make_on_root", "only_root_has", "place_hooks", "role_of", "stop_together"]
+__all__ = [
+    "BASE",
+    "broadcast_first",
+    "make_on_root",
+    "only_root_has",
+    "place_hooks",
+    "role_of",
+    "stop_together",
+]

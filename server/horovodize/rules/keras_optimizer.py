@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.rules import keras_session
 from horovodize.rules.draft import HVD, SIZE, Draft
 from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
 from horovodize.rules.rule import Rule
@@ -33,6 +34,7 @@ _DEFAULT = "rmsprop"  # Keras' `compile` without an optimizer
 
 
 def apply(draft: Draft) -> None:
+    keras_session.apply(draft)
     own_steps = {
         o for c in draft.sites.compiles if draft.sites.own_step(c.model) is not None for o in c.optimizers
     }
@@ -186,9 +188,20 @@ def _made(draft: Draft, string: str) -> str | None:
     default = catalogue.default_rate(name) if name else None
     if name is None or default is None:
         return None
-    return (
-        f"{draft.tensorflow()}.keras.optimizers.{name.rsplit('.', 1)[-1]}(learning_rate={default} * {SIZE})"
-    )
+    made = f"optimizers.{name.rsplit('.', 1)[-1]}"
+    if keras_session.is_wanted(draft):  # there, the rate has two names
+        return f"{_keras(draft)}.{made}({default} * {SIZE})"
+    return f"{draft.tensorflow()}.keras.{made}(learning_rate={default} * {SIZE})"
+
+
+def _keras(draft: Draft) -> str:
+    """What the Keras that a script for TensorFlow 1 uses is called."""
+    if not keras_session.uses_standalone_keras(draft):
+        return f"{draft.tensorflow()}.keras"
+    known = [b.name for b in draft.module.scopes.imports if b.imported == "keras"]
+    if not known:
+        draft.extra_imports.append("import keras")
+    return known[0] if known else "keras"
 
 
 def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import schedule
+from horovodize.rules import keras_session, schedule
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
@@ -34,9 +34,18 @@ _RATE_NAMES = ("learning_rate", "lr")
 
 
 def apply(draft: Draft) -> None:
-    for trained in trained_optimizers(draft):
+    optimizers = trained_optimizers(draft)
+    for trained in sorted(optimizers, key=lambda t: not _has_schedule(draft, t)):
         _scale_optimizer(draft, trained)
     _scale_later_settings(draft)
+
+
+def _has_schedule(draft: Draft, trained: Trained) -> bool:
+    """Whether an optimizer's rate is a schedule itself: those are scaled first, as others may be computed from them."""
+    rate = rate_argument(trained.call, trained.class_name) if trained.call is not None else None
+    return rate is not None and any(
+        o.call is not None and schedule.is_schedule(draft, o.call) for o in draft.values.origins(rate)
+    )
 
 
 def _scale_optimizer(draft: Draft, trained: Trained) -> None:
@@ -51,6 +60,8 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
         if any(k.arg is None for k in call.keywords) or default is None:
             return _scale_made(draft, trained)
         keyword = f"learning_rate={default} * {SIZE}"
+        if keras_session.is_wanted(draft) and not call.args:
+            keyword = f"{default} * {SIZE}"  # Keras 2.2 calls it `lr`, Keras 2.3 `learning_rate`
         what = f"Write out the default rate {default} and multiply it by the number of ranks"
         draft.change("C5", call, what, _WHY, [draft.add_argument(call, keyword, first=not call.args)])
         return
@@ -75,11 +86,12 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
     made = [
         o
         for o in origins
-        if o.call is not None and (schedule.is_schedule(draft, o.call) or _is_variable(draft, o.call))
+        if o.call is not None
+        and (schedule.is_schedule(draft, o.call) or _is_variable(draft, o.call))
         # in a graph, `variable * size()` is computed in every step, whatever is assigned meanwhile
         and not (draft.in_graph and not schedule.is_schedule(draft, o.call))
     ]
-    if not made and all(_made_elsewhere(draft, o) for o in origins):
+    if not made and not draft.in_graph and all(_made_elsewhere(draft, o) for o in origins):
         _wrap_schedule(draft, rate)
         return
     if not made:
@@ -131,6 +143,18 @@ def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
 
 
 def _times(draft: Draft, rate: ast.expr) -> None:
+    if (
+        draft.in_graph
+    ):  # a decayed rate inside an expression: `tf.maximum(tf.train.exponential_decay(…), 1e-5)`
+        inner = [
+            n
+            for n in draft.values.depends([rate], 400)
+            if isinstance(n, ast.Call) and schedule.is_schedule(draft, n)
+        ]
+        if any(schedule.is_scaled(draft, n) for n in inner):
+            return  # another optimizer uses the decayed rate itself, which is scaled where it is made
+        for node in inner:
+            schedule.divide_steps(draft, node)
     draft.change("C5", rate, "Multiply the learning rate by the number of ranks", _WHY, draft.times(rate))
 
 

@@ -198,7 +198,14 @@ def _agree(draft: Draft, test: ast.expr, doubt: str = "") -> None:
     if draft.in_graph:
         draft.session_config(draft.sites.any_v1)
     edits = Edit.around(draft.module.span(test), f"{draft.helper('any_rank')}(", ")")
-    draft.change("S5" if draft.in_graph else "G4", test, "Leave the loop on all ranks together", _WHY, edits, doubt=doubt)
+    draft.change(
+        "S5" if draft.in_graph else "G4",
+        test,
+        "Leave the loop on all ranks together",
+        _WHY,
+        edits,
+        doubt=doubt,
+    )
 
 
 def _refuse(draft: Draft, node: ast.AST) -> None:

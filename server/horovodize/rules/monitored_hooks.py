@@ -9,8 +9,8 @@ Before         session = tf.train.MonitoredTrainingSession(hooks=[tf.train.StopA
 After          session = tf.train.MonitoredTrainingSession(hooks=[hvd.BroadcastGlobalVariablesHook(0),
                                                                   tf.train.StopAtStepHook(last_step=1000)])
 Leaves alone   Hooks of your own: every rank runs them (what they print or write is guarded inside, C6).
-Asks           `**options` that may pass hooks.
 Refuses        Hooks that stop one rank while the others wait for it: `stop_if_no_decrease_hook` and its like (HVD006).
+Asks           `**options` that may pass hooks.
 Source         Seed 2.6.1, `with` statements. Errata: the seed passes `hooks=h.append(…)`, which is None: every hook is lost,
                and a StopAtStepHook never stops the run. The broadcast comes first here: `StopAtStepHook(num_steps=n)` reads
                the global step when the session is made, and it must be rank 0's, as restored.
@@ -38,6 +38,7 @@ def apply(draft: Draft) -> None:
         if last == "MonitoredTrainingSession":
             _leave_to_chief(draft, call)
     stop_together(draft, "M1")
+    _stops_alike(draft)
 
 
 def chief_hooks(call: ast.Call) -> ast.expr | None:
@@ -62,6 +63,20 @@ def _leave_to_chief(draft: Draft, call: ast.Call) -> None:
     for element in elements(draft, given):
         for made in draft.values.calls(element):
             make_on_root(draft, "M1", made, element)
+
+
+def _stops_alike(draft: Draft) -> None:
+    """Marks the tests `session.should_stop()`: hooks decide them alike on all ranks, so ranks need not agree on them."""
+    monitored = set(draft.sites.monitored)
+    for call in draft.sites.method_calls("should_stop"):
+        assert isinstance(call.func, ast.Attribute)
+        opened = draft.sites.graph.opened(call.func.value)
+        if call.args or not opened <= monitored or not draft.sites.graph.is_session(call.func.value):
+            continue
+        draft.done.add(call)
+        negated = draft.syntax.parent.get(call)
+        if isinstance(negated, ast.UnaryOp):
+            draft.done.add(negated)
 
 
 RULE = Rule("M1", "broadcast hook of a monitored session", apply, __doc__ or "")

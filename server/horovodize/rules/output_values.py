@@ -33,7 +33,9 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
             _no_op_writer(draft, guards, call)
         elif name == WRITER:
             silent = f"{draft.helper('SilentWriter')}()"
-            draft.change("C6", call, "Write summaries on rank 0 only", _WHY, guards.only_on_root(call, silent))
+            draft.change(
+                "C6", call, "Write summaries on rank 0 only", _WHY, guards.only_on_root(call, silent)
+            )
         elif name in _CONTRIB_WRITERS:
             path = argument(call, "logdir", 0)
             if path is not None:  # without a directory, this makes a writer that does nothing
@@ -112,7 +114,9 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
     if elsewhere == []:
         edits = guards.only_on_root(call)
     elif guarded.collective(call):
-        edits = list(Edit.around(draft.module.span(call), f"{from_root(draft)}(", f" if {ON_ROOT} else None)"))
+        edits = list(
+            Edit.around(draft.module.span(call), f"{from_root(draft)}(", f" if {ON_ROOT} else None)")
+        )
         guarded.told.add(call)
     elif elsewhere and all(guarded.collective(n) and in_place(draft.module, n) for n in elsewhere):
         edits = guards.only_on_root(call)

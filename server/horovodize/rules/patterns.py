@@ -9,12 +9,15 @@ from horovodize.rules import (
     broadcast,
     data,
     downloads,
+    estimator,
     graph_optimizer,
     head,
     keras_callbacks,
     keras_optimizer,
     learning_rate,
     minimize,
+    monitored_checkpoint,
+    monitored_hooks,
     reload,
     root_rank,
     schedule,
@@ -24,6 +27,7 @@ from horovodize.rules import (
     session_config,
     session_steps,
     steps,
+    stop_hook,
     tape,
     unpin,
     verbosity,
@@ -64,6 +68,16 @@ _PATTERNS: dict[LoopKind, tuple[Rule, ...]] = {
         session_broadcast.RULE,
         session_steps.RULE,
     ),
+    LoopKind.MONITORED_SESSION: (
+        graph_optimizer.RULE,
+        session_config.RULE,
+        session_broadcast.RULE,  # for plain sessions in the same file
+        monitored_hooks.RULE,
+        stop_hook.RULE,
+        monitored_checkpoint.RULE,
+        session_steps.RULE,
+    ),
+    LoopKind.ESTIMATOR: (graph_optimizer.RULE, estimator.RULE, stop_hook.RULE),
 }
 
 

@@ -37,9 +37,14 @@ def is_schedule(draft: Draft, call: ast.Call) -> bool:
     return name is not None and catalogue.schedule_parameters(name) is not None
 
 
+def is_scaled(draft: Draft, call: ast.Call) -> bool:
+    """Whether a schedule is scaled where it is made."""
+    return ("schedule", call) in draft.done_once
+
+
 def scale(draft: Draft, call: ast.Call) -> None:
     """Scales one schedule, once."""
-    if not draft.once("scaled", call):
+    if not draft.once("schedule", call):
         return
     callee = draft.values.callee(call)
     if isinstance(callee, ast.ClassDef):
@@ -50,21 +55,34 @@ def scale(draft: Draft, call: ast.Call) -> None:
     if parameters is None:
         draft.refuse("HVD006", call, f"`{name}` is a schedule that can't be seen into")
         return
-    known = catalogue.cls(name)
-    function = catalogue.function(name)
-    order = known.parameters if known else function.parameters if function else ()
-    index = {p: i for i, p in enumerate(order)}
+    index = _positions(name)
     for rate in (parameters.rate, *parameters.other_rates):
         value = argument(call, rate, index.get(rate))
         if value is not None and not _is_none(value):
             _scale_values(
                 draft, value, "rate", f" * {SIZE}", _WHY, parameters.rate_is_list and rate == parameters.rate
             )
-    if draft.options.split_data:
-        for steps in (*parameters.steps, *parameters.step_lists):
-            value = argument(call, steps, index.get(steps))
-            if value is not None and not _is_none(value):
-                _scale_values(draft, value, "step", f" // {SIZE}", _WHY_STEPS, steps in parameters.step_lists)
+    divide_steps(draft, call)
+
+
+def divide_steps(draft: Draft, call: ast.Call) -> None:
+    """Divides the step numbers of one schedule, once: those of a decayed rate that is scaled as a whole, too."""
+    name = draft.names.of(call.func) or ""
+    parameters = catalogue.schedule_parameters(name)
+    if parameters is None or not draft.options.split_data:
+        return
+    index = _positions(name)
+    for steps in (*parameters.steps, *parameters.step_lists):
+        value = argument(call, steps, index.get(steps))
+        if value is not None and not _is_none(value):
+            _scale_values(draft, value, "step", f" // {SIZE}", _WHY_STEPS, steps in parameters.step_lists)
+
+
+def _positions(name: str) -> dict[str, int]:
+    """Where the parameters of a schedule stand among its positional arguments."""
+    known, function = catalogue.cls(name), catalogue.function(name)
+    order = known.parameters if known else function.parameters if function else ()
+    return {p: i for i, p in enumerate(order)}
 
 
 def _is_none(value: ast.expr) -> bool:

@@ -82,7 +82,9 @@ def pin_session(draft: Draft, call: ast.Call, parameter: str, index: int | None)
     config = argument(call, parameter, index)
     if config is None or (isinstance(config, ast.Constant) and config.value is None):
         if config is None and any(k.arg is None for k in call.keywords):
-            draft.refuse("HVD006", call, f"`**` may pass a config, which has to be pinned; give `{parameter}=…`")
+            draft.refuse(
+                "HVD006", call, f"`**` may pass a config, which has to be pinned; give `{parameter}=…`"
+            )
             return
         name = draft.session_config(call.func)
         edit = (

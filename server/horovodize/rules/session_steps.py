@@ -34,7 +34,14 @@ from horovodize.summary.feeding import Driver, Kind
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
 _EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
-_QUEUES = ("batch", "shuffle_batch", "batch_join", "shuffle_batch_join", "string_input_producer", "slice_input_producer")
+_QUEUES = (
+    "batch",
+    "shuffle_batch",
+    "batch_join",
+    "shuffle_batch_join",
+    "string_input_producer",
+    "slice_input_producer",
+)
 
 
 def apply(draft: Draft) -> None:
@@ -96,9 +103,7 @@ def _deals_out(draft: Draft, call: ast.Call) -> bool:
         return False
     if _EVALUATES.search(draft.module.text(call.func)):
         return False
-    return not (
-        isinstance(call.func, ast.Attribute) and feeding(draft).pipelines.is_dataset(call.func.value)
-    )
+    return not (isinstance(call.func, ast.Attribute) and feeding(draft).pipelines.is_dataset(call.func.value))
 
 
 RULE = Rule("S5", "divide the steps of a session's loop among the ranks", apply, __doc__ or "")

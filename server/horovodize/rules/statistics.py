@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import CORE, Draft
+from horovodize.rules import keras_session
+from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.summary.drive import Frame
 from horovodize.summary.graph import Run
 from horovodize.summary.sites import Fit
@@ -44,6 +45,8 @@ def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
         lines = [
             f"{CORE}.broadcast_variables({model}.variables, root_rank=0)" for model in dict.fromkeys(models)
         ]
+        if keras_session.is_wanted(draft):
+            lines = [f"{KERAS}.broadcast_global_variables(0)"]
         draft.change("G2", loop, _WHAT, _WHY, [draft.after(loop, draft.lines_of(*lines, comment=_COMMENT))])
 
 
@@ -52,6 +55,8 @@ def after_fit(draft: Draft, fit: Fit) -> None:
     statement = draft.syntax.statement(fit.call)
     if may_have_statistics(draft) and _takes_statement(draft, fit) and draft.once("statistics", statement):
         line = f"{CORE}.broadcast_variables({draft.module.text(fit.model)}.variables, root_rank=0)"
+        if keras_session.is_wanted(draft):
+            line = f"{KERAS}.broadcast_global_variables(0)"
         draft.change(
             "K3", fit.call, _WHAT, _WHY, [draft.after(statement, draft.lines_of(line, comment=_COMMENT))]
         )
@@ -65,6 +70,8 @@ def callback(draft: Draft, fit: Fit) -> list[str]:
         return []
     model = draft.module.text(fit.model)
     broadcast = f"{CORE}.broadcast_variables({model}.variables, root_rank=0)"
+    if keras_session.is_wanted(draft):
+        broadcast = f"{KERAS}.broadcast_global_variables(0)"
     return [f"{draft.tensorflow()}.keras.callbacks.LambdaCallback(on_train_end=lambda logs: {broadcast})"]
 
 
@@ -76,7 +83,9 @@ def after_session_loops(draft: Draft, trainings: list[Run]) -> None:
         if run.session is None:
             continue
         for way in draft.drive.ways(run.call):
-            loops = [frame.loops[-1] for frame in way if frame.loops and _means_same(draft, run.session, frame)]
+            loops = [
+                frame.loops[-1] for frame in way if frame.loops and _means_same(draft, run.session, frame)
+            ]
             if loops and draft.can_insert(loops[-1]) and draft.once("statistics", loops[-1]):
                 session = draft.module.text(run.session)
                 line = f"{session}.run({CORE}.broadcast_global_variables(root_rank=0))"
@@ -88,7 +97,8 @@ def _keeps_averages(draft: Draft) -> bool:
     """Whether a graph keeps moving averages of what its batches are like."""
     return may_have_statistics(draft) or any(
         isinstance(n, (ast.Name, ast.Attribute))
-        and draft.names.last(n) in ("batch_norm", "UPDATE_OPS", "assign_moving_average", "ExponentialMovingAverage")
+        and draft.names.last(n)
+        in ("batch_norm", "UPDATE_OPS", "assign_moving_average", "ExponentialMovingAverage")
         for n in draft.syntax.nodes
     )
 
@@ -101,7 +111,11 @@ def _means_same(draft: Draft, session: ast.expr, frame: Frame) -> bool:
         if here is there:
             continue
         owner = draft.syntax.method_class(here)
-        if owner is not None and isinstance(session, ast.Attribute) and draft.syntax.method_class(there) is owner:
+        if (
+            owner is not None
+            and isinstance(session, ast.Attribute)
+            and draft.syntax.method_class(there) is owner
+        ):
             continue
         if draft.module.scopes.lookup(name.id, name) is not draft.module.scopes.lookup(name.id, frame.node):
             return False

@@ -210,7 +210,9 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if all(feeding(draft).pipelines.is_dataset(z) for z in zipped):
         return
     if draft.drive.in_traced(driver.loop):
-        draft.note(loop_rule(draft), e, f"this loop runs inside a `tf.function` and is not divided: {_EVERYTHING}")
+        draft.note(
+            loop_rule(draft), e, f"this loop runs inside a `tf.function` and is not divided: {_EVERYTHING}"
+        )
         return
     if isinstance(driver.loop, ast.AsyncFor):
         draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {_EVERYTHING}")
@@ -307,14 +309,20 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
         _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
         return
     draft.note(
-        loop_rule(draft), test, f"it can't be seen how many steps this loop takes, so it is not divided: {_EVERYTHING}"
+        loop_rule(draft),
+        test,
+        f"it can't be seen how many steps this loop takes, so it is not divided: {_EVERYTHING}",
     )
 
 
 def _counter(loop: ast.While, left: ast.expr) -> ast.expr | None:
     """The counter of steps in `step`, `step * batch_size`."""
-    sides = [left.left, left.right] if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult) else [left]
-    found = [e for e in sides if isinstance(e, (ast.Name, ast.Attribute)) and _counts_up(loop, ast.unparse(e))]
+    sides = (
+        [left.left, left.right] if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult) else [left]
+    )
+    found = [
+        e for e in sides if isinstance(e, (ast.Name, ast.Attribute)) and _counts_up(loop, ast.unparse(e))
+    ]
     others = [e for e in sides if e not in found]
     fixed = all(isinstance(e, (ast.Name, ast.Attribute, ast.Constant)) for e in others)
     return found[0] if len(found) == 1 and fixed else None

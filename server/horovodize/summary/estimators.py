@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
@@ -32,7 +33,15 @@ CANNED = {
 _ARRAY_INPUTS = ("numpy_input_fn", "pandas_input_fn")
 _CONSUMERS = ("evaluate", "predict", "EvalSpec")
 # Makers of Estimators that are no classes of `tf.estimator`, or that have no Estimator among the bases that we know.
-_MAKERS = ("model_to_estimator", "TPUEstimator", "KMeans", "KMeansClustering", "RNNClassifier", "RNNEstimator", "LinearSDCA")
+_MAKERS = (
+    "model_to_estimator",
+    "TPUEstimator",
+    "KMeans",
+    "KMeansClustering",
+    "RNNClassifier",
+    "RNNEstimator",
+    "LinearSDCA",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +153,9 @@ class Estimators:
 
     def optimizer_values(self, given: ast.expr) -> list[ast.expr]:
         """The optimizers behind an argument, functions that make one looked through."""
-        functions = [o.node for o in self.values.origins(given) if isinstance(o.node, CALLABLES) and not o.path]
+        functions = [
+            o.node for o in self.values.origins(given) if isinstance(o.node, CALLABLES) and not o.path
+        ]
         return [e for f in functions for e in self.values.returned(f)] or [given]
 
     # ------------------------------------------------------------------ input
@@ -192,6 +203,21 @@ class Estimators:
         return isinstance(function, FUNCTIONS) and bool(self.values.callers(function))
 
     @cached_property
+    def input_functions(self) -> set[ast.AST]:
+        """Everything that is an input function, of trainings and of others."""
+        trained = {n for t in self.trainings if t.input_fn is not None for n in self._functions(t.input_fn)}
+        found, todo = set[ast.AST](), [*trained, *self._used_otherwise]
+        while todo:  # and the functions that those call: `lambda: input_fn(True)`
+            node = todo.pop()
+            if node in found:
+                continue
+            found.add(node)
+            if isinstance(node, CALLABLES):
+                called = (self.values.callee(c) for c in ast.walk(node) if isinstance(c, ast.Call))
+                todo += [f for f in called if isinstance(f, FUNCTIONS)]
+        return found
+
+    @cached_property
     def _used_otherwise(self) -> set[ast.AST]:
         """The input functions that evaluations and predictions get."""
         found: set[ast.AST] = set()
@@ -203,4 +229,14 @@ class Estimators:
         return found
 
 
-__all__ = ["BASE", "CANNED", "RUN_CONFIG", "SPEC", "Estimators", "Input", "Training"]
+_known: WeakKeyDictionary[Sites, Estimators] = WeakKeyDictionary()
+
+
+def estimators_of(module: Module, sites: Sites) -> Estimators:
+    """The Estimators of a module; read once."""
+    if sites not in _known:
+        _known[sites] = Estimators(module, sites)
+    return _known[sites]
+
+
+__all__ = ["BASE", "CANNED", "RUN_CONFIG", "SPEC", "Estimators", "Input", "Training", "estimators_of"]

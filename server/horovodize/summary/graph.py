@@ -29,7 +29,17 @@ INITIALIZERS = {
     )
 }
 # Calls whose result is run by running what they are given.
-_GROUPING = {"group", "tuple", "with_dependencies", "identity", "list", "dict", "OrderedDict", "stack", "no_op"}
+_GROUPING = {
+    "group",
+    "tuple",
+    "with_dependencies",
+    "identity",
+    "list",
+    "dict",
+    "OrderedDict",
+    "stack",
+    "no_op",
+}
 _SESSION_NAME = re.compile(r"(^|_)(sess|session)s?\d*$", re.I)
 _LIMIT = 400
 
@@ -62,7 +72,9 @@ class Graph:
         """The runs that train, initialize or restore, in the order of the text."""
         found = [run for call in self._run_calls() if (run := self._run(call)) is not None]
         if not any(run.kind == "train" for run in found):
-            found += [Run(c, "train", self._session(c)) for c in self._run_calls() if self._names_a_train_op(c)]
+            found += [
+                Run(c, "train", self._session(c)) for c in self._run_calls() if self._names_a_train_op(c)
+            ]
         return sorted(found, key=lambda r: (r.call.lineno, r.call.col_offset))
 
     @cached_property
@@ -118,7 +130,11 @@ class Graph:
         receiver = call.func.value
         if self.is_session(receiver):
             return False
-        if argument(call, "fetches", 0) is None or argument(call, "feed_dict", None) is not None and not call.args:
+        if (
+            argument(call, "fetches", 0) is None
+            or argument(call, "feed_dict", None) is not None
+            and not call.args
+        ):
             return True
         return any(
             node in self.train_ops

@@ -39,6 +39,11 @@ class Names:
             return f"{inner}.{expression.attr}" if inner else None
         return self.of_unresolved(expression)
 
+    def written(self, expression: ast.Name | ast.Attribute) -> str | None:
+        """The dotted name as the file spells it from the import on: "tensorflow.Session", which `of` calls
+        "tensorflow.compat.v1.Session"."""
+        return self._raw(expression)
+
     def of_unresolved(self, name: ast.Name) -> str | None:
         """The dotted path that a name stands for as it was imported, before it is made canonical."""
         if name not in self._imported:

@@ -19,6 +19,13 @@ _FIT_KEYWORDS = {
     "epochs", "nb_epoch", "batch_size", "steps_per_epoch", "samples_per_epoch", "callbacks", "validation_data",
     "validation_split", "validation_steps", "verbose",
 }  # fmt: skip
+# Names that TensorFlow 1 does not have.
+_ONLY_V2 = (
+    "tensorflow.random.set_seed",
+    "tensorflow.function",
+    "tensorflow.GradientTape",
+    "tensorflow.config.",
+)
 _NOT_A_MODEL = re.compile(
     r"(sklearn|scipy|xgboost|lightgbm)\b|(Scaler|Encoder|Binarizer|Tokenizer|Generator|Vectorizer|Vectorization"
     r"|Lookup|Normalization|PCA|KMeans|TSNE|Imputer)$"
@@ -225,8 +232,31 @@ class Sites:
 
     @cached_property
     def any_v1(self) -> ast.expr:
-        """Some use of TensorFlow 1's names in a module that builds graphs."""
-        return [*self.sessions, *self.monitored, *self.estimators, *self.graph_minimizes][0].func
+        """Some use of TensorFlow 1's names in a module that has one."""
+        calls = [*self.sessions, *self.monitored, *self.estimators, *self.graph_minimizes]
+        return calls[0].func if calls else self.v1_uses[0]
+
+    @cached_property
+    def v1_uses(self) -> list[ast.expr]:
+        """The uses of names that only TensorFlow 1 has under that spelling (`tf.Session`; not `tf.compat.v1.Session`)."""
+        names, found = self.module.names, list[ast.expr]()
+        for node in self.module.syntax.nodes:
+            if isinstance(node, ast.Attribute):
+                written = names.written(node) or ""
+                if (
+                    written.startswith(("tensorflow.compat.", *_ONLY_V2))
+                    or written == "tensorflow.__version__"
+                ):
+                    return []  # made for both
+                old = (names.of(node) or "").startswith(("tensorflow.compat.v1.", "tensorflow.contrib."))
+                if old and written.startswith("tensorflow."):
+                    found.append(node)
+        return found
+
+    @cached_property
+    def is_tf1(self) -> bool:
+        """Whether the module is written for TensorFlow 1, and can only run there."""
+        return bool(self.v1_uses)
 
     @cached_property
     def graph_optimizers(self) -> list[ast.expr]:

@@ -1,0 +1,74 @@
+"""HVD901 estimator-gone: Estimators and MonitoredSessions are distributed up to TensorFlow 2.15.
+
+## What it protects
+`tf.estimator` left TensorFlow with 2.16, and with it `hvd.BroadcastGlobalVariablesHook`, which sends rank 0's variables to the
+other ranks of an Estimator or a MonitoredSession. On a later TensorFlow the distributed program stops with an AttributeError.
+
+## When it is reported
+At Estimator and MonitoredSession loops: as a warning where the setting `tensorflow` says that scripts run on 2.16 or later, which
+are then not distributed; as an information where that is not known and the script may run there. Scripts that use names which only
+TensorFlow 1 has (`tf.Session`, `tf.placeholder`) can't, and are not reported.
+
+## Quick fix
+None. Keras' `fit` and GradientTape loops run on every version.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+
+classifier = tf.estimator.Estimator(model_fn, model_dir="model")
+classifier.train(input_fn, steps=1000)  # HVD901
+```
+
+## Near misses
+```python
+import tensorflow as tf
+
+features = tf.placeholder(tf.float32, [None, 4])
+classifier = tf.estimator.Estimator(model_fn, model_dir="model")
+classifier.train(input_fn, steps=1000)
+```
+
+## Source
+Horovod 0.28.1, `horovod/tensorflow/__init__.py`: the hook is defined where `tf.estimator` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary import LoopKind
+
+_LAST = "2.15"
+_GONE = (2, 16)
+_KINDS = (LoopKind.ESTIMATOR, LoopKind.MONITORED_SESSION)
+
+
+def find(context: Context) -> Iterator[Violation]:
+    loops = [loop for loop in context.summary.loops if loop.kind in _KINDS]
+    if not loops or context.summary.already is not None:
+        return
+    known = context.options.runs_on(_GONE)
+    if not known and (context.options.tensorflow or context.sites.is_tf1):
+        return
+    what = "`tf.estimator`" if loops[0].kind is LoopKind.ESTIMATOR else "Horovod's hook for MonitoredSessions"
+    wherever = f"on TensorFlow {context.options.tensorflow}" if known else "from TensorFlow 2.16 on"
+    yield RESTRICTION.at(
+        context,
+        loops[0].node,
+        f"{what} does not exist {wherever}; this runs distributed up to TensorFlow {_LAST}",
+        severity=Severity.WARNING if known else Severity.INFORMATION,
+    )
+
+
+RESTRICTION = Restriction(
+    "HVD901",
+    "estimator-gone",
+    "Estimators and MonitoredSessions are distributed up to TensorFlow 2.15",
+    Severity.INFORMATION,
+    __doc__ or "",
+    find,
+)

@@ -1,0 +1,198 @@
+"""E1 Estimator: its training broadcasts first, takes a rank's share of the steps, and writes on rank 0 only.
+
+What it does   `train` gets `hvd.BroadcastGlobalVariablesHook(0)` as its first hook, and a size()-th of `steps` and `max_steps`.
+               Rank 0 has the `model_dir`; the others get a temporary directory of their own. `RunConfig(session_config=…)`
+               shows each process its GPU. Hooks that write or print stay on rank 0, those of an `EstimatorSpec`, too. Arrays of
+               `numpy_input_fn` and `pandas_input_fn`, and datasets that an input function makes, are divided among the ranks.
+Why            Every rank initialises its own random weights, and would save its checkpoints over the others'.
+Before         classifier = tf.estimator.Estimator(model_fn, model_dir="model")
+               classifier.train(input_fn, steps=1000)
+After          config = tf.ConfigProto()
+               config.gpu_options.allow_growth = True
+               config.gpu_options.visible_device_list = str(hvd.local_rank())
+               classifier = tf.estimator.Estimator(model_fn, model_dir="model" if hvd.rank() == 0 else None,
+                                                   config=tf.estimator.RunConfig(session_config=config))
+               classifier.train(input_fn, steps=1000 // hvd.size(), hooks=[hvd.BroadcastGlobalVariablesHook(0)])
+Leaves alone   `evaluate` and `predict`: every rank runs them, each from its own directory. The optimizer in `model_fn` (S2
+               wraps it). Exports (C6 leaves them to rank 0).
+Refuses        Training that can't be found, a class of your own derived from Estimator, and hooks that stop one rank alone
+               (HVD006). `train_and_evaluate`, `tf.contrib.learn`, trees, and canned Estimators without an optimizer of
+               `tf.train` are HVD202.
+Asks           A `RunConfig` that comes from elsewhere: its session config is replaced.
+Source         Seed, Estimator variant, assignments and expression statements. Errata: the seed appends the broadcast hook to
+               the user's list, leaves `steps` as they are, and every rank saves into the same `model_dir`.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize import catalogue
+from horovodize.rules import estimator_input
+from horovodize.rules.draft import Draft
+from horovodize.rules.hooks import broadcast_first, only_root_has, place_hooks, stop_together
+from horovodize.rules.optimizers import trained_optimizers, wrap
+from horovodize.rules.rule import Rule
+from horovodize.rules.session_config import pin_session
+from horovodize.rules.shares import begins, counts_a_share, divide, is_none
+from horovodize.source import Edit
+from horovodize.summary import LoopKind
+from horovodize.summary.estimators import BASE, RUN_CONFIG, Estimators, Training, estimators_of
+from horovodize.summary.syntax import argument, has_unpacking
+
+_WHAT_DIRECTORY = "Leave the model's directory to rank 0"
+_WHY_DIRECTORY = "Processes that save into one directory damage each other's checkpoints; what rank 0 restores is broadcast."
+_WHY_OPTIMIZER = "The gradients of all ranks are averaged before they are applied."
+_WHY_STEPS = "Every step averages size() batches, so a size()-th of the steps see as many examples."
+_WHAT_CONFIG = "Show the Estimator's sessions the GPU of its process only"
+_WHY_CONFIG = "A session takes all GPUs that it sees; each process is shown the one of its local rank."
+_FINISHED = (
+    "rank 0 alone finds a checkpoint in the model's directory: where that has reached `max_steps` already, rank 0 trains no "
+    "more, and the others wait for it; use an empty directory, or `steps`"
+)
+_CONFIG, _SESSION_CONFIG = 2, 5
+_SPEC_HOOKS = ("training_hooks", "training_chief_hooks", "evaluation_hooks", "prediction_hooks")
+
+
+def apply(draft: Draft) -> None:
+    known = estimators_of(draft.module, draft.sites)
+    if not known.trainings:
+        for loop in draft.summary.loops:
+            if loop.kind is LoopKind.ESTIMATOR:
+                draft.refuse("HVD006", loop.node, "where this Estimator is trained is not in this file")
+        return
+    for call in known.trained:
+        _construct(draft, call)
+    for call in draft.module.calls_of(RUN_CONFIG):
+        only_root_has(draft, "E1", argument(call, "model_dir", 0), _WHAT_DIRECTORY, _WHY_DIRECTORY)
+    for training in known.trainings:
+        _train(draft, training)
+    for spec in known.specs:
+        for parameter in _SPEC_HOOKS:
+            hooks = argument(spec, parameter)
+            if hooks is not None and not is_none(hooks):
+                place_hooks(draft, "E1", hooks)
+    _wrap_optimizers(draft, known)
+    stop_together(draft, "E1")
+    if begins(draft, "E1"):
+        for training in known.trainings:
+            _divide_steps(draft, training)
+        estimator_input.divide(draft, known)
+
+
+# ---------------------------------------------------------------------- construction
+
+
+def _construct(draft: Draft, call: ast.Call) -> None:
+    name = draft.names.of(call.func)
+    if name is None:
+        draft.refuse(
+            "HVD006",
+            call,
+            "this class is derived from Estimator in this file, so where its directory and its configuration go can't be seen; "
+            "use `tf.estimator.Estimator` with a `model_fn`",
+        )
+        return
+    if has_unpacking(call) and argument(call, "config") is None:
+        draft.refuse(
+            "HVD006", call, "`*` may pass a directory and a configuration; give `model_dir=…` and `config=…`"
+        )
+        return
+    only_root_has(
+        draft,
+        "E1",
+        argument(call, "model_dir", _position(name, "model_dir")),
+        _WHAT_DIRECTORY,
+        _WHY_DIRECTORY,
+    )
+    _configure(draft, call, argument(call, "config", _CONFIG if name == BASE else _position(name, "config")))
+
+
+def _position(name: str, parameter: str) -> int | None:
+    """Where a parameter stands among the positional arguments of an Estimator class."""
+    known = catalogue.cls(name)
+    return known.parameters.index(parameter) if known is not None and parameter in known.parameters else None
+
+
+def _configure(draft: Draft, call: ast.Call, config: ast.expr | None) -> None:
+    """Pins the sessions of one Estimator: in its own `RunConfig`, or in one that is added."""
+    if config is None or is_none(config):
+        made = f"{_run_config(draft, call)}(session_config={draft.session_config(_v1_use(draft))})"
+        edit = (
+            draft.add_argument(call, f"config={made}")
+            if config is None
+            else Edit(draft.module.span(config), made)
+        )
+        draft.change("S3", call, _WHAT_CONFIG, _WHY_CONFIG, [edit])
+        return
+    made_by = [o.call for o in draft.values.origins(config)]
+    if made_by and all(c is not None and draft.names.of(c.func) == RUN_CONFIG for c in made_by):
+        draft.session_config(_v1_use(draft)) if _needs_config(made_by) else None
+        for c in made_by:
+            assert c is not None
+            pin_session(draft, c, "session_config", _SESSION_CONFIG)
+    elif isinstance(config, (ast.Name, ast.Attribute, ast.Call)) and draft.once("pinned", config):
+        replaced = f".replace(session_config={draft.session_config(_v1_use(draft))})"
+        edits = Edit.around(draft.module.span(config), "", replaced)
+        doubt = "where this configuration is made can't be seen; its session config is replaced"
+        draft.change("S3", config, _WHAT_CONFIG, _WHY_CONFIG, edits, doubt)
+
+
+def _needs_config(made: list[ast.Call | None]) -> bool:
+    """Whether some `RunConfig` has no session config of the user's."""
+    return any(
+        c is not None and is_none(argument(c, "session_config", _SESSION_CONFIG)) and not has_unpacking(c)
+        for c in made
+    )
+
+
+def _run_config(draft: Draft, call: ast.Call) -> str:
+    """What `RunConfig` is called where an Estimator is made: it stands beside the class."""
+    if isinstance(call.func, ast.Attribute) and draft.names.of(call.func.value) == "tensorflow.estimator":
+        return f"{draft.module.text(call.func.value)}.RunConfig"
+    return f"{draft.tensorflow()}.estimator.RunConfig"
+
+
+def _v1_use(draft: Draft) -> ast.expr:
+    """A use of a name that only TensorFlow 1 has: it shows what TensorFlow 1 is called. (`tf.estimator` is in TensorFlow 2,
+    too.) Where there is none, an expression that is no name of TensorFlow."""
+    for node in draft.syntax.nodes:
+        if isinstance(node, ast.Attribute) and (draft.names.of(node) or "").startswith(
+            "tensorflow.compat.v1."
+        ):
+            full = (draft.names.of(node) or "").removeprefix("tensorflow.compat.v1.")
+            if draft.module.text(node).endswith("." + full):
+                return node
+    return ast.Name("", lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+
+
+# ---------------------------------------------------------------------- training
+
+
+def _train(draft: Draft, training: Training) -> None:
+    hooks = broadcast_first(draft, "E1", training.call, 1)
+    if hooks is not None:
+        place_hooks(draft, "E1", hooks)
+
+
+def _divide_steps(draft: Draft, training: Training) -> None:
+    for count in (training.steps, training.max_steps):
+        if count is None or is_none(count):
+            continue
+        if not counts_a_share(draft, count):
+            edits = divide(draft, count)
+            if edits:
+                draft.change("E1", count, "Divide the steps among the ranks", _WHY_STEPS, edits)
+    if training.max_steps is not None and not is_none(training.max_steps):
+        draft.note("E1", training.call, _FINISHED)
+
+
+def _wrap_optimizers(draft: Draft, known: Estimators) -> None:
+    """The optimizers that canned Estimators are given."""
+    given = set(known.optimizers)
+    for trained in trained_optimizers(draft):
+        if trained.used_at in given and trained.outermost is not None:
+            wrap(draft, "E1", trained.outermost, _WHY_OPTIMIZER)
+
+
+RULE = Rule("E1", "train an Estimator on all ranks", apply, __doc__ or "")

@@ -1,0 +1,88 @@
+"""The input of Estimators: every rank trains on its own part. Part of E1.
+
+Arrays of `numpy_input_fn` and `pandas_input_fn` are divided where they are passed. Datasets that input functions make are
+divided by D1, which is told of them here.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import feeding, is_none, wrap
+from horovodize.source import Edit
+from horovodize.summary.estimators import Estimators, Training
+from horovodize.summary.feeding import Kind
+from horovodize.summary.syntax import CALLABLES, argument
+
+_WHAT = "Give every rank its own rows"
+_WHY = "Ranks that all train on everything do size() times the work; equally many rows on each keep them in step."
+_DOUBT = "it can't be seen whether this is one array (or a dict of several, which `shard` can't divide)"
+_SHARED = "evaluations or predictions get this input function, too, so it is not divided"
+_UNSEEN = "it can't be seen what this input function gives, so it is not divided"
+_STEPS = "the steps are divided, but unless it draws at random, every rank gets the same batches"
+_EVERYTHING = "every rank trains on all of it"
+
+
+def divide(draft: Draft, known: Estimators) -> None:
+    """Divides what the input functions of all trainings give."""
+    pipelines = feeding(draft).pipelines
+    feeds: list[ast.expr] = []
+    for training in known.trainings:
+        for given in known.inputs(training, pipelines):
+            if given.shared:
+                _tell(draft, training, _SHARED)
+            elif given.arrays is not None:
+                _divide_arrays(draft, given.arrays)
+            elif given.datasets:
+                feeds += given.datasets
+            else:
+                _tell(draft, training, _UNSEEN)
+    _feed(draft, known, feeds)
+
+
+def _tell(draft: Draft, training: Training, reason: str) -> None:
+    at = training.input_fn
+    assert at is not None
+    counted = not (is_none(training.steps) and is_none(training.max_steps))
+    draft.note("E1", at, f"{reason}: {_STEPS if counted else _EVERYTHING}")
+
+
+def _feed(draft: Draft, known: Estimators, feeds: list[ast.expr]) -> None:
+    """Has D1 divide the datasets of input functions for training, and leave those of other input functions whole."""
+    functions = {n for n in known.input_functions if isinstance(n, CALLABLES)}
+    every = feeding(draft).dataset_feeds
+    kept = [e for e in every if not any(a in functions for a in draft.syntax.ancestors(e))]
+    every[:] = list(dict.fromkeys([*kept, *feeds]))
+
+
+def _divide_arrays(draft: Draft, call: ast.Call) -> None:
+    """The arrays of one `numpy_input_fn(x, y)`."""
+    for parameter, index in (("x", 0), ("y", 1)):
+        data = argument(call, parameter, index)
+        if data is not None and not is_none(data):
+            _divide_array(
+                draft, data, may_be_dict=parameter == "x" and draft.names.last(call.func) == "numpy_input_fn"
+            )
+
+
+def _divide_array(draft: Draft, data: ast.expr, may_be_dict: bool) -> None:
+    if isinstance(data, ast.Dict):
+        for value in data.values:
+            _divide_array(draft, value, may_be_dict=False)
+        return
+    if data in draft.done:
+        return
+    kinds = feeding(draft).kinds
+    if may_be_dict and kinds.of(data, with_targets=True) is Kind.MAPPING:
+        draft.done.add(data)
+        around = f"{{key: {draft.helper('shard')}(part) for key, part in ", ".items()}"
+        draft.change("E1", data, _WHAT, _WHY, Edit.around(draft.module.span(data), *around))
+        return
+    edits = wrap(draft, data, "shard")
+    if edits:
+        doubt = _DOUBT if may_be_dict and kinds.is_opaque(data) else ""
+        draft.change("E1", data, _WHAT, _WHY, edits, doubt)
+
+
+__all__ = ["divide"]
