@@ -5,9 +5,9 @@
 other ranks of an Estimator or a MonitoredSession. On a later TensorFlow the distributed program stops with an AttributeError.
 
 ## When it is reported
-At Estimator and MonitoredSession loops: as a warning where the setting `tensorflow` says that scripts run on 2.16 or later, which
-are then not distributed; as an information where that is not known and the script may run there. Scripts that use names which only
-TensorFlow 1 has (`tf.Session`, `tf.placeholder`) can't, and are not reported.
+At Estimator and MonitoredSession loops: as a warning where the setting `tensorflow` says that scripts run on 2.16 or later
+(they are then not distributed); as an information where that is not known and the script may run there. Scripts that use
+names which only TensorFlow 1 has (`tf.Session`, `tf.placeholder`) can't, and are not reported.
 
 ## Quick fix
 None. Keras' `fit` and GradientTape loops run on every version.

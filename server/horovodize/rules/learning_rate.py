@@ -29,6 +29,10 @@ from horovodize.summary.syntax import argument
 from horovodize.summary.values import Origin
 
 _WHY = "A step averages size() batches: the batch is size() times larger, and so is the rate."
+_STEPS = (
+    "this rate is computed from the global step, which counts steps of one process; with the data split, each rank takes "
+    "size() times fewer"
+)
 _VARIABLES = {"tensorflow.Variable", "tensorflow.keras.backend.variable", "tensorflow.compat.v1.Variable"}
 _RATE_NAMES = ("learning_rate", "lr")
 
@@ -155,7 +159,20 @@ def _times(draft: Draft, rate: ast.expr) -> None:
             return  # another optimizer uses the decayed rate itself, which is scaled where it is made
         for node in inner:
             schedule.divide_steps(draft, node)
+        if not inner and draft.options.split_data and _counts_steps(draft, rate):
+            draft.note("C5", rate, _STEPS)
     draft.change("C5", rate, "Multiply the learning rate by the number of ranks", _WHY, draft.times(rate))
+
+
+def _counts_steps(draft: Draft, rate: ast.expr) -> bool:
+    """Whether a rate of a graph is computed from the global step."""
+    counters = [argument(op, "global_step") for op in draft.sites.graph_minimizes]
+    for call in draft.syntax.calls:
+        if draft.names.last(call.func) == "assign_add":
+            plain = draft.names.of(call.func) is not None
+            counters.append(argument(call, "ref", 0) if plain else getattr(call.func, "value", None))
+    steps = {call for counter in counters if counter is not None for call in draft.values.calls(counter)}
+    return any(node in steps for node in draft.values.depends([rate], 400))
 
 
 def _is_variable(draft: Draft, call: ast.Call) -> bool:
