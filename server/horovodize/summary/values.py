@@ -286,29 +286,12 @@ class Values:
     def _made_by_value(self, func: ast.expr) -> set[str]:
         """The same where the class itself is a value: a parameter `optimizer=tf.train.AdamOptimizer`."""
         found: set[str] = set()
-        todo = [o.node for o in self.origins(func) if not o.path]
-        for node in todo:
-            if isinstance(node, ast.arg):
-                default = self._default(node)
-                todo += [default] if default is not None else []
-            elif isinstance(node, (ast.Name, ast.Attribute)):
-                name = self.names.of(node)
-                known = catalogue.cls(name) if name is not None else None
-                found |= {name, *known.ancestors} if name is not None and known is not None else set()
+        for origin in self.origins(func):
+            name = self.names.of(origin.node) if not origin.path else None
+            known = catalogue.cls(name) if name is not None else None
+            if name is not None and known is not None:
+                found |= {name, *known.ancestors}
         return found
-
-    def _default(self, parameter: ast.arg) -> ast.expr | None:
-        """The default value of a parameter."""
-        arguments = self.syntax.parent.get(parameter)
-        if not isinstance(arguments, ast.arguments):
-            return None
-        if parameter in arguments.kwonlyargs:
-            return arguments.kw_defaults[arguments.kwonlyargs.index(parameter)]
-        named = [*arguments.posonlyargs, *arguments.args]
-        if parameter not in named:
-            return None
-        index = named.index(parameter) - len(named) + len(arguments.defaults)
-        return arguments.defaults[index] if index >= 0 else None
 
     def ancestors(self, cls: ast.ClassDef) -> set[str]:
         """Canonical names of all bases of a class of this module."""
