@@ -15,9 +15,9 @@ After          config = tf.ConfigProto()
                classifier.train(input_fn, steps=1000 // hvd.size(), hooks=[hvd.BroadcastGlobalVariablesHook(0)])
 Leaves alone   `evaluate` and `predict`: every rank runs them, each from its own directory. The optimizer in `model_fn` (S2
                wraps it). Exports (C6 leaves them to rank 0).
-Refuses        Training that can't be found, a class of your own derived from Estimator, and hooks that stop one rank alone
-               (HVD006). `train_and_evaluate`, `tf.contrib.learn`, trees, and canned Estimators without an optimizer of
-               `tf.train` are HVD202.
+Refuses        Training that can't be found, a class of your own derived from Estimator, a model function of another file, a
+               train op that no `minimize` makes, a Keras optimizer, hooks that stop one rank alone (HVD006). See HVD202 for
+               `train_and_evaluate`, `tf.contrib.learn`, trees, and canned Estimators without an optimizer of `tf.train`.
 Asks           A `RunConfig` that comes from elsewhere: its session config is replaced.
 Source         Seed, Estimator variant, assignments and expression statements. Errata: the seed appends the broadcast hook to
                the user's list, leaves `steps` as they are, and every rank saves into the same `model_dir`.
@@ -38,7 +38,7 @@ from horovodize.rules.shares import begins, counts_a_share, divide, is_none
 from horovodize.source import Edit
 from horovodize.summary import LoopKind
 from horovodize.summary.estimators import BASE, RUN_CONFIG, Estimators, Training, estimators_of
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
 
 _WHAT_DIRECTORY = "Leave the model's directory to rank 0"
 _WHY_DIRECTORY = "Processes that save into one directory damage each other's checkpoints; what rank 0 restores is broadcast."
@@ -50,7 +50,11 @@ _FINISHED = (
     "rank 0 alone finds a checkpoint in the model's directory: where that has reached `max_steps` already, rank 0 trains no "
     "more, and the others wait for it; use an empty directory, or `steps`"
 )
-_CONFIG, _SESSION_CONFIG = 2, 5
+_AVERAGE = (
+    "its gradients have to be averaged over the ranks, by an optimizer of `tf.train` and its `minimize`"
+)
+_KERAS = "Horovod can't average the gradients of a Keras optimizer in a TensorFlow 1 graph; use one of `tf.compat.v1.train`"
+_CONFIG, _SESSION_CONFIG, _TRAIN_OP = 2, 5, 3
 _SPEC_HOOKS = ("training_hooks", "training_chief_hooks", "evaluation_hooks", "prediction_hooks")
 
 
@@ -68,6 +72,7 @@ def apply(draft: Draft) -> None:
     for training in known.trainings:
         _train(draft, training)
     for spec in known.specs:
+        _check_train_op(draft, spec)
         for parameter in _SPEC_HOOKS:
             hooks = argument(spec, parameter)
             if hooks is not None and not is_none(hooks):
@@ -98,6 +103,8 @@ def _construct(draft: Draft, call: ast.Call) -> None:
             "HVD006", call, "`*` may pass a directory and a configuration; give `model_dir=…` and `config=…`"
         )
         return
+    if name == BASE:
+        _check_model(draft, call)
     only_root_has(
         draft,
         "E1",
@@ -166,6 +173,37 @@ def _v1_use(draft: Draft) -> ast.expr:
     return ast.Name("", lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
 
 
+# ---------------------------------------------------------------------- model functions
+
+
+def _check_model(draft: Draft, call: ast.Call) -> None:
+    """Refuses a model function in which no optimizer can be seen."""
+    model = argument(call, "model_fn", 0)
+    functions = [o.node for o in draft.values.origins(model) if not o.path] if model is not None else []
+    train_ops = draft.sites.graph.train_ops
+    if not functions or not all(isinstance(f, FUNCTIONS) for f in functions):
+        at = model if model is not None else call
+        draft.refuse(
+            "HVD006", at, "this model function is not in this file, so its optimizer can't be wrapped"
+        )
+    elif not all(
+        any(draft.drive.reaches(s, train_ops) for s in f.body) for f in functions if isinstance(f, FUNCTIONS)
+    ):
+        draft.refuse(
+            "HVD006", call, f"its model function calls no `minimize` or `apply_gradients`: {_AVERAGE}"
+        )
+
+
+def _check_train_op(draft: Draft, spec: ast.Call) -> None:
+    """Refuses a train op of which it can't be seen that a wrapped optimizer makes it."""
+    op = argument(spec, "train_op", _TRAIN_OP)
+    if op is None or is_none(op):
+        return
+    graph = draft.sites.graph
+    if not any(node in graph.train_ops for node in graph.operations(op)):
+        draft.refuse("HVD006", op, f"where this train op is made can't be followed: {_AVERAGE}")
+
+
 # ---------------------------------------------------------------------- training
 
 
@@ -183,15 +221,26 @@ def _divide_steps(draft: Draft, training: Training) -> None:
             edits = divide(draft, count)
             if edits:
                 draft.change("E1", count, "Divide the steps among the ranks", _WHY_STEPS, edits)
-    if training.max_steps is not None and not is_none(training.max_steps):
+    if training.max_steps is not None and not is_none(training.max_steps) and _may_resume(draft, training):
         draft.note("E1", training.call, _FINISHED)
+
+
+def _may_resume(draft: Draft, training: Training) -> bool:
+    """Whether a training may find a checkpoint of an earlier run: its Estimator has a directory, or can't be followed."""
+    directories = [
+        argument(c, "model_dir", _position(draft.names.of(c.func) or "", "model_dir")) for c in training.made
+    ]
+    directories += [argument(c, "model_dir", 0) for c in draft.module.calls_of(RUN_CONFIG)]
+    return not training.made or any(not is_none(d) for d in directories)
 
 
 def _wrap_optimizers(draft: Draft, known: Estimators) -> None:
     """The optimizers that canned Estimators are given."""
     given = set(known.optimizers)
     for trained in trained_optimizers(draft):
-        if trained.used_at in given and trained.outermost is not None:
+        if trained.sink == "graph" and (trained.class_name or "").startswith("tensorflow.keras.optimizers."):
+            draft.refuse("HVD006", trained.origin, _KERAS)
+        elif trained.used_at in given and trained.outermost is not None:
             wrap(draft, "E1", trained.outermost, _WHY_OPTIMIZER)
 
 

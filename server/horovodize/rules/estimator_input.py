@@ -20,6 +20,7 @@ _WHY = "Ranks that all train on everything do size() times the work; equally man
 _DOUBT = "it can't be seen whether this is one array (or a dict of several, which `shard` can't divide)"
 _SHARED = "evaluations or predictions get this input function, too, so it is not divided"
 _UNSEEN = "it can't be seen what this input function gives, so it is not divided"
+_POPPED = "these arrays are changed while they are passed, so they are not divided"
 _STEPS = "the steps are divided, but unless it draws at random, every rank gets the same batches"
 _EVERYTHING = "every rank trains on all of it"
 
@@ -32,6 +33,8 @@ def divide(draft: Draft, known: Estimators) -> None:
         for given in known.inputs(training, pipelines):
             if given.shared:
                 _tell(draft, training, _SHARED)
+            elif given.arrays is not None and _pops(given.arrays):
+                _tell(draft, training, _POPPED)
             elif given.arrays is not None:
                 _divide_arrays(draft, given.arrays)
             elif given.datasets:
@@ -52,8 +55,18 @@ def _feed(draft: Draft, known: Estimators, feeds: list[ast.expr]) -> None:
     """Has D1 divide the datasets of input functions for training, and leave those of other input functions whole."""
     functions = {n for n in known.input_functions if isinstance(n, CALLABLES)}
     every = feeding(draft).dataset_feeds
-    kept = [e for e in every if not any(a in functions for a in draft.syntax.ancestors(e))]
+    elsewhere = (
+        [] if draft.sites.graph.trainings else feeding(draft).graph_feeds
+    )  # no session trains on those
+    kept = [
+        e for e in every if e not in elsewhere and not any(a in functions for a in draft.syntax.ancestors(e))
+    ]
     every[:] = list(dict.fromkeys([*kept, *feeds]))
+
+
+def _pops(call: ast.Call) -> bool:
+    """Whether `x=frame, y=frame.pop("label")` takes the labels out of the features only after those were passed."""
+    return any(isinstance(n, ast.Attribute) and n.attr == "pop" for n in ast.walk(call))
 
 
 def _divide_arrays(draft: Draft, call: ast.Call) -> None:

@@ -25,6 +25,12 @@ HELPERS = {
         f"    share = rows[{RANK} : len(rows) // {SIZE} * {SIZE} : {SIZE}]",
         f"    return share if len(rows) >= {SIZE} else rows",
     ),
+    "rounds": (
+        "def {name}(items):",
+        '    """The rounds of a loop as (item, own): the first is the same on all ranks, each rank\'s own is another one."""',
+        f"    ranks = {SIZE} if len(items) >= {SIZE} else 1",
+        f"    return [(items[k], items[k * ranks + {RANK} % ranks]) for k in range(len(items) // ranks)]",
+    ),
     "shard_dataset": (
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
@@ -105,7 +111,7 @@ GRAPH_HELPERS = {
     ),
     "SilentWriter": (
         "class {name}:",
-        '    """A summary writer that writes nothing: only rank 0 writes."""',
+        '    """Stands for a writer on ranks that write nothing: only rank 0 does."""',
         "",
         "    def __enter__(self):",
         "        return self",

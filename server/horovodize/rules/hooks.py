@@ -37,7 +37,9 @@ def broadcast_first(draft: Draft, rule: str, call: ast.Call, index: int) -> ast.
         doubt = (
             "`**` may pass hooks too: then this call fails; pass them by name" if has_unpacking(call) else ""
         )
-        edits = [draft.add_argument(call, f"hooks=[{_BROADCAST}]")]
+        alone = not call.args and not call.keywords  # then S3 puts the config into the same empty parentheses
+        end = ", " if alone else ""
+        edits = [draft.add_argument(call, f"hooks=[{_BROADCAST}]{end}", level=-1 if alone else 0)]
         draft.change(rule, call, _WHAT, _WHY, edits, doubt)
     elif is_none(given):
         draft.change(rule, given, _WHAT, _WHY, [Edit(draft.module.span(given), f"[{_BROADCAST}]")])
@@ -109,13 +111,16 @@ def _note_nan(draft: Draft, rule: str, made: ast.Call) -> None:
 # ---------------------------------------------------------------------- hooks that stop
 
 
-def stop_together(draft: Draft, rule: str) -> None:
-    """`if loss < 0.1: run_context.request_stop()` in a hook of the user's own: all ranks stop when one wants to."""
+def stop_together(draft: Draft, rule: str) -> bool:
+    """`if loss < 0.1: run_context.request_stop()` in a hook of the user's own: all ranks stop when one wants to. Whether there
+    is such a hook: all ranks must then run their sessions equally often."""
+    found = False
     for call in draft.sites.method_calls("request_stop"):
         function = draft.syntax.function(call)
         owner = draft.syntax.method_class(function)
         if function is None or owner is None or not _is_hook(draft, owner):
             continue
+        found = True
         tests = draft.syntax.conditions(call)
         if not any(_may_differ(draft, test.test, function) for test, _ in tests) and not draft.syntax.loops(
             call
@@ -138,6 +143,7 @@ def stop_together(draft: Draft, rule: str) -> None:
                 "this may end the training of one rank while the others wait for it; "
                 "decide it in one `if` at the end of the method, without `else` and `return`",
             )
+    return found
 
 
 def _is_hook(draft: Draft, owner: ast.ClassDef) -> bool:

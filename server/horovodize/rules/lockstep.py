@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from enum import Enum
 
 from horovodize.rules.draft import Draft
+from horovodize.rules.guards import from_root
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.feeding import Kind
+from horovodize.summary.scopes import Binding
+from horovodize.summary.steady import Steady
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
 
 # Builtins that give every rank the same if they are given the same.
@@ -108,8 +111,77 @@ def _keep(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
             _agree(draft, tests[0], _GAME if causes[0] is Cause.GAME else "")
         elif Cause.GAME in causes:
             _refuse(draft, leaving)
-        else:
+        elif not _tell(draft, leaving, loop, sites):
             draft.refuse("HVD205", leaving, _ALIKE)
+
+
+def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> bool:
+    """Patience: what decides is compared first and counted then (`if loss < best: … else: bad += 1; if bad > 3: break`). Rank
+    0 tells the others the values before the outermost `if` that depends on one; from there on all decide alike."""
+    decisions = [
+        c
+        for c, _ in draft.syntax.conditions(leaving)
+        if isinstance(c, ast.If) and draft.syntax.inside(c, loop)
+    ]
+    differing = [c for c in decisions if _cause(draft, c.test, loop, sites) is not Cause.COUNT]
+    outermost = differing[-1]
+    while _is_elif(draft, outermost):
+        parent = draft.syntax.parent[outermost]
+        assert isinstance(parent, ast.If)
+        outermost = parent
+    steady = Steady(draft.module, draft.drive)
+    if not draft.can_insert(outermost) or draft.drive.in_traced(outermost):
+        return False
+    if not all(
+        steady.same_value(c.test)
+        for c in decisions
+        if draft.syntax.inside(outermost, c) and c is not outermost
+    ):
+        return False
+    names: dict[str, None] = {}
+    for decision in (n for n in ast.walk(outermost) if isinstance(n, ast.If)):
+        for name in (n for n in ast.walk(decision.test) if isinstance(n, ast.Name)):
+            if _is_own_value(draft, name, loop):
+                if any(
+                    draft.syntax.inside(b.statement, outermost) and b.kind != "assign"
+                    for b in _bound(draft, name)
+                ):
+                    return False
+                names[name.id] = None
+        if any(isinstance(n, (ast.Call, ast.Attribute)) for n in ast.walk(decision.test)):
+            return False  # a value without a name can't be told
+    if not names:
+        return False
+    if draft.once("told", outermost):
+        told = ", ".join(names)
+        values = told if len(names) == 1 else f"({told})"
+        line = f"{told} = {from_root(draft)}({values})"
+        rule = "S5" if draft.in_graph else "G4"
+        draft.change(
+            rule, outermost, "Decide on all ranks by rank 0's values", _WHY, [draft.before(outermost, [line])]
+        )
+    return True
+
+
+def _bound(draft: Draft, name: ast.Name) -> list[Binding]:
+    return [b for b in draft.module.scopes.reaching(name) if isinstance(b.statement, ast.stmt)]
+
+
+def _is_own_value(draft: Draft, name: ast.Name, loop: Loop) -> bool:
+    """Whether a rank computes the value of a name in a loop: by a call there that does not only count."""
+    return any(
+        isinstance(n, ast.Call) and draft.syntax.inside(n, loop) and not _counts(draft, n)
+        for n in draft.values.depends([name], 300)
+    )
+
+
+def _is_elif(draft: Draft, statement: ast.If) -> bool:
+    holder = draft.syntax.parent.get(statement)
+    return (
+        isinstance(holder, ast.If)
+        and draft.syntax.field[statement] == "orelse"
+        and draft.document.text.startswith("elif", draft.module.span(statement).start)
+    )
 
 
 def _exits(loop: Loop) -> list[ast.stmt]:
@@ -145,9 +217,14 @@ def _cause(draft: Draft, test: ast.expr, loop: Loop, sites: set[ast.AST]) -> Cau
             continue
         if _steps_a_game(draft, n) and not draft.drive.reaches(n, sites):
             return Cause.GAME
-        if not (isinstance(n.func, ast.Name) and n.func.id in _COUNTING and draft.values.callee(n) is None):
+        if not _counts(draft, n):
             cause = Cause.VALUE
     return cause
+
+
+def _counts(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call gives every rank the same if it is given the same."""
+    return isinstance(call.func, ast.Name) and call.func.id in _COUNTING and draft.values.callee(call) is None
 
 
 def _decided_by(draft: Draft, test: ast.expr, loop: Loop) -> Iterator[ast.AST]:

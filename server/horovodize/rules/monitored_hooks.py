@@ -28,6 +28,7 @@ from horovodize.summary.syntax import argument
 
 POSITIONS = {"MonitoredTrainingSession": 4, "SingularMonitoredSession": 0, "MonitoredSession": 1}
 _CHIEF_ONLY = 5
+_ALIKE = "every rank prints this: it runs the session, which all ranks must do equally often; give what it runs a name first"
 _WHY_CHIEF = "Every rank is the chief of its own session, so all would run these hooks."
 
 
@@ -37,7 +38,7 @@ def apply(draft: Draft) -> None:
         broadcast_first(draft, "M1", call, POSITIONS[last])
         if last == "MonitoredTrainingSession":
             _leave_to_chief(draft, call)
-    stop_together(draft, "M1")
+    _run_alike(draft, every_run=stop_together(draft, "M1"))
     _stops_alike(draft)
 
 
@@ -77,6 +78,33 @@ def _stops_alike(draft: Draft) -> None:
         negated = draft.syntax.parent.get(call)
         if isinstance(negated, ast.UnaryOp):
             draft.done.add(negated)
+
+
+def _run_alike(draft: Draft, every_run: bool) -> None:
+    """Keeps what is printed from a run of the session on every rank, where it draws a batch: the data of all ranks must end
+    together. With `every_run` in any case: hooks that count or measure runs must see as many on each."""
+    trainings: set[ast.AST] = {run.call for run in draft.sites.graph.trainings}
+    for call in draft.sites.method_calls("run"):
+        assert isinstance(call.func, ast.Attribute)
+        opened = draft.sites.graph.opened(call.func.value)
+        if not opened or not opened <= set(draft.sites.monitored) or not (every_run or _draws(draft, call)):
+            continue
+        statement = draft.syntax.statement(call)
+        around = [statement, *(a for a in draft.syntax.ancestors(statement) if isinstance(a, ast.If))]
+        shown = [
+            a for a in around if isinstance(a, (ast.Expr, ast.If)) and not draft.drive.reaches(a, trainings)
+        ]
+        draft.done.update(shown)
+        if any(isinstance(a, ast.Expr) and a.value is not call for a in shown):
+            draft.note("M1", statement, _ALIKE)
+
+
+def _draws(draft: Draft, call: ast.Call) -> bool:
+    """Whether a run takes a batch from a dataset's iterator."""
+    fetches = argument(call, "fetches", 0)
+    return fetches is not None and any(
+        isinstance(n, ast.Attribute) and n.attr == "get_next" for n in draft.values.depends([fetches], 800)
+    )
 
 
 RULE = Rule("M1", "broadcast hook of a monitored session", apply, __doc__ or "")

@@ -15,6 +15,7 @@ from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import argument
 
 _WRITER = "tensorflow.summary.create_file_writer"
+_BUILDER = "tensorflow.compat.v1.saved_model.Builder"  # writes when its methods are called
 _CONTRIB_WRITERS = {
     "tensorflow.contrib.summary.create_file_writer",
     "tensorflow.contrib.summary.create_summary_file_writer",
@@ -31,7 +32,7 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
         name = draft.names.of(call.func) or ""
         if name == _WRITER:
             _no_op_writer(draft, guards, call)
-        elif name == WRITER:
+        elif name in (WRITER, _BUILDER):
             silent = f"{draft.helper('SilentWriter')}()"
             draft.change(
                 "C6", call, "Write summaries on rank 0 only", _WHY, guards.only_on_root(call, silent)

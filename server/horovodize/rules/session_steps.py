@@ -15,6 +15,7 @@ After          for i in range(total_batch // hvd.size()):
                    sess.run(train_op, feed_dict={x: batch_x, y: batch_y})
 Leaves alone   The loop over epochs. Loops that only evaluate. Steps that come from a game, or that are fed by queues
                (`tf.train.shuffle_batch`): that is said.
+Refuses        Training in threads (HVD006): they take turns differently on every rank, and ranks wait for each other's steps.
 Asks           As G4.
 Source         Beyond the seed, which divides no steps of a Session.
 """
@@ -31,6 +32,7 @@ from horovodize.rules.shares import begins, feeding
 from horovodize.rules.steps import divide_loops
 from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.syntax import CALLABLES, argument
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
 _EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
@@ -45,6 +47,7 @@ _QUEUES = (
 
 
 def apply(draft: Draft) -> None:
+    _threads(draft)
     divide_loops(draft)
     if not begins(draft, "S5"):
         return
@@ -58,6 +61,23 @@ def apply(draft: Draft) -> None:
             call,
             "this queue is not divided: every rank reads all of it, in an order of its own; give each rank its own files",
         )
+
+
+def _threads(draft: Draft) -> None:
+    """`threading.Thread(target=worker.train)`"""
+    sites: set[ast.AST] = {run.call for run in draft.sites.graph.trainings}
+    for call in draft.module.calls_of("threading.Thread"):
+        target = argument(call, "target", 1)
+        if target is None:
+            continue
+        run = [o.node for o in draft.values.origins(target) if isinstance(o.node, CALLABLES)]
+        if any(draft.drive.reaches(f, sites) for f in run):
+            draft.refuse(
+                "HVD006",
+                call,
+                "threads train here, and take turns differently on every rank: ranks would wait for steps that the others "
+                "do not take; train in one thread",
+            )
 
 
 def _unseen_datasets(draft: Draft) -> None:
@@ -75,7 +95,7 @@ def _unseen_datasets(draft: Draft) -> None:
 
 def _own_batches(draft: Draft, driver: Driver) -> None:
     """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own."""
-    if any(learns_from_a_game(draft, step) for step in driver.steps):
+    if feeding(draft).carries_state(driver) or any(learns_from_a_game(draft, s) for s in driver.steps):
         return
     for call in feeding(draft).calls_in(driver.loop):
         if call in draft.done or not _deals_out(draft, call):

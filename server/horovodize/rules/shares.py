@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
 from horovodize.rules import head
@@ -79,6 +80,21 @@ def _where_made(draft: Draft, count: ast.expr) -> ast.expr:
     if not divisors or not all(n in draft.done for n in counts) or _is_before_horovod(draft, made):
         return count
     return made
+
+
+def divisors_in(draft: Draft, loop: ast.stmt) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """(what something is divided by, the sum that it belongs to), in a loop and after it, in its function."""
+    function = draft.syntax.function(loop)
+    for n in draft.syntax.nodes:
+        inside = draft.syntax.inside(n, loop)
+        if draft.syntax.function(n) is not function or not (inside or getattr(n, "lineno", 0) > loop.lineno):
+            continue
+        if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Div):
+            yield n.value, n.target
+        elif isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div):
+            statement = draft.syntax.statement(n)
+            adds = inside and isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)
+            yield n.right, (statement.target if adds and isinstance(statement, ast.AugAssign) else n.left)
 
 
 def _divides(draft: Draft, n: ast.Name) -> bool:

@@ -23,17 +23,15 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, data
-from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
+from horovodize.rules import arrays, averages, data
+from horovodize.rules.draft import Draft
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
+from horovodize.rules.ranges import EVERYTHING, WHY, divide_range
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, counts_a_share, divide, feeding, flows_from_share, is_none, wrap
-from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, FitFeed, Kind
-from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, argument
 
-_WHY = "Every step averages size() batches, so a size()-th of the steps makes an epoch."
-_EVERYTHING = "every rank trains on all of it"
 _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
     "every rank gets the same batches"
@@ -76,7 +74,7 @@ def _share_sequence(draft: Draft, feed: ast.expr) -> None:
         return
     edits = wrap(draft, feed, "ShardedSequence")
     if edits:
-        draft.change("K4", feed, "Give every rank its own batches of the sequence", _WHY, edits)
+        draft.change("K4", feed, "Give every rank its own batches of the sequence", WHY, edits)
 
 
 def _divide_validation(draft: Draft, call: ast.Call) -> None:
@@ -96,7 +94,7 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
     if kind is Kind.DATASET:
         edits = wrap(draft, data, "shard_dataset")
         if edits:
-            draft.change("K4", data, "Validate on another part of the dataset on each rank", _WHY, edits)
+            draft.change("K4", data, "Validate on another part of the dataset on each rank", WHY, edits)
     elif kind is Kind.GENERATOR:
         _thin_generator(draft, "K4", data, endless=True)
     elif kind is Kind.SEQUENCE:
@@ -157,13 +155,23 @@ def divide_loops(draft: Draft) -> None:
     for feed in known.dataset_feeds:
         _divide_takes(draft, feed)
     for driver in known.drivers:
+        before = len(draft.changes)
         _divide_driver(draft, driver)
+        if len(draft.changes) > before:
+            averages.keep(draft, driver, loop_rule(draft))
     for site in known.undriven:
         draft.note(
             loop_rule(draft),
             site,
-            f"the loop that runs this step is not in this file, so it is not divided: {_EVERYTHING}",
+            f"{_why_undriven(draft, site)}, so it is not divided: {EVERYTHING}",
         )
+
+
+def _why_undriven(draft: Draft, site: ast.Call) -> str:
+    around = [a for way in draft.drive.ways(site) for f in way for a in draft.syntax.ancestors(f.node)]
+    if any(isinstance(a, COMPREHENSIONS) for a in around):
+        return "this step is taken inside a comprehension"
+    return "the loop that runs this step is not in this file"
 
 
 def _divide_takes(draft: Draft, feed: ast.expr) -> None:
@@ -197,13 +205,21 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
             "every rank plays as many games as one process did: what they learn from is not divided",
         )
         return
+    if draft.in_graph and feeding(draft).carries_state(driver):
+        draft.note(
+            loop_rule(draft),
+            driver.loop,
+            f"each step goes on from the state of the one before, so the batches are not divided: {EVERYTHING}; give each rank "
+            "a stretch of the data of its own",
+        )
+        return
     if isinstance(driver.loop, ast.While):
         return _divide_while(draft, driver, driver.loop)
     e = driver.iterable
     if e is None or driver.kind is Kind.DATASET:
         return
     if driver.kind is Kind.RANGE:
-        return _divide_range(draft, driver, e)
+        return divide_range(draft, driver, e, loop_rule(draft))
     zipped = (
         e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else [e]
     )
@@ -211,76 +227,18 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         return
     if draft.drive.in_traced(driver.loop):
         draft.note(
-            loop_rule(draft), e, f"this loop runs inside a `tf.function` and is not divided: {_EVERYTHING}"
+            loop_rule(draft), e, f"this loop runs inside a `tf.function` and is not divided: {EVERYTHING}"
         )
         return
     if isinstance(driver.loop, ast.AsyncFor):
-        draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {_EVERYTHING}")
+        draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
         return
     edits = wrap(draft, e, "shard_batches")
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
         what = "Give every rank its own batches"
-        draft.change(loop_rule(draft), e, what, _WHY, edits, doubt=doubt if unclear else "")
-
-
-def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
-    called = isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "trange", "xrange")
-    if called and isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
-        return
-    traced = draft.drive.in_traced(driver.loop)
-    single = isinstance(e, ast.Call) and called and len(e.args) == 1 and not e.keywords
-    if single and isinstance(e, ast.Call) and not driver.indexed:
-        _change(draft, loop_rule(draft), e.args[0], "Divide the steps among the ranks")
-    elif isinstance(e, ast.Call) and called and _counts_from(e) and not driver.indexed:
-        _divide_from(draft, e.args[0], e.args[1])
-    elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
-        n = e.args[0]
-        text = draft.module.text(n)
-        if not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)) or n in draft.done:
-            draft.note(loop_rule(draft), e, f"this loop is not divided: {_EVERYTHING}")
-            return
-        draft.done.add(n)
-        edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
-        draft.change(loop_rule(draft), e, "Give every rank its own batches", _WHY, edits)
-    elif traced or (isinstance(e, ast.Call) and draft.names.last(e.func) == "trange"):
-        draft.note(loop_rule(draft), e, f"this loop is not divided: {_EVERYTHING}")
-    else:
-        edits2 = wrap(draft, e, "shard")
-        if edits2:
-            what = "Give every rank its own batches" if driver.indexed else "Divide the steps among the ranks"
-            draft.change(loop_rule(draft), e, what, _WHY, edits2)
-
-
-def _counts_from(e: ast.Call) -> bool:
-    """`range(1, n)`, from a number or a name on, one by one."""
-    return (
-        len(e.args) == 2 and not e.keywords and isinstance(e.args[0], (ast.Constant, ast.Name, ast.Attribute))
-    )
-
-
-def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr) -> None:
-    """`range(1, n + 1)` → `range(1, n // size() + 1)`: counted one by one as before, so that every 50th step still is one of
-    rank 0's."""
-    what = "Divide the steps among the ranks"
-    if isinstance(start, ast.Constant) and start.value == 0:
-        _change(draft, loop_rule(draft), stop, what)
-    elif (
-        isinstance(stop, ast.BinOp)
-        and isinstance(stop.op, ast.Add)
-        and ast.dump(stop.right) == ast.dump(start)
-    ):
-        _change(draft, loop_rule(draft), stop.left, what)
-    elif stop not in draft.done:
-        draft.done.add(stop)
-        span, first = draft.module.span(stop), draft.module.text(start)
-        if isinstance(start, ast.Constant) and isinstance(stop, ast.Constant):
-            edits = [Edit(span, f"{first} + max(1, {stop.value - start.value} // {SIZE})")]  # type: ignore[operator]
-        else:
-            opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
-            edits = [*Edit.around(span, f"{first} + max(1, ({opening}", f"{closing} - {first}) // {SIZE})")]
-        draft.change(loop_rule(draft), stop, what, _WHY, edits)
+        draft.change(loop_rule(draft), e, what, WHY, edits, doubt=doubt if unclear else "")
 
 
 def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
@@ -311,7 +269,7 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     draft.note(
         loop_rule(draft),
         test,
-        f"it can't be seen how many steps this loop takes, so it is not divided: {_EVERYTHING}",
+        f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}",
     )
 
 
@@ -358,7 +316,7 @@ def _subscripts_with(loop: ast.While, counter: ast.expr) -> bool:
 def _change(draft: Draft, rule: str, count: ast.expr, what: str) -> None:
     edits = divide(draft, count)
     if edits:
-        draft.change(rule, count, what, _WHY, edits)
+        draft.change(rule, count, what, WHY, edits)
 
 
 K4 = Rule("K4", "divide the steps of fit among the ranks", divide_fits, __doc__ or "")

@@ -11,7 +11,7 @@ from horovodize.summary.scopes import Binding
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
 
 if TYPE_CHECKING:
-    from horovodize.summary.values import Values
+    from horovodize.summary.values import Origin, Values
 
 
 class CallGraph:
@@ -37,16 +37,22 @@ class CallGraph:
     def _find_callee(self, call: ast.Call) -> Function | ast.Lambda | ast.ClassDef | None:
         f = call.func
         if isinstance(f, ast.Name):
-            for o in self.values.origins(f):
-                if isinstance(o.node, (*CALLABLES, ast.ClassDef)) and not o.path:
-                    return o.node
-            return None
+            return self._among(self.values.origins(f))
         if isinstance(f, ast.Attribute):
+            if self.scopes.links.module(f.value) is not None:
+                return self._among(self.values.origins(f))
             if self.names.of(f) is not None:
                 return None
             return self._method(f)
         if isinstance(f, ast.Call):
             return None
+        return None
+
+    def _among(self, origins: list[Origin]) -> Function | ast.Lambda | ast.ClassDef | None:
+        """The first function or class among what a value may be."""
+        for o in origins:
+            if isinstance(o.node, (*CALLABLES, ast.ClassDef)) and not o.path:
+                return o.node
         return None
 
     def _method(self, f: ast.Attribute) -> Function | ast.Lambda | None:

@@ -147,7 +147,7 @@ class Feeding:
         for i, loop in enumerate(loops):
             if self._iterates_data(loop) or self.indexed(loop):
                 return loop
-            small = self._is_small(loop) and i + 1 < len(loops)
+            small = self._is_small(loop) and self._is_round(loop, loops[i + 1 :])
             if not small and self._draws(loop):
                 return loop
             if fallback is None and not small and self._counts(loop):
@@ -214,16 +214,18 @@ class Feeding:
         for n in body:
             if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, tainted):
                 return True
-            if isinstance(n, ast.Call) and any(
-                _mentions(a, tainted) for a in [*n.args, *(k.value for k in n.keywords)]
-            ):
-                if _READING.search(self.names.last(n.func)) and not re.search(
-                    r"on_batch|save|summary|scalar", self.names.last(n.func)
-                ):
-                    return True
-                if self._indexes_with(n, tainted):
-                    return True
+            if isinstance(n, ast.Call) and self.selects(n, tainted):
+                return True
         return False
+
+    def selects(self, call: ast.Call, names: set[str]) -> bool:
+        """Whether a call selects data by one of some variables: it reads a batch, or its function subscripts with it."""
+        if not any(_mentions(a, names) for a in [*call.args, *(k.value for k in call.keywords)]):
+            return False
+        last = self.names.last(call.func)
+        if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
+            return True
+        return self._indexes_with(call, names)
 
     def _indexes_with(self, call: ast.Call, tainted: set[str]) -> bool:
         """Whether a function of this module subscripts with what a call passes it from the loop's variable."""
@@ -264,6 +266,19 @@ class Feeding:
                     todo.append((callee, depth + 1))
         return found
 
+    def carries_state(self, driver: Driver) -> bool:
+        """Whether a session's step gets what the step before gave, as a recurrent network's state: the order of the batches
+        then means something."""
+        for step in driver.steps:
+            statement = self.syntax.statement(step)
+            if not isinstance(statement, ast.Assign) or statement.value is not step:
+                continue
+            given = {name for target in statement.targets for name in _names(target)} - {"_"}
+            fed = [a for a in (*step.args[1:], *(k.value for k in step.keywords)) if isinstance(a, ast.expr)]
+            if any(isinstance(n, ast.Name) and n.id in given for n in self.values.depends(fed, 200)):
+                return True
+        return False
+
     def next_calls(self, driver: Driver) -> list[ast.expr]:
         """The pipelines that a loop draws elements from by `next(iterator)`, here or in functions that it calls."""
         found: list[ast.expr] = []
@@ -279,6 +294,19 @@ class Feeding:
             if not fresh and self.pipelines.is_dataset(source):  # `next(iter(ds))` only ever sees the first
                 found.append(source)
         return found
+
+    def _is_round(self, loop: Loop, outer: list[Loop]) -> bool:
+        """Whether a short loop only repeats a step within a round that a loop around it counts: that one gets data, or takes
+        steps, beside it."""
+        for around in outer:
+            if self._iterates_data(around) or self.indexed(around):
+                return True
+            beside = [n for s in around.body for n in ast.walk(s) if not self.syntax.inside(n, loop)]
+            calls = [n for n in beside if isinstance(n, ast.Call)]
+            steps = set[ast.AST](self._steps())
+            if any(_DRAWING.search(self.names.last(c.func)) or self.drive.reaches(c, steps) for c in calls):
+                return True
+        return False
 
     def _is_small(self, loop: Loop) -> bool:
         e = self.iterable(loop)

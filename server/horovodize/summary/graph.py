@@ -41,12 +41,14 @@ _GROUPING = {
     "no_op",
 }
 _SESSION_NAME = re.compile(r"(^|_)(sess|session)s?\d*$", re.I)
+_RUNNING = {"run", "partial_run", "eval", "restore"}
 _LIMIT = 400
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """`session.run(fetches)`, `op.run()`, or what restores variables into a session (`saver.restore(session, path)`).
+    """`session.run(fetches)`, `op.run()`, `tensor.eval()`, a call of what `session.make_callable(fetches)` returned, or what restores
+    variables into a session (`saver.restore(session, path)`).
 
     kind      train: a train op is among what is run; initialize: an initializer of variables; restore: saved values
     session   the expression that stands for the session there; None for the default session (`init.run()`)
@@ -83,13 +85,30 @@ class Graph:
 
     def _run_calls(self) -> Iterator[ast.Call]:
         for call in self.syntax.calls:
-            if isinstance(call.func, ast.Attribute) and call.func.attr in ("run", "restore"):
+            if isinstance(call.func, ast.Attribute) and call.func.attr in _RUNNING:
                 if self.module.names.of(call.func) is None:
                     yield call
+            elif self._prepared(call) is not None:
+                yield call
+
+    def _prepared(self, call: ast.Call) -> ast.Call | None:
+        """`session.make_callable(fetches)`, if that made the function that a call calls."""
+        if not self._prepares or not isinstance(call.func, (ast.Name, ast.Attribute, ast.Subscript)):
+            return None
+        return next((c for c in self.values.calls(call.func) if c in self._prepares), None)
+
+    @cached_property
+    def _prepares(self) -> set[ast.Call]:
+        return {
+            c
+            for c in self.syntax.calls
+            if isinstance(c.func, ast.Attribute)
+            and c.func.attr == "make_callable"
+            and self.module.names.of(c.func) is None
+        }
 
     def _run(self, call: ast.Call) -> Run | None:
-        assert isinstance(call.func, ast.Attribute)
-        if call.func.attr == "restore":
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "restore":
             return self._restoring(call)
         fetched = list(self.operations(self._fetches(call)))
         kind: RunKind | None = None
@@ -111,6 +130,7 @@ class Graph:
 
     def _session(self, call: ast.Call) -> ast.expr | None:
         """The session of a run: the receiver, or `op.run(session=…)`."""
+        call = self._prepared(call) or call
         assert isinstance(call.func, ast.Attribute)
         if self._runs_itself(call):
             return argument(call, "session", 1)
@@ -118,17 +138,20 @@ class Graph:
 
     def _fetches(self, call: ast.Call) -> ast.expr:
         """What is run: the first argument, or the operation itself."""
+        call = self._prepared(call) or call
         assert isinstance(call.func, ast.Attribute)
         if self._runs_itself(call):
             return call.func.value
-        fetches = argument(call, "fetches", 0)
+        fetches = argument(call, "fetches", 1 if call.func.attr == "partial_run" else 0)
         return fetches if fetches is not None else call.func.value
 
     def _runs_itself(self, call: ast.Call) -> bool:
         """`op.run(…)` rather than `session.run(op)`."""
         assert isinstance(call.func, ast.Attribute)
         receiver = call.func.value
-        if self.is_session(receiver):
+        if call.func.attr == "eval":
+            return True
+        if call.func.attr != "run" or self.is_session(receiver):
             return False
         if (
             argument(call, "fetches", 0) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.summary.scopes import Scopes
+from horovodize.summary.scopes import Binding, Scopes
 
 
 class Names:
@@ -32,6 +32,9 @@ class Names:
 
     def _raw(self, expression: ast.Name | ast.Attribute) -> str | None:
         if isinstance(expression, ast.Attribute):
+            of_project = self.scopes.links.of_module(expression)
+            if of_project is not None:
+                return self._imported_by(of_project)
             base = expression.value
             if not isinstance(base, (ast.Name, ast.Attribute)):
                 return None
@@ -53,6 +56,12 @@ class Names:
 
     def _follow_to_import(self, name: ast.Name) -> str | None:
         bindings = self.scopes.reaching(name)
+        if self.scopes.links.module(name) is not None:
+            return None
+        return self._imported_by(bindings) if bindings else self._starred(name.id)
+
+    def _imported_by(self, bindings: list[Binding]) -> str | None:
+        """The dotted path that bindings stand for."""
         for binding in bindings:
             if binding.kind == "import":
                 return binding.imported
@@ -61,7 +70,7 @@ class Names:
                 found = self.of_unresolved(value) if isinstance(value, ast.Name) else self._raw(value)
                 if found:
                     return found
-        return self._starred(name.id) if not bindings else None
+        return None
 
     def _starred(self, name: str) -> str | None:
         """A name that only a star import can have brought, where the catalogue knows it there."""

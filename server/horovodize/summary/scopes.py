@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
 
+from horovodize.summary.links import Links, Targets
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Syntax, end, position
 
 Kind = Literal[
@@ -43,8 +44,9 @@ class Binding:
 class Scopes:
     """All scopes of a module."""
 
-    def __init__(self, syntax: Syntax) -> None:
+    def __init__(self, syntax: Syntax, targets: Targets | None = None) -> None:
         self.syntax = syntax
+        self.links = Links(self, targets or {})
         self.names: dict[ast.AST, dict[str, list[Binding]]] = defaultdict(lambda: defaultdict(list))
         self.attributes: dict[str, list[Binding]] = defaultdict(list)  # by the attribute's own name
         self.star_imports: list[tuple[str, ast.ImportFrom]] = []
@@ -66,6 +68,7 @@ class Scopes:
         result: ast.AST = syntax.tree
         for a in syntax.ancestors(node):
             if isinstance(a, ast.Module):
+                result = a
                 break
             field = syntax.field[child]
             if isinstance(a, (*CALLABLES, ast.ClassDef)) and (
@@ -82,6 +85,12 @@ class Scopes:
         self._scope_of[node] = result
         return result
 
+    def root(self, node: ast.AST) -> ast.Module:
+        """The module that a node stands in."""
+        while not isinstance(node, ast.Module):
+            node = self.scope(node)
+        return node
+
     def _in_first_iter(self, node: ast.AST, comprehension: ast.AST) -> bool:
         """The first iterable of a comprehension is evaluated outside it."""
         assert isinstance(comprehension, COMPREHENSIONS)
@@ -93,7 +102,8 @@ class Scopes:
         scope, innermost = self.scope(node), True
         while True:
             if name in self._globals[scope]:
-                return self.syntax.tree if name in self.names[self.syntax.tree] else None
+                root = self.root(scope)
+                return root if name in self.names[root] else None
             if (innermost or not isinstance(scope, ast.ClassDef)) and name in self.names[scope]:
                 return scope
             if isinstance(scope, ast.Module):
@@ -200,8 +210,8 @@ class Scopes:
         scope = self.scope(node)
         while isinstance(scope, COMPREHENSIONS) and isinstance(self.syntax.parent.get(node), ast.NamedExpr):
             scope = self.scope(scope)  # a walrus binds outside comprehensions
-        if binding.name in self._globals[scope] and scope is not self.syntax.tree:
-            scope = self.syntax.tree
+        if binding.name in self._globals[scope] and not isinstance(scope, ast.Module):
+            scope = self.root(scope)
             self._elsewhere.add(binding)
         self.names[scope][binding.name].append(binding)
         if binding.kind == "import":
@@ -243,7 +253,17 @@ class Scopes:
     # ------------------------------------------------------------------ reaching definitions
 
     def reaching(self, use: ast.Name) -> list[Binding]:
-        """The bindings that may give a name its value at a use; latest first."""
+        """The bindings that may give a name its value at a use; latest first. Of a project, those in the module that an
+        imported name comes from."""
+        found = self.bound(use)
+        if not self.links.targets:
+            return found
+        if not found:
+            return list(self.links.starred(use.id, self.root(use)))
+        return [b for f in found for b in self.links.followed(f)]
+
+    def bound(self, use: ast.Name) -> list[Binding]:
+        """The bindings of the use's own module that may give a name its value at a use; latest first."""
         scope = self.lookup(use.id, use)
         if scope is None:
             return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -15,10 +15,14 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Syntax:
-    """Parents of nodes, and the lists that everything else starts from. One walk over the tree."""
+    """Parents of nodes, and the lists that everything else starts from. One walk over the tree.
 
-    def __init__(self, tree: ast.Module) -> None:
+    tree   the module; of a project, the script that is run
+    trees  the modules of a project, those that are imported first; of a module by itself, just that"""
+
+    def __init__(self, tree: ast.Module, imported: Sequence[ast.Module] = ()) -> None:
         self.tree = tree
+        self.trees = (*imported, tree)
         self.parent: dict[ast.AST, ast.AST] = {}
         self.field: dict[ast.AST, str] = {}
         self.nodes: list[ast.AST] = []
@@ -30,7 +34,7 @@ class Syntax:
     def _walk(self) -> None:
         """In the order of the text, so that lists made from it are too."""
         parent, field, nodes = self.parent, self.field, self.nodes
-        todo: list[ast.AST] = [self.tree]
+        todo: list[ast.AST] = list(reversed(self.trees))
         while todo:
             node = todo.pop()
             nodes.append(node)

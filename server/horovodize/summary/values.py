@@ -191,6 +191,9 @@ class Values:
 
     def attribute_bindings(self, e: ast.Attribute) -> list[Binding]:
         """The assignments `x.attr = …` that may give `x.attr` its value here."""
+        of_project = self.scopes.links.of_module(e)
+        if of_project is not None:
+            return of_project
         candidates = self.scopes.attributes.get(e.attr)
         if not candidates:
             return []

@@ -1,0 +1,68 @@
+"""Averages over the steps of a divided loop: part of G4 and S5.
+
+`total += loss` in each step and `total / len(x)` after them is no average any more when a rank takes a size()-th of the steps:
+what it is divided by is divided, too.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.shares import divisors_in
+from horovodize.source import Edit
+from horovodize.summary.feeding import Driver
+
+_WHY = "A rank adds up a size()-th of the steps; so it divides by a size()-th of them."
+
+
+def keep(draft: Draft, driver: Driver, rule: str) -> None:
+    """Divides the divisors of sums over a loop that was divided, where they are how many steps it has."""
+    counts = _counts(draft, driver)
+    if not counts or isinstance(driver.loop, ast.While):
+        return
+    sums = _sums(driver)
+    for divisor, what in divisors_in(draft, driver.loop):
+        if divisor in draft.done or not _names(what) & sums:
+            continue
+        if not any(_same(draft, divisor, count) for count in counts):
+            continue
+        draft.done.add(divisor)
+        opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
+        edits = Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
+        draft.change(rule, divisor, "Average over the steps of a rank", _WHY, edits)
+
+
+def _counts(draft: Draft, driver: Driver) -> list[str]:
+    """How many steps a loop has, as expressions: of `range(n)` `n`, of `zip(x, y)` `len(x)` and `len(y)`."""
+    e = driver.iterable
+    if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
+        if e.func.id in ("range", "xrange"):
+            return [ast.unparse(e.args[0])] if len(e.args) == 1 and e.args[0] not in draft.done else []
+        if e.func.id == "zip":
+            return [f"len({ast.unparse(a)})" for a in e.args]
+    return [f"len({ast.unparse(e)})"] if isinstance(e, (ast.Name, ast.Attribute)) else []
+
+
+def _sums(driver: Driver) -> set[str]:
+    """The names that a loop adds something to."""
+    return {
+        n.target.id
+        for s in driver.loop.body
+        for n in ast.walk(s)
+        if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add) and isinstance(n.target, ast.Name)
+    }
+
+
+def _same(draft: Draft, e: ast.expr, count: str) -> bool:
+    """Whether an expression is a count: written so, or a name or value that was made so."""
+    if ast.unparse(e) == count:
+        return True
+    if not isinstance(e, ast.Name):
+        return False
+    bindings = draft.module.scopes.reaching(e)
+    return len(bindings) == 1 and bindings[0].value is not None and ast.unparse(bindings[0].value) == count
+
+
+def _names(e: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}

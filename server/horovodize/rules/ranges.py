@@ -1,0 +1,121 @@
+"""Loops over ranges: part of G4 and S5.
+
+A loop whose variable only counts gets fewer turns. Where the variable selects the batch, each rank takes every size()-th; and
+if it counts as well (`if i % 100 == 0:`), it goes on counting the turns, the same on all ranks, and a second variable selects:
+a test of a number that differs between the ranks would let one rank train or save where the others do not.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
+from horovodize.rules.shares import counts_a_share, divide, feeding, wrap
+from horovodize.source import Edit
+from horovodize.summary.feeding import Driver
+from horovodize.summary.selecting import uses_of
+
+WHY = "Every step averages size() batches, so a size()-th of the steps makes an epoch."
+EVERYTHING = "every rank trains on all of it"
+_DIVIDE = "Divide the steps among the ranks"
+
+
+def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
+    """Divides a loop over `e`, a range, by the rule of that name."""
+    called = isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "trange", "xrange")
+    if called and isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
+        return
+    traced = draft.drive.in_traced(driver.loop)
+    single = isinstance(e, ast.Call) and called and len(e.args) == 1 and not e.keywords
+    if single and isinstance(e, ast.Call) and not driver.indexed:
+        _divide_count(draft, e.args[0], rule)
+    elif isinstance(e, ast.Call) and called and _counts_from(e) and not driver.indexed:
+        _divide_from(draft, e.args[0], e.args[1], rule)
+    elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
+        n = e.args[0]
+        text = draft.module.text(n)
+        if not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)) or n in draft.done:
+            draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
+            return
+        draft.done.add(n)
+        edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
+        draft.change(rule, e, "Give every rank its own batches", WHY, edits)
+    elif traced or (isinstance(e, ast.Call) and draft.names.last(e.func) == "trange"):
+        draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
+    else:
+        _deal_out(draft, driver, e, rule)
+
+
+def _counts_from(e: ast.Call) -> bool:
+    """`range(1, n)`, from a number or a name on, one by one."""
+    return (
+        len(e.args) == 2 and not e.keywords and isinstance(e.args[0], (ast.Constant, ast.Name, ast.Attribute))
+    )
+
+
+def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr, rule: str) -> None:
+    """`range(1, n + 1)` → `range(1, n // size() + 1)`: counted one by one as before, so that every 50th step still is one of
+    rank 0's."""
+    if isinstance(start, ast.Constant) and start.value == 0:
+        _divide_count(draft, stop, rule)
+    elif (
+        isinstance(stop, ast.BinOp)
+        and isinstance(stop.op, ast.Add)
+        and ast.dump(stop.right) == ast.dump(start)
+    ):
+        _divide_count(draft, stop.left, rule)
+    elif stop not in draft.done:
+        draft.done.add(stop)
+        span, first = draft.module.span(stop), draft.module.text(start)
+        if isinstance(start, ast.Constant) and isinstance(stop, ast.Constant):
+            edits = [Edit(span, f"{first} + max(1, {stop.value - start.value} // {SIZE})")]  # type: ignore[operator]
+        else:
+            opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
+            edits = [*Edit.around(span, f"{first} + max(1, ({opening}", f"{closing} - {first}) // {SIZE})")]
+        draft.change(rule, stop, _DIVIDE, WHY, edits)
+
+
+def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:
+    edits = divide(draft, count)
+    if edits:
+        draft.change(rule, count, _DIVIDE, WHY, edits)
+
+
+def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
+    """Gives every rank its own of a range: `for i in shard(range(n))`, or, if the variable counts too,
+    `for i, own_i in rounds(range(n))`."""
+    variable = _variable(driver.loop, e)
+    uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
+    if variable is None or uses is None or not uses.counting:
+        edits = wrap(draft, e, "shard")
+        what = "Give every rank its own batches" if driver.indexed else _DIVIDE
+        if edits:
+            draft.change(rule, e, what, WHY, edits)
+        return
+    if e in draft.done:
+        return
+    draft.done.add(e)
+    own = draft.fresh(f"own_{variable.id}")
+    within = isinstance(draft.syntax.parent[variable], (ast.Tuple, ast.List))
+    opening, closing = ("(", ")") if within else ("", "")
+    edits = (
+        *Edit.around(draft.module.span(e), f"{draft.helper('rounds')}(", ")"),
+        *Edit.around(draft.module.span(variable), opening, f", {own}{closing}"),
+        *(Edit(draft.module.span(use), own) for use in uses.selecting),
+    )
+    what = "Give every rank its own batches, and let all count the same turns"
+    draft.change(rule, e, what, WHY, edits)
+
+
+def _variable(loop: ast.stmt, e: ast.expr) -> ast.Name | None:
+    """The variable that a loop binds to the items of `e`: of `for k, i in enumerate(e)` the second."""
+    if not isinstance(loop, (ast.For, ast.AsyncFor)):
+        return None
+    target, iterated = loop.target, loop.iter
+    while iterated is not e and isinstance(iterated, ast.Call) and iterated.args:
+        if isinstance(iterated.func, ast.Name) and iterated.func.id == "enumerate":
+            if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+                return None
+            target = target.elts[1]
+        iterated = iterated.args[0]
+    return target if isinstance(target, ast.Name) and iterated is e else None

@@ -1,0 +1,61 @@
+"""What a loop's variable is used for: to select the data of a step (`x[i : i + n]`), or to count (`if i % 100 == 0:`)."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from horovodize.summary.syntax import Loop
+
+if TYPE_CHECKING:
+    from horovodize.summary.feeding import Feeding
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The places in a loop's body that read its variable."""
+
+    selecting: list[ast.Name]
+    counting: list[ast.Name]
+
+
+def uses_of(feeding: Feeding, loop: Loop, variable: str) -> Uses | None:
+    """What the variable of a loop is used for; None where its body binds it anew."""
+    body = [n for s in loop.body for n in ast.walk(s)]
+    names = [n for n in body if isinstance(n, ast.Name) and n.id == variable]
+    if any(not isinstance(n.ctx, ast.Load) for n in names):
+        return None
+    selected = _selectors(feeding, body, variable)
+    chosen = {n for root in selected for n in ast.walk(root) if isinstance(n, ast.Name)}
+    return Uses([n for n in names if n in chosen], [n for n in names if n not in chosen])
+
+
+def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast.AST]:
+    """The expressions by which data is selected: slices, arguments of what reads a batch, and what names in those are set
+    from."""
+    derived = {variable}
+    for _ in range(3):
+        for n in body:
+            if isinstance(n, ast.Assign) and not isinstance(n.value, ast.Call) and _names(n.value) & derived:
+                derived |= {name for target in n.targets for name in _names(target)}
+    found: list[ast.AST] = []
+    for n in body:
+        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _names(n.slice) & derived:
+            found.append(n.slice)
+        elif isinstance(n, ast.Call) and feeding.selects(n, derived):
+            found += [*n.args, *(k.value for k in n.keywords)]
+    wanted = {name for root in found for name in _names(root)} & derived
+    for _ in range(3):  # `start = i * n`, from the slice back to the variable
+        for n in body:
+            if isinstance(n, ast.Assign) and {name for t in n.targets for name in _names(t)} & (
+                wanted - {variable}
+            ):
+                if n.value not in found:
+                    found.append(n.value)
+                    wanted |= _names(n.value) & derived
+    return found
+
+
+def _names(e: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
