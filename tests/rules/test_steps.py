@@ -351,8 +351,10 @@ def test_a_loop_that_a_loss_ends_is_left_together() -> None:
     )
 
 
-def test_a_loop_that_a_counter_ends_is_left_alone() -> None:
-    unchanged(TAPE, "i = 0\nwhile True:\n    step(*get_batch())\n    i += 1\n    if i > 9:\n        break\n")
+def test_a_loop_that_a_counter_ends() -> None:
+    loop = "i = 0\nwhile True:\n    step(*get_batch())\n    i += 1\n    if {}:\n        break\n"
+    check(TAPE, loop.format("i > 900"), loop.format("i > 900 // hvd.size()"))
+    unchanged(TAPE, loop.format("i > 900 and ready"))
 
 
 GAME = """

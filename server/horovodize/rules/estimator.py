@@ -29,6 +29,7 @@ import ast
 
 from horovodize import catalogue
 from horovodize.rules import estimator_input
+from horovodize.rules.checkpoint_reading import wait_before_reading
 from horovodize.rules.draft import Draft
 from horovodize.rules.hooks import broadcast_first, only_root_has, place_hooks, stop_together
 from horovodize.rules.optimizers import trained_optimizers, wrap
@@ -211,6 +212,8 @@ def _train(draft: Draft, training: Training) -> None:
     hooks = broadcast_first(draft, "E1", training.call, 1)
     if hooks is not None:
         place_hooks(draft, "E1", hooks)
+    for directory in _directories(draft, training):
+        wait_before_reading(draft, "E1", directory, training.call)
 
 
 def _divide_steps(draft: Draft, training: Training) -> None:
@@ -227,11 +230,16 @@ def _divide_steps(draft: Draft, training: Training) -> None:
 
 def _may_resume(draft: Draft, training: Training) -> bool:
     """Whether a training may find a checkpoint of an earlier run: its Estimator has a directory, or can't be followed."""
-    directories = [
+    return not training.made or bool(_directories(draft, training))
+
+
+def _directories(draft: Draft, training: Training) -> list[ast.expr]:
+    """The directories that the Estimator of a training may have."""
+    made = [
         argument(c, "model_dir", _position(draft.names.of(c.func) or "", "model_dir")) for c in training.made
     ]
-    directories += [argument(c, "model_dir", 0) for c in draft.module.calls_of(RUN_CONFIG)]
-    return not training.made or any(not is_none(d) for d in directories)
+    made += [argument(c, "model_dir", 0) for c in draft.module.calls_of(RUN_CONFIG)]
+    return [d for d in made if d is not None and not is_none(d)]
 
 
 def _wrap_optimizers(draft: Draft, known: Estimators) -> None:

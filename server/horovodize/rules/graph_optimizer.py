@@ -9,7 +9,7 @@ Before         train_op = tf.train.AdamOptimizer(0.001).minimize(loss)
 After          train_op = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001 * hvd.size())).minimize(loss)
 Leaves alone   `scipy.optimize.minimize`. Gradients that feed no optimizer (a penalty on `tf.gradients(d, [x])`).
 Refuses        An optimizer that can't be followed to where it is made (HVD105): its rate would stay unscaled. Gradients of
-               which it can't be told where they come from (HVD006).
+               which it can't be told where they come from (HVD006). What only the unwrapped optimizer has (`opt._lr`).
 Source         Seed 2.5.1, strict form of assignment. Errata: for `id = XOptimizer(rate).minimize(loss)` (65 of 153 real files)
                the seed wraps what `minimize` returns, which is no optimizer. `DistributedOptimizer.apply_gradients` does not
                average; only `compute_gradients` does, which `minimize` calls.
@@ -47,6 +47,17 @@ def apply(draft: Draft) -> None:
             )
         elif trained.used_at in receivers:
             wrap(draft, "S2", trained.outermost, _WHY)
+            _refuse_private(draft, trained.outermost)
+
+
+def _refuse_private(draft: Draft, optimizer: ast.Call) -> None:
+    """`opt._lr`: Horovod's optimizer passes on public methods only."""
+    for n in draft.syntax.nodes:
+        if isinstance(n, ast.Attribute) and n.attr.startswith("_") and not n.attr.startswith("__"):
+            if isinstance(n.ctx, ast.Load) and optimizer in draft.values.calls(n.value):
+                draft.refuse(
+                    "HVD006", n, f"Horovod's optimizer has no `{n.attr}`; give its value a name of its own"
+                )
 
 
 def _averages_by_hand(draft: Draft, call: ast.Call) -> bool:

@@ -2,7 +2,8 @@
 
 What it does   `checkpoint_dir=d` becomes `d if hvd.rank() == 0 else None`, so do `summary_dir` and what a session is restored
                from. Hooks that write or print (`CheckpointSaverHook`, `SummarySaverHook`, `StepCounterHook`, `ProfilerHook`,
-               `LoggingTensorHook`) stay on rank 0; those that steer the training run on every rank.
+               `LoggingTensorHook`) stay on rank 0; those that steer the training run on every rank. Before a checkpoint is
+               read back after training, the ranks wait for rank 0.
 Why            Processes that save into one directory damage each other's checkpoints. What rank 0 restores is broadcast (M1).
 Before         session = tf.train.MonitoredTrainingSession(checkpoint_dir=args.folder)
 After          session = tf.train.MonitoredTrainingSession(checkpoint_dir=args.folder if hvd.rank() == 0 else None)
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules.checkpoint_reading import wait_before_reading
 from horovodize.rules.draft import Draft
 from horovodize.rules.hooks import only_root_has, place_hooks
 from horovodize.rules.monitored_hooks import POSITIONS, are_steering, chief_hooks
@@ -37,7 +39,10 @@ def apply(draft: Draft) -> None:
     for call in [*draft.sites.monitored, *draft.module.calls_of(_CREATOR)]:
         last = draft.names.last(call.func)
         for parameter, index in _DIRECTORIES.get(last, ()):
-            only_root_has(draft, "M4", argument(call, parameter, index), _WHAT, _WHY)
+            directory = argument(call, parameter, index)
+            if only_root_has(draft, "M4", directory, _WHAT, _WHY) and last == "MonitoredTrainingSession":
+                assert directory is not None
+                wait_before_reading(draft, "M4", directory, call)
         if last in POSITIONS:
             _place(draft, call, last)
 

@@ -19,7 +19,9 @@ Source         Seed 2.6.1, `with` statements. Errata: the seed passes `hooks=h.a
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
+from horovodize.rules import session_broadcast
 from horovodize.rules.draft import Draft
 from horovodize.rules.hooks import broadcast_first, make_on_root, only_root_has, role_of, stop_together
 from horovodize.rules.listed import elements
@@ -107,4 +109,15 @@ def _draws(draft: Draft, call: ast.Call) -> bool:
     )
 
 
+def _broadcast_plain(draft: Draft) -> None:
+    """S4 for sessions that train beside monitored ones in the same file."""
+    monitored, plain = set(draft.sites.monitored), set(draft.sites.sessions)
+    for run in draft.sites.graph.trainings:
+        opened = draft.sites.graph.opened(run.session) if run.session is not None else set()
+        if plain and not (opened and opened <= monitored):
+            session_broadcast.apply(draft)
+            return
+
+
+PLAIN_SESSIONS = replace(session_broadcast.RULE, apply=_broadcast_plain)
 RULE = Rule("M1", "broadcast hook of a monitored session", apply, __doc__ or "")

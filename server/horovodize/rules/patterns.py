@@ -71,7 +71,7 @@ _PATTERNS: dict[LoopKind, tuple[Rule, ...]] = {
     LoopKind.MONITORED_SESSION: (
         graph_optimizer.RULE,
         session_config.RULE,
-        session_broadcast.RULE,  # for plain sessions in the same file
+        monitored_hooks.PLAIN_SESSIONS,
         monitored_hooks.RULE,
         stop_hook.RULE,
         monitored_checkpoint.RULE,

@@ -252,8 +252,10 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
         ]
         if shared and isinstance(test, ast.Constant):
             return  # it ends with the rank's share
+    if isinstance(test, ast.Constant) and _divide_exits(draft, loop):
+        return
     if isinstance(test, ast.Constant) and any(
-        e in draft.done for f in feeding(draft).graph_feeds for e in feeding(draft).pipelines.trail(f)
+        _ends_with_its_share(draft, f) for f in feeding(draft).graph_feeds
     ):
         return
     if (
@@ -271,6 +273,58 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
         test,
         f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}",
     )
+
+
+def _ends_with_its_share(draft: Draft, feed: ast.expr) -> bool:
+    """Whether a divided dataset comes to an end, and the loop over it with it."""
+    pipelines = feeding(draft).pipelines
+    endless = any(
+        draft.names.last(s.func) == "repeat" and is_none(argument(s, "count", 0))
+        for s in pipelines.steps(feed)
+    )
+    return not endless and any(e in draft.done for e in pipelines.trail(feed))
+
+
+def _divide_exits(draft: Draft, loop: ast.While) -> bool:
+    """`while True: … if step >= n: break`: the number is divided."""
+    divided = False
+    for statement in loop.body:
+        test = statement.test if isinstance(statement, ast.If) else None
+        if (
+            isinstance(statement, ast.If)
+            and isinstance(statement.body[-1], ast.Break)
+            and isinstance(test, ast.Compare)
+            and len(test.ops) == 1
+            and isinstance(test.ops[0], (ast.Gt, ast.GtE, ast.Eq))
+            and isinstance(test.left, (ast.Name, ast.Attribute))
+            and _is_step_count(draft, loop, test.left)
+        ):
+            _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
+            divided = True
+    return divided
+
+
+def _is_step_count(draft: Draft, loop: ast.While, e: ast.expr) -> bool:
+    """Whether a name counts steps: one more in each turn, or what a session gives for the global step."""
+    if _counts_up(loop, ast.unparse(e)):
+        return True
+    counters = {
+        ast.unparse(c) for op in draft.sites.graph_minimizes if (c := argument(op, "global_step")) is not None
+    }
+    return any(
+        ast.unparse(o.node) in counters for o in draft.values.origins(e) if isinstance(o.node, ast.expr)
+    ) or any(
+        isinstance(o.node, ast.Call) and o.path and _fetches(o.node, o.path[0], counters)
+        for o in draft.values.origins(e)
+    )
+
+
+def _fetches(call: ast.Call, part: int, counters: set[str]) -> bool:
+    """Whether part of what a session's run gives is one of some variables: `_, step = sess.run([train_op, global_step])`."""
+    fetched = argument(call, "fetches", 0)
+    if not isinstance(fetched, (ast.List, ast.Tuple)) or not 0 <= part < len(fetched.elts):
+        return False
+    return ast.unparse(fetched.elts[part]) in counters
 
 
 def _counter(loop: ast.While, left: ast.expr) -> ast.expr | None:

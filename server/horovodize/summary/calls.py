@@ -91,7 +91,9 @@ class CallGraph:
         if self._callers is None:
             self._callers = defaultdict(list)
             self._add_callers(self._callers, self.syntax.calls)
-            self._add_callers(self._callers, self._forget_passed_functions(self._callers))
+            again = self._forget_passed_functions(self._callers)
+            self.values.forget()  # what was asked meanwhile did not know yet what is passed to parameters
+            self._add_callers(self._callers, again)
         return self._callers.get(function, [])
 
     def _add_callers(self, callers: dict[ast.AST, list[ast.Call]], calls: list[ast.Call]) -> None:

@@ -145,6 +145,8 @@ class Feeding:
         """Of the loops around a step, innermost first, the one that brings it its data."""
         fallback: Loop | None = None
         for i, loop in enumerate(loops):
+            if self._chooses_step(loop):
+                continue
             if self._iterates_data(loop) or self.indexed(loop):
                 return loop
             small = self._is_small(loop) and self._is_round(loop, loops[i + 1 :])
@@ -153,6 +155,19 @@ class Feeding:
             if fallback is None and not small and self._counts(loop):
                 fallback = loop
         return fallback
+
+    def _chooses_step(self, loop: Loop) -> bool:
+        """Whether a loop's variable says what is trained: `for net in nets: session.run(net.train_op)`."""
+        if isinstance(loop, ast.While):
+            return False
+        targets, steps = _names(loop.target), set[ast.AST](self._steps())
+        for call in (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Call)):
+            if call in steps and call.args and _names(call.args[0]) & targets and self.sites.builds_graph:
+                return True
+            receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            if _names(receiver) & targets and self.drive.reaches(call, steps):
+                return True
+        return False
 
     def iterable(self, loop: Loop) -> ast.expr | None:
         """What a loop iterates, without `enumerate` and `tqdm` around it."""

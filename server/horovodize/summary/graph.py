@@ -47,8 +47,8 @@ _LIMIT = 400
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """`session.run(fetches)`, `op.run()`, `tensor.eval()`, a call of what `session.make_callable(fetches)` returned, or what restores
-    variables into a session (`saver.restore(session, path)`).
+    """`session.run(fetches)`, `op.run()`, `tensor.eval()`, a call of what `session.make_callable(fetches)` returned, or what
+    restores variables into a session (`saver.restore(session, path)`).
 
     kind      train: a train op is among what is run; initialize: an initializer of variables; restore: saved values
     session   the expression that stands for the session there; None for the default session (`init.run()`)

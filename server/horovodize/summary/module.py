@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import cached_property
 
 from horovodize import catalogue
 from horovodize.source import Document, Span
+from horovodize.summary.links import Targets
 from horovodize.summary.names import Names
 from horovodize.summary.scopes import Scopes
 from horovodize.summary.syntax import Syntax
@@ -17,14 +19,16 @@ _WHOLE = ("tensorflow", "tensorflow.compat.v1", "tensorflow.compat.v2")
 
 
 class Module:
-    """The meaning of a document that parses."""
+    """The meaning of a document that parses; of a project, with the modules that its script imports."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(
+        self, document: Document, imported: Sequence[ast.Module] = (), targets: Targets | None = None
+    ) -> None:
         assert document.tree is not None
         self.document = document
         self.tree = document.tree
-        self.syntax = Syntax(document.tree)
-        self.scopes = Scopes(self.syntax)
+        self.syntax = Syntax(document.tree, imported)
+        self.scopes = Scopes(self.syntax, targets)
         self.names = Names(self.scopes)
         self.values = Values(self.syntax, self.scopes, self.names)
 

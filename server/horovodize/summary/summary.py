@@ -70,6 +70,9 @@ class ModuleSummary:
         """The module read; None when it does not parse or does not mention TensorFlow (a glance at the text)."""
         if not _TENSORFLOW.search(self.document.text) or self.document.tree is None:
             return None
+        return self._read()
+
+    def _read(self) -> Module:
         return Module(self.document)
 
     @cached_property

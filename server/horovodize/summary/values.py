@@ -227,11 +227,20 @@ class Values:
         found, todo = {cls}, [cls]
         while todo:
             for base in todo.pop().bases:
-                inner = self.class_named.get(self.names.last(base)) if self.names.of(base) is None else None
+                inner = self._base_class(base)
                 if inner is not None and inner not in found:
                     found.add(inner)
                     todo.append(inner)
         return found
+
+    def _base_class(self, base: ast.expr) -> ast.ClassDef | None:
+        """The class of this module that a base names."""
+        if self.names.of(base) is not None:
+            return None
+        if self.scopes.links.targets and isinstance(base, (ast.Name, ast.Attribute)):
+            bindings = self.scopes.reaching(base) if isinstance(base, ast.Name) else self.attribute_bindings(base)
+            return next((b.statement for b in bindings if isinstance(b.statement, ast.ClassDef)), None)
+        return self.class_named.get(self.names.last(base))
 
     def _latest(self, bindings: list[Binding], use: ast.Attribute) -> list[Binding]:
         """In the use's own function the last assignment before it; elsewhere all that are not overwritten at once."""

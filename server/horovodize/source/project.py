@@ -1,0 +1,110 @@
+"""Several modules as one document: a script and the modules of its project that it imports, those imported first.
+
+Each module keeps its own syntax tree and its own names; only positions are shared: the texts stand one after another, so an
+offset says which file and where in it. Rules work on the whole as on one file, and their edits are cut up by file. Knows
+nothing of TensorFlow."""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+from horovodize.source.document import Document, Place, Problem
+from horovodize.source.edits import Edit, EditConflict
+from horovodize.source.encoding import Encoded
+from horovodize.source.lines import Span
+
+_BETWEEN = "\n\n\n"
+
+
+class ProjectDocument(Document):
+    """Modules as one document. The last is the script."""
+
+    def __init__(self, members: Sequence[Document]) -> None:
+        self.members = list(members)
+        self._starts: list[int] = []
+        parts, at = list[str](), 0
+        for member in self.members:
+            self._starts.append(at)
+            parts += [member.text, _BETWEEN]
+            at += len(member.text) + len(_BETWEEN)
+        text = "".join(parts)
+        super().__init__(text, self.script.path, encoded=Encoded(text))
+
+    @property
+    def script(self) -> Document:
+        return self.members[-1]
+
+    # ------------------------------------------------------------------ reading
+
+    @cached_property
+    def trees(self) -> list[ast.Module]:
+        """The syntax trees of the members that parse, with the lines that they have in the whole."""
+        found = []
+        for member, start in zip(self.members, self._starts, strict=True):
+            tree = Document(member.text).tree or ast.Module([], [])  # its own copy: the lines are moved
+            if start:
+                ast.increment_lineno(tree, self.lines.line_of(start))
+            found.append(tree)
+        return found
+
+    @cached_property
+    def _parsed(self) -> ast.Module | Problem:
+        problem = self.script.problem
+        if problem is not None:
+            start = self._starts[-1]
+            return Problem(problem.message, Span(problem.span.start + start, problem.span.end + start))
+        return self.trees[-1]
+
+    @cached_property
+    def newline(self) -> str:
+        return "\n"  # that of each file is put in where its edits are cut out
+
+    @cached_property
+    def indent_unit(self) -> str:
+        return self.script.indent_unit
+
+    @cached_property
+    def quote(self) -> str:
+        return self.script.quote
+
+    def member_at(self, offset: int) -> int:
+        """The index of the member that an offset is in."""
+        return max(bisect_right(self._starts, offset) - 1, 0)
+
+    def original(self, span: Span) -> str:
+        return self.text[span.start : span.end]
+
+    def place(self, offset: int) -> Place:
+        index = self.member_at(offset)
+        return self.members[index].place(offset - self._starts[index])
+
+    def separates(self, before: int, after: int) -> bool:
+        return self.member_at(before) != self.member_at(after)
+
+    # ------------------------------------------------------------------ editing
+
+    def by_member(self, edits: Sequence[Edit]) -> list[tuple[Document, list[Edit]]]:
+        """The files that edits change, each with its edits, which count from its start and have its line ends. Raises
+        EditConflict for an edit that reaches over a file's end."""
+        found: dict[int, list[Edit]] = {}
+        for edit in edits:
+            index = self.member_at(edit.span.start)
+            found.setdefault(index, []).append(self._within(index, edit))
+        return [(self.members[i], found[i]) for i in sorted(found)]
+
+    def _within(self, index: int, edit: Edit) -> Edit:
+        member, start = self.members[index], self._starts[index]
+        end = edit.span.end - start
+        if end > len(member.text) + len(_BETWEEN):
+            raise EditConflict(f"a change of {member.path} reaches over its end")
+        text = re.sub(r"\r\n|\r|\n", member.newline, edit.new_text)
+        span = Span(min(edit.span.start - start, len(member.text)), min(end, len(member.text)))
+        return Edit(span, text)
+
+    def verify(self, edits: Sequence[Edit]) -> None:
+        for member, own in self.by_member(edits):
+            member.verify(own)
