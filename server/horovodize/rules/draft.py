@@ -283,6 +283,10 @@ class Draft:
 
     # ------------------------------------------------------------------ the end
 
+    def new_text(self, edit: Edit | Move) -> str:
+        """What an edit brings into the text."""
+        return _new_text(edit)
+
     def uses(self, marker: str) -> bool:
         return any(marker in _new_text(e) for c in self.changes for e in c.edits)
 

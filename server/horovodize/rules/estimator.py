@@ -39,7 +39,7 @@ from horovodize.rules.shares import begins, counts_a_share, divide, is_none
 from horovodize.source import Edit
 from horovodize.summary import LoopKind
 from horovodize.summary.estimators import BASE, RUN_CONFIG, Estimators, Training, estimators_of
-from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
+from horovodize.summary.syntax import CALLABLES, argument, has_unpacking
 
 _WHAT_DIRECTORY = "Leave the model's directory to rank 0"
 _WHY_DIRECTORY = "Processes that save into one directory damage each other's checkpoints; what rank 0 restores is broadcast."
@@ -67,7 +67,7 @@ def apply(draft: Draft) -> None:
                 draft.refuse("HVD006", loop.node, "where this Estimator is trained is not in this file")
         return
     for call in known.trained:
-        _construct(draft, call)
+        _construct(draft, known, call)
     for call in draft.module.calls_of(RUN_CONFIG):
         only_root_has(draft, "E1", argument(call, "model_dir", 0), _WHAT_DIRECTORY, _WHY_DIRECTORY)
     for training in known.trainings:
@@ -89,7 +89,7 @@ def apply(draft: Draft) -> None:
 # ---------------------------------------------------------------------- construction
 
 
-def _construct(draft: Draft, call: ast.Call) -> None:
+def _construct(draft: Draft, known: Estimators, call: ast.Call) -> None:
     name = draft.names.of(call.func)
     if name is None:
         draft.refuse(
@@ -105,7 +105,7 @@ def _construct(draft: Draft, call: ast.Call) -> None:
         )
         return
     if name == BASE:
-        _check_model(draft, call)
+        _check_model(draft, known, call)
     only_root_has(
         draft,
         "E1",
@@ -177,19 +177,16 @@ def _v1_use(draft: Draft) -> ast.expr:
 # ---------------------------------------------------------------------- model functions
 
 
-def _check_model(draft: Draft, call: ast.Call) -> None:
+def _check_model(draft: Draft, known: Estimators, call: ast.Call) -> None:
     """Refuses a model function in which no optimizer can be seen."""
     model = argument(call, "model_fn", 0)
-    functions = [o.node for o in draft.values.origins(model) if not o.path] if model is not None else []
-    train_ops = draft.sites.graph.train_ops
-    if not functions or not all(isinstance(f, FUNCTIONS) for f in functions):
+    functions = known.functions(model) if model is not None else []
+    if not functions or not all(isinstance(f, CALLABLES) for f in functions):
         at = model if model is not None else call
         draft.refuse(
             "HVD006", at, "this model function is not in this file, so its optimizer can't be wrapped"
         )
-    elif not all(
-        any(draft.drive.reaches(s, train_ops) for s in f.body) for f in functions if isinstance(f, FUNCTIONS)
-    ):
+    elif not all(draft.drive.reaches(f, draft.sites.graph.train_ops) for f in functions):
         draft.refuse(
             "HVD006", call, f"its model function calls no `minimize` or `apply_gradients`: {_AVERAGE}"
         )

@@ -60,7 +60,9 @@ def _operation(draft: Draft, statement: ast.stmt) -> tuple[str, list[Edit]]:
                 first = draft.once("built", finalised)
                 return name, [draft.before(finalised, [f"{name} = {_BROADCAST}"])] if first else []
         draft.refuse(
-            "HVD006", call, "this finalises the graph before the operation that sends rank 0's variables is in it"
+            "HVD006",
+            call,
+            "this finalises the graph before the operation that sends rank 0's variables is in it",
         )
     return _BROADCAST, []
 
@@ -74,7 +76,9 @@ def _has_own_graph(draft: Draft, run: Run, statement: ast.stmt) -> bool:
 
 def _is_elsewhere(draft: Draft, opened: ast.Call, statement: ast.stmt) -> bool:
     syntax = draft.syntax
-    withs = [a for a in syntax.ancestors(opened) if isinstance(a, ast.With) and _names_graph(draft, a, opened)]
+    withs = [
+        a for a in syntax.ancestors(opened) if isinstance(a, ast.With) and _names_graph(draft, a, opened)
+    ]
     if argument(opened, "graph", 1) is None and not withs:
         return False
     entered = isinstance(syntax.parent.get(opened), ast.withitem) and syntax.inside(
@@ -99,30 +103,28 @@ def _names_graph(draft: Draft, statement: ast.With, opened: ast.Call) -> bool:
 def in_caller(draft: Draft, session: Session, function: Function | None, call: ast.AST) -> Session | None:
     """What the session of a function is called where that function is called: the same, where it means the same there,
     the argument that is passed for it, or the attribute of the same object."""
-    if session.base is None:
-        return session
-    if _means_same(draft, session.base, call):
+    base, attributes = session.base, session.attributes
+    if base is None or _means_same(draft, base, call):
         return session
     if not isinstance(call, ast.Call) or not isinstance(function, FUNCTIONS):
         return None
     if draft.values.callee(call) is not function:
         return None
-    base, attributes = session.base, session.attributes
     if isinstance(base, ast.Attribute):
-        base, attributes = base.value, f".{base.attr}{attributes}"
+        attributes = f".{base.attr}{attributes}"
+        base = base.value
     if not isinstance(base, ast.Name):
         return None
     names = [a.arg for a in function.args.args]
     if base.id not in names or not any(b.kind == "parameter" for b in draft.module.scopes.reaching(base)):
         return None
     index = names.index(base.id)
-    given: ast.expr | None
-    if draft.syntax.method_class(function) is not None:
-        given = call.func.value if index == 0 and isinstance(call.func, ast.Attribute) else None
-        index -= 1
+    if draft.syntax.method_class(function) is None:
+        given = argument(call, base.id, index)
+    elif index == 0:
+        given = call.func.value if isinstance(call.func, ast.Attribute) else None
     else:
-        given = None
-    given = given if given is not None else argument(call, base.id, index)
+        given = argument(call, base.id, index - 1)
     return Session(given, attributes) if isinstance(given, (ast.Name, ast.Attribute)) else None
 
 
@@ -132,10 +134,15 @@ def _means_same(draft: Draft, session: ast.expr, there: ast.AST) -> bool:
     scopes, syntax = draft.module.scopes, draft.syntax
     here = syntax.function(session)
     owner = syntax.method_class(here)
-    if owner is not None and syntax.method_class(syntax.function(there)) is owner and isinstance(session, ast.Attribute):
+    if (
+        owner is not None
+        and syntax.method_class(syntax.function(there)) is owner
+        and isinstance(session, ast.Attribute)
+    ):
         return all(_is_self(draft, n) for n in names)
     return bool(names) and all(
-        scopes.lookup(n.id, n) is scopes.lookup(n.id, there) and scopes.lookup(n.id, n) is not None for n in names
+        scopes.lookup(n.id, n) is scopes.lookup(n.id, there) and scopes.lookup(n.id, n) is not None
+        for n in names
     )
 
 
@@ -166,7 +173,8 @@ def after_session_loops(draft: Draft, trainings: list[Run]) -> None:
 def _keeps_averages(draft: Draft) -> bool:
     """Whether a graph keeps moving averages of what its batches are like."""
     return may_have_statistics(draft) or any(
-        isinstance(n, (ast.Name, ast.Attribute)) and draft.names.last(n) in _AVERAGES for n in draft.syntax.nodes
+        isinstance(n, (ast.Name, ast.Attribute)) and draft.names.last(n) in _AVERAGES
+        for n in draft.syntax.nodes
     )
 
 
@@ -175,7 +183,7 @@ def _outermost(draft: Draft, run: Run, way: tuple[Frame, ...]) -> tuple[Loop, Se
     found: tuple[Loop, Session] | None = None
     session: Session | None = Session(run.session)
     for i, frame in enumerate(way):
-        if i:
+        if i and session is not None:
             session = in_caller(draft, session, way[i - 1].function, frame.node)
         if session is None:
             break
@@ -203,7 +211,8 @@ def _is_opened_in(draft: Draft, session: Session, node: ast.AST, around: ast.AST
         return False
     opened = draft.sites.graph.opened(session.base)
     return any(syntax.inside(c, around) for c in opened) or any(
-        isinstance(n, ast.Name) and any(syntax.inside(b.statement, around) for b in draft.module.scopes.reaching(n))
+        isinstance(n, ast.Name)
+        and any(syntax.inside(b.statement, around) for b in draft.module.scopes.reaching(n))
         for n in ast.walk(session.base)
     )
 

@@ -43,10 +43,14 @@ def _graph_helper(draft: Draft, purpose: str) -> str:
 
 def outputs_of(draft: Draft) -> Outputs:
     """The output statements of a draft's module, seen from where Horovod is initialised."""
-    imported = head.import_statement(draft)
-    last = head.end_of_imports(draft, imported) if imported is not None else None
     effects = Effects(draft.module, draft.sites, draft.drive)
-    return Outputs(draft.module, effects, early_nodes(draft.module, last))
+    early = set[ast.AST]()
+    for tree in draft.syntax.trees:
+        imported = head.import_statement(draft, tree)
+        early |= early_nodes(
+            draft.module, head.end_of_imports(draft, imported) if imported is not None else None
+        )
+    return Outputs(draft.module, effects, early)
 
 
 class Guarded:

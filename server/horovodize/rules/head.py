@@ -2,7 +2,8 @@
 
 What it does   After TensorFlow's import comes Horovod's; after the import block, before any other TensorFlow call,
                `hvd.init()`, and only `gpus[hvd.local_rank()]` stays visible, with memory growth on. Functions that other
-               rules call (a rank's share of the data) are defined there too.
+               rules call (a rank's share of the data) are defined there too. Of a project, every file that uses Horovod
+               imports it; the script that is run pins the GPU.
 Why            Without `init` nothing knows its rank; without pinning every process of a host allocates every GPU.
 Before         import tensorflow as tf
 After          import tensorflow as tf
@@ -24,17 +25,51 @@ Source         Seed 2.3.1, import statements. Errata: the seed puts statements b
 from __future__ import annotations
 
 import ast
+import re
 
 from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
 from horovodize.rules.helpers import helper_lines
+from horovodize.rules.import_block import end_of_imports, import_statement
 from horovodize.rules.rule import Rule
-from horovodize.summary.syntax import FUNCTIONS
+
+_COMMENT = "Horovod: initialize, and pin one GPU to each process."
 
 
 def apply(draft: Draft) -> None:
     """Runs last: it needs to know what the other rules used."""
-    imported = import_statement(draft)
+    tf = _tensorflow(draft)
+    for tree in draft.syntax.trees:
+        written = _written(draft, tree)
+        made = [*draft.helpers.values(), *(draft.config_to_make or ())[:1]]
+        uses = re.search(f"[{HVD}{CORE}{KERAS}]", written) or any(_mentions(written, name) for name in made)
+        if tree is draft.module.tree or uses:
+            _write(draft, tree, written, tf)
+
+
+def _tensorflow(draft: Draft) -> str:
+    """What TensorFlow is called in the heads: in a graph, the part of it that still has TensorFlow 1's names."""
+    if not _uses_sessions(draft):
+        return draft.tensorflow()
+    if draft.config_to_make is not None:
+        return draft.config_to_make[1]
+    return draft.v1(draft.sites.any_v1) if draft.helpers else ""
+
+
+def _written(draft: Draft, tree: ast.Module) -> str:
+    """All that rules have written into a file so far."""
+    if len(draft.syntax.trees) == 1:
+        return "".join(draft.new_text(e) for c in draft.changes for e in c.edits)
+    first = tree.body[0] if tree.body else None
+    if first is None:
+        return ""
+    index = draft.document.member_at(draft.module.span(first).start)
+    edits = [e for c in draft.changes for e in c.edits if draft.document.member_at(e.span.start) == index]
+    return "".join(draft.new_text(e) for e in edits)
+
+
+def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
+    imported = import_statement(draft, tree)
     if imported is None:
         draft.refuse(
             "HVD101",
@@ -44,51 +79,97 @@ def apply(draft: Draft) -> None:
         )
         return
     last = end_of_imports(draft, imported)
-    tf = _bound_tensorflow(draft, last)
-    lines = [*draft.extra_imports, *_import_lines(draft)]
+    helpers = {
+        p: n for p, n in draft.helpers.items() if _mentions(written, n) or len(draft.syntax.trees) == 1
+    }
+    pinning = _pinning(draft, tree, written, helpers, tf)
+    body = draft.lines_of(f"{HVD}.init()", *pinning, comment=_COMMENT if pinning else _COMMENT.split(",")[0] + ".")
+    for purpose, name in helpers.items():
+        body += ["", "", *helper_lines(draft, purpose, name, tf)]
+    imports = [
+        *_missing_imports(draft, tree, last, tf, written + "\n".join(body)),
+        *_import_lines(draft, written, body),
+    ]
     draft.change(
         "C1",
         imported,
         "Import Horovod",
         "Its module follows from what the program uses.",
-        [draft.after(imported, lines)],
+        [draft.after(imported, imports)],
     )
-    body = _head(draft, tf)
     draft.change(
         "C2",
         last,
         "Initialise Horovod and give each process a GPU of its own",
         "Processes learn their rank, and do not allocate each other's GPUs.",
-        [draft.after(last, ["", *body, *_blank_lines(draft, last)], level=1)],
+        [draft.after(last, ["", *body, *_blank_lines(draft, last, bool(helpers))], level=1)],
     )
 
 
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) is not None
+
+
+# ---------------------------------------------------------------------- imports
+
+
 def names(draft: Draft) -> tuple[str, str]:
-    """What Horovod's modules are called in this file: (hvd, the Keras one)."""
+    """What Horovod's modules are called in the files: (hvd, the Keras one)."""
     hvd = draft.fresh("hvd")
     both = draft.uses(CORE) and draft.uses(KERAS)
     return hvd, draft.fresh(f"{hvd}_keras") if both else hvd
 
 
-def _import_lines(draft: Draft) -> list[str]:
-    if draft.uses(CORE) and draft.uses(KERAS):
-        return [f"import horovod.tensorflow as {CORE}", f"import horovod.tensorflow.keras as {KERAS}"]
-    if draft.uses(CORE) or not draft.sites.fits:
+def _import_lines(draft: Draft, written: str, body: list[str]) -> list[str]:
+    text = written + "\n".join(body)
+    core, keras = draft.uses(CORE) or CORE in text, draft.uses(KERAS) or KERAS in text
+    if core and keras:
+        lines = {
+            f"import horovod.tensorflow as {CORE}": HVD in text or CORE in text,
+            f"import horovod.tensorflow.keras as {KERAS}": KERAS in text,
+        }
+        return [line for line, wanted in lines.items() if wanted]
+    if core or not draft.sites.fits:
         return [f"import horovod.tensorflow as {HVD}"]
     if keras_session.is_wanted(draft) and keras_session.uses_standalone_keras(draft):
         return [f"import horovod.keras as {HVD}"]
     return [f"import horovod.tensorflow.keras as {HVD}"]
 
 
-def _head(draft: Draft, tf: str) -> list[str]:
-    lines = draft.lines_of(
-        f"{HVD}.init()",
-        *(_pin_sessions(draft) if _uses_sessions(draft) else _pin_process(draft, tf)),
-        comment="Horovod: initialize, and pin one GPU to each process.",
-    )
-    for purpose, name in draft.helpers.items():
-        lines += ["", "", *helper_lines(draft, purpose, name, tf)]
+def _missing_imports(draft: Draft, tree: ast.Module, last: ast.stmt, tf: str, text: str) -> list[str]:
+    """Imports that the inserted code needs and the file does not have."""
+    lines = list(draft.extra_imports) if len(draft.syntax.trees) == 1 else []
+    root = tf.split(".", maxsplit=1)[0]
+    if root and _mentions(text, root) and not any(line.endswith(f" as {root}") for line in lines):
+        bindings = draft.module.scopes.names[tree].get(root, [])
+        end = (last.end_lineno or last.lineno, 1 << 20)
+        bound = any(b.kind == "import" and (getattr(b.statement, "lineno", 0), 0) <= end for b in bindings)
+        if not bound:
+            known = [b.imported for b in draft.module.scopes.imports if b.name == root]
+            lines.append(f"import {known[0] if known else 'tensorflow'} as {root}")
+    if len(draft.syntax.trees) > 1:
+        lines += [
+            line for line in draft.extra_imports if line not in lines and _mentions(text, line.split()[-1])
+        ]
     return lines
+
+
+# ---------------------------------------------------------------------- pinning
+
+
+def _pinning(draft: Draft, tree: ast.Module, written: str, helpers: dict[str, str], tf: str) -> list[str]:
+    """The lines that choose a GPU: in the script, by TensorFlow 2's way; in TensorFlow 1, in every file that opens
+    sessions."""
+    if not _uses_sessions(draft):
+        return _pin_process(draft, tf) if tree is draft.module.tree else []
+    if draft.config_to_make is None:
+        return []
+    wanted = any(
+        draft.config_to_make[0] in line for h, n in helpers.items() for line in helper_lines(draft, h, n, tf)
+    )
+    if len(draft.syntax.trees) == 1 or wanted or _mentions(written, draft.config_to_make[0]):
+        return _pin_sessions(draft)
+    return []
 
 
 def _pin_process(draft: Draft, tf: str) -> list[str]:
@@ -121,88 +202,16 @@ def _uses_sessions(draft: Draft) -> bool:
     return draft.in_graph or keras_session.is_wanted(draft)
 
 
-def import_statement(draft: Draft) -> ast.stmt | None:
-    """The top-level statement that brings TensorFlow in first (a `try` around its import counts as one)."""
-    for statement in draft.module.tensorflow_imports:
-        top: ast.AST = statement
-        inside_function = False
-        for a in draft.syntax.ancestors(statement):
-            inside_function |= isinstance(a, (*FUNCTIONS, ast.ClassDef)) or _is_main_guard(a)
-            if not isinstance(a, ast.Module):
-                top = a
-        if not inside_function and isinstance(top, ast.stmt):
-            return top
-    return None
-
-
-def _bound_tensorflow(draft: Draft, last: ast.stmt) -> str:
-    """What TensorFlow is called in the head, where it is imported if it is not yet."""
-    if not _uses_sessions(draft):
-        tf = draft.tensorflow()
-        if not _is_bound_by(draft, tf, last):
-            draft.extra_imports.append(f"import tensorflow as {tf}")
-        return tf
-    if draft.config_to_make is None and not draft.helpers:
-        return ""
-    v1 = draft.config_to_make[1] if draft.config_to_make else draft.v1(draft.sites.any_v1)
-    root = v1.split(".")[0]
-    if not _is_bound_by(draft, root, last):
-        imported = next((b.imported for b in draft.module.scopes.imports if b.name == root), "tensorflow")
-        draft.extra_imports.append(f"import {imported} as {root}")
-    return v1
-
-
-def _is_bound_by(draft: Draft, tf: str, last: ast.stmt) -> bool:
-    """Whether the import block binds a name that stands for TensorFlow (or the lines that are inserted there will)."""
-    if any(line.endswith(f" as {tf}") for line in draft.extra_imports):
-        return True
-    bindings = draft.module.scopes.names[draft.module.tree].get(tf, [])
-    end = (last.end_lineno or last.lineno, 1 << 20)
-    return any(b.kind == "import" and (b.statement.lineno, 0) <= end for b in bindings)  # type: ignore[attr-defined]
-
-
-def _is_main_guard(node: ast.AST) -> bool:
-    """`if __name__ == "__main__":`"""
-    return isinstance(node, ast.If) and "__name__" in {
-        n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)
-    }
-
-
-def end_of_imports(draft: Draft, imported: ast.stmt) -> ast.stmt:
-    """The last statement of the import block: imports go on after TensorFlow's until something is done."""
-    body = draft.module.tree.body
-    last = imported
-    for statement in body[body.index(imported) + 1 :]:
-        if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            last = statement
-        elif not _is_preamble(draft, statement):
-            break
-    return last
-
-
-def _is_preamble(draft: Draft, statement: ast.stmt) -> bool:
-    """What may stand between imports: settings of the process that do not touch TensorFlow."""
-    if isinstance(statement, (ast.Try, ast.If)):
-        inner = [s for s in ast.walk(statement) if isinstance(s, ast.stmt) and s is not statement]
-        return all(isinstance(s, (ast.Import, ast.ImportFrom, ast.Pass, ast.Assign)) for s in inner)
-    if not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
-        return False
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Call):
-            name = draft.names.of(node.func) or ""
-            if name.startswith(("tensorflow", "horovod")) or draft.values.callee(node) is not None:
-                return False
-    return True
-
-
-def _blank_lines(draft: Draft, last: ast.stmt) -> list[str]:
+def _blank_lines(draft: Draft, last: ast.stmt, functions: bool) -> list[str]:
     """What keeps the inserted block apart from the code that follows: one blank line, two after a function."""
-    index, wanted = draft.document.lines, 2 if draft.helpers else 1
+    index, wanted = draft.document.lines, 2 if functions else 1
     line, blank = last.end_lineno or last.lineno, 0
     while line + blank < len(index) and not index.content(line + blank).strip():
         blank += 1
     return [""] * (wanted - blank) if line + blank < len(index) else []
 
+
+__all__ = ["PIN", "RULE", "end_of_imports", "import_statement", "names"]
 
 RULE = Rule("C1", "import and initialise Horovod", apply, __doc__ or "")
 PIN = Rule("C2", "pin a GPU to each process", lambda draft: None, __doc__ or "")

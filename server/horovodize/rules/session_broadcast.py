@@ -9,7 +9,7 @@ Before         sess.run(init)
 After          sess.run(init)
                sess.run(hvd.broadcast_global_variables(root_rank=0))
 Leaves alone   Sessions that do not train: those that restore a model to evaluate it. MonitoredSessions (M1 has a hook).
-Refuses        A session that trains and is initialised nowhere in the file (HVD006).
+Refuses        A session that trains and is initialised nowhere in the file; a graph that is finalised too early (HVD006).
 Source         Seed 2.5.1, expression statements. Errata: 56 of 153 real files bind the initialiser first; what is restored on
                rank 0 only must be sent, too, so the broadcast comes after the restore, and outside the `if` around it (the
                other ranks may not find a checkpoint). A graph that is finalised takes no more operations: there the
@@ -22,18 +22,16 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from horovodize.rules import statistics
-from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.draft import Draft
+from horovodize.rules.graph_broadcast import Session, after_session_loops, in_caller, send_after
 from horovodize.rules.rule import Rule
-from horovodize.source import Edit
 from horovodize.summary.drive import Frame
 from horovodize.summary.graph import Run
-from horovodize.summary.syntax import LOOPS, argument, end, position
+from horovodize.summary.syntax import LOOPS, position
 
 _WHY = "Every rank initialises its own random weights; training starts from rank 0's."
 _WHAT = "Send rank 0's variables to all ranks once they are ready"
 _COMMENT = "Horovod: every rank starts from rank 0's variables."
-_BROADCAST = f"{CORE}.broadcast_global_variables(root_rank=0)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +53,7 @@ def apply(draft: Draft) -> None:
         places += _places(draft, run, trainings)
     for place in _last_ones(draft, places, trainings):
         _write(draft, place)
-    statistics.after_session_loops(draft, trainings)
+    after_session_loops(draft, trainings)
     if trainings and not places:
         for run in trainings:
             draft.refuse(
@@ -154,34 +152,13 @@ def _named(draft: Draft, ready: Run, statement: ast.stmt, frame: Frame) -> _Plac
 def _in_caller(draft: Draft, ready: Run, frame: Frame) -> str | None:
     """What the session of a function is called where that function is called: the argument, or `self.sess` of the same
     object."""
-    session, call = ready.session, frame.node
-    if session is None or not isinstance(call, ast.Call):
+    session, function = ready.session, draft.syntax.function(ready.call)
+    if session is None or function is None:
         return None
-    syntax = draft.syntax
-    function = syntax.function(ready.call)
-    if function is None or draft.values.callee(call) is not function:
+    if isinstance(session, ast.Name) and draft.module.scopes.lookup(session.id, session) is not function:
         return None
-    if isinstance(session, ast.Name):
-        for binding in draft.module.scopes.reaching(session):
-            if binding.kind == "parameter":
-                names = [a.arg for a in function.args.args]
-                offset = 1 if syntax.method_class(function) is not None else 0
-                index = names.index(binding.name) - offset if binding.name in names else None
-                given = argument(call, binding.name, index)
-                if isinstance(given, (ast.Name, ast.Attribute)):
-                    return draft.module.text(given)
-        return None
-    owner = syntax.method_class(function)
-    if (
-        isinstance(session, ast.Attribute)
-        and owner is not None
-        and function.args.args
-        and isinstance(session.value, ast.Name)
-        and session.value.id == function.args.args[0].arg
-        and isinstance(call.func, ast.Attribute)
-    ):
-        return f"{draft.module.text(call.func.value)}.{session.attr}"
-    return None
+    found = in_caller(draft, Session(session), function, frame.node)
+    return found.text(draft) if found is not None else None
 
 
 def _is_known_at(draft: Draft, session: ast.expr, statement: ast.stmt) -> bool:
@@ -246,45 +223,8 @@ def _write(draft: Draft, place: _Place) -> None:
         return
     if not draft.once("broadcast", statement):
         return
-    edits: list[Edit] = []
-    finalised = _finalised_before(draft, statement)
-    broadcast = _BROADCAST
-    if finalised is not None:
-        broadcast = draft.same_name("broadcast")
-        edits.append(draft.before(finalised, [f"{broadcast} = {_BROADCAST}"]))
-    session = place.session
-    run = f"{session}.run({broadcast})" if session is not None else f"{broadcast}.run()"
-    lines = [run]
-    if session is not None and _has_own_graph(draft, place) and finalised is None:
-        lines = [f"with {session}.graph.as_default():", f"    {run}"]
-    edits.append(draft.after(statement, draft.lines_of(*lines, comment=_COMMENT), level=-1))
+    edits = send_after(draft, statement, place.run, place.session, _COMMENT)
     draft.change("S4", place.run.call, _WHAT, _WHY, edits)
-
-
-def _finalised_before(draft: Draft, statement: ast.stmt) -> ast.stmt | None:
-    """The statement that finalises the graph before a place, as `graph.finalize()` does."""
-    for call in draft.sites.method_calls("finalize"):
-        other = draft.syntax.statement(call)
-        if isinstance(other, ast.Expr) and not call.args and end(other) <= position(statement):
-            if draft.syntax.function(other) is draft.syntax.function(statement) and draft.can_insert(other):
-                return other
-    return None
-
-
-def _has_own_graph(draft: Draft, place: _Place) -> bool:
-    """Whether a session is of a graph that need not be the default one at a place."""
-    session = place.run.session
-    if session is None:
-        return False
-    for call in draft.sites.graph.opened(session):
-        if argument(call, "graph", 1) is None:
-            continue
-        entered = isinstance(draft.syntax.parent.get(call), ast.withitem) and draft.syntax.inside(
-            place.statement, draft.syntax.statement(call)
-        )
-        if not entered:
-            return True
-    return False
 
 
 def _text(draft: Draft, session: ast.expr | None) -> str | None:

@@ -32,7 +32,7 @@ from horovodize.rules.shares import begins, feeding
 from horovodize.rules.steps import divide_loops
 from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.syntax import CALLABLES, argument
+from horovodize.summary.syntax import CALLABLES, argument, position
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
 _EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
@@ -55,6 +55,7 @@ def apply(draft: Draft) -> None:
         if driver.kind in (Kind.RANGE, Kind.UNKNOWN) and not driver.indexed:
             _own_batches(draft, driver)
     _unseen_datasets(draft)
+    _unseen_runs(draft)
     for call in draft.module.calls_of(*(f"tensorflow.compat.v1.train.{name}" for name in _QUEUES)):
         draft.note(
             "S5",
@@ -91,6 +92,19 @@ def _unseen_datasets(draft: Draft) -> None:
                 "this dataset is made in another file, so it is not divided: unless it is shuffled, every rank gets the same "
                 "batches; divide it there with `shard(hvd.size(), hvd.rank())`",
             )
+
+
+def _unseen_runs(draft: Draft) -> None:
+    """Train ops that no session runs, as far as can be seen: their loop is not divided."""
+    graph = draft.sites.graph
+    if graph.train_ops and not graph.trainings and graph.sessions:
+        first = min(graph.train_ops, key=position)
+        draft.note(
+            "S5",
+            first,
+            "which session runs this can't be seen, so its loop is not divided: every rank trains on all of it, and all "
+            "ranks must take equally many steps",
+        )
 
 
 def _own_batches(draft: Draft, driver: Driver) -> None:

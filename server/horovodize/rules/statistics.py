@@ -1,4 +1,4 @@
-"""Batch-norm statistics: part of K3, G2 and S4.
+"""Batch-norm statistics: part of K3 and G2 (of S4 in `graph_broadcast`).
 
 A batch normalization layer keeps a moving mean and variance of what it sees. They are no gradients: nobody averages them, so
 they drift apart between the ranks, and the models are not the same at the end. When a training loop ends, every rank takes
@@ -10,8 +10,6 @@ import ast
 
 from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, KERAS, Draft
-from horovodize.summary.drive import Frame
-from horovodize.summary.graph import Run
 from horovodize.summary.sites import Fit
 from horovodize.summary.syntax import Loop
 
@@ -73,53 +71,6 @@ def callback(draft: Draft, fit: Fit) -> list[str]:
     if keras_session.is_wanted(draft):
         broadcast = f"{KERAS}.broadcast_global_variables(0)"
     return [f"{draft.tensorflow()}.keras.callbacks.LambdaCallback(on_train_end=lambda logs: {broadcast})"]
-
-
-def after_session_loops(draft: Draft, trainings: list[Run]) -> None:
-    """Broadcasts a graph's variables after the outermost loop that runs training steps."""
-    if not _keeps_averages(draft):
-        return
-    for run in trainings:
-        if run.session is None:
-            continue
-        for way in draft.drive.ways(run.call):
-            loops = [
-                frame.loops[-1] for frame in way if frame.loops and _means_same(draft, run.session, frame)
-            ]
-            if loops and draft.can_insert(loops[-1]) and draft.once("statistics", loops[-1]):
-                session = draft.module.text(run.session)
-                line = f"{session}.run({CORE}.broadcast_global_variables(root_rank=0))"
-                edit = draft.after(loops[-1], draft.lines_of(line, comment=_COMMENT))
-                draft.change("S4", loops[-1], _WHAT, _WHY, [edit])
-
-
-def _keeps_averages(draft: Draft) -> bool:
-    """Whether a graph keeps moving averages of what its batches are like."""
-    return may_have_statistics(draft) or any(
-        isinstance(n, (ast.Name, ast.Attribute))
-        and draft.names.last(n)
-        in ("batch_norm", "UPDATE_OPS", "assign_moving_average", "ExponentialMovingAverage")
-        for n in draft.syntax.nodes
-    )
-
-
-def _means_same(draft: Draft, session: ast.expr, frame: Frame) -> bool:
-    """Whether what a session is called where it trains means the same in a function that leads there."""
-    names = [n for n in ast.walk(session) if isinstance(n, ast.Name)]
-    for name in names:
-        here, there = draft.syntax.function(name), frame.function
-        if here is there:
-            continue
-        owner = draft.syntax.method_class(here)
-        if (
-            owner is not None
-            and isinstance(session, ast.Attribute)
-            and draft.syntax.method_class(there) is owner
-        ):
-            continue
-        if draft.module.scopes.lookup(name.id, name) is not draft.module.scopes.lookup(name.id, frame.node):
-            return False
-    return bool(names)
 
 
 def _takes_statement(draft: Draft, fit: Fit) -> bool:

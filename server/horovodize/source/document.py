@@ -6,9 +6,11 @@ import ast
 import re
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize.source.edits import Edit, apply
 from horovodize.source.encoding import Encoded, decode
 from horovodize.source.lines import LineIndex, Span
 
@@ -19,6 +21,42 @@ class Problem:
 
     message: str
     span: Span
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A place as people read it: `line` and `column` from 1, in characters; in a notebook `cell` from 1, over all its cells,
+    and the line in the cell."""
+
+    line: int
+    column: int
+    cell: int | None = None
+
+    def __str__(self) -> str:
+        return ("" if self.cell is None else f"cell {self.cell}:") + f"{self.line}:{self.column}"
+
+    @property
+    def line_words(self) -> str:
+        """The line in words: "line 12", "cell 3 line 12"."""
+        return ("" if self.cell is None else f"cell {self.cell} ") + f"line {self.line}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is shown as a text of its own: a script, or a cell of a notebook, as it stands in the file. Edits count from its
+    start and are in order."""
+
+    cell: int | None
+    text: str
+    edits: tuple[Edit, ...]
+
+
+class Untouchable(ValueError):
+    """An edit would change text that only looks like Python to the rules: a command of a notebook, at `span`."""
+
+    def __init__(self, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.span = span
 
 
 class Document:
@@ -77,6 +115,46 @@ class Document:
         """A node's text as it stands in the file."""
         span = self.span(node)
         return self.text[span.start : span.end]
+
+    # ------------------------------------------------------------------ the file
+
+    commands: tuple[Span, ...] = ()  # what stands for commands of a notebook: `original` has them
+
+    def original(self, span: Span) -> str:
+        """What stands in the file where `span` of the text is."""
+        return self.text[span.start : span.end]
+
+    def place(self, offset: int) -> Place:
+        """Where an offset is, for a reader."""
+        line = self.lines.line_of(offset)
+        return Place(line + 1, offset - self.lines.starts[line] + 1)
+
+    def file_line(self, offset: int) -> int:
+        """The line of the file, from 1, that holds an offset."""
+        return self.lines.line_of(offset) + 1
+
+    def member_at(self, offset: int) -> int:
+        """The index of the file that holds an offset: of a project, one of several."""
+        return 0
+
+    def separates(self, before: int, after: int) -> bool:
+        """Whether no statement can reach from one offset to another, later one: a notebook's cell ends between them."""
+        return False
+
+    def verify(self, edits: Sequence[Edit]) -> None:
+        """Whether the document can be edited so. Edits are in order.
+
+        Raises SyntaxError where the result would not parse, Untouchable, and EditConflict."""
+        ast.parse(apply(self.text, edits))
+
+    def edited(self, edits: Sequence[Edit]) -> bytes:
+        """The file after edits, which are in order. Without edits: the file. Raises UndecodableSource for characters that its
+        encoding does not have."""
+        return self.encoded.encode(apply(self.text, edits))
+
+    def parts(self, edits: Sequence[Edit]) -> list[Part]:
+        """The parts of the document that edits change, with them."""
+        return [Part(None, self.text, tuple(edits))] if edits else []
 
     # ------------------------------------------------------------------ style
 

@@ -31,6 +31,7 @@ CANNED = {
 }
 # Makers of input functions that feed arrays.
 _ARRAY_INPUTS = ("numpy_input_fn", "pandas_input_fn")
+_ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
 _CONSUMERS = ("evaluate", "predict", "EvalSpec")
 # Makers of Estimators that are no classes of `tf.estimator`, or that have no Estimator among the bases that we know.
 _MAKERS = (
@@ -165,10 +166,10 @@ class Estimators:
         given = training.input_fn
         if given is None:
             return []
-        return [self._input(node, pipelines) for node in self._functions(given)]
+        return [self._input(node, pipelines) for node in self.functions(given)]
 
-    def _functions(self, given: ast.expr) -> list[ast.AST]:
-        """What an input function may be: `def`s, lambdas, calls that make one."""
+    def functions(self, given: ast.expr) -> list[ast.AST]:
+        """What an input or model function may be: `def`s, lambdas, calls that make one; `partial` is looked through."""
         found: list[ast.AST] = []
         for origin in self.values.origins(given):
             node = origin.node
@@ -194,8 +195,17 @@ class Estimators:
                 yield returned
         for call in self.sites.method_calls("get_next"):  # `return iterator.get_next()`
             assert isinstance(call.func, ast.Attribute)
-            if self.syntax.inside(call, function) and pipelines.is_dataset(call.func.value):
-                yield call.func.value
+            if self.syntax.inside(call, function):
+                iterated = [self._iterated(made) for made in self.values.calls(call.func.value)]
+                yield from (e for e in iterated if e is not None and pipelines.is_dataset(e))
+
+    def _iterated(self, call: ast.Call) -> ast.expr | None:
+        """The dataset of an iterator: `ds.make_one_shot_iterator()`, `tf.data.make_one_shot_iterator(ds)`."""
+        if self.names.last(call.func) not in _ITERATORS:
+            return None
+        if (self.names.of(call.func) or "").startswith("tensorflow"):
+            return argument(call, "dataset", 0)
+        return call.func.value if isinstance(call.func, ast.Attribute) else None
 
     def _is_shared(self, function: ast.AST) -> bool:
         if function in self._used_otherwise:
@@ -205,7 +215,7 @@ class Estimators:
     @cached_property
     def input_functions(self) -> set[ast.AST]:
         """Everything that is an input function, of trainings and of others."""
-        trained = {n for t in self.trainings if t.input_fn is not None for n in self._functions(t.input_fn)}
+        trained = {n for t in self.trainings if t.input_fn is not None for n in self.functions(t.input_fn)}
         found, todo = set[ast.AST](), [*trained, *self._used_otherwise]
         while todo:  # and the functions that those call: `lambda: input_fn(True)`
             node = todo.pop()
@@ -225,7 +235,7 @@ class Estimators:
             if self.names.last(call.func) in _CONSUMERS:
                 given = argument(call, "input_fn", 0)
                 if given is not None:
-                    found.update(self._functions(given))
+                    found.update(self.functions(given))
         return found
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import Function, argument
 
 RunKind = Literal["train", "initialize", "restore", "other"]
 
@@ -210,6 +210,8 @@ class Graph:
                 return [node.value]
             case ast.Attribute() if node.attr in ("op", "values"):
                 return [node.value]
+            case ast.Attribute() if node.attr in self._properties:
+                return [v for f in self._properties[node.attr] for v in self.values.returned(f)]
             case ast.Call() if node not in self.train_ops and self.module.names.last(node.func) in _GROUPING:
                 given = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
                 return [*given, *(k.value for k in node.keywords), *self._controls(node)]
@@ -219,6 +221,18 @@ class Graph:
                 return self._controls(node)
             case _:
                 return []
+
+    @cached_property
+    def _properties(self) -> dict[str, list[Function]]:
+        """Methods that are read as attributes, by name: whatever decorator makes them so."""
+        found: dict[str, list[Function]] = {}
+        for function in self.syntax.functions:
+            names = [
+                self.module.names.last(d) for d in function.decorator_list if not isinstance(d, ast.Call)
+            ]
+            if self.syntax.method_class(function) is not None and any("property" in name for name in names):
+                found.setdefault(function.name, []).append(function)
+        return found
 
     def _controls(self, call: ast.Call) -> list[ast.expr]:
         """What must run before an operation: `with tf.control_dependencies([train_op]):` around it."""
@@ -234,7 +248,7 @@ class Graph:
         return found
 
     def _added(self, e: ast.expr) -> list[ast.expr]:
-        """What is appended to a list of operations."""
+        """What is put into a list or a dict of operations later."""
         if not isinstance(e, (ast.Name, ast.Attribute)) or not self._appends:
             return []
         text = ast.unparse(e)
@@ -242,10 +256,17 @@ class Graph:
 
     @cached_property
     def _appends(self) -> list[tuple[str, ast.expr]]:
-        return [
+        appended = [
             (ast.unparse(c.func.value), c.args[-1])
             for c in self.syntax.calls
-            if isinstance(c.func, ast.Attribute) and c.func.attr in ("append", "extend") and c.args
+            if isinstance(c.func, ast.Attribute) and c.func.attr in ("append", "extend", "update") and c.args
+        ]
+        return appended + [
+            (ast.unparse(target.value), n.value)
+            for n in self.syntax.nodes
+            if isinstance(n, ast.Assign)
+            for target in n.targets
+            if isinstance(target, ast.Subscript)
         ]
 
     def _names_a_train_op(self, call: ast.Call) -> bool:

@@ -330,7 +330,7 @@ def early_nodes(module: Module, last: ast.stmt | None) -> set[ast.AST]:
     if last is None:
         return found
     end = (last.end_lineno or last.lineno, last.end_col_offset or 0)
-    for statement in module.tree.body:
+    for statement in module.scopes.root(last).body:
         if position(statement) >= end:
             break
         found |= set(_outside_functions(statement))
