@@ -49,10 +49,12 @@ def examine(path: str) -> Report:
     from horovodize.options import Options
     from horovodize.plan import Plan, Refusal
     from horovodize.source import Document, UndecodableSource
+    from horovodize.source.notebook import NotebookFile
     from horovodize.summary import summarize
 
+    reader = NotebookFile if path.endswith(".ipynb") else Document
     try:
-        document = Document.from_bytes(Path(path).read_bytes(), path)
+        document = reader.from_bytes(Path(path).read_bytes(), path)
     except UndecodableSource as e:
         return Report(path, "none", "refused", ["HVD003"], str(e))
     summary = summarize(document)
@@ -69,7 +71,7 @@ def examine(path: str) -> Report:
         compile(result.text, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as e:
         return Report(path, loop, "does not compile", detail=str(e))
-    again = distribute(summarize(Document(result.text, path)), Options())
+    again = distribute(summarize(reader.from_bytes(document.edited(result.edits), path)), Options())
     if isinstance(again, Refusal) or (isinstance(again, Plan) and again.text != result.text):
         return Report(path, loop, "not idempotent", detail=type(again).__name__)
     doubts = [f"{change.rule}: {change.doubt}" for change in result.changes if not change.sure]

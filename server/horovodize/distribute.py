@@ -6,8 +6,6 @@ the rules of the loop's patterns write their changes, and a rule that can't prov
 
 from __future__ import annotations
 
-import ast
-
 from horovodize.options import Options
 from horovodize.plan import Plan, Reason, Refusal, Unchanged
 from horovodize.restrictions import check
@@ -15,12 +13,12 @@ from horovodize.restrictions.violation import Severity
 from horovodize.rules.draft import Draft
 from horovodize.rules.head import names as horovod_names
 from horovodize.rules.patterns import rules_for
-from horovodize.source import EditConflict, Span
+from horovodize.source import EditConflict, Span, Untouchable
 from horovodize.summary import LoopKind, ModuleSummary
 
 # Restrictions whose warning means that no rule can make up for it: the ranks would train different models, or wait for each
 # other. A user who knows better says so with a suppression comment.
-_REFUSING = {"HVD202", "HVD203", "HVD205"}
+_REFUSING = {"HVD202", "HVD203", "HVD205", "HVD901"}
 
 
 def distribute(summary: ModuleSummary, options: Options | None = None) -> Plan | Refusal | Unchanged:
@@ -41,8 +39,10 @@ def distribute(summary: ModuleSummary, options: Options | None = None) -> Plan |
         hvd, keras = horovod_names(draft)
         changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
         plan = Plan(document, changes, draft.notes)
-        ast.parse(plan.text)
+        document.verify(plan.edits)
         return plan
+    except Untouchable as e:
+        return Refusal(document, [Reason("HVD006", str(e), e.span)])
     except RecursionError:
         return _refused(summary, "HVD003", "the code is nested too deeply to be followed")
     except EditConflict as e:

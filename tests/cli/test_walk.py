@@ -27,14 +27,14 @@ def found(folder: Path) -> list[str]:
 
 def git_files(folder: Path) -> list[str]:
     """The files that git would add."""
-    command = ["git", "ls-files", "--others", "--exclude-standard", "-z", "*.py"]
+    command = ["git", "ls-files", "--others", "--exclude-standard", "-z", "*.py", "*.ipynb"]
     listed = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
     return sorted(name for name in listed.split("\0") if name)
 
 
-def test_python_files_in_order_and_nothing_else(tmp_path: Path) -> None:
+def test_python_files_and_notebooks_in_order_and_nothing_else(tmp_path: Path) -> None:
     make(tmp_path, dict.fromkeys(["b.py", "a/z.py", "a/b/c.py", "a.txt", "n.ipynb", "c.pyc", "py"], ""))
-    assert found(tmp_path) == ["a/b/c.py", "a/z.py", "b.py"]
+    assert found(tmp_path) == ["a/b/c.py", "a/z.py", "b.py", "n.ipynb"]
 
 
 def test_environments_and_caches_are_passed_over(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_what_comes_out(path: Path) -> None:
 
 
 def test_no_expectation_is_left_over() -> None:
-    stems = {p.with_suffix("") for p in INPUTS}
+    stems = {p.with_suffix("") for p in [*INPUTS, *HERE.glob("notebook/*.ipynb")]}
     left = [p for p in HERE.glob("*/*.expected.*") if p.with_suffix("").with_suffix("") not in stems]
     assert not left
 

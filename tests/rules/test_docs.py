@@ -60,10 +60,23 @@ PROGRAMS |= {
     "S4": (TRAIN_OP + "init = tf.global_variables_initializer()\nsess = tf.Session()\n", "sess.run(train_op)\n", 0),
     "S5": (TRAIN_OP + "total_batch = 550\nsess = tf.Session()\nsess.run(tf.global_variables_initializer())\nfor epoch in range(9):\n", "", 4),
 }
+MONITORED = "while not session.should_stop():\n    session.run(train_op)\n"
+PROGRAMS |= {
+    "M1": (TRAIN_OP, MONITORED, 0),
+    "M3": (TRAIN_OP, "session = tf.train.MonitoredTrainingSession(hooks=[hook])\n" + MONITORED, 0),
+    "M4": (TRAIN_OP, MONITORED, 0),
+    "E1": (
+        "import tensorflow.compat.v1 as tf\ndef model_fn(features, labels, mode):\n"
+        "    train_op = tf.train.AdamOptimizer(0.001).minimize(loss)\n"
+        "    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)\n",
+        "",
+        0,
+    ),
+}
 PROGRAMS |= {"C2": PROGRAMS["C1"], "K2": PROGRAMS["K1"], "K6": PROGRAMS["G2"], "K7": PROGRAMS["G1"]}
 
 # Rules whose example shows what another one does, too: the scaled rate, the session's config.
-TOO = {"G3": ["C5"], "S2": ["C5"], "S3": ["C2"]}
+TOO = {"G3": ["C5"], "S2": ["C5"], "S3": ["C2"], "E1": ["C2", "S3"]}
 
 every_rule = pytest.mark.parametrize("rule", sorted(RULES))
 

@@ -8,13 +8,22 @@ The two that are about text (I1, I8) are in `text_contract`. Nothing here knows 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isclose, isnan
-from typing import Any
+from math import isclose
 
+from tests.training.comparing import (
+    all_numbers,
+    close,
+    differences,
+    distinct,
+    kinds,
+    lines,
+    reads_alike,
+    short,
+    stable,
+)
 from tests.training.running import Outcome, Report
 
 
@@ -36,7 +45,9 @@ class Expectation:
     batch        examples in a batch, where the probe does not see them (arrays sliced by hand, generators)
     epochs       passes over the data, where the script does not call `fit`; 0 if that differs: as often as an example is seen
     work         "rows" (every example is seen by one rank, as often as before), "count" (only their number is divided:
-                 drawn at random, endless), "steps" (steps × batch)
+                 drawn at random, endless), "steps" (steps × batch), "whole" (not divided, which the tool says: every rank
+                 trains on as many examples as one process)
+    spare        examples that every further rank may train on fewer: each has to fill the memory first that it draws from
     dataset      which of the datasets that are iterated by hand is the one trained on, in order of first use
     rates        "all", or "first" where metrics decide about later ones
     schedule     "compressed" (decay steps count what one process would have done), or "either"
@@ -47,6 +58,7 @@ class Expectation:
     batch: int = 0
     epochs: int = 1
     work: str = "rows"
+    spare: int = 0
     dataset: int = 0
     rates: str = "all"
     schedule: str = "compressed"
@@ -64,26 +76,26 @@ def same_alone(original: Outcome, alone: Outcome, expected: Expectation) -> list
     before, after = original.reports[0], alone.reports[0]
     faults = []
     for kind in ("fits", "batches", "evaluations"):
-        had, has = (_stable(report["losses"][kind], expected.unstable) for report in (before, after))
-        if not _close(had, has, 1e-5):
-            faults.append(f"{kind} return {_short(has)}, not {_short(had)}")
-    said, says = (_lines(report["stdout"], expected.unstable) for report in (before, after))
-    if len(said) != len(says) or not all(map(_reads_alike, said, says)):
+        had, has = (stable(report["losses"][kind], expected.unstable) for report in (before, after))
+        if not close(had, has, 1e-5):
+            faults.append(f"{kind} return {short(has)}, not {short(had)}")
+    said, says = (lines(report["stdout"], expected.unstable) for report in (before, after))
+    if len(said) != len(says) or not all(map(reads_alike, said, says)):
         pairs = zip(said, says, strict=False)
-        changed = next((pair for pair in pairs if not _reads_alike(*pair)), (said[-1:], says[-1:]))
+        changed = next((pair for pair in pairs if not reads_alike(*pair)), (said[-1:], says[-1:]))
         faults.append(f"prints {changed[1]!r}, not {changed[0]!r} ({len(says)} and {len(said)} lines)")
     if len(before["optimizers"]) != len(after["optimizers"]):
         faults.append(f"{len(after['optimizers'])} optimizers step, not {len(before['optimizers'])}")
     for number, (one, other) in enumerate(zip(before["optimizers"], after["optimizers"], strict=False)):
         for value in ("steps", "first_rate"):
-            if not _close(one[value], other[value], 1e-6):
+            if not close(one[value], other[value], 1e-6):
                 faults.append(f"optimizer {number}: {value} {other[value]}, not {one[value]}")
         for part in ("trained", "others", "optimizer"):
             faults += [
                 f"optimizer {number}: {difference}"
-                for difference in _differences(one["at_end"], other["at_end"], part, 1e-5)
+                for difference in differences(one["at_end"], other["at_end"], part, 1e-5)
             ]
-    if expected.files and _kinds(original.files) != _kinds(alone.files):
+    if expected.files and kinds(original.files) != kinds(alone.files):
         faults.append(f"leaves {alone.files}, not {original.files}")
     return [Fault("I2", message) for message in faults]
 
@@ -123,7 +135,7 @@ def same_variables(run: Outcome, expected: Expectation) -> list[Fault]:
             its = report["optimizers"][number]
             for moment, parts, one, other in _moments(mine, its, expected.first_steps):
                 for part in parts:
-                    for difference in _differences(one, other, part, 1e-6):
+                    for difference in differences(one, other, part, 1e-6):
                         faults.append(f"optimizer {number}, {moment}, rank {report['rank']}: {difference}")
         later = [
             b["broadcasts"] - a["broadcasts"]
@@ -137,8 +149,12 @@ def same_variables(run: Outcome, expected: Expectation) -> list[Fault]:
 
 
 def _moments(one: Report, other: Report, first: int) -> Iterator[tuple[str, tuple[str, ...], Report, Report]]:
-    """When two ranks' optimizers must hold the same, and what: all after the first steps and at the end; in between what
-    is averaged (statistics are not)."""
+    """When two ranks' optimizers must hold the same, and what: all after the first steps (in sessions of TensorFlow 1
+    before them) and at the end; in between what is averaged (statistics are not)."""
+    starts = one.get("at_start"), other.get("at_start")
+    if all(starts):
+        first = 0
+        yield "before the first step", ("trained", "optimizer", "others"), *starts
     for step, pair in enumerate(zip(one["early"], other["early"], strict=False), start=1):
         if step == first:
             yield "after the first step", ("trained", "optimizer", "others"), *pair
@@ -162,7 +178,7 @@ def one_writer(original: Outcome, run: Outcome, expected: Expectation) -> list[F
     unseen = [path for path in run.files if path not in files and not path.startswith(tuple(starts))]
     if unseen:
         faults.append(f"written, but the probe did not see by whom: {unseen}")
-    if expected.files and _kinds(original.files) != _kinds(run.files):
+    if expected.files and kinds(original.files) != kinds(run.files):
         faults.append(f"the ranks together write {run.files}, the original {original.files}")
     return [Fault("I5", message) for message in faults]
 
@@ -195,10 +211,10 @@ def _assigned(
     before: list[dict[str, float]], after: list[dict[str, float]], size: int, expected: Expectation
 ) -> list[str]:
     """Rates kept in a variable: the same sequence of values, times size."""
-    had, has = (_distinct(point["rate"] for point in trace) for trace in (before, after))
-    if _close([rate * size for rate in had], has, 1e-3):
+    had, has = (distinct(point["rate"] for point in trace) for trace in (before, after))
+    if close([rate * size for rate in had], has, 1e-3):
         return []
-    return [f"rates {_short(has)}, not {size} × {_short(had)}"]
+    return [f"rates {short(has)}, not {size} × {short(had)}"]
 
 
 def _scheduled(
@@ -243,13 +259,14 @@ def work_divided(original: Outcome, run: Outcome, expected: Expectation) -> list
     rows, batches = _seen(before, expected)
     if not rows:
         return [Fault("I7", 'the probe saw no examples: say `work = "steps"`')]
-    allowed = run.size * max(batches)
+    allowed = run.size * max(batches) + (run.size - 1) * expected.spare
     together: Counter[str] = Counter()
     for report in run.reports:
         together.update(_seen(report, expected)[0])
     one, all_ranks = rows.total() / epochs, together.total() / epochs_now
-    if abs(one - all_ranks) > allowed:
-        return [Fault("I7", f"{all_ranks:g} examples an epoch over all ranks, not about {one:g}")]
+    wanted = one * run.size if expected.work == "whole" else one
+    if abs(wanted - all_ranks) > allowed:
+        return [Fault("I7", f"{all_ranks:g} examples an epoch over all ranks, not about {wanted:g}")]
     if expected.work == "rows":
         missed = sum(max(0.0, rows[row] / epochs - together[row] / epochs_now) for row in rows)
         if missed > allowed:
@@ -268,12 +285,22 @@ def equivalent(references: Sequence[Outcome], run: Outcome, tolerance: float) ->
         found = [
             d
             for one, other in pairs
-            for d in _differences(one["at_end"], other["at_end"], "trained", tolerance)
+            for d in differences(one["at_end"], other["at_end"], "trained", tolerance)
         ]
         if not found:
             return []
         complaints.append(found[0])
     return [Fault("I10", f"ends elsewhere than one process with the larger batch: {'; '.join(complaints)}")]
+
+
+def stays_finite(original: Outcome, run: Outcome) -> list[Fault]:
+    """I10: no rank ends with weights that are not numbers, where one process did not."""
+    pairs = zip(original.reports[0]["optimizers"], run.reports[0]["optimizers"], strict=False)
+    return [
+        Fault("I10", f"optimizer {number}: variables end as not a number")
+        for number, (one, other) in enumerate(pairs)
+        if all_numbers(one["at_end"]) and not all_numbers(other["at_end"])
+    ]
 
 
 def only_rank_0_speaks(run: Outcome) -> list[Fault]:
@@ -286,7 +313,7 @@ def only_rank_0_speaks(run: Outcome) -> list[Fault]:
 
 
 def check_ranks(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
-    """All that is asked of a run on several ranks (I3 to I7, C6)."""
+    """All that is asked of a run on several ranks (I3 to I7, C6, and of I10 that it stays finite)."""
     faults = no_stall(run)
     if not run.complete:
         return faults  # the rest can't be told
@@ -294,6 +321,7 @@ def check_ranks(original: Outcome, run: Outcome, expected: Expectation) -> list[
     faults += one_writer(original, run, expected)
     faults += rates_scaled(original, run, expected)
     faults += work_divided(original, run, expected)
+    faults += stays_finite(original, run)
     faults += only_rank_0_speaks(run)
     return faults
 
@@ -309,91 +337,10 @@ def _epochs(report: Report, expected: Expectation) -> int:
 def _seen(report: Report, expected: Expectation) -> tuple[Counter[str], list[int]]:
     examples = report["examples"]["keras"]
     if not examples["rows"]:
+        examples = report["examples"]["sessions"]
+    if not examples["rows"]:
         datasets = report["examples"]["datasets"]
         if expected.dataset >= len(datasets):
             return Counter(), []
         examples = datasets[expected.dataset]
     return Counter(examples["rows"]), examples["batches"]
-
-
-def _differences(one: Report, other: Report, part: str, tolerance: float) -> list[str]:
-    mine, its = one[part], other[part]
-    if len(mine) != len(its):
-        return [f"{part} holds {len(its)} variables, not {len(mine)}"]
-    found = []
-    for a, b in zip(mine, its, strict=True):
-        if a["shape"] != b["shape"]:
-            found.append(f"{part} {a['name']} has shape {b['shape']}, not {a['shape']}")
-        elif not _close(a["values"], b["values"], tolerance):
-            apart = max(abs(x - y) for x, y in zip(a["values"], b["values"], strict=True))
-            found.append(f"{part} {a['name']} differs by {apart:.3g}")
-    return found[:1]  # the first tells enough
-
-
-def _close(one: Any, other: Any, tolerance: float) -> bool:
-    """Whether two nests of numbers are the same within a relative tolerance (absolute below 1)."""
-    if isinstance(one, dict):
-        return (
-            isinstance(other, dict)
-            and one.keys() == other.keys()
-            and all(_close(one[k], other[k], tolerance) for k in one)
-        )
-    if isinstance(one, list):
-        return (
-            isinstance(other, list)
-            and len(one) == len(other)
-            and all(_close(a, b, tolerance) for a, b in zip(one, other, strict=True))
-        )
-    return isclose(one, other, rel_tol=tolerance, abs_tol=tolerance) or (isnan(one) and isnan(other))
-
-
-def _distinct(values: Iterable[float]) -> list[float]:
-    found: list[float] = []
-    for value in values:
-        if not found or not isclose(found[-1], value, rel_tol=1e-6):
-            found.append(value)
-    return found
-
-
-_PROGRESS = re.compile(r"\d+/(\d+|Unknown) (\[|-)|\d+[mu]?s/(step|epoch|sample)")
-
-
-def _lines(text: str, unstable: Sequence[str]) -> list[str]:
-    """What was printed, without progress bars and what differs from run to run."""
-    lines = (line.strip() for line in re.split(r"[\r\n\b]+", text))
-    return [
-        line
-        for line in lines
-        if line and not _PROGRESS.search(line) and not any(re.search(p, line) for p in unstable)
-    ]
-
-
-def _stable(losses: Any, unstable: Sequence[str]) -> Any:
-    """Histories without the metrics that differ from run to run."""
-    return [
-        {name: values for name, values in one.items() if not any(re.search(p, name) for p in unstable)}
-        if isinstance(one, dict)
-        else one
-        for one in losses
-    ]
-
-
-_NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
-
-
-def _reads_alike(one: str, other: str) -> bool:
-    """Whether two lines say the same, numbers within what a float32 tells apart (averaging over ranks yields those)."""
-    numbers = [[float(number) for number in _NUMBER.findall(line)] for line in (one, other)]
-    return _NUMBER.sub("#", one) == _NUMBER.sub("#", other) and _close(*numbers, 1e-5)
-
-
-def _kinds(paths: Iterable[str]) -> set[str]:
-    """Paths without their numbers: time stamps, process ids, epochs and steps."""
-    return {
-        re.sub(r"\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path)) for path in paths
-    }
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 160 else f"{text[:160]}…"

@@ -1,6 +1,6 @@
 """Runs a training script as `__main__` and writes down how it trained.
 
-    python probe.py --report DIR [--seed N] [--seed-per-rank] [--limit SECONDS] -- SCRIPT [ARGUMENT…]
+    python probe.py --report DIR [--tf1] [--seed N] [--seed-per-rank] [--limit SECONDS] -- SCRIPT [ARGUMENT…]
 
 Under `horovodrun` every rank runs it and writes `DIR/rank-N.json`; without, it is rank 0 of 1. It is told nothing of
 how a script was distributed. The report is written also when the script fails; not when it stalls, but then the place
@@ -9,6 +9,7 @@ where it stood is on standard error."""
 from __future__ import annotations
 
 import argparse
+import builtins
 import faulthandler
 import json
 import os
@@ -36,13 +37,13 @@ class Echo:
         return getattr(self._stream, name)
 
 
-def run_as_main(script: str, arguments: list[str]) -> str:
-    """Runs a file as `python SCRIPT ARGUMENT…` would. Returns what it failed with, or nothing."""
+def run_as_main(script: str, arguments: list[str], names: dict[str, Any]) -> str:
+    """Runs a file as `python SCRIPT ARGUMENT…` would, with the given builtins. Returns what it failed with, or nothing."""
     sys.argv = [script, *arguments]
     sys.path[0] = str(Path(script).resolve().parent)
     module = types.ModuleType("__main__")
     module.__file__ = script
-    module.__dict__["__builtins__"] = __builtins__
+    module.__dict__["__builtins__"] = names
     sys.modules["__main__"] = module
     try:
         exec(compile(Path(script).read_bytes(), script, "exec"), module.__dict__)
@@ -68,6 +69,9 @@ def main() -> int:
         "the same order (Keras still initializes differently)",
     )
     parser.add_argument(
+        "--tf1", action="store_true", help="`import tensorflow` gives the script TensorFlow 1"
+    )
+    parser.add_argument(
         "--limit", type=float, default=0, help="seconds after which to give up, showing where it stands"
     )
     parser.add_argument("command", nargs="+", metavar="SCRIPT [ARGUMENT…]")
@@ -79,20 +83,25 @@ def main() -> int:
 
     import numpy as np
     import tensorflow as tf
+    import tensorflow_1
     from hooks.collectives import Collectives
     from hooks.examples import Examples
     from hooks.files import Files
     from hooks.losses import Losses
+    from hooks.sessions import Sessions
     from hooks.steps import Steps
 
     collectives, examples, losses = Collectives(), Examples(), Losses()
     files, steps = Files(os.getcwd()), Steps(collectives.counts)
+    seed = options.seed + (rank if options.seed_per_rank else 0)
+    graph_seed = options.seed if options.shared_order else seed
+    sessions = Sessions(collectives, files, graph_seed)
     if b"horovod" in Path(script).read_bytes():
         collectives.install()
-    for watcher in (steps, examples, losses, files):
+    for watcher in (steps, examples, losses, files, sessions):
         watcher.install()
+    names = tensorflow_1.install(graph_seed) if options.tf1 else vars(builtins)
 
-    seed = options.seed + (rank if options.seed_per_rank else 0)
     random.seed(seed)
     np.random.seed(seed)
     tf.keras.utils.set_random_seed(seed)
@@ -101,7 +110,7 @@ def main() -> int:
 
     sys.stdout = output = Echo(sys.stdout)
     started = time.monotonic()
-    error = run_as_main(script, arguments)
+    error = run_as_main(script, arguments, names)
     seconds = time.monotonic() - started
     sys.stdout = output._stream
 
@@ -111,8 +120,8 @@ def main() -> int:
         "error": error,
         "seconds": seconds,
         "stdout": "".join(output.parts),
-        "optimizers": steps.report(),
-        "examples": examples.report(),
+        "optimizers": steps.report() + sessions.report(),
+        "examples": {**examples.report(), "sessions": sessions.examples.report()},
         "losses": losses.report(),
         "collectives": collectives.log,
         "files": files.report(),

@@ -59,6 +59,7 @@ def train(
     *,
     ranks: int = 1,
     args: Sequence[str] = (),
+    tf1: bool = False,
     seed: int = SEED,
     seed_per_rank: bool = True,
     shared_order: bool = False,
@@ -68,6 +69,7 @@ def train(
 
     With one rank it is a plain process, without horovodrun. Ranks start from different seeds (rank 0 from `seed`) unless
     told otherwise.
+    `tf1`: `import tensorflow` gives the script TensorFlow 1.
     `shared_order`: TensorFlow's seed is common to them, as it is where none is set.
     `limit` is in seconds: a rank that takes longer says where it stands and ends."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,6 +78,7 @@ def train(
     output = reports.with_suffix(".txt")
     arguments = ["--report", str(reports), "--seed", str(seed), "--limit", str(limit)]
     arguments += ["--seed-per-rank"] if seed_per_rank else []
+    arguments += ["--tf1"] if tf1 else []
     arguments += ["--shared-order"] if shared_order else []
     arguments += ["--", str(script), *args]
     if ranks > 1:

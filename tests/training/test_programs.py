@@ -32,7 +32,8 @@ def distribute(source: Path, target: Path) -> bytes:
 
 
 def runs(case: Case, script: Path, folder: Path, ranks: int = 1) -> list[Outcome]:
-    return [train(script, folder, ranks=ranks, shared_order=case.shared_order) for _ in range(case.runs)]
+    settings = {"ranks": ranks, "shared_order": case.shared_order, "tf1": case.tf1}
+    return [train(script, folder, **settings) for _ in range(case.runs)]
 
 
 def faults_of(case: Case, folder: Path) -> list[Fault]:
@@ -65,8 +66,8 @@ def faults_of(case: Case, folder: Path) -> list[Fault]:
 
 def faults_of_equivalence(case: Case, script: Path, folder: Path) -> list[Fault]:
     """I10. The ranks start from one seed here: what is broadcast after the first step is one step late otherwise."""
-    references = [train(path, folder / path.stem) for path in written(case, folder)]
-    run = train(script, folder / "equivalent", ranks=case.ranks[0], seed_per_rank=False)
+    references = [train(path, folder / path.stem, tf1=case.tf1) for path in written(case, folder)]
+    run = train(script, folder / "equivalent", ranks=case.ranks[0], seed_per_rank=False, tf1=case.tf1)
     if not run.complete:
         return [Fault("I10", run.why())]
     return equivalent(references, run, case.larger.get("tolerance", 1e-4))
@@ -90,5 +91,8 @@ def test_there_are_enough_programs_of_each_kind() -> None:
     kinds = [case.path.parent.name for case in cases()]
     assert kinds.count("keras") >= 10
     assert kinds.count("tape") >= 10
+    assert kinds.count("session") >= 10
+    assert kinds.count("monitored") >= 4
+    assert kinds.count("estimator") >= 3
     assert sum(bool(case.larger) for case in cases()) >= 4
     assert sum(3 in case.ranks for case in cases()) >= 3

@@ -6,8 +6,8 @@ Reads jobs from standard input and answers on standard output, a line of JSON ea
     {"status": exit status}
 
 A job runs in a process group of its own, in `folder`, with its output in the file `output`. After `limit` seconds it is
-stopped. "horovodrun" is the command of that name: the ranks that it starts are new processes, which import for
-themselves. Nothing is initialized before the fork, so a job starts as a new process does."""
+stopped. "horovodrun" is the command of that name, with ranks that are forks too (see `ranks`). Nothing is initialized
+before the fork, so a job starts as a new process does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import ranks
 
 STOPPED = "\n[stopped: over the time limit]\n"
 
@@ -68,20 +71,28 @@ def stop(process: int) -> None:
             time.sleep(0.1)
 
 
-def become(job: dict[str, Any]) -> None:
-    """What the forked process does. Never returns."""
-    status = 1
-    try:
+def become(job: dict[str, Any]) -> NoReturn:
+    """What the forked process does."""
+
+    def work() -> int:
         os.setsid()
         output = os.open(job["output"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         nothing = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((nothing, 0), (output, 1), (output, 2)):
             os.dup2(source, target)
         os.chdir(job["folder"])
-        os.environ.clear()
-        os.environ.update(job["environment"])
-        sys.argv = [job["run"], *job["arguments"]]
-        status = main_of(job["run"])()
+        if job["run"] == "probe":
+            return probe(job["arguments"], job["environment"])
+        return horovodrun(job["arguments"], job["environment"])
+
+    to_the_end(work)
+
+
+def to_the_end(work: Callable[[], int]) -> NoReturn:
+    """Does the work and ends the process with the status that it returns, as the interpreter would."""
+    status: int | None = 1
+    try:
+        status = work()
     except SystemExit as leaving:
         status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except BaseException:
@@ -93,14 +104,26 @@ def become(job: dict[str, Any]) -> None:
         os._exit(status or 0)
 
 
-def main_of(name: str) -> Any:
-    if name == "horovodrun":
-        from horovod.runner.launch import run_commandline
+def horovodrun(arguments: list[str], environment: dict[str, str]) -> int:
+    from horovod.runner.launch import run_commandline
 
-        return run_commandline
+    count = int(arguments[arguments.index("-np") + 1])
+    ranks.prepare(count, lambda told, given: to_the_end(lambda: probe(told[1:], given)))
+    start_as("horovodrun", arguments, environment)
+    return int(run_commandline() or 0)
+
+
+def probe(arguments: list[str], environment: dict[str, str]) -> int:
     import probe
 
-    return probe.main
+    start_as("probe.py", arguments, environment)
+    return probe.main()
+
+
+def start_as(name: str, arguments: list[str], environment: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = [name, *arguments]
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from .effects import (
     writes_files,
     writes_summaries,
 )
+from .hooks import HookRole, hook_role, hook_writes_when_made, is_hook
 from .names import canonical
 from .rates import (
     ScheduleParameters,
@@ -31,6 +32,7 @@ from .rates import (
 )
 
 __all__ = [
+    "HookRole",
     "Role",
     "ScheduleParameters",
     "TensorFlowClass",
@@ -42,9 +44,12 @@ __all__ = [
     "download_path_parameter",
     "downloads",
     "function",
+    "hook_role",
+    "hook_writes_when_made",
     "is_a",
     "is_callback",
     "is_distribution",
+    "is_hook",
     "is_optimizer",
     "method",
     "optimizer_for_string",

@@ -1,4 +1,5 @@
-"""A plan as a unified diff that `git apply` and `patch` take, with the reason for each change.
+"""A plan as a unified diff that `git apply` and `patch` take, with the reason for each change. Of a notebook, the diff is
+one of its cells, to be read: `a/train.ipynb#cell 3`.
 
 The hunks are made from the plan's edits, not found by comparing texts: that is exact, tells which change belongs to which
 hunk, and takes no longer for a long file."""
@@ -10,13 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from horovodize.cli.output import line_and_column
 from horovodize.source import Edit, LineIndex, Move, Span
 
 if TYPE_CHECKING:
     from horovodize.cli.output import Console
-    from horovodize.plan import Change, Plan
-    from horovodize.source import Document
+    from horovodize.plan import Plan
+    from horovodize.source import Part
 
 CONTEXT = 3  # unchanged lines around a change
 _WIDTH = 108
@@ -34,28 +34,33 @@ class _Block:
 def print_reasons(plan: Plan, console: Console) -> None:
     """Every change with its reason, as comment lines: tools that apply diffs pass over them."""
     for change in plan.changes:
-        line, _ = line_and_column(plan.document, change.span.start)
+        line = plan.document.place(change.span.start).line_words
         confirm = "" if change.sure else console.paint(" (to confirm)", "yellow", "bold")
         rule = console.paint(change.rule, "cyan", "bold")
-        console.line(f"# {rule} line {line}: {console.paint(change.what, 'bold')}{confirm}")
+        console.line(f"# {rule} {line}: {console.paint(change.what, 'bold')}{confirm}")
         for part in _wrapped(change.why):
             console.line(console.paint(f"#    {part}", "dim"))
 
 
 def print_diff(plan: Plan, console: Console) -> None:
     """The hunks, in the encoding of the file, each headed by the rules at work in it."""
+    for part in plan.document.parts(plan.edits):
+        _print_part(plan, part, console)
+
+
+def _print_part(plan: Plan, part: Part, console: Console) -> None:
     document = plan.document
     encode = document.encoded.encode
-    path = document.path.replace("\n", "\\n")
+    path = document.path.replace("\n", "\\n") + ("" if part.cell is None else f"#cell {part.cell}")
     console.line(console.paint(f"--- a/{path.lstrip('/')}", "bold"))
     console.line(console.paint(f"+++ b/{path.lstrip('/')}", "bold"))
-    old = _lines(document.text)
+    old, index = _lines(part.text), LineIndex(part.text)
     grown = 0
-    for blocks in _hunks(_blocks(document, plan.edits), len(old)):
+    for blocks in _hunks(_blocks(index, part.edits), len(old)):
         start, end = max(blocks[0].first - CONTEXT, 0), min(blocks[-1].last + CONTEXT, len(old))
         added = sum(len(b.new) - (b.last - b.first) for b in blocks)
         ranges = f"@@ -{_range(start, end - start)} +{_range(start + grown, end - start + added)} @@"
-        rules = _rules(plan.changes, document, blocks)
+        rules = _rules(plan, part, blocks)
         console.line(console.paint(ranges, "cyan") + (f" {rules}" if rules else ""))
         at = start
         for block in blocks:
@@ -101,9 +106,8 @@ def _lines(text: str) -> list[str]:
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
 
 
-def _blocks(document: Document, edits: Sequence[Edit]) -> list[_Block]:
+def _blocks(index: LineIndex, edits: Sequence[Edit]) -> list[_Block]:
     """The changed lines, in order; those next to each other in one block."""
-    index = document.lines
     groups: list[tuple[int, int, list[Edit]]] = []
     for edit in edits:
         first, last = index.line_of(edit.span.start), index.line_of(edit.span.end)
@@ -111,19 +115,17 @@ def _blocks(document: Document, edits: Sequence[Edit]) -> list[_Block]:
             groups[-1] = (groups[-1][0], max(groups[-1][1], last), [*groups[-1][2], edit])
         else:
             groups.append((first, last, [edit]))
-    return [
-        block for first, last, group in groups for block in _trimmed(document.text, index, first, last, group)
-    ]
+    return [block for first, last, group in groups for block in _trimmed(index, first, last, group)]
 
 
-def _trimmed(text: str, index: LineIndex, first: int, last: int, edits: list[Edit]) -> Iterator[_Block]:
+def _trimmed(index: LineIndex, first: int, last: int, edits: list[Edit]) -> Iterator[_Block]:
     """Edits within lines `first`…`last` (inclusive), as the lines that really differ."""
     from difflib import SequenceMatcher
 
     from horovodize.source.edits import apply
 
     whole = Span(index.span(first).start, index.span(last).end)
-    old, new = _lines(text[whole.start : whole.end]), _lines(apply(text, edits, whole))
+    old, new = _lines(index.text[whole.start : whole.end]), _lines(apply(index.text, edits, whole))
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             yield _Block(first + i1, first + i2, tuple(new[j1:j2]))
@@ -141,15 +143,17 @@ def _hunks(blocks: Sequence[_Block], count: int) -> Iterator[list[_Block]]:
         yield hunk
 
 
-def _rules(changes: Sequence[Change], document: Document, blocks: Sequence[_Block]) -> str:
+def _rules(plan: Plan, part: Part, blocks: Sequence[_Block]) -> str:
     """The rules at work in a hunk: "C1, C2"."""
-    index = document.lines
     found: dict[str, None] = {}
-    for change in changes:
+    for change in plan.changes:
         for edit in change.edits:
             offsets = [edit.span.start, *([edit.target] if isinstance(edit, Move) else [])]
             for offset in offsets:
-                line = index.line_of(offset)
-                if any(b.first - 1 <= line <= max(b.last, b.first) for b in blocks):
+                place = plan.document.place(offset)
+                line = place.line - 1
+                if place.cell == part.cell and any(
+                    b.first - 1 <= line <= max(b.last, b.first) for b in blocks
+                ):
                     found[change.rule] = None
     return ", ".join(found)

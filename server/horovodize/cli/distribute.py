@@ -1,15 +1,18 @@
-"""Distribute scripts with Horovod: print, write or report the change. Refuses, with reasons, what cannot be distributed."""
+"""Distribute scripts and notebooks with Horovod: print, write or report the change. Refuses, with reasons, what cannot be
+distributed."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from horovodize.cli.config import Configuration, add_option_flags
 from horovodize.cli.inputs import (
+    NOTEBOOK,
     STANDARD_INPUT,
     Input,
     add_path_arguments,
@@ -21,11 +24,13 @@ from horovodize.cli.output import Console, json_range, plural
 from horovodize.cli.runner import CommandError, ExitStatus, for_each
 
 if TYPE_CHECKING:
+    from horovodize.cli.notebooks import Made
     from horovodize.plan import Plan, Reason, Refusal, Unchanged
-    from horovodize.source import Document
+    from horovodize.source import Document, Edit, Part, UndecodableSource
     from horovodize.summary import ModuleSummary
 
 HELP = "distribute scripts with Horovod"
+_SCRIPT = ".py"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("diff", "text", "json"),
         help="print a diff, the distributed text (default for standard input), or everything about the change as JSON",
     )
-    add_option_flags(parser, "split_data", "comments", "strict")
+    parser.add_argument(
+        "--to-script",
+        action="store_true",
+        help="make a Python script of a notebook, which horovodrun can run: printed, written to --output OUT, or with --write "
+        "beside the notebook (also what --output OUT.py means for a notebook)",
+    )
+    add_option_flags(parser, "split_data", "comments", "strict", "tensorflow")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
@@ -65,7 +76,11 @@ def _mode(arguments: argparse.Namespace) -> str:
     if arguments.output is not None:
         if not is_single(arguments.paths):
             raise CommandError("--output takes the result of one file")
+        if arguments.to_script and arguments.output.endswith(NOTEBOOK):
+            raise CommandError("--to-script makes a Python script: --output can't be a notebook")
         return "text" if arguments.output == STANDARD_INPUT else "output"
+    if arguments.to_script and (arguments.diff or arguments.format == "diff"):
+        raise CommandError("--to-script makes a new file: there is no diff")
     if arguments.write:
         if STANDARD_INPUT in arguments.paths:
             raise CommandError("standard input cannot be changed: leave out --write, or use --output")
@@ -74,6 +89,8 @@ def _mode(arguments: argparse.Namespace) -> str:
         return "diff"
     if arguments.format:
         return str(arguments.format)
+    if arguments.to_script:
+        return "text"
     return "text" if arguments.paths == [STANDARD_INPUT] else "diff"
 
 
@@ -88,34 +105,64 @@ class _Distribute:
         self.reports: list[dict[str, Any]] = []
         self.outcomes: Counter[str] = Counter()
 
+    def _wants_script(self, source: Input) -> bool:
+        """Whether the result is to be a script. Raises CommandError where it could only be one."""
+        output: str | None = self.arguments.output
+        if self.arguments.to_script and source.named and not source.is_notebook:
+            raise CommandError(f"{source.path}: --to-script is for notebooks")
+        return source.is_notebook and (
+            self.arguments.to_script or (output is not None and output.endswith(_SCRIPT))
+        )
+
     def handle(self, source: Input) -> int:
         from horovodize.distribute import distribute
         from horovodize.plan import Plan, Refusal
         from horovodize.source import UndecodableSource
+        from horovodize.source.notebook_json import OtherLanguage
         from horovodize.summary import summarize
         from horovodize.summary.lattice import LoopKind
 
         options = self.configuration.settings(source.home).options
+        to_script = self._wants_script(source)
+        if self.arguments.to_script and not to_script:
+            return ExitStatus.OK
         try:
             document = source.document()
         except UndecodableSource as e:
-            return self._undecodable(source, str(e))
+            if isinstance(e, OtherLanguage) and not source.named:
+                self.outcomes["without a training loop"] += 1
+                return ExitStatus.OK
+            return self._undecodable(source, e)
         summary = summarize(document)
         if summary.loop is LoopKind.NONE and not source.named:
             return self._pass_over(document, summary)
         result = distribute(summary, options)
-        if isinstance(result, Plan):
-            return self._distributed(source, summary, result)
         if isinstance(result, Refusal):
             return self._refused(summary, result)
-        return self._unchanged(source, summary, result)
+        edits = result.edits if isinstance(result, Plan) else []
+        made = self._made(source, document, edits, to_script)
+        if isinstance(made, Refusal):
+            return self._refused(summary, made)
+        if isinstance(result, Plan):
+            return self._distributed(source, summary, result, made)
+        return self._unchanged(source, summary, result, made)
+
+    def _made(
+        self, source: Input, document: Document, edits: Sequence[Edit], to_script: bool
+    ) -> Made | Refusal:
+        from horovodize.cli.notebooks import Made, made_script
+        from horovodize.source.notebook import NotebookFile
+
+        if to_script and isinstance(document, NotebookFile):
+            return made_script(source, document, edits, self.arguments.output)
+        return Made(document.edited(edits))
 
     # ------------------------------------------------------------------ outcomes
 
-    def _distributed(self, source: Input, summary: ModuleSummary, plan: Plan) -> int:
+    def _distributed(self, source: Input, summary: ModuleSummary, plan: Plan, made: Made) -> int:
         document = plan.document
         if self.mode == "json":
-            self._report(document.path, "distributed", summary, _plan_json(plan))
+            self._report(document.path, "distributed", summary, _plan_json(plan, made))
             return ExitStatus.OK
         # What a person must still look at comes before the result, which may be long.
         for change in plan.changes:
@@ -130,22 +177,27 @@ class _Distribute:
             print_reasons(plan, self.console)
             print_diff(plan, self.console)
         else:
-            self._deliver(source, document.encoded.encode(plan.text), document)
+            self._deliver(source, made, document)
             if self.mode == "write":
                 self.console.message(f"{source.path}: distributed ({plural(len(plan.changes), 'change')})")
+        self._say_how_to_run(source, made)
         self.outcomes["distributed"] += 1
         return ExitStatus.OK
 
-    def _unchanged(self, source: Input, summary: ModuleSummary, result: Unchanged) -> int:
+    def _unchanged(self, source: Input, summary: ModuleSummary, result: Unchanged, made: Made) -> int:
         document = result.document
         if self.mode == "json":
             self._report(
-                document.path, "unchanged", summary, {"message": result.message, "text": document.text}
+                document.path,
+                "unchanged",
+                summary,
+                {"message": result.message, "text": made.text(document)},
             )
             return ExitStatus.OK
-        if self.mode in ("text", "output"):
-            self._deliver(source, document.encoded.encode(document.text), document)
+        if self.mode in ("text", "output") or made.script:
+            self._deliver(source, made, document)
         self.console.message(f"{source.path}: nothing to do: {result.message}")
+        self._say_how_to_run(source, made)
         self.outcomes["unchanged"] += 1
         return ExitStatus.OK
 
@@ -164,14 +216,16 @@ class _Distribute:
         self.outcomes["refused"] += 1
         return ExitStatus.REFUSED
 
-    def _undecodable(self, source: Input, message: str) -> int:
+    def _undecodable(self, source: Input, error: UndecodableSource) -> int:
         if self.mode == "json":
-            reason = {"code": "HVD003", "message": message}
+            reason = {"code": "HVD003", "message": str(error)}
             self.reports.append(
                 {"path": source.path, "outcome": "refused", "loop": "none", "reasons": [reason]}
             )
         else:
-            self.console.at(source.path, 1, 1, "HVD003", message)
+            from horovodize.source import Place
+
+            self.console.at(source.path, Place(error.line, error.column), "HVD003", str(error))
         self.outcomes["refused"] += 1
         return ExitStatus.REFUSED
 
@@ -191,16 +245,33 @@ class _Distribute:
 
     # ------------------------------------------------------------------ where results go
 
-    def _deliver(self, source: Input, data: bytes, document: Document) -> None:
+    def _deliver(self, source: Input, made: Made, document: Document) -> None:
         from horovodize.cli.write import write_atomically
 
         if self.mode == "text":
-            self.console.write(data)
+            self.console.write(made.data)
         elif self.mode == "output":
-            write_atomically(Path(self.arguments.output), data, like=source.file)
+            write_atomically(Path(self.arguments.output), made.data, like=source.file)
+        elif made.beside is not None:
+            if made.beside.exists():
+                raise CommandError(f"{made.beside}: exists already; use --output to replace it")
+            write_atomically(made.beside, made.data, like=source.file)
         elif source.file is not None:
-            before = document.encoded.encode(document.text)
-            write_atomically(source.file, data, expected=before)
+            write_atomically(source.file, made.data, expected=document.edited([]))
+
+    def _say_how_to_run(self, source: Input, made: Made) -> None:
+        """Of notebooks: Horovod starts processes that run a script."""
+        from horovodize.cli.notebooks import run_command
+
+        for place, text in made.left_out:
+            self.console.at(source.path, place, "note:", f"not in the script: {text}", "blue")
+        written = self.mode in ("output", "write")
+        if made.script and written:
+            self.console.message(f"run it with: {run_command(self.arguments.output or str(made.beside))}")
+        elif source.is_notebook and (written or self.mode == "diff"):
+            self.console.message(
+                f"{source.path}: Horovod runs a notebook's code as a script: --to-script makes it"
+            )
 
     def _report(self, path: str, outcome: str, summary: ModuleSummary, more: dict[str, Any]) -> None:
         self.reports.append({"path": path, "outcome": outcome, "loop": summary.loop.value, **more})
@@ -220,7 +291,7 @@ class _Distribute:
 # ---------------------------------------------------------------------- JSON
 
 
-def _plan_json(plan: Plan) -> dict[str, Any]:
+def _plan_json(plan: Plan, made: Made) -> dict[str, Any]:
     document = plan.document
     place = partial(json_range, document)
     return {
@@ -233,9 +304,19 @@ def _plan_json(plan: Plan) -> dict[str, Any]:
             for c in plan.changes
         ],
         "notes": [{"rule": n.rule, "message": n.message, "range": place(n.span)} for n in plan.notes],
-        "edits": [{"range": place(e.span), "newText": e.new_text} for e in plan.edits],
-        "text": plan.text,
+        "edits": [_edit_json(part, e) for part in document.parts(plan.edits) for e in part.edits],
+        "text": made.text(document),
     }  # fmt: skip
+
+
+def _edit_json(part: Part, edit: Edit) -> dict[str, Any]:
+    from horovodize.source import Document
+
+    place = json_range(Document(part.text), edit.span)
+    return {
+        "range": place if part.cell is None else {"cell": part.cell, **place},
+        "newText": edit.new_text,
+    }
 
 
 def _reason_json(document: Document, reason: Reason) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from horovodize.cli.runner import CommandError, Unsupported
+from horovodize.cli.runner import CommandError
 from horovodize.cli.walk import walk
 from horovodize.source import Document
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from horovodize.cli.output import Console
 
 STANDARD_INPUT = "-"
+NOTEBOOK = ".ipynb"
 
 
 def add_path_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def add_path_arguments(parser: argparse.ArgumentParser) -> None:
         "paths",
         metavar="PATH",
         nargs="+",
-        help="a script, a folder (walked, respecting .gitignore), or - for standard input",
+        help="a script, a notebook, a folder (walked, respecting .gitignore), or - for standard input",
     )
     parser.add_argument(
         "--stdin-filename",
@@ -54,10 +55,12 @@ class Input:
             return self.file.absolute().parent
         return Path(self.path).absolute().parent
 
+    @property
+    def is_notebook(self) -> bool:
+        return self.path.endswith(NOTEBOOK)
+
     def read(self) -> bytes:
-        """Its bytes. Raises CommandError, and Unsupported for a notebook."""
-        if self.path.endswith(".ipynb"):
-            raise Unsupported(f"{self.path}: notebooks are not supported yet")
+        """Its bytes. Raises CommandError."""
         if self.file is None:
             return sys.stdin.buffer.read()
         try:
@@ -66,7 +69,11 @@ class Input:
             raise CommandError(f"{self.path}: cannot be read: {e.strerror or e}") from e
 
     def document(self) -> Document:
-        """Raises CommandError, Unsupported and UndecodableSource."""
+        """Raises CommandError and UndecodableSource; OtherLanguage for a notebook that is not Python's."""
+        if self.is_notebook:
+            from horovodize.source.notebook import NotebookFile
+
+            return NotebookFile.from_bytes(self.read(), self.path)
         return Document.from_bytes(self.read(), self.path)
 
 

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from horovodize.source import Document, Span
+    from horovodize.source import Document, Place, Span
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _PROGRESS_FROM = 20  # files
@@ -63,13 +63,13 @@ class Console:
     def error(self, text: str) -> None:
         self.message(f"{self.paint('horovodize:', 'red', 'bold', stream=sys.stderr)} {text}")
 
-    def at(self, path: str, line: int, column: int, code: str, message: str, style: str = "red") -> None:
-        """`path:line:column: CODE message` on standard error; line and column from 1."""
-        place = self.paint(f"{path}:{line}:{column}:", "bold", stream=sys.stderr)
-        self.message(f"{place} {self.paint(code, style, stream=sys.stderr)} {message}")
+    def at(self, path: str, place: Place, code: str, message: str, style: str = "red") -> None:
+        """`path:line:column: CODE message` on standard error, in a notebook `path:cell 3:line:column: …`."""
+        where = self.paint(f"{path}:{place}:", "bold", stream=sys.stderr)
+        self.message(f"{where} {self.paint(code, style, stream=sys.stderr)} {message}")
 
     def at_span(self, document: Document, span: Span, code: str, message: str, style: str = "red") -> None:
-        self.at(document.path, *line_and_column(document, span.start), code, message, style)
+        self.at(document.path, document.place(span.start), code, message, style)
 
     def flush(self) -> None:
         sys.stdout.flush()
@@ -116,19 +116,22 @@ class Console:
 # ---------------------------------------------------------------------- places
 
 
-def line_and_column(document: Document, offset: int) -> tuple[int, int]:
-    """Line and column of an offset as people and compilers count: from 1, in characters."""
-    line = document.lines.line_of(offset)
-    return line + 1, offset - document.lines.starts[line] + 1
-
-
-def json_range(document: Document, span: Span) -> dict[str, dict[str, int]]:
-    """A span as in the Language Server Protocol: lines and characters from 0, characters in UTF-16 units."""
-    start, end = document.lines.position(span.start), document.lines.position(span.end)
-    return {
-        "start": {"line": start.line, "character": start.character},
-        "end": {"line": end.line, "character": end.character},
+def json_range(document: Document, span: Span) -> dict[str, Any]:
+    """A span as in the Language Server Protocol: lines and characters from 0, characters in UTF-16 units. In a notebook, lines
+    are those of the cell, and `cell` says which one, from 1."""
+    cell = document.place(span.start).cell
+    return ({} if cell is None else {"cell": cell}) | {
+        "start": _json_position(document, span.start),
+        "end": _json_position(document, span.end),
     }
+
+
+def _json_position(document: Document, offset: int) -> dict[str, int]:
+    from horovodize.source import PositionEncoding
+
+    place, position = document.place(offset), document.lines.position(offset)
+    margin = place.column - document.lines.position(offset, PositionEncoding.UTF32).character - 1
+    return {"line": place.line - 1, "character": position.character + margin}
 
 
 def plural(count: int, noun: str) -> str:

@@ -27,10 +27,6 @@ class CommandError(Exception):
     """Wrong usage or a file that cannot be read or written: a message for standard error, exit status 2."""
 
 
-class Unsupported(Exception):
-    """A kind of file that Horovodize cannot work on yet: a message for standard error, exit status 1."""
-
-
 def for_each(
     inputs: Sequence[Input], console: Console, handle: Callable[[Input], int], *, traceback: bool = False
 ) -> int:
@@ -41,9 +37,6 @@ def for_each(
         console.progress(done, len(inputs), source.path)
         try:
             status = max(status, handle(source))
-        except Unsupported as e:
-            console.error(str(e))
-            status = max(status, ExitStatus.REFUSED)
         except CommandError as e:
             if str(e) not in told:
                 console.error(str(e))

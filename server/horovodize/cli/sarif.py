@@ -68,6 +68,9 @@ def _result(finding: Finding, numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def _location(document: Document, span: Span) -> dict[str, Any]:
+    cell = document.place(span.start).cell
+    if cell is not None:
+        return _location_in_notebook(document, span)
     start, end = document.lines.position(span.start), document.lines.position(span.end)
     return {
         "physicalLocation": {
@@ -79,6 +82,24 @@ def _location(document: Document, span: Span) -> dict[str, Any]:
                 "endColumn": end.character + 1,
             },
         }
+    }
+
+
+def _location_in_notebook(document: Document, span: Span) -> dict[str, Any]:
+    """The line of the notebook file that holds the line of the cell; the cell and the line in it as a logical location."""
+    place = document.place(span.start)
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _uri(document.path)},
+            "region": {
+                "startLine": document.file_line(span.start),
+                "endLine": document.file_line(span.end),
+            },
+        },
+        "logicalLocations": [
+            {"name": f"cell {place.cell}", "fullyQualifiedName": place.line_words, "kind": "module"}
+        ],
+        "properties": {"cell": place.cell, "line": place.line, "column": place.column},
     }
 
 

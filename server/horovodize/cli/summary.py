@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from horovodize.cli.inputs import Input, add_path_arguments, find_inputs, print_reports
-from horovodize.cli.output import Console, json_range, line_and_column, plural
+from horovodize.cli.output import Console, json_range, plural
 from horovodize.cli.runner import ExitStatus, for_each
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
     def handle(source: Input) -> int:
         from horovodize.source import UndecodableSource
+        from horovodize.source.notebook_json import OtherLanguage
         from horovodize.summary import summarize
         from horovodize.summary.lattice import LoopKind
 
@@ -37,6 +38,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         try:
             summary = summarize(source.document())
         except UndecodableSource as e:
+            if isinstance(e, OtherLanguage) and not source.named:
+                silent += 1
+                return ExitStatus.OK
             if arguments.format == "json":
                 reports.append(
                     {"path": source.path, "loop": LoopKind.NONE.value, "problem": {"message": str(e)}}
@@ -61,7 +65,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _json(summary: ModuleSummary) -> dict[str, Any]:
-    """Lines and characters from 0, characters in UTF-16 units, as in the Language Server Protocol."""
+    """Lines and characters from 0, characters in UTF-16 units, as in LSP; in a notebook with `cell`."""
     document = summary.document
     place = partial(json_range, document)
     problem = summary.problem
@@ -99,8 +103,8 @@ def _print(summary: ModuleSummary, console: Console) -> None:
     paint = console.paint
     console.line(f"{paint(document.path, 'bold')}: {paint(summary.loop.label, 'cyan', 'bold')}")
     if summary.problem is not None:
-        line, column = line_and_column(document, summary.problem.span.start)
-        console.line(f"  {line}:{column}  {paint('cannot be parsed', 'red')}: {summary.problem.message}")
+        place = document.place(summary.problem.span.start)
+        console.line(f"  {place}  {paint('cannot be parsed', 'red')}: {summary.problem.message}")
     rows = [(loop.span, "loop", loop.describe()) for loop in summary.loops]
     rows += [
         (r.span, r.role, ": ".join(part for part in (r.name, r.detail) if part))
@@ -108,8 +112,8 @@ def _print(summary: ModuleSummary, console: Console) -> None:
         if r.role != "loop"
     ]
     width = max((len(role) for _, role, _ in rows), default=0)
+    places = max([8, *(len(str(document.place(span.start))) for span, _, _ in rows)])
     for span, role, text in rows:
-        line, column = line_and_column(document, span.start)
         console.line(
-            f"  {f'{line}:{column}':>8}  {paint(role.ljust(width), 'green')}  {' '.join(text.split())}"
+            f"  {document.place(span.start)!s:>{places}}  {paint(role.ljust(width), 'green')}  {' '.join(text.split())}"
         )

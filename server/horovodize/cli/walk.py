@@ -1,4 +1,4 @@
-"""Finding the Python files of a folder, as git would list them.
+"""Finding the Python files and notebooks of a folder, as git would list them.
 
 `.gitignore` files count from the repository's top down to the file; deeper ones win, and in one file the last pattern that
 matches. Virtual environments, caches and links are passed over: what a link leads to is found where it really is, or does
@@ -18,11 +18,11 @@ SKIPPED = frozenset(
         ".ipynb_checkpoints", "__pycache__", "__pypackages__", "node_modules", "site-packages",
     }
 )  # fmt: skip
-SUFFIX = ".py"
+SUFFIXES = (".py", ".ipynb")
 
 
 def walk(root: Path) -> Iterator[Path]:
-    """The Python files below a folder, in the order of their names. Folders that cannot be read are passed over."""
+    """The Python files and notebooks below a folder, by name. Folders that cannot be read are passed over."""
     ignores = _inherited(root)
     if ignores and _ignored(ignores, root.absolute(), is_folder=True):
         ignores = []  # the user named an ignored folder: then that is what they want
@@ -52,7 +52,7 @@ def _walk(folder: Path, ignores: _Ignores) -> Iterator[Path]:
             if not (ignores and _ignored(ignores, path.absolute(), is_folder=True)):
                 yield from _walk(path, ignores)
         elif (
-            entry.name.endswith(SUFFIX)
+            entry.name.endswith(SUFFIXES)
             and entry.is_file()
             and not (ignores and _ignored(ignores, path.absolute(), is_folder=False))
         ):

@@ -1,14 +1,17 @@
-"""HVD202 unsupported-loop: the training loop must be one that can be distributed: Keras' `fit`, or a tape and an optimizer.
+"""HVD202 unsupported-loop: the training loop must be one whose gradients can be averaged over the ranks.
 
 ## What it protects
-Gradients are averaged in two places only: in the optimizer that Keras is given, and in the tape whose gradients an optimizer
-applies. Training that goes past both would run on every rank for itself.
+Gradients are averaged in three places only: in the optimizer that Keras is given, in the tape whose gradients an optimizer
+applies, and in the optimizer that builds the train op of a TensorFlow 1 graph. Training that goes past them would run on
+every rank for itself.
 
 ## When it is reported
-On Session, MonitoredSession and Estimator loops, which can't be distributed yet; on training that is distributed already, by
-`tf.distribute`, parameter servers or copies on several GPUs; on weights that are updated by hand from gradients
-(`w.assign_sub(rate * gradient)`); on `apply_gradients` with gradients of which no tape can be found in this file; and on
-TensorFlow 1's eager `implicit_gradients`. Averages and counters that are assigned are no violation.
+On training that is distributed already, by `tf.distribute`, parameter servers (`master=…`, `is_chief=…`) or copies on several
+GPUs; on weights that are updated by hand from gradients (`w.assign_sub(rate * gradient)`); on `apply_gradients` with gradients
+of which no tape can be found in this file; and on TensorFlow 1's eager `implicit_gradients`. Of Estimators, on
+`train_and_evaluate`, whose evaluations make ranks wait for each other for ever; on `tf.contrib.learn`; on those that take no
+optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose optimizer is not one of `tf.compat.v1.train`; and
+on files that train with Keras or a tape, too. Averages and counters that are assigned are no violation.
 
 ## Quick fix
 None.
@@ -36,12 +39,28 @@ model.fit(x, y)
 ```
 
 ```python
+import tensorflow as tf
+
+classifier = tf.estimator.DNNClassifier([8], columns)
+tf.estimator.train_and_evaluate(classifier, train_spec, eval_spec)  # HVD202
+```
+
+```python
+import tensorflow as tf
+
+classifier = tf.estimator.BoostedTreesClassifier(columns, n_batches_per_layer=10)  # HVD202
+classifier.train(input_fn, steps=100)
+```
+
+```python
 import tensorflow.compat.v1 as tf
 
-loss = tf.reduce_mean(tf.square(w * x - y))
-train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
-with tf.Session() as session:  # HVD202
-    for _ in range(100):
+train = tf.train.AdamOptimizer(0.001).minimize(loss)
+with tf.train.MonitoredTrainingSession(
+    master=server.target,  # HVD202
+    hooks=[tf.train.StopAtStepHook(last_step=100)],
+) as session:
+    while not session.should_stop():
         session.run(train)
 ```
 
@@ -62,8 +81,26 @@ for x, y in batches:
     mean.assign(0.9 * mean + 0.1 * loss)
 ```
 
+```python
+import tensorflow.compat.v1 as tf
+
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.train.MonitoredTrainingSession(checkpoint_dir="model") as session:
+    while not session.should_stop():
+        session.run(train)
+```
+
+```python
+import tensorflow as tf
+
+classifier = tf.compat.v1.estimator.DNNClassifier([8], columns, optimizer=tf.compat.v1.train.AdamOptimizer(0.001))
+classifier.train(input_fn, steps=100)
+classifier.evaluate(eval_input_fn)
+```
+
 ## Source
-Seed 3.1, restriction 2: "either distributed gradient tape or distributed optimizer".
+Seed 3.1, restriction 2: "either distributed gradient tape or distributed optimizer". For `train_and_evaluate`: horovod#182,
+565, 1581.
 """
 
 from __future__ import annotations
@@ -73,8 +110,9 @@ import re
 from collections.abc import Iterator
 
 from horovodize import catalogue
-from horovodize.restrictions.context import DISTRIBUTABLE, Context
+from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.unsupported_graph import find_in_graphs
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 from horovodize.summary.syntax import argument
@@ -94,24 +132,13 @@ def find(context: Context) -> Iterator[Violation]:
         if summary.loops:
             yield from _other_framework(context)
         return
-    seen = set()
-    for loop in summary.loops:
-        if loop.kind not in DISTRIBUTABLE and loop.span not in seen:
-            seen.add(loop.span)
-            yield RESTRICTION.at(
-                context,
-                loop.node,
-                f"{_article(loop.kind.label)} training loop: this kind can't be distributed yet",
-            )
+    for node, why in dict.fromkeys(find_in_graphs(context)):
+        yield RESTRICTION.at(context, node, why)
     yield from _by_hand(context)
     yield from _implicit(context)
     yield from _no_tape(context)
     if context.trains:
         yield from _several_gpus(context)
-
-
-def _article(title: str) -> str:
-    return f"{'an' if title[0] in 'AEIOU' else 'a'} {title}"
 
 
 def _other_framework(context: Context) -> Iterator[Violation]:
@@ -239,7 +266,7 @@ def _several_gpus(context: Context) -> Iterator[Violation]:
 RESTRICTION = Restriction(
     "HVD202",
     "unsupported-loop",
-    "the training loop must be one that can be distributed: Keras' `fit`, or a tape and an optimizer",
+    "the training loop must be one whose gradients can be averaged over the ranks",
     Severity.WARNING,
     __doc__ or "",
     find,

@@ -44,6 +44,9 @@ class Draft:
         self.notes: list[Note] = []
         self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
         self._taken = self.module.scopes.all_names()
+        self.mere_prints: set[Change] = (
+            set()
+        )  # changes that keep lines from being printed size() times, no more
         self.done: set[ast.AST] = (
             set()
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)

@@ -49,12 +49,13 @@ _WHAT_CONFIG = "Show the Estimator's sessions the GPU of its process only"
 _WHY_CONFIG = "A session takes all GPUs that it sees; each process is shown the one of its local rank."
 _FINISHED = (
     "rank 0 alone finds a checkpoint in the model's directory: where that has reached `max_steps` already, rank 0 trains no "
-    "more, and the others wait for it; use an empty directory, or `steps`"
+    "more, and the others end with an error; use an empty directory, or `steps`"
 )
 _AVERAGE = (
     "its gradients have to be averaged over the ranks, by an optimizer of `tf.train` and its `minimize`"
 )
 _KERAS = "Horovod can't average the gradients of a Keras optimizer in a TensorFlow 1 graph; use one of `tf.compat.v1.train`"
+_MADE_ELSEWHERE = "where this Estimator is made is not in this file, so its optimizer can't be wrapped"
 _CONFIG, _SESSION_CONFIG, _TRAIN_OP = 2, 5, 3
 _SPEC_HOOKS = ("training_hooks", "training_chief_hooks", "evaluation_hooks", "prediction_hooks")
 
@@ -71,6 +72,8 @@ def apply(draft: Draft) -> None:
     for call in draft.module.calls_of(RUN_CONFIG):
         only_root_has(draft, "E1", argument(call, "model_dir", 0), _WHAT_DIRECTORY, _WHY_DIRECTORY)
     for training in known.trainings:
+        if not training.made and not known.constructions:
+            draft.refuse("HVD006", training.call, _MADE_ELSEWHERE)
         _train(draft, training)
     for spec in known.specs:
         _check_train_op(draft, spec)
@@ -135,7 +138,8 @@ def _configure(draft: Draft, call: ast.Call, config: ast.expr | None) -> None:
         return
     made_by = [o.call for o in draft.values.origins(config)]
     if made_by and all(c is not None and draft.names.of(c.func) == RUN_CONFIG for c in made_by):
-        draft.session_config(_v1_use(draft)) if _needs_config(made_by) else None
+        if _needs_config(made_by):  # S3 would take the Estimator's own name for one of TensorFlow 1's
+            draft.session_config(_v1_use(draft))
         for c in made_by:
             assert c is not None
             pin_session(draft, c, "session_config", _SESSION_CONFIG)
@@ -144,6 +148,8 @@ def _configure(draft: Draft, call: ast.Call, config: ast.expr | None) -> None:
         edits = Edit.around(draft.module.span(config), "", replaced)
         doubt = "where this configuration is made can't be seen; its session config is replaced"
         draft.change("S3", config, _WHAT_CONFIG, _WHY_CONFIG, edits, doubt)
+    elif not isinstance(config, (ast.Name, ast.Attribute, ast.Call)):
+        draft.refuse("HVD006", config, "this configuration can't be pinned to a GPU; give it a name first")
 
 
 def _needs_config(made: list[ast.Call | None]) -> bool:

@@ -46,10 +46,8 @@ def outputs_of(draft: Draft) -> Outputs:
     effects = Effects(draft.module, draft.sites, draft.drive)
     early = set[ast.AST]()
     for tree in draft.syntax.trees:
-        imported = head.import_statement(draft, tree)
-        early |= early_nodes(
-            draft.module, head.end_of_imports(draft, imported) if imported is not None else None
-        )
+        place = head.head_place(draft, tree)
+        early |= early_nodes(draft.module, place.last if place is not None else None)
     return Outputs(draft.module, effects, early)
 
 

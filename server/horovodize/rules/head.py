@@ -30,14 +30,17 @@ import re
 from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
 from horovodize.rules.helpers import helper_lines
-from horovodize.rules.import_block import end_of_imports, import_statement
+from horovodize.rules.import_block import head_place
 from horovodize.rules.rule import Rule
+from horovodize.summary.syntax import FUNCTIONS
 
 _COMMENT = "Horovod: initialize, and pin one GPU to each process."
 
 
 def apply(draft: Draft) -> None:
     """Runs last: it needs to know what the other rules used."""
+    if len(draft.syntax.trees) > 1:
+        _leave_mere_prints(draft)
     tf = _tensorflow(draft)
     for tree in draft.syntax.trees:
         written = _written(draft, tree)
@@ -45,6 +48,21 @@ def apply(draft: Draft) -> None:
         uses = re.search(f"[{HVD}{CORE}{KERAS}]", written) or any(_mentions(written, name) for name in made)
         if tree is draft.module.tree or uses:
             _write(draft, tree, written, tf)
+
+
+def _leave_mere_prints(draft: Draft) -> None:
+    """Takes back that prints go to rank 0 in files of a project that nothing else changes: a file more to read and to
+    import Horovod in would cost more than repeated lines do."""
+    script = draft.document.member_at(draft.module.span(draft.module.tree.body[0]).start)
+    touched = {script}
+    for change in draft.changes:
+        if change not in draft.mere_prints:
+            touched |= {draft.document.member_at(e.span.start) for e in change.edits}
+    draft.changes = [
+        c
+        for c in draft.changes
+        if c not in draft.mere_prints or draft.document.member_at(c.span.start) in touched
+    ]
 
 
 def _tensorflow(draft: Draft) -> str:
@@ -69,8 +87,8 @@ def _written(draft: Draft, tree: ast.Module) -> str:
 
 
 def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
-    imported = import_statement(draft, tree)
-    if imported is None:
+    place = head_place(draft, tree)
+    if place is None:
         draft.refuse(
             "HVD101",
             draft.module.tensorflow_imports[0],
@@ -78,31 +96,38 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
             "so that Horovod can be initialised before anything uses a GPU",
         )
         return
-    last = end_of_imports(draft, imported)
     helpers = {
         p: n for p, n in draft.helpers.items() if _mentions(written, n) or len(draft.syntax.trees) == 1
     }
     pinning = _pinning(draft, tree, written, helpers, tf)
-    body = draft.lines_of(f"{HVD}.init()", *pinning, comment=_COMMENT if pinning else _COMMENT.split(",")[0] + ".")
+    body = draft.lines_of(
+        f"{HVD}.init()", *pinning, comment=_COMMENT if pinning else _COMMENT.partition(",")[0] + "."
+    )
     for purpose, name in helpers.items():
         body += ["", "", *helper_lines(draft, purpose, name, tf)]
     imports = [
-        *_missing_imports(draft, tree, last, tf, written + "\n".join(body)),
+        *_missing_imports(draft, tree, place.last, tf, written + "\n".join(body)),
         *_import_lines(draft, written, body),
     ]
+    imported, last = place.imported, place.last
+    if last is None:
+        blank = ["", ""] if helpers or isinstance(imported, (*FUNCTIONS, ast.ClassDef)) else [""]
+        edits = (
+            draft.before(imported, imports, level=-101),
+            draft.before(imported, ["", *body, *blank], level=-100),
+        )
+    else:
+        blank = _blank_lines(draft, last, bool(helpers))
+        edits = draft.after(imported, imports), draft.after(last, ["", *body, *blank], level=1)
     draft.change(
-        "C1",
-        imported,
-        "Import Horovod",
-        "Its module follows from what the program uses.",
-        [draft.after(imported, imports)],
+        "C1", imported, "Import Horovod", "Its module follows from what the program uses.", edits[:1]
     )
     draft.change(
         "C2",
-        last,
+        last or imported,
         "Initialise Horovod and give each process a GPU of its own",
         "Processes learn their rank, and do not allocate each other's GPUs.",
-        [draft.after(last, ["", *body, *_blank_lines(draft, last, bool(helpers))], level=1)],
+        edits[1:],
     )
 
 
@@ -136,13 +161,13 @@ def _import_lines(draft: Draft, written: str, body: list[str]) -> list[str]:
     return [f"import horovod.tensorflow.keras as {HVD}"]
 
 
-def _missing_imports(draft: Draft, tree: ast.Module, last: ast.stmt, tf: str, text: str) -> list[str]:
+def _missing_imports(draft: Draft, tree: ast.Module, last: ast.stmt | None, tf: str, text: str) -> list[str]:
     """Imports that the inserted code needs and the file does not have."""
     lines = list(draft.extra_imports) if len(draft.syntax.trees) == 1 else []
     root = tf.split(".", maxsplit=1)[0]
     if root and _mentions(text, root) and not any(line.endswith(f" as {root}") for line in lines):
         bindings = draft.module.scopes.names[tree].get(root, [])
-        end = (last.end_lineno or last.lineno, 1 << 20)
+        end = (last.end_lineno or last.lineno, 1 << 20) if last is not None else (0, 0)
         bound = any(b.kind == "import" and (getattr(b.statement, "lineno", 0), 0) <= end for b in bindings)
         if not bound:
             known = [b.imported for b in draft.module.scopes.imports if b.name == root]
@@ -211,7 +236,7 @@ def _blank_lines(draft: Draft, last: ast.stmt, functions: bool) -> list[str]:
     return [""] * (wanted - blank) if line + blank < len(index) else []
 
 
-__all__ = ["PIN", "RULE", "end_of_imports", "import_statement", "names"]
+__all__ = ["PIN", "RULE", "head_place", "names"]
 
 RULE = Rule("C1", "import and initialise Horovod", apply, __doc__ or "")
 PIN = Rule("C2", "pin a GPU to each process", lambda draft: None, __doc__ or "")

@@ -82,8 +82,14 @@ def role_of(draft: Draft, node: ast.AST) -> str:
     callee = draft.values.callee(node)
     if isinstance(callee, ast.ClassDef):
         roles = {catalogue.hook_role(base) for base in draft.values.ancestors(callee)}
-        return "writes" if "writes" in roles else "own"
+        return "writes" if "writes" in roles and not _stops(draft, callee) else "own"
     return "unknown"
+
+
+def _stops(draft: Draft, cls: ast.ClassDef) -> bool:
+    """Whether a class, or a base of it in this module, ends training."""
+    family = draft.values.family(cls)
+    return any(draft.syntax.owner(call) in family for call in draft.sites.method_calls("request_stop"))
 
 
 def make_on_root(draft: Draft, rule: str, made: ast.Call, element: ast.expr) -> None:

@@ -1,11 +1,126 @@
-"""The import block of a file: where TensorFlow comes in, and where the block ends."""
+"""The import block of a file: where TensorFlow comes in, and where the block ends.
+
+In a project, an import of a module that uses TensorFlow while it is imported (a model built at its top) ends the block of the
+script: what chooses a GPU has to come before it."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from horovodize.rules.draft import Draft
+from horovodize.summary.project import imported_paths
 from horovodize.summary.syntax import FUNCTIONS
+
+# Of TensorFlow, what may be called before a GPU is chosen.
+_HARMLESS = (
+    "tensorflow.config.", "tensorflow.compat.v1.config.", "tensorflow.compat.v1.logging.", "tensorflow.compat.v1.flags.",
+    "tensorflow.compat.v1.app.flags.", "tensorflow.function", "tensorflow.TensorSpec", "tensorflow.get_logger",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HeadPlace:
+    """Where a file's head goes: Horovod's import after `imported`, the rest after `last`. Where `last` is None, all of it
+    goes before `imported`."""
+
+    imported: ast.stmt
+    last: ast.stmt | None
+
+
+def head_place(draft: Draft, tree: ast.Module) -> HeadPlace | None:
+    """The place of a file's head; None where there is none that surely comes first: TensorFlow is imported inside functions
+    only."""
+    imported = import_statement(draft, tree)
+    early = _first_use(draft, tree) if tree is draft.module.tree else None
+    if imported is None:
+        own = any(draft.module.scopes.root(s) is tree for s in draft.module.tensorflow_imports)
+        first = next((s for s in tree.body if not _is_docstring(tree, s) and not _is_future(s)), None)
+        return (
+            HeadPlace(first, None) if first is not None and not own and len(draft.syntax.trees) > 1 else None
+        )
+    if early is not None and tree.body.index(early) <= tree.body.index(imported):
+        previous = [
+            s for s in tree.body[: tree.body.index(early)] if isinstance(s, (ast.Import, ast.ImportFrom))
+        ]
+        previous = [s for s in previous if not _is_future(s)]
+        if not previous:
+            return HeadPlace(early, None)
+        return HeadPlace(previous[-1], previous[-1])
+    return HeadPlace(imported, _end_of_imports(draft, imported, early))
+
+
+def _first_use(draft: Draft, tree: ast.Module) -> ast.stmt | None:
+    """The first import of the script whose modules use TensorFlow while they are imported."""
+    if len(draft.syntax.trees) == 1 or draft.in_graph:  # in a graph, sessions choose GPUs
+        return None
+    seen = {tree}
+    return next(
+        (s for s in tree.body if any(_uses_at_import(draft, m, seen) for m in _modules(draft, tree, s))), None
+    )
+
+
+def _modules(draft: Draft, tree: ast.Module, statement: ast.stmt) -> Iterator[ast.Module]:
+    """The modules of the project that a statement outside functions imports."""
+    targets = draft.module.scopes.links.targets.get(tree, {})
+    if not isinstance(statement, (*FUNCTIONS, ast.ClassDef)) and not _is_main_guard(statement):
+        for dotted in imported_paths(statement):
+            if dotted in targets:
+                yield targets[dotted]
+
+
+def _uses_at_import(draft: Draft, tree: ast.Module, seen: set[ast.Module]) -> bool:
+    """Whether importing a module runs calls of TensorFlow, other than such as are harmless."""
+    if tree in seen:
+        return False
+    seen.add(tree)
+    return any(
+        _calls_tensorflow(draft, s, set())
+        or any(_uses_at_import(draft, m, seen) for m in _modules(draft, tree, s))
+        for s in tree.body
+    )
+
+
+def _calls_tensorflow(draft: Draft, node: ast.AST, seen: set[ast.AST]) -> bool:
+    """Whether running a node calls TensorFlow, itself or by functions of the project."""
+    if node in seen:
+        return False
+    seen.add(node)
+    todo = [node]
+    while todo:
+        n = todo.pop()
+        if isinstance(n, (*FUNCTIONS, ast.Lambda)):
+            todo += [*getattr(n, "decorator_list", []), *n.args.defaults]
+            continue
+        if isinstance(n, ast.Call):
+            name = draft.names.of(n.func) or ""
+            callee = draft.values.callee(n)
+            if name.startswith("tensorflow.") and not name.startswith(_HARMLESS):
+                return True
+            if callee is not None and any(_calls_tensorflow(draft, s, seen) for s in _body(callee)):
+                return True
+        todo += ast.iter_child_nodes(n)
+    return False
+
+
+def _body(callee: ast.AST) -> list[ast.AST]:
+    """What a call of a function or a class runs; of a class, all its methods count."""
+    if isinstance(callee, ast.ClassDef):
+        return [s for m in callee.body for s in (m.body if isinstance(m, FUNCTIONS) else [m])] + list(
+            callee.bases
+        )
+    body = getattr(callee, "body", [])
+    return list(body) if isinstance(body, list) else [body]
+
+
+def _is_docstring(tree: ast.Module, statement: ast.stmt) -> bool:
+    return (
+        statement is tree.body[0]
+        and isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
 
 
 def import_statement(draft: Draft, tree: ast.Module) -> ast.stmt | None:
@@ -39,11 +154,13 @@ def _is_main_guard(node: ast.AST) -> bool:
     }
 
 
-def end_of_imports(draft: Draft, imported: ast.stmt) -> ast.stmt:
-    """The last statement of the import block: imports go on after TensorFlow's until something is done."""
+def _end_of_imports(draft: Draft, imported: ast.stmt, stop: ast.stmt | None) -> ast.stmt:
+    """The last statement of the import block: imports go on after TensorFlow's until something is done, or `stop`."""
     body = draft.module.scopes.root(imported).body
     last = imported
     for statement in body[body.index(imported) + 1 :]:
+        if statement is stop:
+            break
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             last = statement
         elif not _is_preamble(draft, statement):

@@ -45,7 +45,8 @@ _NAMES = {"fit": "history", "fit_generator": "history", "train_on_batch": "loss"
 
 def apply(draft: Draft) -> None:
     rule = _RootRank(draft)
-    rule.block(draft.module.tree.body)
+    for tree in draft.syntax.trees:
+        rule.block(tree.body)
     redirect(draft, rule.outputs, rule.guards, rule.guarded)
     read_back.apply(draft, rule.outputs, rule.guards, rule.guarded)
 
@@ -128,6 +129,18 @@ class _RootRank:
     def _guard(self, run: list[ast.stmt], edits: Sequence[Edit | Move]) -> None:
         self.guarded.statements.update(run)
         self.draft.change("C6", run[0], "Leave output to rank 0", _WHY, edits)
+        if all(self._is_mere_print(s) for s in run):
+            self.draft.mere_prints.add(self.draft.changes[-1])
+
+    def _is_mere_print(self, statement: ast.stmt) -> bool:
+        """Whether a statement prints what it has, and calls nothing of the program for it."""
+        calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
+        return (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Call)
+            and self.draft.names.last(statement.value.func) == "print"
+            and all(self.draft.values.callee(c) is None for c in calls)
+        )
 
     def _in_line(self, statement: ast.stmt) -> None:
         """A statement that shares its line with others: a print stays, a write becomes a conditional expression."""

@@ -32,7 +32,7 @@ from horovodize.rules.shares import begins, feeding
 from horovodize.rules.steps import divide_loops
 from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.syntax import CALLABLES, argument, position
+from horovodize.summary.syntax import CALLABLES, argument
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
 _EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
@@ -98,10 +98,9 @@ def _unseen_runs(draft: Draft) -> None:
     """Train ops that no session runs, as far as can be seen: their loop is not divided."""
     graph = draft.sites.graph
     if graph.train_ops and not graph.trainings and graph.sessions:
-        first = min(graph.train_ops, key=position)
         draft.note(
             "S5",
-            first,
+            next(c for c in draft.syntax.calls if c in graph.train_ops),
             "which session runs this can't be seen, so its loop is not divided: every rank trains on all of it, and all "
             "ranks must take equally many steps",
         )

@@ -116,10 +116,10 @@ def _is_printed(draft: Draft, n: ast.Name) -> bool:
 
 def _is_before_horovod(draft: Draft, node: ast.expr) -> bool:
     """Whether module code runs before `hvd.init()`."""
-    imported = head.import_statement(draft, draft.module.scopes.root(node))
-    if draft.syntax.function(node) is not None or imported is None:
+    place = head.head_place(draft, draft.module.scopes.root(node))
+    if draft.syntax.function(node) is not None or place is None or place.last is None:
         return False
-    return position(node) < end(head.end_of_imports(draft, imported))
+    return position(node) < end(place.last)
 
 
 def may_be_none(draft: Draft, e: ast.expr) -> bool:

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 
 class UndecodableSource(ValueError):
-    """The bytes are not text in the encoding that they declare (or UTF-8)."""
+    """The bytes are not text in the encoding that they declare (or UTF-8), or no notebook.
+
+    line, column   the place in the file, from 1"""
+
+    def __init__(self, message: str, *, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.line, self.column = line, column
 
 
 @dataclass(frozen=True)

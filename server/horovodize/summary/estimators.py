@@ -112,7 +112,7 @@ class Estimators:
         found = []
         for call in self.sites.method_calls("train"):
             assert isinstance(call.func, ast.Attribute)
-            if isinstance(self.values.callee(call), FUNCTIONS) or self.names.of(call.func) is not None:
+            if isinstance(self.values.callee(call), FUNCTIONS) or not self._may_be_estimator(call):
                 continue
             made = self.values.calls(call.func.value)
             known = [c for c in made if self.makes_estimator(c)]
@@ -120,6 +120,11 @@ class Estimators:
             if not elsewhere and (call.args or any(k.arg in ("input_fn", None) for k in call.keywords)):
                 found.append(Training(call, tuple(known)))
         return found
+
+    def _may_be_estimator(self, call: ast.Call) -> bool:
+        """Whether a `train` may be an Estimator's: of what is imported, only one that is given an `input_fn`."""
+        name = self.names.of(call.func)
+        return name is None or (not name.startswith("tensorflow.") and argument(call, "input_fn") is not None)
 
     def _is_known(self, call: ast.Call) -> bool:
         """Whether it can be seen what a call makes."""

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import Function, argument
+from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 RunKind = Literal["train", "initialize", "restore", "other"]
 
@@ -194,6 +194,8 @@ class Graph:
                     if node not in seen or node is e:
                         todo += [part for part in self._parts(node) if part not in seen]
                     yield node
+                elif isinstance(node, FUNCTIONS) and node in self._properties:
+                    todo += [v for v in self.values.returned(node) if v not in seen]
             todo += self._added(e)
 
     def _parts(self, node: ast.expr) -> list[ast.expr]:
@@ -210,8 +212,6 @@ class Graph:
                 return [node.value]
             case ast.Attribute() if node.attr in ("op", "values"):
                 return [node.value]
-            case ast.Attribute() if node.attr in self._properties:
-                return [v for f in self._properties[node.attr] for v in self.values.returned(f)]
             case ast.Call() if node not in self.train_ops and self.module.names.last(node.func) in _GROUPING:
                 given = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
                 return [*given, *(k.value for k in node.keywords), *self._controls(node)]
@@ -223,16 +223,14 @@ class Graph:
                 return []
 
     @cached_property
-    def _properties(self) -> dict[str, list[Function]]:
-        """Methods that are read as attributes, by name: whatever decorator makes them so."""
-        found: dict[str, list[Function]] = {}
-        for function in self.syntax.functions:
-            names = [
-                self.module.names.last(d) for d in function.decorator_list if not isinstance(d, ast.Call)
-            ]
-            if self.syntax.method_class(function) is not None and any("property" in name for name in names):
-                found.setdefault(function.name, []).append(function)
-        return found
+    def _properties(self) -> set[Function]:
+        """Methods that are read as attributes, whatever decorator makes them so (`@property`, `@lazy_property`)."""
+        return {
+            function
+            for function in self.syntax.functions
+            if self.syntax.method_class(function) is not None
+            and any("property" in self.module.names.last(d) for d in function.decorator_list)
+        }
 
     def _controls(self, call: ast.Call) -> list[ast.expr]:
         """What must run before an operation: `with tf.control_dependencies([train_op]):` around it."""

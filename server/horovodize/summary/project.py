@@ -9,18 +9,42 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from horovodize.source import Document
 from horovodize.source.project import ProjectDocument
+from horovodize.summary.lattice import LoopKind
 from horovodize.summary.module import Module
 from horovodize.summary.reachable import prune
-from horovodize.summary.summary import ModuleSummary
+from horovodize.summary.summary import ModuleSummary, TrainingLoop
 
 # A file by its path ("/" between folders), or None where there is none.
 Loader = Callable[[str], Document | None]
 _MOST = 60  # modules; a script that imports more of its project is read by itself
 _FOLDERS_ABOVE = 4
+_NEVER_OF_A_PROJECT = {
+    "tensorflow",
+    "keras",
+    "tf_keras",
+    "horovod",
+    "numpy",
+}  # though their own folder be near
+
+
+@dataclass(frozen=True)
+class Project:
+    """A script and what it imports of its project.
+
+    members  the modules that parse, imported ones first, the script last
+    targets  for the index of a member: what it may import, by the dotted path as it is written there, as indices
+    unread   modules that are imported and do not parse
+    """
+
+    members: Sequence[Document]
+    targets: Mapping[int, Mapping[str, int]]
+    unread: Sequence[Document]
 
 
 class ProjectSummary(ModuleSummary):
@@ -28,67 +52,92 @@ class ProjectSummary(ModuleSummary):
 
     document: ProjectDocument
 
-    def __init__(self, document: ProjectDocument, targets: dict[int, dict[str, int]]) -> None:
-        super().__init__(document)
-        trees = document.trees
-        self._targets = {trees[i]: {path: trees[j] for path, j in to.items()} for i, to in targets.items()}
+    def __init__(self, project: Project) -> None:
+        super().__init__(ProjectDocument(project.members))
+        trees = self.document.trees
+        self._targets = {
+            trees[i]: {path: trees[j] for path, j in to.items()} for i, to in project.targets.items()
+        }
 
     def _read(self) -> Module:
         trees = self.document.trees
-        prune(trees[:-1], trees[-1])
-        return Module(self.document, trees[:-1], self._targets)
+        left_out = prune(trees[:-1], trees[-1])
+        module = Module(self.document, trees[:-1], self._targets)
+        module.scopes.left_out = left_out
+        return module
+
+    def _runs(self, kind: LoopKind, sessions: list[ast.Call]) -> list[TrainingLoop]:
+        """Nothing where no run of a train op is seen: all that the script runs is here. A script that only restores a model
+        and samples from it builds its train op, too."""
+        assert self.sites is not None
+        return super()._runs(kind, sessions) if self.sites.graph.trainings else []
 
 
-def summarize_project(script: Document, load: Loader) -> ProjectSummary | None:
-    """The summary of a script with what it imports of its project; None where it imports nothing of it (or too much)."""
+def read_project(script: Document, load: Loader) -> Project | None:
+    """A script with what it imports of its project; None where that is too much, or the script does not parse."""
     if script.tree is None:
         return None
-    members: dict[str, Document] = {}
+    start = script.path.replace("\\", "/")
+    members: dict[str, Document] = {}  # those that parse, in the order in which their imports end
     targets: dict[str, dict[str, str]] = {}
-    order: list[str] = []
-    start = _normal(script.path)
+    unread: list[Document] = []
 
     def visit(path: str, document: Document) -> bool:
         if path in targets:
             return True
         targets[path] = {}
-        members[path] = document
         if document.tree is None:
+            unread.append(document)
             return True
-        for dotted in _imports(document.tree):
+        for dotted in imported_paths(document.tree):
             found = _resolve(dotted, path, start, load)
             if found is not None:
                 targets[path][dotted] = found[0]
-                if len(members) > _MOST or not visit(*found):
+                if len(targets) > _MOST or not visit(*found):
                     return False
-        order.append(path)
+        members[path] = document
         return True
 
-    if not visit(start, script) or len(order) < 2:
+    if not visit(start, script):
         return None
-    index = {path: i for i, path in enumerate(order)}
-    document = ProjectDocument([members[path] for path in order])
-    return ProjectSummary(
-        document,
-        {index[a]: {d: index[b] for d, b in to.items() if b in index} for a, to in targets.items() if a in index},
-    )
+    index = {path: i for i, path in enumerate(members)}
+    links = {
+        index[a]: {dotted: index[b] for dotted, b in to.items() if b in index}
+        for a, to in targets.items()
+        if a in index
+    }
+    return Project(list(members.values()), links, unread)
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
-    """The modules that a module may import, by the dotted path as it is written: of `from nets import model` also
-    "nets.model"."""
-    for node in ast.walk(tree):
+def summarize_project(script: Document, load: Loader) -> ProjectSummary | None:
+    """The summary of a script with what it imports of its project; None where it imports nothing of it (or too much)."""
+    project = read_project(script, load)
+    return ProjectSummary(project) if project is not None and len(project.members) > 1 else None
+
+
+def imported_paths(root: ast.AST) -> Iterator[str]:
+    """The modules that a module (or a statement) may import, by the dotted path as it is written: of `from nets import
+    model` also "nets.model"; with the packages that they are in."""
+    for node in ast.walk(root):
         if isinstance(node, ast.Import):
             for alias in node.names:
+                yield from _packages(alias.name)
                 yield alias.name
-                for end in range(1, alias.name.count(".") + 1):
-                    yield ".".join(alias.name.split(".")[:end])
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
+            if not node.level:
+                yield from _packages(base)
             yield base
             for alias in node.names:
                 if alias.name != "*":
                     yield f"{base}{alias.name}" if base.endswith(".") else f"{base}.{alias.name}"
+
+
+def _packages(dotted: str) -> Iterator[str]:
+    """The packages that a module is in, outermost first: importing it runs them."""
+    for i, character in enumerate(dotted):
+        if character == ".":
+            yield dotted[:i]
 
 
 def _resolve(dotted: str, importing: str, script: str, load: Loader) -> tuple[str, Document] | None:
@@ -100,10 +149,12 @@ def _resolve(dotted: str, importing: str, script: str, load: Loader) -> tuple[st
         for _ in range(level - 1):
             folder = posixpath.dirname(folder)
         return _load(folder, parts, load)
+    if not parts or parts[0] in _NEVER_OF_A_PROJECT:
+        return None
     folder = posixpath.dirname(script)
     for _ in range(_FOLDERS_ABOVE):
         found = _load(folder, parts, load)
-        if found is not None or posixpath.dirname(folder) == folder:
+        if found is not None or parts[0] in sys.stdlib_module_names or posixpath.dirname(folder) == folder:
             return found
         folder = posixpath.dirname(folder)
     return None
@@ -111,12 +162,8 @@ def _resolve(dotted: str, importing: str, script: str, load: Loader) -> tuple[st
 
 def _load(folder: str, parts: list[str], load: Loader) -> tuple[str, Document] | None:
     base = posixpath.join(folder, *parts)
-    for path in ([f"{base}.py"] if parts else []) + [f"{base}/__init__.py"]:
+    for path in [f"{base}/__init__.py", *([f"{base}.py"] if parts else [])]:  # a package goes before a module
         document = load(path)
         if document is not None:
             return path, document
     return None
-
-
-def _normal(path: str) -> str:
-    return path.replace("\\", "/")

@@ -2,7 +2,7 @@
 
 A module that a script imports often trains by itself, too (`if __name__ == "__main__":`), or holds functions that the script
 never names. Going by names keeps too much rather than too little: whatever is called like something that reachable code
-mentions stays.
+mentions stays, and all of it where names are made while the script runs.
 """
 
 from __future__ import annotations
@@ -12,30 +12,49 @@ from collections.abc import Sequence
 
 from horovodize.summary.syntax import FUNCTIONS
 
+# Code that says these may reach anything by a name that it makes.
+_BY_MADE_NAMES = {
+    "globals", "vars", "locals", "eval", "exec", "__dict__", "__subclasses__", "__import__", "import_module", "getmembers",
+}  # fmt: skip
+# Decorators that hand a function to nobody who might call it.
+_KEEPING = {"function", "contextmanager", "lru_cache", "cache", "wraps", "dataclass", "jit", "njit"}
 
-def prune(imported: Sequence[ast.Module], script: ast.Module) -> None:
-    """Takes out of imported modules what is not run when they are imported, and not named by anything that is."""
+
+def prune(imported: Sequence[ast.Module], script: ast.Module) -> set[str]:
+    """Takes out of imported modules what is not run when they are imported, and not named by anything that is. Returns the
+    names in what it takes out, which must not be given to anything else."""
+    left_out = set[str]()
     for tree in imported:
-        tree.body = [s for s in tree.body if not _is_main_guard(s)]
-    named = _names(script)
+        for statement in [s for s in tree.body if _is_main_guard(s)]:
+            tree.body.remove(statement)
+            left_out |= _identifiers(statement)
+    named, any_name = _names(script)
     waiting = [(tree, s) for tree in imported for s in tree.body if isinstance(s, (*FUNCTIONS, ast.ClassDef))]
     for tree in imported:
         for statement in tree.body:
             if not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
-                named |= _names(statement)
+                more, by_made_names = _names(statement)
+                named |= more
+                any_name |= by_made_names
     found = True
-    while found:
-        reached = [(tree, s) for tree, s in waiting if s.name in named]
+    while found and not any_name:
+        reached = [(tree, s) for tree, s in waiting if s.name in named or _is_registered(s)]
         found = bool(reached)
         waiting = [pair for pair in waiting if pair not in reached]
         for _, statement in reached:
-            named |= _names(statement)
-    for tree, statement in waiting:
-        tree.body.remove(statement)
+            more, by_made_names = _names(statement)
+            named |= more
+            any_name |= by_made_names
+    if not any_name:
+        for tree, statement in waiting:
+            tree.body.remove(statement)
+            left_out |= _identifiers(statement)
+    return left_out
 
 
-def _names(root: ast.AST) -> set[str]:
-    found: set[str] = set()
+def _names(root: ast.AST) -> tuple[set[str], bool]:
+    """The names that code mentions, and whether it makes others while it runs."""
+    found, made = set[str](), False
     for n in ast.walk(root):
         if isinstance(n, ast.Name):
             found.add(n.id)
@@ -45,7 +64,24 @@ def _names(root: ast.AST) -> set[str]:
             found.add(n.name.rsplit(".", 1)[-1])
         elif isinstance(n, ast.Constant) and isinstance(n.value, str):
             found.add(n.value)  # getattr(models, "Net")
-    return found
+        elif isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "getattr":
+            made |= len(n.args) < 2 or not isinstance(n.args[1], ast.Constant)
+    return found, made or not _BY_MADE_NAMES.isdisjoint(found)
+
+
+def _identifiers(root: ast.AST) -> set[str]:
+    found = _names(root)[0]
+    return found | {n.name for n in ast.walk(root) if isinstance(n, (*FUNCTIONS, ast.ClassDef))}
+
+
+def _is_registered(statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Whether a decorator may have put a function or class where others find it without its name."""
+    for decorator in statement.decorator_list:
+        made = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
+        if name not in _KEEPING:
+            return True
+    return False
 
 
 def _is_main_guard(statement: ast.stmt) -> bool:

@@ -47,6 +47,7 @@ class Scopes:
     def __init__(self, syntax: Syntax, targets: Targets | None = None) -> None:
         self.syntax = syntax
         self.links = Links(self, targets or {})
+        self.left_out: set[str] = set()  # names in code of the same files that is not read
         self.names: dict[ast.AST, dict[str, list[Binding]]] = defaultdict(lambda: defaultdict(list))
         self.attributes: dict[str, list[Binding]] = defaultdict(list)  # by the attribute's own name
         self.star_imports: list[tuple[str, ast.ImportFrom]] = []
@@ -113,7 +114,7 @@ class Scopes:
 
     def all_names(self) -> set[str]:
         """Every identifier in the module: a fresh name is one that is not among them."""
-        found: set[str] = set()
+        found = set(self.left_out)
         for node in self.syntax.nodes:
             if isinstance(node, ast.Name):
                 found.add(node.id)

@@ -213,7 +213,8 @@ class Sites:
         for call in self.method_calls("minimize", "apply_gradients"):
             if call in eager or (self.module.names.of(call.func) or "").startswith("scipy"):
                 continue
-            found.append(call)
+            if self.module.values.callee(call) is None:  # a method of this module's: what it does counts
+                found.append(call)
         return found
 
     @cached_property

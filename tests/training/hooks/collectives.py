@@ -1,7 +1,8 @@
 """Horovod's collectives as they run, in order: allreduce, broadcast, allgather, …
 
 Hooked where all of Horovod's own functions end: the operations of its compiled library. In a traced function the note
-is an operation of the graph, so that what counts is the run, not the trace."""
+is an operation of the graph, so that what counts is the run, not the trace. In a graph that a session runs it is left
+to `sessions`, which sees what each run reaches: a note there would be an operation that nobody asks for."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.framework import ops
 
 KINDS = (
     "allreduce",
@@ -30,6 +32,7 @@ class Collectives:
 
     def __init__(self) -> None:
         self.log: list[tuple[str, str]] = []
+        self._broadcasts = self._allreduces = 0
 
     def install(self) -> None:
         """Imports Horovod (which starts nothing) and hooks it."""
@@ -41,25 +44,31 @@ class Collectives:
 
     def counts(self) -> tuple[int, int]:
         """Broadcasts and allreduces so far."""
-        kinds = [kind for kind, _ in self.log]
-        return sum("broadcast" in kind for kind in kinds), sum("allreduce" in kind for kind in kinds)
+        return self._broadcasts, self._allreduces
+
+    def add(self, kind: str, what: str) -> None:
+        """Notes a collective that has run."""
+        self.log.append((kind, what))
+        self._broadcasts += "broadcast" in kind
+        self._allreduces += "allreduce" in kind
 
     def _around(self, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def operation(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            entry = (kind, _describe(args[0]) if args else "")
+            what = describe(args[0]) if args else ""
             if tf.executing_eagerly():
-                self.log.append(entry)
-            else:
-                tf.numpy_function(lambda: self.log.append(entry), [], [])
+                self.add(kind, what)
+            elif ops.executing_eagerly_outside_functions():
+                tf.numpy_function(lambda: self.add(kind, what), [], [])
             return result
 
         return operation
 
 
-def _describe(value: Any) -> str:
+def describe(value: Any) -> str:
+    """A tensor's type and shape, or those of several."""
     if isinstance(value, (list, tuple)):
-        return ";".join(_describe(item) for item in value)
+        return ";".join(describe(item) for item in value)
     tensor = tf.convert_to_tensor(value) if not hasattr(value, "dtype") else value
     shape = (
         ",".join("?" if size is None else str(size) for size in tensor.shape)

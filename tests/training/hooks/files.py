@@ -38,7 +38,8 @@ class Files:
             "log_dirs": sorted(self.log_dirs),
         }
 
-    def _note(self, where: set[str], path: Any) -> None:
+    def note(self, where: set[str], path: Any) -> None:
+        """Adds a path to one of the sets, if it is below the directory."""
         if hasattr(path, "numpy"):
             path = path.numpy()
         try:
@@ -58,11 +59,11 @@ class Files:
                 else bool(flags & _WRITE_FLAGS)
             )
             if writes:
-                self._note(self.files, path)
+                self.note(self.files, path)
         elif event in ("os.rename", "os.link", "os.symlink"):
-            self._note(self.files, args[1])
+            self.note(self.files, args[1])
         elif event == "os.truncate":
-            self._note(self.files, args[0])
+            self.note(self.files, args[0])
 
     def _before(self, module: Any, name: str, note: Callable[..., None]) -> None:
         original = getattr(module, name)
@@ -83,33 +84,39 @@ class Files:
             gen_summary_ops,
             io_ops,
         )
+        from tensorflow.python.summary.writer import event_file_writer
 
-        self._before(file_io, "WritableFile", lambda path, mode: self._note(self.files, path))
-        self._before(file_io, "RenameFile", lambda source, target, *_, **__: self._note(self.files, target))
-        self._before(file_io, "CopyFile", lambda source, target, *_, **__: self._note(self.files, target))
-        self._before(record_io, "RecordWriter", lambda path, *_, **__: self._note(self.files, path))
+        self._before(file_io, "WritableFile", lambda path, mode: self.note(self.files, path))
+        self._before(file_io, "RenameFile", lambda source, target, *_, **__: self.note(self.files, target))
+        self._before(file_io, "CopyFile", lambda source, target, *_, **__: self.note(self.files, target))
+        self._before(record_io, "RecordWriter", lambda path, *_, **__: self.note(self.files, path))
         for module in (gen_io_ops, io_ops):
-            self._before(module, "save_v2", lambda prefix, *_, **__: self._note(self.prefixes, prefix))
+            self._before(module, "save_v2", lambda prefix, *_, **__: self.note(self.prefixes, prefix))
             self._before(
                 module,
                 "merge_v2_checkpoints",
-                lambda parts, prefix, *_, **__: self._note(self.prefixes, prefix),
+                lambda parts, prefix, *_, **__: self.note(self.prefixes, prefix),
             )
-            self._before(module, "write_file", lambda filename, *_, **__: self._note(self.files, filename))
+            self._before(module, "write_file", lambda filename, *_, **__: self.note(self.files, filename))
 
         def summary_writer(writer: Any, logdir: Any, *_: Any, **__: Any) -> None:
-            self._note(self.log_dirs, logdir)
+            self.note(self.log_dirs, logdir)
 
         self._before(gen_summary_ops, "create_summary_file_writer", summary_writer)
+        self._before(  # what TensorFlow 1's FileWriter writes through; it is given the beginning of a path
+            event_file_writer._pywrap_events_writer,
+            "EventsWriter",
+            lambda path: self.note(self.log_dirs, os.path.dirname(path)),
+        )
         for name in ("cache_dataset", "cache_dataset_v2"):
             self._before(
-                gen_dataset_ops, name, lambda data, filename, *_, **__: self._note(self.prefixes, filename)
+                gen_dataset_ops, name, lambda data, filename, *_, **__: self.note(self.prefixes, filename)
             )
         for name in ("save_dataset", "save_dataset_v2"):
             self._before(
                 gen_experimental_dataset_ops,
                 name,
-                lambda data, path, *_, **__: self._note(self.prefixes, path),
+                lambda data, path, *_, **__: self.note(self.prefixes, path),
             )
 
     def _wrap_hdf5(self) -> None:
@@ -119,7 +126,7 @@ class Files:
 
         def __init__(file: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
             if mode != "r":
-                self._note(self.files, name)
+                self.note(self.files, name)
             original(file, name, mode, *args, **kwargs)
 
         h5py.File.__init__ = __init__

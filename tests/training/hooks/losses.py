@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from keras.src.engine import training_v1
 from keras.src.engine.training import Model
 
 from hooks.values import scalar
@@ -23,7 +24,8 @@ class Losses:
             ("train_on_batch", lambda found: self.batches.append(_flat(found))),
             ("evaluate", lambda found: self.evaluations.append(_flat(found))),
         ):
-            setattr(Model, name, self._around(getattr(Model, name), note))
+            for cls in (Model, training_v1.Model):  # the second where TensorFlow 1's behaviour is on
+                setattr(cls, name, self._around(getattr(cls, name), note))
 
     def report(self) -> dict[str, Any]:
         return {"fits": self.fits, "batches": self.batches, "evaluations": self.evaluations}

@@ -1,4 +1,5 @@
-"""Optimizers at work: which ones step, how often, with which rate, on which variables and models.
+"""Optimizers at work: which ones step, how often, with which rate, on which variables and models. (Those in graphs that
+sessions run are looked at in `sessions`.)
 
 A step is seen when `apply_gradients` runs eagerly, or when a `tf.function` in which it was traced is called.
 What holds after a step is looked at when the same optimizer's next step begins: whatever a script does between two
@@ -18,6 +19,7 @@ from keras.src.metrics.base_metric import Metric
 from keras.src.optimizers import optimizer as keras_optimizer
 from keras.src.optimizers.legacy import optimizer_v2
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
+from tensorflow.python.framework import ops
 from tensorflow.python.training import optimizer as v1_optimizer
 
 from hooks.values import numbers, scalar
@@ -86,7 +88,7 @@ class Steps:
 
     def _around_apply(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
-            if id(optimizer) in self._applying:
+            if id(optimizer) in self._applying or not ops.executing_eagerly_outside_functions():
                 return original(optimizer, grads_and_vars, *args, **kwargs)
             pairs = list(grads_and_vars)
             self._applying.add(id(optimizer))

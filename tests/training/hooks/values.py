@@ -8,17 +8,16 @@ from typing import Any
 
 def numbers(variables: Iterable[Any]) -> list[dict[str, Any]]:
     """Name, shape and values (flat, as floats) of TensorFlow variables, in their order. Must run eagerly."""
-    result = []
-    for variable in variables:
-        array = variable.numpy()
-        result.append(
-            {
-                "name": variable.name,
-                "shape": list(array.shape),
-                "values": [float(value) for value in array.ravel()],
-            }
-        )
-    return result
+    return of_arrays((variable.name, variable.numpy()) for variable in variables)
+
+
+def of_arrays(named: Iterable[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """The same for NumPy arrays and their names. What is not made of numbers (texts) is left out."""
+    return [
+        {"name": name, "shape": list(array.shape), "values": [float(value) for value in array.ravel()]}
+        for name, array in named
+        if array.dtype.kind not in "OSU"
+    ]
 
 
 def scalar(value: Any) -> float:

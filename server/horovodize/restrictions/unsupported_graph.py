@@ -1,0 +1,131 @@
+"""The part of HVD202 that is about TensorFlow 1: MonitoredSessions and Estimators that can't be distributed, and why."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.summary import LoopKind
+from horovodize.summary.estimators import CANNED, RUN_CONFIG, Estimators, estimators_of
+from horovodize.summary.syntax import argument
+
+# Where the parameters stand that say which server a session runs on, and whether it is the chief's.
+_MASTERS = {
+    "MonitoredTrainingSession": 0,
+    "SingularMonitoredSession": 2,
+    "ChiefSessionCreator": 1,
+    "WorkerSessionCreator": 1,
+}
+_V1_OPTIMIZER = "tensorflow.compat.v1.train.Optimizer"
+_SERVER = "so this is distributed over servers already; take that out first, or every process would distribute again"
+_OPTIMIZER = "only one of `tf.compat.v1.train` can; give it as `{}=` to the class of `tf.compat.v1.estimator`"
+_NO_OPTIMIZER = {
+    "model_to_estimator": "the optimizer is inside the compiled Keras model, where it can't be wrapped; fit that model",
+    "TPUEstimator": "a TPUEstimator distributes over TPUs by itself; use `tf.estimator.Estimator`",
+}
+
+Found = tuple[ast.AST, str]
+
+
+def find_in_graphs(context: Context) -> Iterator[Found]:
+    """The places that can't be distributed, with the reasons."""
+    if context.sites.monitored:
+        yield from _servers(context)
+    if context.sites.estimators:
+        yield from _estimators(context)
+
+
+def _servers(context: Context) -> Iterator[Found]:
+    for call in context.syntax.calls:
+        last = context.names.last(call.func)
+        if last not in _MASTERS or not (context.names.of(call.func) or "tensorflow").startswith("tensorflow"):
+            continue
+        master = argument(call, "master", _MASTERS[last])
+        chief = argument(call, "is_chief", 1) if last == "MonitoredTrainingSession" else None
+        if last == "WorkerSessionCreator":
+            yield call, f"a worker waits for a chief to initialise its variables, {_SERVER}"
+        elif master is not None and not (isinstance(master, ast.Constant) and not master.value):
+            yield master, f"`master` names a server, {_SERVER}"
+        elif chief is not None and not (isinstance(chief, ast.Constant) and chief.value is True):
+            yield chief, f"`is_chief` tells processes apart, {_SERVER}"
+
+
+def _estimators(context: Context) -> Iterator[Found]:
+    known = estimators_of(context.module, context.sites)
+    for call in context.sites.estimators:
+        if context.names.last(call.func) == "train_and_evaluate":
+            yield (
+                call,
+                "`train_and_evaluate` evaluates on some ranks while the others wait for their gradients; call `train` with a "
+                "number of steps, then `evaluate`",
+            )
+    for loop in context.summary.loops:
+        if loop.kind is LoopKind.ESTIMATOR and context.names.last(loop.node.func) == "fit":
+            yield (
+                loop.node,
+                "Estimators of `tf.contrib.learn` can't be distributed; use `tf.estimator.Estimator`",
+            )
+    if known.trainings and context.summary.kinds & {LoopKind.KERAS, LoopKind.GRADIENT_TAPE}:
+        yield (
+            known.trainings[0].call,
+            "an Estimator trains in a graph, the other loop of this file at once, and each needs its GPU in another way; "
+            "put them into files of their own",
+        )
+    for call in known.trained:
+        yield from _unfit(context, known, call)
+    for call in context.module.calls_of(RUN_CONFIG):
+        for keyword in call.keywords:
+            if keyword.arg in ("train_distribute", "experimental_distribute") and not _is_none(keyword.value):
+                yield keyword.value, f"`{keyword.arg}` says how to distribute, {_SERVER}"
+    for node in context.syntax.nodes:
+        if isinstance(node, ast.Assign) and any(_is_tf_config(t) for t in node.targets):
+            yield node.targets[0], f"`TF_CONFIG` names servers, {_SERVER}"
+
+
+def _unfit(context: Context, known: Estimators, call: ast.Call) -> Iterator[Found]:
+    """Estimators whose optimizer can't be wrapped."""
+    last = context.names.last(call.func)
+    if last in CANNED:
+        for parameter in CANNED[last]:
+            given = argument(call, parameter)
+            if given is None:
+                yield call, f"its default optimizer can't be wrapped: {_OPTIMIZER.format(parameter)}"
+            elif not all(_can_be_wrapped(context, e) for e in known.optimizer_values(given)):
+                yield given, f"this optimizer can't be wrapped: {_OPTIMIZER.format(parameter)}"
+    elif last in _NO_OPTIMIZER:
+        yield call, _NO_OPTIMIZER[last]
+    elif last != "Estimator" and context.names.of(call.func) is not None:
+        yield (
+            call,
+            f"`{last}` takes no optimizer that could be wrapped; use `tf.estimator.Estimator` with a `model_fn`",
+        )
+
+
+def _can_be_wrapped(context: Context, optimizer: ast.expr) -> bool:
+    """Whether an optimizer may be one of TensorFlow 1's. One that can't be followed is left to rule S2 to refuse."""
+    return not any(
+        isinstance(o.node, ast.Constant)
+        or (
+            o.call is not None
+            and context.module.is_optimizer(o.call)
+            and _V1_OPTIMIZER not in context.values.made_by(o.call)
+        )
+        for o in context.values.origins(optimizer)
+    )
+
+
+def _is_none(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and e.value is None
+
+
+def _is_tf_config(target: ast.expr) -> bool:
+    """`os.environ["TF_CONFIG"]`"""
+    return (
+        isinstance(target, ast.Subscript)
+        and isinstance(target.slice, ast.Constant)
+        and target.slice.value == "TF_CONFIG"
+    )
+
+
+__all__ = ["Found", "find_in_graphs"]

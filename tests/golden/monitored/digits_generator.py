@@ -1,0 +1,65 @@
+"""Digits, fed from a generator until a hook says stop."""
+import argparse
+import os
+
+import numpy as np
+import tensorflow as tf
+
+tf.logging.set_verbosity(tf.logging.INFO)
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--logs", default="logs")
+parser.add_argument("--steps", type=int, default=5000)
+args = parser.parse_args()
+
+
+def batches(x, y, size=64):
+    while True:
+        rows = np.random.permutation(len(x))[:size]
+        yield x[rows], y[rows]
+
+
+def network(image):
+    hidden = tf.layers.dense(image, 64, tf.nn.relu)
+    return tf.layers.dense(hidden, 10)
+
+
+def main(_):
+    (x_train, y_train), _ = tf.keras.datasets.mnist.load_data()
+    x_train = x_train.reshape(-1, 784) / 255.0
+
+    image = tf.placeholder(tf.float32, [None, 784])
+    label = tf.placeholder(tf.int64, [None])
+    loss = tf.losses.sparse_softmax_cross_entropy(label, network(image))
+
+    global_step = tf.train.get_or_create_global_step()
+    rate = tf.train.exponential_decay(0.001, global_step, 1000, 0.9)
+    train_op = tf.train.AdamOptimizer(rate).minimize(loss, global_step=global_step)
+    summaries = tf.summary.scalar("loss", loss)
+
+    hooks = [
+        tf.train.NanTensorHook(loss),
+        tf.train.StopAtStepHook(last_step=args.steps),  # of all runs
+        tf.train.LoggingTensorHook({"step": global_step, "loss": loss},
+                                   every_n_iter=100),
+    ]
+    hooks.append(tf.train.SummarySaverHook(
+        save_steps=10,
+        output_dir=os.path.join(args.logs, "train"),
+        summary_op=summaries))
+
+    generator = batches(x_train, y_train)
+    with tf.train.MonitoredTrainingSession(
+            checkpoint_dir=args.logs,
+            hooks=hooks,
+            chief_only_hooks=[tf.train.StepCounterHook(output_dir=args.logs)],
+            save_checkpoint_secs=60) as session:
+        while not session.should_stop():
+            images, labels = next(generator)
+            session.run(train_op, feed_dict={image: images, label: labels})
+
+    print("trained for", args.steps, "steps")
+
+
+if __name__ == "__main__":
+    tf.app.run()

@@ -1,0 +1,373 @@
+"""E1: an Estimator's directory, configuration, hooks, steps, optimizers and input."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import changes, check, doubts, only, plan_of, refused, untouched
+
+MODEL = (
+    "import tensorflow as tf\n"
+    "def model_fn(features, labels, mode):\n"
+    "    loss = tf.losses.mean_squared_error(labels, tf.layers.dense(features['x'], 1))\n"
+    "    op = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=tf.train.get_global_step())\n"
+    "    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=op)\n"
+)
+CANNED = "import tensorflow.compat.v1 as tf\n"
+MADE = "e = tf.estimator.Estimator(model_fn)\n"
+B = "hvd.BroadcastGlobalVariablesHook(0)"
+RUN = f"e.train(f, hooks=[{B}])\n"
+CONFIG = "tf.estimator.RunConfig(session_config=config)"
+ROOT = "if hvd.rank() == 0 else None"
+
+
+# ---------------------------------------------------------------------- construction
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("tf.estimator.Estimator(model_fn)", f"tf.estimator.Estimator(model_fn, config={CONFIG})"),
+        ("tf.estimator.Estimator(model_fn, 'd')", f"tf.estimator.Estimator(model_fn, 'd' {ROOT}, config={CONFIG})"),
+        ("tf.estimator.Estimator(model_fn, model_dir=args.d, params={})",
+         f"tf.estimator.Estimator(model_fn, model_dir=args.d {ROOT}, params={{}}, config={CONFIG})"),
+        ("tf.estimator.Estimator(model_fn, None, None)", f"tf.estimator.Estimator(model_fn, None, {CONFIG})"),
+        ("tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig())",
+         f"tf.estimator.Estimator(model_fn, config={CONFIG})"),
+        ("tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig('d', 3))",
+         f"tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig('d' {ROOT}, 3, session_config=config))"),
+        ("tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig(session_config=tf.ConfigProto()))",
+         "tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig(session_config=tf.ConfigProto("
+         "gpu_options=tf.GPUOptions(visible_device_list=str(hvd.local_rank())))))"),
+        ("tf.estimator.Estimator(model_fn, config=args.config)",
+         "tf.estimator.Estimator(model_fn, config=args.config.replace(session_config=config))"),
+    ],
+)  # fmt: skip
+def test_an_estimator_has_its_own_directory_and_gpu(before: str, after: str) -> None:
+    plan = plan_of(MODEL + f"e = {before}\ne.train(f)\n")
+    assert only(plan, "E1", "S3") == MODEL + f"e = {after}\n{RUN}"
+
+
+def test_a_config_of_another_file_is_asked_about() -> None:
+    plan = plan_of(
+        MODEL + "from m import config\ne = tf.estimator.Estimator(model_fn, config=config)\ne.train(f)\n"
+    )
+    assert ["can't be seen" in doubt for doubt in doubts(plan, "S3")] == [True]
+    assert "config=config.replace(session_config=hvd_config)" in plan.text
+
+
+def test_tensorflow_2_makes_its_config_by_the_compatible_name() -> None:
+    model = MODEL.replace("tf.train", "tf.compat.v1.train").replace("tf.l", "tf.compat.v1.l")
+    text = plan_of(model + MADE + "e.train(f)\n").text
+    assert "\nconfig = tf.compat.v1.ConfigProto()\n" in text
+    text = plan_of(MODEL + MADE + "e.train(f)\n").text
+    assert "\nconfig = tf.ConfigProto()\n" in text
+
+
+def test_an_estimator_that_only_predicts_is_left_alone() -> None:
+    other = "other = tf.estimator.Estimator(model_fn, 'd')\nother.predict(f)\n"
+    text = plan_of(MODEL + MADE + "e.train(f)\n" + other).text
+    assert text.endswith(other)
+
+
+def test_a_function_of_another_module_is_no_estimator() -> None:
+    text = plan_of("import trainer\n" + MODEL + "trainer.train(3)\n" + MADE + "e.train(f)\n").text
+    assert "trainer.train(3)\n" in text
+
+
+def test_a_trainer_of_ones_own_is_no_estimator() -> None:
+    own = "class Trainer:\n    def train(self, x):\n        self.x = x\nTrainer().train(3)\n"
+    text = plan_of(MODEL + own + MADE + "e.train(f)\n").text
+    assert "Trainer().train(3)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("class Mine(tf.estimator.Estimator):\n    pass\ne = Mine(model_fn)\ne.train(f)\n", "derived from Estimator"),
+        ("from m import other\ne = tf.estimator.Estimator(other)\ne.train(f)\n", "not in this file"),
+        ("e = tf.estimator.Estimator(model_fn, *rest)\ne.train(f)\n", "give `model_dir=…`"),
+        ("def other(x):\n    return make(x)\ne = tf.estimator.Estimator(other)\ne.train(f)\n", "calls no `minimize`"),
+        ("def other(features, labels, mode):\n    model_fn(features, labels, mode)\n"
+         "    return tf.estimator.EstimatorSpec(mode, train_op=apply(loss))\n"
+         "e = tf.estimator.Estimator(other)\ne.train(f)\n", "can't be followed"),
+        ("e = tf.estimator.Estimator(model_fn)\ne.train(f, *rest)\n", "may pass hooks"),
+        ("from m import e\ne.train(input_fn=f)\n", "where this Estimator is made"),
+        ("from m import e\ne.train(f)\n", "is trained is not in this file"),
+        ("e = tf.estimator.Estimator(model_fn, config=a if b else c)\ne.train(f)\n", "give it a name"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_followed_is_refused(source: str, said: str) -> None:
+    refused(MODEL + source, "HVD006", said)
+
+
+def test_a_keras_optimizer_in_a_graph_is_refused() -> None:
+    model = MODEL.replace("tf.train.AdamOptimizer", "tf.keras.optimizers.Adam")
+    refused(model + MADE + "e.train(f)\n", "HVD006", "Keras optimizer")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "functools.partial(model_fn, params=p)",
+        "lambda features, labels, mode: model_fn(features, labels, mode)",
+        "make()",
+        "C().model_fn",
+    ],
+)
+def test_model_functions_are_followed(function: str) -> None:
+    plan_of(
+        "import functools\n"
+        + MODEL
+        + "def make():\n    def inner(f, l, mode):\n        return model_fn(f, l, mode)\n"
+        "    return inner\nclass C:\n    def model_fn(self, f, l, mode):\n        return model_fn(f, l, mode)\n"
+        f"e = tf.estimator.Estimator({function})\ne.train(f)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "assigned",
+    [
+        "train_op=op",
+        "train_op=tf.group(op, other)",
+        "train_op=op if mode == 'train' else None",
+        "train_op=None",
+    ],
+)
+def test_a_train_op_that_is_seen_is_accepted(assigned: str) -> None:
+    plan_of(MODEL.replace("train_op=op", assigned) + MADE + "e.train(f)\n")
+
+
+# ---------------------------------------------------------------------- training
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("e.train(f)", f"e.train(f, hooks=[{B}])"),
+        ("e.train(input_fn=f, hooks=None)", f"e.train(input_fn=f, hooks=[{B}])"),
+        ("e.train(f, [h])", f"e.train(f, [{B}, h])"),
+        ("e.train(f, steps=1000)", f"e.train(f, steps=1000 // hvd.size(), hooks=[{B}])"),
+        ("e.train(f, [h], 50)", f"e.train(f, [{B}, h], max(1, 50 // hvd.size()))"),
+        ("e.train(f, max_steps=n)", f"e.train(f, max_steps=max(1, n // hvd.size()), hooks=[{B}])"),
+        ("e.train(f, steps=None)", f"e.train(f, steps=None, hooks=[{B}])"),
+        ("for _ in range(5):\n    e.train(f, steps=900)\n    e.evaluate(g)",
+         f"for _ in range(5):\n    e.train(f, steps=900 // hvd.size(), hooks=[{B}])\n    e.evaluate(g)"),
+        ("e.train(f, hooks=[tf.train.LoggingTensorHook(['a'], 9)])",
+         f"e.train(f, hooks=[{B}, *([tf.train.LoggingTensorHook(['a'], 9)] if hvd.rank() == 0 else [])])"),
+    ],
+)  # fmt: skip
+def test_training_broadcasts_first_and_takes_its_share(before: str, after: str) -> None:
+    made = f"e = tf.estimator.Estimator(model_fn, config={CONFIG})\n"
+    plan = plan_of(MODEL + MADE + before + "\n")
+    assert only(plan, "E1", "S3") == MODEL + made + after + "\n"
+
+
+def test_steps_are_whole_when_data_is_not_split() -> None:
+    source = MODEL + MADE + "e.train(tf.estimator.inputs.numpy_input_fn(x, y), steps=900)\n"
+    text = only(plan_of(source, split_data=False), "E1")
+    assert text == source.replace("steps=900", f"steps=900, hooks=[{B}]")
+
+
+@pytest.mark.parametrize(
+    ("made", "steps", "told"),
+    [
+        ("model_fn, 'd'", "max_steps=900", True),
+        ("model_fn, config=tf.estimator.RunConfig('d')", "max_steps=900", True),
+        ("model_fn", "max_steps=900", False),
+        ("model_fn, 'd'", "steps=900", False),
+    ],
+)
+def test_max_steps_of_a_finished_run_are_told(made: str, steps: str, told: bool) -> None:
+    plan = plan_of(MODEL + f"e = tf.estimator.Estimator({made})\ne.train(f, {steps})\n")
+    assert any("`max_steps` already" in n.message for n in plan.notes) is told
+
+
+def test_writing_hooks_of_a_spec_stay_on_rank_0() -> None:
+    hooks = "train_op=op, training_hooks=[tf.train.NanTensorHook(loss), {}], evaluation_hooks=[{}])"
+    hook = "tf.train.SummarySaverHook(9, output_dir='d')"
+    model = MODEL.replace("train_op=op)", hooks.format(hook, hook))
+    kept = f"*([{hook}] if hvd.rank() == 0 else [])"
+    assert hooks.format(kept, kept) in plan_of(model + MADE + "e.train(f)\n").text
+
+
+def test_evaluation_runs_on_every_rank_and_exports_on_one() -> None:
+    plan = plan_of(MODEL + MADE + "e.train(f)\nprint(e.evaluate(g))\ne.export_saved_model('d', r)\n")
+    assert plan.text.endswith(
+        "evaluation = e.evaluate(g)\nif hvd.rank() == 0:\n    print(evaluation)\n    e.export_saved_model('d', r)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("directory", "reads", "waits"),
+    [
+        ("args.d", "p = tf.train.latest_checkpoint(args.d)", True),
+        ("'d'", "p = tf.train.load_variable('d', 'w')", True),
+        ("args.d", "p = tf.train.latest_checkpoint(args.other)", False),
+        ("args.d", "p = e.latest_checkpoint()", False),
+        ("None", "p = tf.train.latest_checkpoint('d')", False),
+    ],
+)
+def test_ranks_wait_for_the_checkpoint_that_rank_0_saves(directory: str, reads: str, waits: bool) -> None:
+    plan = plan_of(MODEL + f"e = tf.estimator.Estimator(model_fn, {directory})\ne.train(f)\n{reads}\n")
+    assert plan.text.endswith(("wait_for_ranks()\n" if waits else f"hooks=[{B}])\n") + reads + "\n")
+
+
+# ---------------------------------------------------------------------- canned Estimators
+
+ADAM = "tf.train.AdamOptimizer(0.1)"
+SCALED = "hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.1 * hvd.size()))"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"e = tf.estimator.DNNClassifier([8], c, optimizer={ADAM})",
+         f"e = tf.estimator.DNNClassifier([8], c, optimizer={SCALED})"),
+        (f"e = tf.estimator.LinearRegressor(c, optimizer=lambda: {ADAM})",
+         f"e = tf.estimator.LinearRegressor(c, optimizer=lambda: {SCALED})"),
+        (f"e = tf.estimator.DNNLinearCombinedClassifier(linear_optimizer={ADAM}, dnn_optimizer={ADAM})",
+         f"e = tf.estimator.DNNLinearCombinedClassifier(linear_optimizer={SCALED}, dnn_optimizer={SCALED})"),
+        (f"o = {ADAM}\ne = tf.estimator.DNNRegressor([8], c, optimizer=o)",
+         "o = tf.train.AdamOptimizer(0.1 * hvd.size())\no = hvd.DistributedOptimizer(o)\n"
+         "e = tf.estimator.DNNRegressor([8], c, optimizer=o)"),
+    ],
+)  # fmt: skip
+def test_the_optimizer_of_a_canned_estimator_is_wrapped(before: str, after: str) -> None:
+    plan = plan_of(CANNED + before + "\ne.train(f)\n")
+    done = only(plan, "E1", "C5")
+    assert done == CANNED + after + f"\n{RUN}"
+
+
+def test_the_directory_of_a_canned_estimator_is_rank_0s() -> None:
+    made = f"e = tf.estimator.DNNClassifier([8], c, 'd', optimizer={ADAM})\n"
+    assert f"DNNClassifier([8], c, 'd' {ROOT}, optimizer=" in plan_of(CANNED + made + "e.train(f)\n").text
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("e = tf.estimator.DNNClassifier([8], c)\ne.train(f)\n", "default optimizer"),
+        ("e = tf.estimator.DNNClassifier([8], c, optimizer='Adam')\ne.train(f)\n", "can't be wrapped"),
+        ("e = tf.estimator.DNNClassifier([8], c, optimizer=tf.keras.optimizers.Adam())\ne.train(f)\n", "can't be wrapped"),
+        (f"e = tf.estimator.DNNLinearCombinedRegressor(dnn_optimizer={ADAM})\ne.train(f)\n", "`linear_optimizer="),
+        ("e = tf.estimator.BoostedTreesClassifier(c, 3)\ne.train(f)\n", "takes no optimizer"),
+        ("e = tf.estimator.BaselineClassifier()\ne.train(f)\n", "takes no optimizer"),
+        ("e = tf.keras.estimator.model_to_estimator(m, config=tf.estimator.RunConfig())\ne.train(f)\n", "Keras model"),
+        (f"e = tf.estimator.DNNClassifier([8], c, optimizer={ADAM})\ntf.estimator.train_and_evaluate(e, a, b)\n",
+         "call `train`"),
+        ("e = tf.contrib.learn.DNNClassifier([8], c)\ne.fit(x, y)\n", "tf.contrib.learn"),
+        (f"import os\nos.environ['TF_CONFIG'] = '1'\ne = tf.estimator.DNNClassifier([8], c, optimizer={ADAM})\ne.train(f)\n",
+         "names servers"),
+        (f"e = tf.estimator.DNNClassifier([8], c, optimizer={ADAM})\ne.train(f)\nm = tf.keras.Sequential([])\n"
+         "m.compile('sgd')\nm.fit(x, y)\n", "files of their own"),
+    ],
+)  # fmt: skip
+def test_estimators_that_cannot_be_distributed_are_refused(source: str, said: str) -> None:
+    refused(CANNED + source, "HVD202", said)
+
+
+# ---------------------------------------------------------------------- input
+
+
+def shares(source: str, **options: bool) -> list[str]:
+    """The lines after the head that divide something."""
+    text = plan_of(MODEL + MADE + source, **options).text
+    return [line.strip() for line in text[text.index("e = tf.est") :].splitlines() if "shard" in line]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("i = tf.estimator.inputs.numpy_input_fn({'x': a}, b, shuffle=True)\n",
+         ["i = tf.estimator.inputs.numpy_input_fn({'x': shard(a)}, shard(b), shuffle=True)"]),
+        ("i = tf.estimator.inputs.numpy_input_fn(x=dict(a=a), y=None)\n",
+         ["i = tf.estimator.inputs.numpy_input_fn(x={key: shard(part) for key, part in dict(a=a).items()}, y=None)"]),
+        ("i = tf.compat.v1.estimator.inputs.pandas_input_fn(x=frame, y=labels)\n",
+         ["i = tf.compat.v1.estimator.inputs.pandas_input_fn(x=shard(frame), y=shard(labels))"]),
+        ("def i():\n    ds = tf.data.Dataset.from_tensor_slices(a)\n    return ds.shuffle(9).batch(3)\n",
+         ["ds = shard_dataset(tf.data.Dataset.from_tensor_slices(a))"]),
+        ("i = lambda: tf.data.TFRecordDataset(files).map(parse).batch(3)\n",
+         ["i = lambda: shard_dataset(tf.data.TFRecordDataset(files)).map(parse).batch(3)"]),
+        ("def i():\n    ds = tf.data.Dataset.range(9).batch(3)\n    return ds.make_one_shot_iterator().get_next()\n",
+         ["ds = shard_dataset(tf.data.Dataset.range(9)).batch(3)"]),
+        ("def i():\n    ds = tf.data.Dataset.range(9).filter(g)\n    it = tf.compat.v1.data.make_one_shot_iterator(ds)\n"
+         "    return it.get_next()\n",
+         ["ds = shard_dataset(tf.data.Dataset.range(9).filter(g))"]),
+    ],
+)  # fmt: skip
+def test_every_rank_trains_on_its_own_part(before: str, after: list[str]) -> None:
+    assert shares(before + "e.train(i)\n") == after
+    assert shares(before + "e.train(i)\n", split_data=False) == []
+
+
+def test_what_is_evaluated_stays_whole() -> None:
+    both = (
+        "def {0}():\n    ds = tf.data.Dataset.range(9)\n    return ds.make_one_shot_iterator().get_next()\n"
+    )
+    source = both.format("one") + both.format("other") + "e.train(one)\ne.evaluate(other)\n"
+    assert shares(source) == ["ds = shard_dataset(tf.data.Dataset.range(9))"]
+    plan = plan_of(MODEL + MADE + source)
+    assert plan.text.index("shard_dataset(tf.data") < plan.text.index("def other")
+
+
+def test_a_function_for_training_and_evaluation_is_divided_where_training_calls_it() -> None:
+    source = (
+        "def i(training):\n    ds = tf.data.Dataset.from_tensor_slices(a)\n"
+        "    return ds.shuffle(9).batch(3) if training else ds.batch(3)\n"
+        "e.train(lambda: i(True))\ne.evaluate(lambda: i(False))\n"
+    )
+    assert shares(source) == [f"e.train(lambda: shard_dataset(i(True)), hooks=[{B}])"]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (
+            "i = tf.estimator.inputs.numpy_input_fn(a, b)\ne.train(i)\ne.evaluate(i)\n",
+            "every rank trains on all of it",
+        ),
+        (
+            "i = tf.estimator.inputs.numpy_input_fn(a, b)\ne.train(i, steps=9)\ne.evaluate(i)\n",
+            "the steps are divided",
+        ),
+        ("e.train(tf.compat.v1.estimator.inputs.pandas_input_fn(f, f.pop('y')))\n", "changed while"),
+        ("from m import i\ne.train(i)\n", "can't be seen what this input function gives"),
+        ("def i():\n    return read(), labels()\ne.train(i, steps=9)\n", "every rank gets the same batches"),
+    ],
+)
+def test_what_is_not_divided_is_told(source: str, said: str) -> None:
+    plan = plan_of(MODEL + MADE + source)
+    assert [said in n.message for n in plan.notes if n.rule == "E1"] == [True]
+    assert "shard" not in plan.text
+
+
+def test_arrays_that_may_be_a_dict_are_asked_about() -> None:
+    plan = plan_of(MODEL + MADE + "from m import a, b\ne.train(tf.estimator.inputs.numpy_input_fn(a, b))\n")
+    assert ["dict of several" in doubt for doubt in doubts(plan, "E1")] == [True]
+
+
+def test_a_session_that_looks_at_data_is_not_training() -> None:
+    look = (
+        "with tf.Session() as s:\n    s.run(tf.data.Dataset.range(9).make_one_shot_iterator().get_next())\n"
+    )
+    assert shares(look + "e.train(f)\n") == []
+    plan = plan_of(MODEL + look + MADE + "e.train(f)\n")
+    assert changes(plan, "D1") == []
+
+
+def test_keras_programs_have_no_estimators() -> None:
+    untouched(
+        "E1",
+        "import tensorflow as tf\nm = tf.keras.Sequential([])\nm.compile('sgd')\nm.fit(x, y)\nm.train(f)\n",
+    )
+
+
+def test_hooks_of_an_estimator_are_checked_with_it() -> None:
+    check(
+        "M3",
+        MODEL + MADE,
+        "h = tf.train.StopAtStepHook(last_step=900)",
+        "h = tf.train.StopAtStepHook(last_step=900 // hvd.size())",
+        "e.train(f, hooks=[h])\n",
+    )

@@ -1,0 +1,342 @@
+"""S4: rank 0's variables are sent once they are ready, before the first step; batch-norm statistics again after the loop."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .pairs import changes, check, only, plan_of, refused, untouched
+from .sessions import BUILT, INIT, LOOP, LOSS, RUN, SENT
+
+
+def sent(before: str, after: str, tail: str = LOOP, head: str = BUILT) -> None:
+    check("S4", head, before, after, tail)
+
+
+def text(source: str) -> str:
+    """A program with the changes of S4 only."""
+    return only(plan_of(textwrap.dedent(source).lstrip("\n")), "S4")
+
+
+# ---------------------------------------------------------------------- near misses
+
+
+def test_a_session_that_only_restores_and_infers_is_left_alone() -> None:
+    plan = plan_of(
+        BUILT
+        + RUN
+        + "with tf.Session() as other:\n    tf.train.Saver().restore(other, 'model')\n    print(other.run(loss, {x: data}))\n"
+    )
+    assert plan.text.count("broadcast_global_variables") == 1
+    assert plan.text.index("broadcast_global_variables") < plan.text.index("restore(")
+
+
+def test_an_initializer_of_keras_is_none_of_a_session() -> None:
+    plan = plan_of(BUILT + "init = tf.keras.initializers.Zeros()\n" + RUN)
+    assert len(changes(plan, "S4")) == 1
+
+
+def test_local_variables_are_each_ranks_own() -> None:
+    plan = plan_of(BUILT + "sess = tf.Session()\n" + INIT + "sess.run(tf.local_variables_initializer())\n" + LOOP)
+    assert only(plan, "S4").count("broadcast") == 1
+
+
+def test_a_fit_of_keras_is_broadcast_by_its_callback() -> None:
+    untouched(
+        "S4",
+        """
+        import tensorflow as tf
+        from tensorflow.keras import backend as K
+        model = tf.keras.Sequential([])
+        model.compile("sgd", "mse")
+        K.get_session().run(tf.global_variables_initializer())
+        model.fit(x, y)
+        """,
+    )
+
+
+def test_a_monitored_session_has_a_hook() -> None:
+    plan = plan_of(BUILT + "with tf.train.MonitoredTrainingSession() as sess:\n    " + LOOP.replace("\n", "\n    "))
+    assert not changes(plan, "S4")
+
+
+# ---------------------------------------------------------------------- initialisers
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        "sess.run(tf.global_variables_initializer())",
+        "sess.run(tf.initialize_all_variables())",
+        "init = tf.global_variables_initializer()\nsess.run(init)",
+        "init = tf.group(tf.global_variables_initializer(), tf.local_variables_initializer())\nsess.run(init)",
+        "sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])",
+        "sess.run(tf.variables_initializer(tf.global_variables()))",
+        "sess.run(fetches=tf.global_variables_initializer())",
+        "tf.global_variables_initializer().run(session=sess)",
+    ],
+)
+def test_after_an_initialiser(init: str) -> None:
+    sent(f"sess = tf.Session()\n{init}", f"sess = tf.Session()\n{init}\n{SENT}")
+
+
+@pytest.mark.parametrize("init", ["tf.global_variables_initializer().run()", "init = tf.global_variables_initializer()\ninit.run()"])
+def test_in_the_default_session(init: str) -> None:
+    sent(
+        f"sess = tf.InteractiveSession()\n{init}",
+        f"sess = tf.InteractiveSession()\n{init}\nhvd.broadcast_global_variables(root_rank=0).run()\n",
+        "for i in range(500):\n    train.run({x: draw()})\n",
+    )
+
+
+def test_what_is_initialised_and_then_restored_is_sent_once_after_it() -> None:
+    restore = "saver = tf.train.Saver()\nif path:\n    saver.restore(sess, path)\n"
+    sent(f"sess = tf.Session()\n{INIT}{restore}", f"sess = tf.Session()\n{INIT}{restore}{SENT}")
+
+
+def test_a_choice_between_restoring_and_initialising_is_sent_after_it() -> None:
+    choice = "if path:\n    tf.train.Saver().restore(sess, path)\nelse:\n    " + INIT
+    sent(f"sess = tf.Session()\n{choice}", f"sess = tf.Session()\n{choice}{SENT}")
+
+
+def test_every_fold_starts_from_rank_0() -> None:
+    sent(
+        """
+        sess = tf.Session()
+        for fold in folds:
+            sess.run(tf.global_variables_initializer())
+            for i in range(500):
+                sess.run(train, {x: draw()})
+        """,
+        """
+        sess = tf.Session()
+        for fold in folds:
+            sess.run(tf.global_variables_initializer())
+            sess.run(hvd.broadcast_global_variables(root_rank=0))
+            for i in range(500):
+                sess.run(train, {x: draw()})
+        """,
+        "",
+    )
+
+
+def test_a_function_that_initialises_for_its_caller() -> None:
+    sent(
+        """
+        def prepare(s):
+            s.run(tf.global_variables_initializer())
+        sess = tf.Session()
+        prepare(sess)
+        """,
+        """
+        def prepare(s):
+            s.run(tf.global_variables_initializer())
+        sess = tf.Session()
+        prepare(sess)
+        sess.run(hvd.broadcast_global_variables(root_rank=0))
+        """,
+    )
+
+
+def test_a_session_in_an_object() -> None:
+    sent(
+        """
+        class Model:
+            def __init__(self):
+                self.sess = tf.Session()
+                self.sess.run(tf.global_variables_initializer())
+            def step(self):
+                return self.sess.run([train, loss], {x: draw()})
+        """,
+        """
+        class Model:
+            def __init__(self):
+                self.sess = tf.Session()
+                self.sess.run(tf.global_variables_initializer())
+                self.sess.run(hvd.broadcast_global_variables(root_rank=0))
+            def step(self):
+                return self.sess.run([train, loss], {x: draw()})
+        """,
+        "model = Model()\nfor i in range(500):\n    model.step()\n",
+    )
+
+
+# ---------------------------------------------------------------------- graphs
+
+
+def test_two_sessions_of_two_graphs_are_both_sent_each_in_its_graph() -> None:
+    after = text(
+        """
+        import tensorflow as tf
+        def build():
+            loss = tf.reduce_mean(tf.get_variable("w", [3]))
+            return tf.train.AdamOptimizer(0.1).minimize(loss), tf.global_variables_initializer()
+        one, two = tf.Graph(), tf.Graph()
+        with one.as_default():
+            train_one, init_one = build()
+        with two.as_default():
+            train_two, init_two = build()
+        first = tf.Session(graph=one)
+        second = tf.Session(graph=two)
+        first.run(init_one)
+        second.run(init_two)
+        for i in range(500):
+            first.run(train_one)
+            second.run(train_two)
+        """
+    )
+    for name in ("first", "second"):
+        assert (
+            f"with {name}.graph.as_default():\n    {name}.run(hvd.broadcast_global_variables(root_rank=0))\n" in after
+        )
+
+
+GRAPH = """\
+import tensorflow as tf
+graph = tf.Graph()
+with graph.as_default():
+    loss = tf.reduce_mean(tf.get_variable('w', [3]))
+    train = tf.train.AdamOptimizer(0.1).minimize(loss)
+    init = tf.global_variables_initializer()
+"""
+IN_GRAPH = "with sess.graph.as_default():\n    " + SENT
+
+
+def test_a_session_of_a_graph_that_is_default_where_it_is_opened() -> None:
+    inner = "    sess = tf.Session()\n"
+    loop = "for i in range(500):\n    sess.run(train)\n"
+    sent(inner + "sess.run(init)\n", inner + f"sess.run(init)\n{IN_GRAPH}", loop, GRAPH)
+    inside = "    " + SENT
+    sent(inner + "    sess.run(init)\n", f"{inner}    sess.run(init)\n{inside}", loop, GRAPH)
+
+
+def test_a_session_that_is_entered_makes_its_graph_the_default() -> None:
+    before = "with tf.Session(graph=graph) as sess:\n    sess.run(init)\n"
+    sent(before, f"{before}    {SENT}", "    for i in range(500):\n        sess.run(train)\n", GRAPH)
+
+
+def test_the_broadcast_is_built_before_the_graph_is_finalised() -> None:
+    sent(
+        """
+        sess = tf.Session()
+        init = tf.global_variables_initializer()
+        tf.get_default_graph().finalize()
+        sess.run(init)
+        """,
+        """
+        sess = tf.Session()
+        init = tf.global_variables_initializer()
+        broadcast = hvd.broadcast_global_variables(root_rank=0)
+        tf.get_default_graph().finalize()
+        sess.run(init)
+        sess.run(broadcast)
+        """,
+    )
+
+
+def test_finalising_afterwards_does_no_harm() -> None:
+    before = "sess = tf.Session()\n" + INIT
+    sent(before, before + SENT, "sess.graph.finalize()\n" + LOOP)
+
+
+def test_a_graph_that_another_function_finalises_is_refused() -> None:
+    refused(
+        BUILT + "init = tf.global_variables_initializer()\ndef close(graph):\n    graph.finalize()\n"
+        "close(tf.get_default_graph())\nsess = tf.Session()\nsess.run(init)\n" + LOOP,
+        "HVD006",
+        "finalises the graph",
+    )
+
+
+def test_a_session_that_is_initialised_nowhere_is_refused() -> None:
+    refused(BUILT + "import mine\nsess = tf.Session()\nmine.prepare(sess)\n" + LOOP, "HVD006", "initialised is not in this file")
+
+
+# ---------------------------------------------------------------------- batch-norm statistics
+
+
+NORMED = LOSS + (
+    "h = tf.layers.batch_normalization(x, training=True)\n"
+    "with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):\n"
+    "    train = tf.train.AdamOptimizer(0.1).minimize(loss)\n"
+)
+
+
+def test_without_statistics_nothing_is_sent_after_the_loop() -> None:
+    assert only(plan_of(BUILT + RUN), "S4").count("broadcast") == 1
+
+
+def test_statistics_are_sent_after_the_outermost_loop() -> None:
+    opened = "sess = tf.Session()\n" + INIT
+    loops = "for epoch in range(9):\n    for i in range(500):\n        sess.run(train, {x: draw()})\n"
+    sent(opened + loops, opened + SENT + loops + SENT, "print('done')\n", NORMED)
+
+
+def test_a_session_that_a_loop_opens_is_sent_inside_it() -> None:
+    sent(
+        """
+        for rate in rates:
+            with tf.Session() as sess:
+                sess.run(tf.global_variables_initializer())
+                for i in range(500):
+                    sess.run(train, {x: draw()})
+        """,
+        """
+        for rate in rates:
+            with tf.Session() as sess:
+                sess.run(tf.global_variables_initializer())
+                sess.run(hvd.broadcast_global_variables(root_rank=0))
+                for i in range(500):
+                    sess.run(train, {x: draw()})
+                sess.run(hvd.broadcast_global_variables(root_rank=0))
+        """,
+        "print('done')\n",
+        NORMED,
+    )
+
+
+def test_statistics_in_the_default_session() -> None:
+    inner = "    tf.global_variables_initializer().run()\n"
+    loop = "    for i in range(500):\n        train.run({x: draw()})\n"
+    send = "    hvd.broadcast_global_variables(root_rank=0).run()\n"
+    sent(f"with tf.Session():\n{inner}{loop}", f"with tf.Session():\n{inner}{send}{loop}{send}", "", NORMED)
+
+
+def test_statistics_of_an_object_whose_loop_is_elsewhere() -> None:
+    model = (
+        "class Model:\n    def __init__(self):\n        self.sess = tf.Session()\n"
+        "        self.sess.run(tf.global_variables_initializer())\n    def step(self):\n"
+        "        return self.sess.run([train, loss], {x: draw()})\nmodel = Model()\n"
+    )
+    loop = "for i in range(500):\n    model.step()\n"
+    assert text(NORMED + model + loop).endswith(f"{loop}model.{SENT}")
+
+
+def test_statistics_of_a_session_that_is_passed() -> None:
+    function = "def step(session):\n    session.run(train, {x: draw()})\n"
+    loop = "for i in range(500):\n    step(sess)\n"
+    assert text(NORMED + function + "sess = tf.Session()\n" + INIT + loop).endswith(loop + SENT)
+
+
+def test_statistics_in_a_graph_of_their_own() -> None:
+    normed = GRAPH.replace("    init =", "    h = tf.layers.batch_normalization(loss, training=True)\n    init =")
+    loop = "for i in range(500):\n    sess.run(train)\n"
+    after = text(normed + "sess = tf.Session(graph=graph)\nsess.run(init)\n" + loop)
+    assert after.endswith(loop + IN_GRAPH)
+    assert after.count(IN_GRAPH) == 2
+
+
+def test_a_graph_that_is_finalised_has_one_broadcast_for_both() -> None:
+    after = text(
+        NORMED + "init = tf.global_variables_initializer()\ntf.get_default_graph().finalize()\nsess = tf.Session()\nsess.run(init)\n" + LOOP
+    )
+    assert after.count("hvd.broadcast_global_variables(root_rank=0)") == 1
+    assert after.endswith(LOOP + "sess.run(broadcast)\n")
+
+
+def test_where_statistics_can_not_be_sent_it_is_said() -> None:
+    plan = plan_of(
+        NORMED + "def fit():\n    with tf.Session() as sess:\n        " + INIT + "        sess.run(train)\nfor i in range(9):\n    fit()\n"
+    )
+    assert any("batch-norm statistics of its own" in n.message for n in plan.notes)
