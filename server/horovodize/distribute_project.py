@@ -56,7 +56,7 @@ def _together(
     whole = distribute(project, options)
     match whole:
         case Plan():
-            return whole
+            return _of_script(whole)
         case Unchanged():
             return _half_distributed(project)
         case Refusal() if isinstance(alone, Plan):
@@ -66,6 +66,21 @@ def _together(
             return whole if elsewhere or already else None
         case Refusal():
             return whole if project.loops else None
+
+
+def _of_script(whole: Plan) -> Plan:
+    """A plan of the script itself where nothing else changes and nothing is said of other files."""
+    document = whole.document
+    assert isinstance(document, ProjectDocument)
+    places = [e.span for e in whole.edits] + [c.span for c in whole.changes] + [n.span for n in whole.notes]
+    if any(document.member_at(span.start) != len(document.members) - 1 for span in places):
+        return whole
+    changes = [
+        replace(c, span=document.in_script(c.span), edits=tuple(document.edit_of_script(e) for e in c.edits))
+        for c in whole.changes
+    ]
+    notes = [replace(n, span=document.in_script(n.span)) for n in whole.notes]
+    return Plan(document.script, changes, notes)
 
 
 def _half_distributed(project: ProjectSummary) -> Refusal | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from .pairs import TF
 
-LOSS = TF + "x = tf.placeholder(tf.float32, [None, 1])\nw = tf.get_variable('w', [1, 1])\nloss = tf.reduce_mean(x * w)\n"
+LOSS = (
+    TF
+    + "x = tf.placeholder(tf.float32, [None, 1])\nw = tf.get_variable('w', [1, 1])\nloss = tf.reduce_mean(x * w)\n"
+)
 BUILT = LOSS + "train = tf.train.AdamOptimizer(0.1).minimize(loss)\n"
 INIT = "sess.run(tf.global_variables_initializer())\n"
 LOOP = "for i in range(500):\n    sess.run(train, {x: draw()})\n"

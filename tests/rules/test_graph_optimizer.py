@@ -155,12 +155,16 @@ def test_an_optimizer_that_is_passed_to_what_builds_the_train_op() -> None:
 
 
 def test_an_optimizer_from_elsewhere_is_refused() -> None:
-    refused(TF + "import mine\ntrain = mine.optimizer().minimize(loss)\n" + RUN, "HVD105", "can't be followed")
+    refused(
+        TF + "import mine\ntrain = mine.optimizer().minimize(loss)\n" + RUN, "HVD105", "can't be followed"
+    )
 
 
 def test_gradients_from_elsewhere_are_refused() -> None:
     refused(
-        LOSS + "import mine\ntrain = tf.train.AdamOptimizer(0.1).apply_gradients(mine.gradients(loss))\n" + RUN,
+        LOSS
+        + "import mine\ntrain = tf.train.AdamOptimizer(0.1).apply_gradients(mine.gradients(loss))\n"
+        + RUN,
         "HVD006",
         "where these gradients are computed",
     )

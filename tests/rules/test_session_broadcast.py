@@ -38,7 +38,9 @@ def test_an_initializer_of_keras_is_none_of_a_session() -> None:
 
 
 def test_local_variables_are_each_ranks_own() -> None:
-    plan = plan_of(BUILT + "sess = tf.Session()\n" + INIT + "sess.run(tf.local_variables_initializer())\n" + LOOP)
+    plan = plan_of(
+        BUILT + "sess = tf.Session()\n" + INIT + "sess.run(tf.local_variables_initializer())\n" + LOOP
+    )
     assert only(plan, "S4").count("broadcast") == 1
 
 
@@ -57,7 +59,9 @@ def test_a_fit_of_keras_is_broadcast_by_its_callback() -> None:
 
 
 def test_a_monitored_session_has_a_hook() -> None:
-    plan = plan_of(BUILT + "with tf.train.MonitoredTrainingSession() as sess:\n    " + LOOP.replace("\n", "\n    "))
+    plan = plan_of(
+        BUILT + "with tf.train.MonitoredTrainingSession() as sess:\n    " + LOOP.replace("\n", "\n    ")
+    )
     assert not changes(plan, "S4")
 
 
@@ -81,7 +85,10 @@ def test_after_an_initialiser(init: str) -> None:
     sent(f"sess = tf.Session()\n{init}", f"sess = tf.Session()\n{init}\n{SENT}")
 
 
-@pytest.mark.parametrize("init", ["tf.global_variables_initializer().run()", "init = tf.global_variables_initializer()\ninit.run()"])
+@pytest.mark.parametrize(
+    "init",
+    ["tf.global_variables_initializer().run()", "init = tf.global_variables_initializer()\ninit.run()"],
+)
 def test_in_the_default_session(init: str) -> None:
     sent(
         f"sess = tf.InteractiveSession()\n{init}",
@@ -188,7 +195,8 @@ def test_two_sessions_of_two_graphs_are_both_sent_each_in_its_graph() -> None:
     )
     for name in ("first", "second"):
         assert (
-            f"with {name}.graph.as_default():\n    {name}.run(hvd.broadcast_global_variables(root_rank=0))\n" in after
+            f"with {name}.graph.as_default():\n    {name}.run(hvd.broadcast_global_variables(root_rank=0))\n"
+            in after
         )
 
 
@@ -250,7 +258,11 @@ def test_a_graph_that_another_function_finalises_is_refused() -> None:
 
 
 def test_a_session_that_is_initialised_nowhere_is_refused() -> None:
-    refused(BUILT + "import mine\nsess = tf.Session()\nmine.prepare(sess)\n" + LOOP, "HVD006", "initialised is not in this file")
+    refused(
+        BUILT + "import mine\nsess = tf.Session()\nmine.prepare(sess)\n" + LOOP,
+        "HVD006",
+        "initialised is not in this file",
+    )
 
 
 # ---------------------------------------------------------------------- batch-norm statistics
@@ -320,7 +332,9 @@ def test_statistics_of_a_session_that_is_passed() -> None:
 
 
 def test_statistics_in_a_graph_of_their_own() -> None:
-    normed = GRAPH.replace("    init =", "    h = tf.layers.batch_normalization(loss, training=True)\n    init =")
+    normed = GRAPH.replace(
+        "    init =", "    h = tf.layers.batch_normalization(loss, training=True)\n    init ="
+    )
     loop = "for i in range(500):\n    sess.run(train)\n"
     after = text(normed + "sess = tf.Session(graph=graph)\nsess.run(init)\n" + loop)
     assert after.endswith(loop + IN_GRAPH)
@@ -329,7 +343,9 @@ def test_statistics_in_a_graph_of_their_own() -> None:
 
 def test_a_graph_that_is_finalised_has_one_broadcast_for_both() -> None:
     after = text(
-        NORMED + "init = tf.global_variables_initializer()\ntf.get_default_graph().finalize()\nsess = tf.Session()\nsess.run(init)\n" + LOOP
+        NORMED
+        + "init = tf.global_variables_initializer()\ntf.get_default_graph().finalize()\nsess = tf.Session()\nsess.run(init)\n"
+        + LOOP
     )
     assert after.count("hvd.broadcast_global_variables(root_rank=0)") == 1
     assert after.endswith(LOOP + "sess.run(broadcast)\n")
@@ -337,6 +353,9 @@ def test_a_graph_that_is_finalised_has_one_broadcast_for_both() -> None:
 
 def test_where_statistics_can_not_be_sent_it_is_said() -> None:
     plan = plan_of(
-        NORMED + "def fit():\n    with tf.Session() as sess:\n        " + INIT + "        sess.run(train)\nfor i in range(9):\n    fit()\n"
+        NORMED
+        + "def fit():\n    with tf.Session() as sess:\n        "
+        + INIT
+        + "        sess.run(train)\nfor i in range(9):\n    fit()\n"
     )
     assert any("batch-norm statistics of its own" in n.message for n in plan.notes)

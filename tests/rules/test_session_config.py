@@ -43,7 +43,10 @@ def test_the_config_that_is_written_does_not_take_a_name_of_the_file() -> None:
     [
         ("tf.Session()", "tf.Session(config=config)"),
         ("tf.InteractiveSession()", "tf.InteractiveSession(config=config)"),
-        ("tf.Session(graph=tf.get_default_graph())", "tf.Session(graph=tf.get_default_graph(), config=config)"),
+        (
+            "tf.Session(graph=tf.get_default_graph())",
+            "tf.Session(graph=tf.get_default_graph(), config=config)",
+        ),
         ("tf.Session('', None)", "tf.Session('', None, config=config)"),
         ("tf.Session(config=None)", "tf.Session(config=config)"),
     ],
@@ -110,7 +113,11 @@ def test_a_device_that_the_user_has_chosen_gives_way() -> None:
 
 
 def test_a_config_is_pinned_once_for_two_sessions() -> None:
-    plan = plan_of(BUILT + "conf = tf.ConfigProto()\nother = tf.Session(config=conf)\nsess = tf.Session(config=conf)\n" + OPENED)
+    plan = plan_of(
+        BUILT
+        + "conf = tf.ConfigProto()\nother = tf.Session(config=conf)\nsess = tf.Session(config=conf)\n"
+        + OPENED
+    )
     assert plan.text.count("visible_device_list") == 1
 
 

@@ -23,7 +23,10 @@ sess = tf.Session()
 def runs(source: str, start: str = START) -> list[tuple[str, str, str | None]]:
     """The runs of a program: kind, text and session of each."""
     m = module(start + textwrap.dedent(source))
-    return [(r.kind, m.text(r.call), m.text(r.session) if r.session is not None else None) for r in Sites(m).graph.runs]
+    return [
+        (r.kind, m.text(r.call), m.text(r.session) if r.session is not None else None)
+        for r in Sites(m).graph.runs
+    ]
 
 
 def kinds(source: str, start: str = START) -> list[str]:
@@ -147,7 +150,9 @@ def test_what_restores() -> None:
 
 
 def test_the_session_of_a_run() -> None:
-    assert runs("with tf.Session() as other:\n    other.run(init)\ntrain.run(session=sess)\ntrain.run()\n") == [
+    assert runs(
+        "with tf.Session() as other:\n    other.run(init)\ntrain.run(session=sess)\ntrain.run()\n"
+    ) == [
         ("initialize", "other.run(init)", "other"),
         ("train", "train.run(session=sess)", "sess"),
         ("train", "train.run()", None),

@@ -37,11 +37,28 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
     """How many steps a loop has, as expressions: of `range(n)` `n`, of `zip(x, y)` `len(x)` and `len(y)`."""
     e = driver.iterable
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
-        if e.func.id in ("range", "xrange"):
-            return [ast.unparse(e.args[0])] if len(e.args) == 1 and e.args[0] not in draft.done else []
+        if e.func.id in ("range", "xrange") and e.args:
+            own = [] if e.args[0] in draft.done else [ast.unparse(e.args[0])]
+            if len(e.args) == 1:
+                return [*own, *_examples(draft, e.args[0])]
+            return [ast.unparse(e.args[1])]  # `range(0, n, batch_size)`: as many examples
         if e.func.id == "zip":
             return [f"len({ast.unparse(a)})" for a in e.args]
     return [f"len({ast.unparse(e)})"] if isinstance(e, (ast.Name, ast.Attribute)) else []
+
+
+def _examples(draft: Draft, steps: ast.expr) -> list[str]:
+    """How many examples there are, where a number of steps is made of that: `len(x)` of `int(len(x) / batch_size)`."""
+    found = []
+    for origin in draft.values.origins(steps):
+        node = origin.node
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            if node.func.id == "len":
+                break
+            node = node.args[0]  # int(…), math's ceil
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv)):
+            found.append(ast.unparse(node.left))
+    return found
 
 
 def _sums(driver: Driver) -> set[str]:

@@ -45,6 +45,12 @@ def apply(draft: Draft) -> None:
                 trained.used_at,
                 "where this optimizer is made can't be followed, so it can't be wrapped, nor its rate scaled",
             )
+        elif trained.class_name is not None and trained.class_name.startswith("tensorflow.keras."):
+            draft.refuse(
+                "HVD006",
+                trained.origin,
+                "this is an optimizer of Keras, which Horovod can't wrap in a graph; take one of `tf.train`",
+            )
         elif trained.used_at in receivers:
             wrap(draft, "S2", trained.outermost, _WHY)
             _refuse_private(draft, trained.outermost)

@@ -42,6 +42,7 @@ def apply(draft: Draft) -> None:
     if len(draft.syntax.trees) > 1:
         _leave_mere_prints(draft)
     tf = _tensorflow(draft)
+    _refuse_ambiguous(draft, tf.split(".", maxsplit=1)[0])
     for tree in draft.syntax.trees:
         written = _written(draft, tree)
         made = [*draft.helpers.values(), *(draft.config_to_make or ())[:1]]
@@ -63,6 +64,22 @@ def _leave_mere_prints(draft: Draft) -> None:
         for c in draft.changes
         if c not in draft.mere_prints or draft.document.member_at(c.span.start) in touched
     ]
+
+
+def _refuse_ambiguous(draft: Draft, root: str) -> None:
+    """Refuses a project in which what TensorFlow is called in one file is something else in another: inserted code could not
+    say the same everywhere."""
+    bound = [b for tree in draft.syntax.trees for b in draft.module.scopes.names[tree].get(root, [])]
+    meant = next(
+        (b.imported for b in bound if b.kind == "import" and b.imported.startswith("tensorflow")), None
+    )
+    for binding in bound:
+        if meant is not None and (binding.kind != "import" or binding.imported != meant):
+            draft.refuse(
+                "HVD006",
+                binding.statement,
+                f"`{root}` is not the same here as in other files of the project (`{meant}`); give one of them another name",
+            )
 
 
 def _tensorflow(draft: Draft) -> str:
@@ -170,8 +187,8 @@ def _missing_imports(draft: Draft, tree: ast.Module, last: ast.stmt | None, tf: 
         end = (last.end_lineno or last.lineno, 1 << 20) if last is not None else (0, 0)
         bound = any(b.kind == "import" and (getattr(b.statement, "lineno", 0), 0) <= end for b in bindings)
         if not bound:
-            known = [b.imported for b in draft.module.scopes.imports if b.name == root]
-            lines.append(f"import {known[0] if known else 'tensorflow'} as {root}")
+            known = next((b.imported for b in draft.module.scopes.imports if b.name == root), "tensorflow")
+            lines.append(f"import {known}" if known == root else f"import {known} as {root}")
     if len(draft.syntax.trees) > 1:
         lines += [
             line for line in draft.extra_imports if line not in lines and _mentions(text, line.split()[-1])

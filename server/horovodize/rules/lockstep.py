@@ -7,9 +7,8 @@ end on all ranks; a loss that is computed from a rank's own batch, a clock or a 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from enum import Enum
 
+from horovodize.rules.decisions import Cause, cause_of, is_own_value
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.shares import feeding
@@ -17,35 +16,14 @@ from horovodize.source import Edit
 from horovodize.summary.feeding import Kind
 from horovodize.summary.scopes import Binding
 from horovodize.summary.steady import Steady
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, end, position
 
-# Builtins that give every rank the same if they are given the same.
-_COUNTING = {
-    "range",
-    "len",
-    "int",
-    "float",
-    "min",
-    "max",
-    "abs",
-    "round",
-    "sum",
-    "bool",
-    "isinstance",
-    "enumerate",
-    "zip",
-}
 _WHY = "A rank that leaves the loop alone leaves the others waiting for it for ever."
 _ALIKE = "all ranks must come to the same decision here: one that leaves alone stalls the others"
+_TOGETHER = "each rank decides this by values of its own: now all of them take the step when one of them does"
+_OTHER_STEPS = "ranks may train different things here, as each decides by values of its own, and would wait for each other"
+_FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it for ever"
 _GAME = "each rank plays its own game here: all of them now end when one of them does"
-
-
-class Cause(Enum):
-    """What decides a condition."""
-
-    COUNT = "the same on all ranks"
-    VALUE = "a value of the rank's own, once a turn"
-    GAME = "the course of a simulation"
 
 
 def keep_in_step(draft: Draft) -> None:
@@ -59,6 +37,9 @@ def keep_in_step(draft: Draft) -> None:
                 if loop not in seen:
                     seen.add(loop)
                     _keep(draft, loop, sites)
+            for frame in way:
+                if frame.loops:
+                    _keep_together(draft, frame.loops[0], frame.node, sites)
     for fed in known.fits:
         if fed.kind is Kind.UNKNOWN and draft.syntax.loops(fed.fit.call) and _is_self_made(draft, fed.x):
             draft.refuse(
@@ -78,7 +59,7 @@ def learns_from_a_game(draft: Draft, step: ast.Call) -> bool:
 def _ends_with_a_game(draft: Draft, loop: Loop) -> bool:
     tests = [test for leaving in _exits(loop) for test in _tests(draft, leaving, loop)]
     tests += [loop.test] if isinstance(loop, ast.While) else []
-    return any(_cause(draft, test, loop, _sites(draft)) is Cause.GAME for test in tests)
+    return any(cause_of(draft, test, loop, _sites(draft)) is Cause.GAME for test in tests)
 
 
 def _sites(draft: Draft) -> set[ast.AST]:
@@ -95,7 +76,7 @@ def _tests(draft: Draft, leaving: ast.stmt, loop: Loop) -> list[ast.expr]:
 
 def _keep(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     if isinstance(loop, ast.While):
-        cause = _cause(draft, loop.test, loop, sites)
+        cause = cause_of(draft, loop.test, loop, sites)
         if cause is Cause.VALUE:
             _agree(draft, loop.test)
         elif cause is Cause.GAME and isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not):
@@ -104,7 +85,7 @@ def _keep(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
             _refuse(draft, loop.test)
     for leaving in _exits(loop):
         tests = _tests(draft, leaving, loop)
-        causes = [_cause(draft, test, loop, sites) for test in tests]
+        causes = [cause_of(draft, test, loop, sites) for test in tests]
         if not set(causes) - {Cause.COUNT}:
             continue
         if set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, leaving):
@@ -123,7 +104,7 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> b
         for c, _ in draft.syntax.conditions(leaving)
         if isinstance(c, ast.If) and draft.syntax.inside(c, loop)
     ]
-    differing = [c for c in decisions if _cause(draft, c.test, loop, sites) is not Cause.COUNT]
+    differing = [c for c in decisions if cause_of(draft, c.test, loop, sites) is not Cause.COUNT]
     outermost = differing[-1]
     while _is_elif(draft, outermost):
         parent = draft.syntax.parent[outermost]
@@ -141,14 +122,15 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> b
     names: dict[str, None] = {}
     for decision in (n for n in ast.walk(outermost) if isinstance(n, ast.If)):
         for name in (n for n in ast.walk(decision.test) if isinstance(n, ast.Name)):
-            if _is_own_value(draft, name, loop):
+            if is_own_value(draft, name, loop):
                 if any(
                     draft.syntax.inside(b.statement, outermost) and b.kind != "assign"
                     for b in _bound(draft, name)
                 ):
                     return False
                 names[name.id] = None
-        if any(isinstance(n, (ast.Call, ast.Attribute)) for n in ast.walk(decision.test)):
+        unnamed = [n for n in ast.walk(decision.test) if isinstance(n, (ast.Call, ast.Attribute))]
+        if any(is_own_value(draft, n, loop) for n in unnamed):
             return False  # a value without a name can't be told
     if not names:
         return False
@@ -167,14 +149,6 @@ def _bound(draft: Draft, name: ast.Name) -> list[Binding]:
     return [b for b in draft.module.scopes.reaching(name) if isinstance(b.statement, ast.stmt)]
 
 
-def _is_own_value(draft: Draft, name: ast.Name, loop: Loop) -> bool:
-    """Whether a rank computes the value of a name in a loop: by a call there that does not only count."""
-    return any(
-        isinstance(n, ast.Call) and draft.syntax.inside(n, loop) and not _counts(draft, n)
-        for n in draft.values.depends([name], 300)
-    )
-
-
 def _is_elif(draft: Draft, statement: ast.If) -> bool:
     holder = draft.syntax.parent.get(statement)
     return (
@@ -182,6 +156,49 @@ def _is_elif(draft: Draft, statement: ast.If) -> bool:
         and draft.syntax.field[statement] == "orelse"
         and draft.document.text.startswith("elif", draft.module.span(statement).start)
     )
+
+
+def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST]) -> None:
+    """A step that a rank leaves out by a value of its own (an `if` around it, a `continue` before it): all do as one does."""
+    for skipping in _skips(loop):
+        if position(skipping) > end(step):  # type: ignore[arg-type]
+            continue
+        tests = _tests(draft, skipping, loop)
+        causes = [cause_of(draft, test, loop, sites) for test in tests]
+        if any(
+            isinstance(a, ast.ExceptHandler) and draft.syntax.inside(a, loop)
+            for a in draft.syntax.ancestors(skipping)
+        ):
+            draft.refuse("HVD205", skipping, _FAILS)
+        elif set(causes) <= {Cause.COUNT}:
+            continue
+        elif set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, skipping):
+            _agree(draft, tests[0])
+        else:
+            draft.refuse("HVD205", skipping, _ALIKE)
+    for decision, arm in draft.syntax.conditions(step):
+        if not draft.syntax.inside(decision, loop) or not isinstance(decision, ast.If):
+            continue
+        if cause_of(draft, decision.test, loop, sites) is Cause.COUNT or decision.test in draft.done:
+            continue
+        other = decision.orelse if arm == "body" else decision.body
+        if any(draft.drive.reaches(s, sites) for s in other):
+            draft.refuse("HVD205", decision, _OTHER_STEPS)
+        else:
+            _agree(draft, decision.test, _TOGETHER if arm == "body" else "")
+
+
+def _skips(loop: Loop) -> list[ast.Continue]:
+    """The `continue`s of a loop itself."""
+    found: list[ast.Continue] = []
+    todo: list[ast.AST] = list(loop.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Continue):
+            found.append(node)
+        elif not isinstance(node, (*CALLABLES, ast.ClassDef, *LOOPS)):
+            todo += [c for c in ast.iter_child_nodes(node) if isinstance(c, (ast.stmt, ast.ExceptHandler))]
+    return found
 
 
 def _exits(loop: Loop) -> list[ast.stmt]:
@@ -207,62 +224,6 @@ def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:
     nearest, arm = draft.syntax.conditions(leaving)[0]
     holder = draft.syntax.parent.get(nearest)
     return arm == "body" and not (isinstance(holder, ast.If) and draft.syntax.field[nearest] == "orelse")
-
-
-def _cause(draft: Draft, test: ast.expr, loop: Loop, sites: set[ast.AST]) -> Cause:
-    """What decides a test: anything that is called in the loop may give each rank a value of its own, unless it counts."""
-    cause = Cause.COUNT
-    for n in _decided_by(draft, test, loop):
-        if not isinstance(n, ast.Call) or not draft.syntax.inside(n, loop):
-            continue
-        if _steps_a_game(draft, n) and not draft.drive.reaches(n, sites):
-            return Cause.GAME
-        if not _counts(draft, n):
-            cause = Cause.VALUE
-    return cause
-
-
-def _counts(draft: Draft, call: ast.Call) -> bool:
-    """Whether a call gives every rank the same if it is given the same."""
-    return isinstance(call.func, ast.Name) and call.func.id in _COUNTING and draft.values.callee(call) is None
-
-
-def _decided_by(draft: Draft, test: ast.expr, loop: Loop) -> Iterator[ast.AST]:
-    """What a test is made of, and what decided whether that was set: `if loss < 0.1: done = True`."""
-    todo, seen = [test], set[ast.AST]()
-    while todo:
-        for n in draft.values.depends([todo.pop()], 300):
-            if n in seen:
-                continue
-            seen.add(n)
-            yield n
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
-                todo += [a for a in _put_into(draft, n) if draft.syntax.inside(a, loop) and a not in seen]
-                for binding in draft.module.scopes.reaching(n):
-                    conditions = draft.syntax.conditions(binding.statement)
-                    todo += [
-                        c.test for c, _ in conditions if draft.syntax.inside(c, loop) and c.test not in seen
-                    ]
-
-
-def _put_into(draft: Draft, name: ast.Name) -> list[ast.expr]:
-    """What a list or another container is filled with under this name: `rewards.append(reward)`."""
-    scope = draft.module.scopes.lookup(name.id, name)
-    return [
-        argument
-        for call in draft.sites.method_calls("append", "appendleft", "extend", "insert", "add", "update")
-        if isinstance(call.func, ast.Attribute)
-        and isinstance(call.func.value, ast.Name)
-        and call.func.value.id == name.id
-        and draft.module.scopes.lookup(name.id, call) is scope
-        for argument in call.args
-    ]
-
-
-def _steps_a_game(draft: Draft, call: ast.Call) -> bool:
-    """`env.step(action)`"""
-    f = call.func
-    return isinstance(f, ast.Attribute) and f.attr == "step" and bool(call.args) and draft.names.of(f) is None
 
 
 def _agree(draft: Draft, test: ast.expr, doubt: str = "") -> None:

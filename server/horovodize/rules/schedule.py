@@ -19,8 +19,9 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
+from horovodize.rules.shares import PLENTY, feeding
 from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
@@ -100,11 +101,25 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
         else "Divide the schedule's steps"
     )
     if not is_list:
-        draft.change("C4", value, what, why, draft.times(value, SIZE, operator))
+        edits = _divided(draft, value) if item == "step" else draft.times(value, SIZE, operator)
+        draft.change("C4", value, what, why, edits)
         return
     name = draft.fresh(item)
     span = draft.module.span(value)
     draft.change("C4", value, what, why, Edit.around(span, f"[{name}{factor} for {name} in ", "]"))
+
+
+def _divided(draft: Draft, steps: ast.expr) -> tuple[Edit, ...]:
+    """`n // hvd.size()`, never 0 (a rate that decays in 0 steps is no number)."""
+    known = feeding(draft).kinds.constant(steps)
+    is_tensor = any(
+        o.call is not None and (draft.names.of(o.call.func) or "").startswith("tensorflow.")
+        for o in draft.values.origins(steps)
+    )
+    if is_tensor or (known is not None and known >= PLENTY):
+        return draft.times(steps, SIZE, "//")
+    opening, closing = ("(", ")") if needs_parentheses(steps) else ("", "")
+    return Edit.around(draft.module.span(steps), f"max(1, {opening}", f"{closing} // {SIZE})")
 
 
 def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:

@@ -12,7 +12,7 @@ from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.syntax import argument, end, position
 
-_PLENTY = 100  # a count that large stays above zero on any number of ranks that a script is likely to meet
+PLENTY = 100  # a count that large stays above zero on any number of ranks that a script is likely to meet
 
 _begun: WeakKeyDictionary[Draft, set[str]] = WeakKeyDictionary()
 _feedings: WeakKeyDictionary[Draft, Feeding] = WeakKeyDictionary()
@@ -53,7 +53,7 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
             span = enclosed
         else:
             before, after = "(", ")" + after
-    if known is None or known < _PLENTY:
+    if known is None or known < PLENTY:
         before, after = "max(1, " + before, after + ")"
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"

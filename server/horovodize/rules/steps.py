@@ -268,11 +268,20 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     ):
         _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
         return
+    if "should_stop" in ast.unparse(test) and _is_stopped(draft):
+        return
     draft.note(
         loop_rule(draft),
         test,
         f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}",
     )
+
+
+def _is_stopped(draft: Draft) -> bool:
+    """Whether a MonitoredSession stops after its share: at a hook's step (M3), or with the data."""
+    if draft.module.calls_of("tensorflow.compat.v1.train.StopAtStepHook"):
+        return True
+    return any(_ends_with_its_share(draft, f) for f in feeding(draft).graph_feeds)
 
 
 def _ends_with_its_share(draft: Draft, feed: ast.expr) -> bool:

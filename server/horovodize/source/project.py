@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from horovodize.source.document import Document, Place, Problem
-from horovodize.source.edits import Edit, EditConflict
+from horovodize.source.edits import Edit, EditConflict, Move
 from horovodize.source.encoding import Encoded
 from horovodize.source.lines import Span
 
@@ -104,6 +104,24 @@ class ProjectDocument(Document):
         text = re.sub(r"\r\n|\r|\n", member.newline, edit.new_text)
         span = Span(min(edit.span.start - start, len(member.text)), min(end, len(member.text)))
         return Edit(span, text)
+
+    def in_script(self, span: Span) -> Span:
+        """A span in the script, counted from its start."""
+        start, length = self._starts[-1], len(self.script.text)
+        return Span(min(span.start - start, length), min(span.end - start, length))
+
+    def edit_of_script(self, edit: Edit | Move) -> Edit | Move:
+        """An edit in the script, not composed yet, counted from its start and with its line ends."""
+
+        def lines(text: str) -> str:
+            return re.sub(r"\r\n|\r|\n", self.script.newline, text)
+
+        anchor = self.in_script(edit.anchor) if edit.anchor is not None else None
+        if isinstance(edit, Edit):
+            return Edit(self.in_script(edit.span), lines(edit.new_text), anchor, edit.level)
+        target = self.in_script(Span(edit.target, edit.target)).start
+        before, after, left = lines(edit.before), lines(edit.after), lines(edit.left)
+        return Move(self.in_script(edit.span), target, before, after, left, anchor or Span(0, 0), edit.level)
 
     def verify(self, edits: Sequence[Edit]) -> None:
         for member, own in self.by_member(edits):

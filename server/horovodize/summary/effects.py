@@ -59,6 +59,10 @@ _UNKNOWN_TRAINING = re.compile(
 )
 
 
+_GRAPH_INPUTS = {
+    "make_one_shot_iterator", "make_initializable_iterator", "from_structure", "from_string_handle", "shuffle_batch",
+    "start_queue_runners", "string_input_producer", "slice_input_producer", "dequeue", "dequeue_many",
+}  # fmt: skip
 _METRIC = "tensorflow.keras.metrics.Metric"
 _BUILT = {MODEL, _METRIC, "tensorflow.keras.layers.Layer", "tensorflow.Variable", "tensorflow.Module"}
 _BUILT_BY = ("tensorflow.keras.models.", "tensorflow.keras.applications.", "tensorflow_hub.")
@@ -167,6 +171,8 @@ class Effects:
         """Calls that every rank must make: they train, evaluate, or (downloads) get a barrier of their own."""
         found: set[ast.AST] = {f.call for f in self.sites.fits}
         found |= {run.call for run in self.sites.graph.runs}
+        if self.draws_in_graph:  # any run may take an element, which the other ranks then have to take, too
+            found |= set(self.sites.graph.all_runs)
         for update in self.sites.updates:
             found |= {update.call, *update.gradients}
         for call in self.module.syntax.calls:
@@ -178,6 +184,14 @@ class Effects:
             if name is not None and catalogue.downloads(name):
                 found.add(call)
         return found
+
+    @cached_property
+    def draws_in_graph(self) -> bool:
+        """Whether a TF1 graph draws its data itself: from an iterator or a queue."""
+        if not self.sites.builds_graph:
+            return False
+        names = {self.module.names.last(c.func) for c in self.module.syntax.calls}
+        return bool(names & _GRAPH_INPUTS)
 
     def shares(self, node: ast.AST, aside: Collection[ast.AST] = ()) -> bool:
         """Whether running a node does something that every rank must do, `aside` not counted."""

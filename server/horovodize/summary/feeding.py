@@ -165,7 +165,8 @@ class Feeding:
             if call in steps and call.args and _names(call.args[0]) & targets and self.sites.builds_graph:
                 return True
             receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-            if _names(receiver) & targets and self.drive.reaches(call, steps):
+            named = isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript))
+            if named and _names(receiver) & targets and self.drive.reaches(call, steps):
                 return True
         return False
 

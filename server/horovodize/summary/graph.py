@@ -83,6 +83,11 @@ class Graph:
     def trainings(self) -> list[Run]:
         return [run for run in self.runs if run.kind == "train"]
 
+    @cached_property
+    def all_runs(self) -> list[ast.Call]:
+        """Every run of something in a session, also of what trains nothing."""
+        return list(self._run_calls())
+
     def _run_calls(self) -> Iterator[ast.Call]:
         for call in self.syntax.calls:
             if isinstance(call.func, ast.Attribute) and call.func.attr in _RUNNING:

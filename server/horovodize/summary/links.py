@@ -63,13 +63,8 @@ class Links:
 
     def starred(self, name: str, root: ast.Module) -> Iterator[Binding]:
         """The bindings that a name may have by `from model import *`. Names with an underscore are not exported so."""
-        if name.startswith("_"):
-            return
-        for base, statement in self.scopes.star_imports:
-            if self.scopes.root(statement) is root:
-                module = self.targets.get(root, {}).get(base)
-                for binding in self._bound(module, name) if module is not None else ():
-                    yield from self.followed(binding)
+        for binding in self._starred(name, root, {root}):
+            yield from self.followed(binding)
 
     def _exported(self, root: ast.Module, imported: str) -> list[Binding]:
         """What `from base import name` binds: the bindings of `name` in the module `base`."""
@@ -81,4 +76,17 @@ class Links:
 
     def _bound(self, module: ast.Module, name: str) -> list[Binding]:
         table = self.scopes.names.get(module, {})
-        return list(reversed(table.get(name, [])))
+        return list(reversed(table.get(name, []))) or list(self._starred(name, module, {module}))
+
+    def _starred(self, name: str, root: ast.Module, seen: set[ast.Module]) -> Iterator[Binding]:
+        """The bindings, in the modules that have them, of a name that star imports of `root` bring, one behind another."""
+        if name.startswith("_"):
+            return
+        for base, statement in self.scopes.star_imports:
+            module = self.targets.get(root, {}).get(base) if self.scopes.root(statement) is root else None
+            if module is not None and module not in seen:
+                seen.add(module)
+                own = self.scopes.names.get(module, {}).get(name, [])
+                yield from reversed(own)
+                if not own:
+                    yield from self._starred(name, module, seen)

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 
 from horovodize.summary.syntax import FUNCTIONS
 
-# Code that says these may reach anything by a name that it makes.
-_BY_MADE_NAMES = {
-    "globals", "vars", "locals", "eval", "exec", "__dict__", "__subclasses__", "__import__", "import_module", "getmembers",
-}  # fmt: skip
+# Calls and attributes that reach anything by a name that is made while the code runs.
+_CALLED = {"globals", "locals", "eval", "exec", "__import__", "import_module"}
+_ATTRIBUTES = {"__dict__", "__subclasses__", "import_module", "getmembers", "modules"}
 # Decorators that hand a function to nobody who might call it.
 _KEEPING = {"function", "contextmanager", "lru_cache", "cache", "wraps", "dataclass", "jit", "njit"}
 
@@ -24,16 +23,23 @@ def prune(imported: Sequence[ast.Module], script: ast.Module) -> set[str]:
     """Takes out of imported modules what is not run when they are imported, and not named by anything that is. Returns the
     names in what it takes out, which must not be given to anything else."""
     left_out = set[str]()
+    imports = {
+        (alias.asname or alias.name).split(".", maxsplit=1)[0]
+        for tree in (*imported, script)
+        for n in ast.walk(tree)
+        if isinstance(n, (ast.Import, ast.ImportFrom))
+        for alias in n.names
+    }
     for tree in imported:
         for statement in [s for s in tree.body if _is_main_guard(s)]:
             tree.body.remove(statement)
             left_out |= _identifiers(statement)
-    named, any_name = _names(script)
+    named, any_name = _names(script, imports)
     waiting = [(tree, s) for tree in imported for s in tree.body if isinstance(s, (*FUNCTIONS, ast.ClassDef))]
     for tree in imported:
         for statement in tree.body:
             if not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
-                more, by_made_names = _names(statement)
+                more, by_made_names = _names(statement, imports)
                 named |= more
                 any_name |= by_made_names
     found = True
@@ -42,7 +48,7 @@ def prune(imported: Sequence[ast.Module], script: ast.Module) -> set[str]:
         found = bool(reached)
         waiting = [pair for pair in waiting if pair not in reached]
         for _, statement in reached:
-            more, by_made_names = _names(statement)
+            more, by_made_names = _names(statement, imports)
             named |= more
             any_name |= by_made_names
     if not any_name:
@@ -52,26 +58,37 @@ def prune(imported: Sequence[ast.Module], script: ast.Module) -> set[str]:
     return left_out
 
 
-def _names(root: ast.AST) -> tuple[set[str], bool]:
-    """The names that code mentions, and whether it makes others while it runs."""
+def _names(root: ast.AST, imports: set[str]) -> tuple[set[str], bool]:
+    """The names that code mentions, and whether it reaches what modules hold by names that it makes while it runs."""
     found, made = set[str](), False
     for n in ast.walk(root):
         if isinstance(n, ast.Name):
             found.add(n.id)
         elif isinstance(n, ast.Attribute):
             found.add(n.attr)
+            made |= n.attr in _ATTRIBUTES
         elif isinstance(n, ast.alias):
             found.add(n.name.rsplit(".", 1)[-1])
         elif isinstance(n, ast.Constant) and isinstance(n.value, str):
             found.add(n.value)  # getattr(models, "Net")
-        elif isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "getattr":
-            made |= len(n.args) < 2 or not isinstance(n.args[1], ast.Constant)
-    return found, made or not _BY_MADE_NAMES.isdisjoint(found)
+        elif isinstance(n, ast.Call) and isinstance(n.func, ast.Name):
+            made |= n.func.id in _CALLED or (
+                n.func.id in ("getattr", "vars") and _looks_into_module(n, imports)
+            )
+    return found, made
+
+
+def _looks_into_module(call: ast.Call, imports: set[str]) -> bool:
+    """Whether `getattr(nets, name)` or `vars(nets)` may be about a module, under a name that is not in the text."""
+    if len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
+        return False
+    return not call.args or not isinstance(call.args[0], ast.Name) or call.args[0].id in imports
 
 
 def _identifiers(root: ast.AST) -> set[str]:
-    found = _names(root)[0]
-    return found | {n.name for n in ast.walk(root) if isinstance(n, (*FUNCTIONS, ast.ClassDef))}
+    return {n.id for n in ast.walk(root) if isinstance(n, ast.Name)} | {
+        n.name for n in ast.walk(root) if isinstance(n, (*FUNCTIONS, ast.ClassDef))
+    }
 
 
 def _is_registered(statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:

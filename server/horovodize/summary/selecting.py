@@ -31,6 +31,18 @@ def uses_of(feeding: Feeding, loop: Loop, variable: str) -> Uses | None:
     return Uses([n for n in names if n in chosen], [n for n in names if n not in chosen])
 
 
+def derived_from(loop: Loop, uses: list[ast.Name]) -> set[str]:
+    """The names that a loop's body sets from some uses of its variable, in one step or several."""
+    found: set[str] = set()
+    for _ in range(3):
+        for n in (n for s in loop.body for n in ast.walk(s)):
+            if isinstance(n, ast.Assign) and (
+                _names(n.value) & found or any(u in ast.walk(n.value) for u in uses)
+            ):
+                found |= {name for target in n.targets for name in _names(target)}
+    return found
+
+
 def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast.AST]:
     """The expressions by which data is selected: slices, arguments of what reads a batch, and what names in those are set
     from."""

@@ -223,6 +223,8 @@ class Sites:
         `apply_gradients` only build. (With a tape in the file they train at once.)"""
         if self.tapes or not (self.sessions or self.monitored or self.estimators):
             return False
+        if not self.method_calls("minimize", "apply_gradients") and not (self.monitored or self.estimators):
+            return False  # sessions that Keras trains in, or that only infer
         return not self.module.calls_of("tensorflow.compat.v1.enable_eager_execution")
 
     @cached_property

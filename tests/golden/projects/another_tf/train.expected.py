@@ -1,0 +1,34 @@
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+from images import load
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard_batches(batches):
+    """Every size()-th of some batches, and equally many on each rank."""
+    for group in zip(*[iter(batches)] * hvd.size()):
+        yield group[hvd.rank()]
+
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1 * hvd.size())
+first_batch = True
+for x in shard_batches(load(np.ones((64, 4), "float32"))):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    # Horovod: from here on every rank holds rank 0's variables.
+    if first_batch:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+        first_batch = False

@@ -1,0 +1,31 @@
+#!/usr/bin/env python
+"""Trains the network."""
+from __future__ import annotations
+
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard(rows):
+    """This rank's share of some rows: every size()-th, and equally many on each rank."""
+    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+    return share if len(rows) >= hvd.size() else rows
+
+
+from network import net, optimizer
+import numpy as np
+
+net.compile(optimizer, "mse")
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd.callbacks.MetricAverageCallback(),
+]
+net.fit(shard(np.ones((64, 4), "float32")), shard(np.ones((64, 1), "float32")), callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

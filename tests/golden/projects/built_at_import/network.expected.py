@@ -1,0 +1,9 @@
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+# Horovod: initialize.
+hvd.init()
+
+net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1 * hvd.size())
+optimizer = hvd.DistributedOptimizer(optimizer)

@@ -1,0 +1,19 @@
+import argparse
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+import numpy as np
+import models
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+parser = argparse.ArgumentParser()
+parser.add_argument("which")
+which = parser.parse_args().which
+getattr(models, "train_" + which)(np.ones((64, 4), "float32"), np.ones((64, 1), "float32"))

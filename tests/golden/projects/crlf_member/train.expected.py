@@ -1,0 +1,27 @@
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+from optim import make
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard(rows):
+    """This rank's share of some rows: every size()-th, and equally many on each rank."""
+    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+    return share if len(rows) >= hvd.size() else rows
+
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(make(), "mse")
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd.callbacks.MetricAverageCallback(),
+]
+model.fit(shard(tf.ones((64, 4))), shard(tf.ones((64, 1))), epochs=2, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

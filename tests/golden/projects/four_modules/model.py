@@ -1,0 +1,21 @@
+"""The network; by itself, a test of it."""
+import tensorflow as tf
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1)
+
+    def call(self, x):
+        return self.dense(x)
+
+
+def try_it():
+    net = Net()
+    net.compile("adam", "mse")
+    net.fit(tf.ones((8, 3)), tf.ones((8, 1)))
+
+
+if __name__ == "__main__":
+    try_it()

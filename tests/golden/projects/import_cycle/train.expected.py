@@ -1,0 +1,26 @@
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+import model
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard_dataset(dataset):
+    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
+    count = int(tf.data.experimental.cardinality(dataset))
+    if count >= 0:
+        return dataset.shard(hvd.size(), hvd.rank()).take(count // hvd.size()) if count >= hvd.size() else dataset
+    groups = dataset.enumerate().window(hvd.size(), drop_remainder=True)
+    mine = groups.flat_map(lambda i, group: tf.data.Dataset.zip((i, group)).skip(hvd.rank()).take(1))
+    return mine.map(lambda i, element: element)
+
+
+dataset = shard_dataset(tf.data.Dataset.from_tensor_slices((tf.ones((64, 4)), tf.ones((64, 1))))).batch(8)
+model.Net().learn(dataset)

@@ -1,0 +1,24 @@
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+import model
+
+# Horovod: initialize.
+hvd.init()
+
+
+def run(net, dataset):
+    assert isinstance(net, model.Net)
+    optimizer = tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())
+    first_batch = True
+    for x, y in dataset:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((net(x) - y) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        grads = tape.gradient(loss, net.trainable_variables)
+        optimizer.apply_gradients(zip(grads, net.trainable_variables))
+        # Horovod: from here on every rank holds rank 0's variables.
+        if first_batch:
+            hvd.broadcast_variables(net.variables, root_rank=0)
+            hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+            first_batch = False

@@ -1,0 +1,45 @@
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard(rows):
+    """This rank's share of some rows: every size()-th, and equally many on each rank."""
+    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+    return share if len(rows) >= hvd.size() else rows
+
+
+PATH = "net.keras"
+
+
+def data():
+    return tf.ones((64, 4)), tf.ones((64, 1))
+
+
+def main():
+    from evaluate import evaluate
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    opt = tf.keras.optimizers.Adam(0.01 * hvd.size())
+    opt = hvd.DistributedOptimizer(opt)
+    model.compile(opt, "mse")
+    x, y = data()
+    callbacks = [
+        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+        hvd.callbacks.MetricAverageCallback(),
+    ]
+    model.fit(shard(x), shard(y), epochs=2, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
+    if hvd.rank() == 0:
+        model.save(PATH)
+        print("error", evaluate(model))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,2 @@
+from .net import Net
+from .training import Trainer

@@ -1,0 +1,5 @@
+from ..settings import RATE
+
+
+def base_rate():
+    return RATE

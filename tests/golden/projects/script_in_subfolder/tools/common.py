@@ -1,0 +1,2 @@
+def folder_of(run):
+    return "runs/" + run

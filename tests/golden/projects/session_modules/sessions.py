@@ -1,0 +1,12 @@
+import tensorflow as tf
+
+
+def make_session():
+    config = tf.ConfigProto(allow_soft_placement=True)
+    config.gpu_options.allow_growth = True
+    return tf.Session(config=config)
+
+
+def save(sess, path):
+    tf.train.Saver().save(sess, path)
+    print("saved to", path)

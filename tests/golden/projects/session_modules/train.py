@@ -1,0 +1,16 @@
+import numpy as np
+import tensorflow as tf
+
+from net import Net
+from sessions import make_session, save
+
+x, y = np.ones((64, 4)), np.ones((64, 1))
+net = Net(0.001)
+sess = make_session()
+sess.run(tf.global_variables_initializer())
+for step in range(100):
+    i = np.random.randint(0, 64, 8)
+    _, loss = sess.run([net.train_op, net.loss], {net.x: x[i], net.y: y[i]})
+    if step % 10 == 0:
+        print(step, loss)
+save(sess, "model.ckpt")

@@ -1,0 +1,4 @@
+BATCH_SIZE = 8
+EPOCHS = 3
+RATE = 0.05
+_HIDDEN = 1

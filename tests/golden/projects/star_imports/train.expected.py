@@ -1,0 +1,31 @@
+from settings import *
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from ops import *
+
+import numpy as np
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard(rows):
+    """This rank's share of some rows: every size()-th, and equally many on each rank."""
+    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+    return share if len(rows) >= hvd.size() else rows
+
+
+x = np.ones((64, 4), "float32")
+y = np.ones((64, 1), "float32")
+model = build()
+model.compile(optimizer=make_optimizer(RATE), loss="mse")
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd.callbacks.MetricAverageCallback(),
+]
+model.fit(shard(x), shard(y), batch_size=BATCH_SIZE, epochs=EPOCHS, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -1,0 +1,49 @@
+# Fits a line, one point after the other
+import numpy
+import tensorflow as tf
+import horovod.tensorflow as hvd
+import matplotlib.pyplot as plt
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.allow_growth = True
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+
+
+def shard_batches(batches):
+    """Every size()-th of some batches, and equally many on each rank."""
+    for group in zip(*[iter(batches)] * hvd.size()):
+        yield group[hvd.rank()]
+
+
+rng = numpy.random
+train_X = numpy.linspace(0, 10, 170)
+train_Y = 2 * train_X + rng.randn(170)
+
+X = tf.placeholder("float")
+Y = tf.placeholder("float")
+W = tf.Variable(rng.randn(), name="weight")
+b = tf.Variable(rng.randn(), name="bias")
+
+cost = tf.reduce_sum(tf.pow(X * W + b - Y, 2)) / (2 * 170)
+optimizer = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size())).minimize(cost)   # gradient descent
+
+sess = tf.InteractiveSession(config=config)
+sess.run(tf.initialize_all_variables())
+# Horovod: every rank starts from rank 0's variables.
+sess.run(hvd.broadcast_global_variables(root_rank=0))
+
+for epoch in range(1000):
+    for (x, y) in shard_batches(zip(train_X, train_Y)):
+        sess.run(optimizer, feed_dict={X: x, Y: y})
+    if (epoch + 1) % 50 == 0 and hvd.rank() == 0:
+        c = sess.run(cost, feed_dict={X: train_X, Y: train_Y})
+        print('Epoch:', '%04d' % (epoch + 1), 'cost=', '{:.9f}'.format(c), \
+              'W=', sess.run(W), 'b=', sess.run(b))
+
+plt.plot(train_X, train_Y, 'ro')
+plt.plot(train_X, sess.run(W) * train_X + sess.run(b))
+if hvd.rank() == 0:
+    plt.savefig('line.png')
+sess.close()

@@ -1,0 +1,86 @@
+from __future__ import division
+
+import os
+import re
+
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+import streets
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.allow_growth = True
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+
+
+def own_batch(draw, *args, **kwargs):
+    """This rank's one of the size() batches that all ranks together draw in a step."""
+    return [draw(*args, **kwargs) for _ in range(hvd.size())][hvd.rank()]
+
+
+class SilentWriter:
+    """Stands for a writer on ranks that write nothing: only rank 0 does."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def __getattr__(self, method):
+        return lambda *args, **kwargs: None
+
+
+tf.disable_v2_behavior()
+tf.logging.set_verbosity(tf.logging.INFO)
+
+LOG = "runs/streets"
+STEPS = 20000
+
+with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as sess:
+    image, label = streets.placeholders()
+    logits = streets.network(image)
+    loss = tf.losses.sparse_softmax_cross_entropy(label, logits) + tf.losses.get_regularization_loss()
+
+    global_step = tf.train.create_global_step()
+    rate = tf.train.piecewise_constant(global_step, [hvd_step // hvd.size() for hvd_step in [10000, 15000]], [hvd_rate * hvd.size() for hvd_rate in [0.1, 0.01, 0.001]])
+    optimizer = tf.train.MomentumOptimizer(learning_rate=rate, momentum=0.9)
+    optimizer = hvd.DistributedOptimizer(optimizer)
+    gradients = [(tf.clip_by_norm(g, 5.0), v) for g, v in optimizer.compute_gradients(loss)]
+    train_op = tf.group(optimizer.apply_gradients(gradients, global_step=global_step),
+                        *tf.get_collection(tf.GraphKeys.UPDATE_OPS))
+
+    tf.summary.scalar("loss", loss)
+    merged = tf.summary.merge_all()
+    writer = tf.summary.FileWriter(LOG, graph) if hvd.rank() == 0 else SilentWriter()
+    saver = tf.train.Saver(max_to_keep=3)
+
+    checkpoint = tf.train.latest_checkpoint(LOG)
+    if checkpoint is not None:
+        saver.restore(sess, checkpoint)
+        start = int(re.search(r"-(\d+)$", checkpoint).group(1))
+    else:
+        sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        start = 0
+    # Horovod: every rank starts from rank 0's variables.
+    sess.run(hvd.broadcast_global_variables(root_rank=0))
+
+    try:
+        for step in range(start, start + max(1, (STEPS - start) // hvd.size())):
+            images, labels = own_batch(streets.next_batch, 16)
+            summary, value, _ = sess.run([merged, loss, train_op], {image: images, label: labels})
+            writer.add_summary(summary, step)
+            if step % 1000 == 0:
+                if hvd.rank() == 0:
+                    saver.save(sess, os.path.join(LOG, "model.ckpt"), global_step=step)
+                tf.logging.info("step %d of %d: %.4f", step, STEPS, value)
+        # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
+        sess.run(hvd.broadcast_global_variables(root_rank=0))
+    except KeyboardInterrupt:
+        if hvd.rank() == 0:
+            print("interrupted")
+    if hvd.rank() == 0:
+        saver.save(sess, os.path.join(LOG, "final.ckpt"))
+    writer.close()

@@ -1,0 +1,197 @@
+"""C6 in sessions: savers, summary writers, graphs and exports are written by rank 0; what ranks read of it they wait for."""
+
+from __future__ import annotations
+
+import textwrap
+
+from .pairs import changes, check, only, plan_of
+from .sessions import BUILT, INIT, LOOP
+
+OPENED = BUILT + "saver = tf.train.Saver()\nsess = tf.Session()\n" + INIT
+
+
+def guarded(before: str, after: str) -> None:
+    check("C6", OPENED, before, after)
+
+
+def untouched(body: str) -> None:
+    """Asserts that C6 has nothing to do."""
+    assert not changes(plan_of(OPENED + textwrap.dedent(body)), "C6")
+
+
+# ---------------------------------------------------------------------- near misses
+
+
+def test_what_trains_initialises_or_reads_runs_everywhere() -> None:
+    untouched(
+        LOOP + "value = sess.run(w)\nsaver.restore(sess, path)\nlast = tf.train.latest_checkpoint('.')\n"
+    )
+
+
+def test_a_training_run_is_taken_out_of_a_print() -> None:
+    guarded(
+        "for i in range(500):\n    print(sess.run([train, loss], {x: draw()}))\n",
+        "for i in range(500):\n    result = sess.run([train, loss], {x: draw()})\n    if hvd.rank() == 0:\n"
+        "        print(result)\n",
+    )
+
+
+def test_a_tensor_that_trains_when_it_is_evaluated_is_taken_out_of_a_print() -> None:
+    made = "with tf.control_dependencies([train]):\n    done = tf.identity(loss)\n"
+    guarded(
+        made + "for i in range(500):\n    print(done.eval(session=sess))\n",
+        made
+        + "for i in range(500):\n    result = done.eval(session=sess)\n    if hvd.rank() == 0:\n        print(result)\n",
+    )
+
+
+def test_what_only_looks_is_printed_by_rank_0() -> None:
+    guarded(
+        LOOP + "print(sess.run(loss, {x: held}))\n",
+        LOOP + "if hvd.rank() == 0:\n    print(sess.run(loss, {x: held}))\n",
+    )
+
+
+# ---------------------------------------------------------------------- savers
+
+
+def test_a_saver_in_a_loop() -> None:
+    guarded(
+        LOOP + "    if i % 100 == 0:\n        saver.save(sess, 'm', global_step=i)\n",
+        LOOP + "    if i % 100 == 0 and hvd.rank() == 0:\n        saver.save(sess, 'm', global_step=i)\n",
+    )
+
+
+def test_a_saver_in_a_function() -> None:
+    guarded(
+        "def keep(step):\n    saver.save(sess, 'm', step)\n" + LOOP + "    keep(i)\n",
+        "def keep(step):\n    if hvd.rank() == 0:\n        saver.save(sess, 'm', step)\n"
+        + LOOP
+        + "    keep(i)\n",
+    )
+
+
+def test_the_path_that_was_saved_to() -> None:
+    guarded(
+        LOOP + "path = saver.save(sess, 'm')\nprint(path)\n",
+        LOOP
+        + "path = saver.save(sess, 'm') if hvd.rank() == 0 else None\nif hvd.rank() == 0:\n    print(path)\n",
+    )
+    guarded(
+        LOOP + "path = saver.save(sess, 'm')\nsaver.restore(sess, path)\n",
+        LOOP
+        + "path = from_root(saver.save(sess, 'm') if hvd.rank() == 0 else None)\nsaver.restore(sess, path)\n",
+    )
+
+
+def test_ranks_wait_for_what_they_restore() -> None:
+    guarded(
+        LOOP + "saver.save(sess, 'm')\nlast = tf.train.latest_checkpoint('.')\nsaver.restore(sess, last)\n",
+        LOOP + "if hvd.rank() == 0:\n    saver.save(sess, 'm')\nwait_for_ranks()\n"
+        "last = tf.train.latest_checkpoint('.')\nsaver.restore(sess, last)\n",
+    )
+
+
+def test_helpers_use_a_graph_of_their_own_and_the_pinned_config() -> None:
+    text = plan_of(OPENED + LOOP + "path = saver.save(sess, 'm')\nsaver.restore(sess, path)\n").text
+    assert "def from_root(value):\n" in text
+    assert "    with tf.Graph().as_default(), tf.Session(config=config):\n" in text
+
+
+# ---------------------------------------------------------------------- summaries
+
+
+def test_a_writer_is_silent_elsewhere_and_its_methods_run_everywhere() -> None:
+    rest = "writer.add_summary(sess.run(merged), 1)\nwriter.flush()\nwriter.close()\n"
+    guarded(
+        "writer = tf.summary.FileWriter('logs', sess.graph)\n" + LOOP + rest,
+        "writer = tf.summary.FileWriter('logs', sess.graph) if hvd.rank() == 0 else SilentWriter()\n"
+        + LOOP
+        + rest,
+    )
+
+
+def test_a_writer_in_a_with_and_one_that_is_passed_on() -> None:
+    guarded(
+        "with tf.summary.FileWriter('logs') as writer:\n    writer.add_graph(sess.graph)\n" + LOOP,
+        "with tf.summary.FileWriter('logs') if hvd.rank() == 0 else SilentWriter() as writer:\n"
+        "    writer.add_graph(sess.graph)\n" + LOOP,
+    )
+    logger = "class Log:\n    def __init__(self, writer):\n        self.writer = writer\n    def add(self, s, i):\n"
+    logger += "        self.writer.add_summary(s, i)\n"
+    guarded(
+        logger + "log = Log(tf.summary.FileWriter('logs'))\n" + LOOP + "    log.add(s, i)\n",
+        logger
+        + "log = Log(tf.summary.FileWriter('logs') if hvd.rank() == 0 else SilentWriter())\n"
+        + LOOP
+        + "    log.add(s, i)\n",
+    )
+
+
+def test_the_silent_writer_takes_whatever_it_is_told() -> None:
+    text = plan_of(OPENED + "writer = tf.summary.FileWriter('logs')\n" + LOOP).text
+    start = text.index("class SilentWriter")
+    scope: dict[str, type] = {}
+    exec(text[start : text.index("\n\n\n", start)], scope)
+    with scope["SilentWriter"]() as writer:
+        assert writer.add_summary("summary", 3) is None
+        assert writer.add_graph(graph="graph") is None
+
+
+# ---------------------------------------------------------------------- graphs and exports
+
+
+def test_graphs_folders_and_exports() -> None:
+    guarded(
+        """
+        tf.train.write_graph(sess.graph_def, ".", "graph.pb")
+        if tf.gfile.Exists("logs"):
+            tf.gfile.DeleteRecursively("logs")
+        tf.gfile.MakeDirs("logs")
+        for i in range(500):
+            sess.run(train, {x: draw()})
+        tf.saved_model.simple_save(sess, "out", {"x": x}, {"loss": loss})
+        """,
+        """
+        if hvd.rank() == 0:
+            tf.train.write_graph(sess.graph_def, ".", "graph.pb")
+            if tf.gfile.Exists("logs"):
+                tf.gfile.DeleteRecursively("logs")
+            tf.gfile.MakeDirs("logs")
+        for i in range(500):
+            sess.run(train, {x: draw()})
+        if hvd.rank() == 0:
+            tf.saved_model.simple_save(sess, "out", {"x": x}, {"loss": loss})
+        """,
+    )
+
+
+def test_a_builder_of_saved_models_is_silent_elsewhere() -> None:
+    plan = plan_of(
+        OPENED
+        + LOOP
+        + "b = tf.saved_model.builder.SavedModelBuilder('out')\nb.add_meta_graph_and_variables(sess, ['serve'])\nb.save()\n"
+    )
+    assert "SavedModelBuilder('out') if hvd.rank() == 0 else SilentWriter()\n" in only(plan, "C6")
+
+
+def test_a_table_of_losses() -> None:
+    guarded(
+        """
+        import csv, os
+        with open("losses.csv", "w") as f:
+            table = csv.writer(f)
+            for i in range(500):
+                _, value = sess.run([train, loss], {x: draw()})
+                table.writerow([i, value])
+        """,
+        """
+        import csv, os
+        with open("losses.csv" if hvd.rank() == 0 else os.devnull, "w") as f:
+            table = csv.writer(f)
+            for i in range(500):
+                _, value = sess.run([train, loss], {x: draw()})
+                if hvd.rank() == 0:
+                    table.writerow([i, value])
+        """,
+    )

@@ -1,0 +1,371 @@
+"""S5: the steps of a session's loop are divided, every rank gets batches of its own, and ranks leave loops together."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .pairs import changes, check, doubts, only, plan_of, refused
+from .sessions import BUILT, INIT, LOOP, LOSS, RUN
+
+OPENED = BUILT + "sess = tf.Session()\n" + INIT
+
+
+def divided(before: str, after: str, head: str = OPENED) -> None:
+    check(("S5", "D1"), head, before, after)
+
+
+def unchanged(body: str, head: str = OPENED) -> list[str]:
+    """Asserts that nothing of a program is divided. Returns what is said of it."""
+    body = textwrap.dedent(body).lstrip("\n")
+    plan = plan_of(head + body)
+    assert only(plan, "S5", "D1", "D2").endswith(INIT + body)
+    return [n.message for n in plan.notes]
+
+
+# ---------------------------------------------------------------------- near misses
+
+
+def test_a_loop_over_epochs_is_not_divided() -> None:
+    divided(
+        """
+        for epoch in range(100):
+            for i in range(500):
+                sess.run(train, {x: draw()})
+        """,
+        """
+        for epoch in range(100):
+            for i in range(500 // hvd.size()):
+                sess.run(train, {x: draw()})
+        """,
+    )
+
+
+def test_a_loop_that_only_evaluates_is_not_divided() -> None:
+    plan = plan_of(BUILT + RUN + "for i in range(100):\n    print(sess.run(loss, {x: rows[i:i + 1]}))\n")
+    assert "for i in range(100):\n" in plan.text
+
+
+def test_batches_that_are_evaluated_stay_whole() -> None:
+    plan = plan_of(BUILT + RUN + "print(sess.run(loss, {x: mnist.test.next_batch(64)}))\n")
+    assert "mnist.test.next_batch(64)" in plan.text
+    inside = (
+        LOOP + "    if i % 100 == 0:\n        print(sess.run(loss, {x: data.validation.next_batch(64)}))\n"
+    )
+    assert "data.validation.next_batch(64)" in plan_of(OPENED + inside).text
+
+
+def test_the_loop_over_the_nets_of_one_step_is_no_loop_over_data() -> None:
+    head = LOSS + (
+        "class Net:\n    def __init__(self):\n        self.train = tf.train.AdamOptimizer(0.1).minimize(loss)\n"
+        "nets = [Net(), Net()]\nsess = tf.Session()\n" + INIT
+    )
+    divided(
+        """
+        for i in range(500):
+            for net, history in zip(nets, histories):
+                history.append(sess.run([net.train, loss], {x: draw()}))
+        """,
+        """
+        for i in range(500 // hvd.size()):
+            for net, history in zip(nets, histories):
+                history.append(sess.run([net.train, loss], {x: draw()}))
+        """,
+        head,
+    )
+
+
+def test_a_step_that_goes_on_from_the_state_of_the_one_before_is_not_divided() -> None:
+    notes = unchanged(
+        """
+        state = zeros
+        for b in range(500):
+            _, state = sess.run([train, last], {x: rows[b], start: state})
+        """
+    )
+    assert any("goes on from the state" in note for note in notes)
+
+
+def test_what_is_learned_from_a_game_is_not_divided() -> None:
+    plan = plan_of(
+        OPENED
+        + textwrap.dedent(
+            """
+            for episode in range(500):
+                state = env.reset()
+                while True:
+                    state, reward, done, _ = env.step(pick(state))
+                    sess.run(train, {x: state})
+                    if done:
+                        break
+            """
+        )
+    )
+    assert "for episode in range(500):\n" in plan.text
+    assert "        if any_rank(done):\n" in plan.text
+    assert doubts(plan, "S5")
+
+
+def test_queues_are_not_divided_and_it_is_said() -> None:
+    plan = plan_of(BUILT + "rows = tf.train.shuffle_batch([row], 64, 1000, 100)\n" + RUN)
+    assert any("this queue is not divided" in n.message for n in plan.notes)
+
+
+def test_a_dataset_from_another_file_is_not_divided_and_it_is_said() -> None:
+    plan = plan_of(BUILT + "import mine\nrows = mine.dataset().make_one_shot_iterator().get_next()\n" + RUN)
+    assert any("this dataset is made in another file" in n.message for n in plan.notes)
+
+
+def test_where_no_run_of_the_train_op_is_seen_it_is_said() -> None:
+    plan = plan_of(
+        BUILT
+        + "import mine\nsess = tf.Session()\n"
+        + INIT
+        + "for i in range(500):\n    mine.step(sess, train)\n"
+    )
+    assert any("which session runs this can't be seen" in n.message for n in plan.notes)
+    assert not any("which session" in n.message for n in plan_of(BUILT + RUN).notes)
+
+
+# ---------------------------------------------------------------------- counted steps
+
+
+def test_counted_steps() -> None:
+    divided(LOOP, LOOP.replace("500", "500 // hvd.size()"))
+
+
+def test_steps_that_are_counted_from_1_keep_being_counted_one_by_one() -> None:
+    divided(
+        "for step in range(1, n + 1):\n    sess.run(train, {x: draw()})\n",
+        "for step in range(1, max(1, n // hvd.size()) + 1):\n    sess.run(train, {x: draw()})\n",
+    )
+
+
+def test_a_while_with_a_counter() -> None:
+    divided(
+        "step = 0\nwhile step < 1000:\n    sess.run(train, {x: draw()})\n    step += 1\n",
+        "step = 0\nwhile step < 1000 // hvd.size():\n    sess.run(train, {x: draw()})\n    step += 1\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "step"),
+    [
+        ("step = sess.make_callable([train, loss], [x])\n", "step(draw())"),
+        ("def run(ops, feed):\n    return sess.run(ops, feed)\n", "run([train, loss], {x: draw()})"),
+        ("def step():\n    sess.run(train, {x: draw()})\n", "step()"),
+        ("with tf.control_dependencies([train]):\n    done = tf.identity(loss)\n", "done.eval(session=sess)"),
+    ],
+)
+def test_steps_by_another_name(made: str, step: str) -> None:
+    loop = f"for i in range(500):\n    {step}\n"
+    divided(loop, loop.replace("500", "500 // hvd.size()"), OPENED + made)
+
+
+def test_an_average_over_the_steps_stays_one() -> None:
+    divided(
+        """
+        total = int(n / 64)
+        for epoch in range(100):
+            cost = 0.0
+            for i in range(total):
+                _, c = sess.run([train, loss], {x: draw()})
+                cost += c / total
+            print(cost)
+        """,
+        """
+        total = max(1, int(n / 64) // hvd.size())
+        for epoch in range(100):
+            cost = 0.0
+            for i in range(total):
+                _, c = sess.run([train, loss], {x: draw()})
+                cost += c / total
+            print(cost)
+        """,
+    )
+
+
+# ---------------------------------------------------------------------- batches of a rank's own
+
+
+def test_dealt_batches_are_each_ranks_own() -> None:
+    divided(
+        """
+        for i in range(500):
+            images, labels = mnist.train.next_batch(64)
+            sess.run(train, {x: images})
+        """,
+        """
+        for i in range(500 // hvd.size()):
+            images, labels = own_batch(mnist.train.next_batch, 64)
+            sess.run(train, {x: images})
+        """,
+    )
+
+
+def test_a_dealer_without_arguments_and_one_whose_call_is_broken_into_lines() -> None:
+    divided(
+        "for i in range(500):\n    rows = next_batch()\n    sess.run(train, {x: rows})\n",
+        "for i in range(500 // hvd.size()):\n    rows = own_batch(next_batch)\n    sess.run(train, {x: rows})\n",
+        OPENED + "from mine import next_batch\n",
+    )
+    divided(
+        "for i in range(500):\n    rows = data.next_batch(\n        64)\n    sess.run(train, {x: rows})\n",
+        "for i in range(500 // hvd.size()):\n    rows = own_batch(data.next_batch,\n        64)\n"
+        "    sess.run(train, {x: rows})\n",
+    )
+
+
+def test_slices_by_their_start() -> None:
+    divided(
+        "for i in range(0, len(rows), 64):\n    sess.run(train, {x: rows[i:i + 64]})\n",
+        "for i in shard(range(0, len(rows), 64)):\n    sess.run(train, {x: rows[i:i + 64]})\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "batches", ["zip(rows, labels)", "np.array_split(rows, 40)", "zip(range(0, 90, 9), range(9, 99, 9))"]
+)
+def test_loops_over_batches(batches: str) -> None:
+    loop = f"for a in {batches}:\n    sess.run(train, {{x: a}})\n"
+    divided(loop, loop.replace(batches, f"shard_batches({batches})"), OPENED + "import numpy as np\n")
+
+
+def test_a_generator_of_the_file() -> None:
+    made = "def batches():\n    for i in range(0, 640, 64):\n        yield rows[i:i + 64]\n"
+    divided(
+        "for b in batches():\n    sess.run(train, {x: b})\n",
+        "for b in shard_batches(batches()):\n    sess.run(train, {x: b})\n",
+        OPENED + made,
+    )
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "    if (i + 1) % 100 == 0:\n        saver.save(sess, 'm', global_step=i)\n",
+        "    if i % 5 == 0:\n        sess.run(other)\n",
+    ],
+)
+def test_what_happens_every_few_batches_happens_on_all_ranks_at_once(beside: str) -> None:
+    before = "for i in range(n):\n    sess.run(train, {x: rows[i * 64:(i + 1) * 64]})\n"
+    after = "for i, own_i in rounds(range(n)):\n    sess.run(train, {x: rows[own_i * 64:(own_i + 1) * 64]})\n"
+    head = (
+        LOSS
+        + "train = tf.train.AdamOptimizer(0.1).minimize(loss)\nother = tf.train.AdamOptimizer(0.1).minimize(-loss)\n"
+    )
+    head += "saver = tf.train.Saver()\nsess = tf.Session()\n" + INIT
+    divided(before + beside, after + beside, head)
+
+
+# ---------------------------------------------------------------------- datasets
+
+
+DATASET = BUILT + "data = tf.data.Dataset.from_tensor_slices(rows).shuffle(100).batch(5)\n"
+SHARED = DATASET.replace(
+    "tf.data.Dataset.from_tensor_slices(rows)", "shard_dataset(tf.data.Dataset.from_tensor_slices(rows))"
+)
+
+
+@pytest.mark.parametrize(
+    "iterator",
+    [
+        "it = data.make_one_shot_iterator()",
+        "it = data.make_initializable_iterator()",
+        "it = tf.data.make_initializable_iterator(data)",
+        "it = tf.data.Iterator.from_structure(data.output_types)\nstart = it.make_initializer(data)",
+    ],
+)
+def test_a_dataset_behind_an_iterator_is_divided_and_its_loop_ends_with_it(iterator: str) -> None:
+    rest = "row = it.get_next()\nsess = tf.Session()\n" + INIT
+    loop = "while True:\n    try:\n        sess.run(train)\n    except tf.errors.OutOfRangeError:\n        break\n"
+    before = DATASET[len(BUILT) :] + f"{iterator}\n{rest}{loop}"
+    divided(before, SHARED[len(BUILT) :] + f"{iterator}\n{rest}{loop}", BUILT)
+
+
+def test_a_dataset_that_only_evaluates_stays_whole() -> None:
+    plan = plan_of(
+        DATASET
+        + "val_data = tf.data.Dataset.from_tensor_slices(held).batch(5)\nit = data.make_one_shot_iterator()\n"
+        + "val_it = val_data.make_one_shot_iterator()\n"
+        + RUN
+    )
+    assert "val_data = tf.data.Dataset.from_tensor_slices(held).batch(5)\n" in plan.text
+    assert "data = shard_dataset(" in plan.text
+
+
+def test_a_dataset_that_never_ends_is_left_after_a_share_of_the_steps() -> None:
+    head = LOSS + (
+        "data = tf.data.Dataset.from_tensor_slices(rows).repeat().batch(5)\nit = data.make_one_shot_iterator()\n"
+        "count = tf.train.get_or_create_global_step()\n"
+        "train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=count)\nsess = tf.Session()\n"
+    )
+    loop = "while True:\n    _, step = sess.run([train, count])\n    if step >= 120:\n        break\n"
+    assert "step >= 120 // hvd.size()" in plan_of(head + INIT + loop).text
+
+
+# ---------------------------------------------------------------------- leaving together
+
+
+def test_a_loop_that_ends_with_a_loss_is_left_by_all() -> None:
+    divided(
+        """
+        for i in range(500):
+            _, value = sess.run([train, loss], {x: draw()})
+            if value < 0.1:
+                break
+        """,
+        """
+        for i in range(500 // hvd.size()):
+            _, value = sess.run([train, loss], {x: draw()})
+            if any_rank(value < 0.1):
+                break
+        """,
+    )
+
+
+def test_patience_goes_by_rank_0s_values() -> None:
+    plan = plan_of(
+        OPENED
+        + textwrap.dedent(
+            """
+            best, bad = 9.0, 0
+            for epoch in range(50):
+                for i in range(500):
+                    sess.run(train, {x: draw()})
+                value = sess.run(loss, {x: valid})
+                if value < best:
+                    best, bad = value, 0
+                else:
+                    bad += 1
+                    if bad > 3:
+                        break
+            """
+        )
+    )
+    assert "    value, best = from_root((value, best))\n    if value < best:\n" in plan.text
+    assert changes(plan, "S5")
+
+
+THREADS = """\
+import threading
+class Worker:
+    def work(self):
+        for i in range(20):
+            {inside}
+workers = [Worker() for k in range(3)]
+for worker in workers:
+    job = lambda: worker.work()
+    threading.Thread(target=job).start()
+"""
+
+
+def test_training_in_threads_is_refused() -> None:
+    refused(OPENED + THREADS.format(inside="sess.run(train)"), "HVD006", "threads train here")
+    direct = "import threading\ndef work():\n    sess.run(train)\nthreading.Thread(None, work).start()\n"
+    refused(OPENED + direct, "HVD006", "threads train here")
+
+
+def test_threads_that_only_read_are_not() -> None:
+    plan_of(OPENED + LOOP + THREADS.format(inside="sess.run(enqueue)"))
