@@ -16,8 +16,8 @@ TAIL = "model.compile(o.SGD(s))\n" + FIT
     [
         ("s = d.ExponentialDecay(0.1, 1000, 0.9)", "s = d.ExponentialDecay(0.1 * hvd.size(), 1000 // hvd.size(), 0.9)"),
         ("s = d.ExponentialDecay(decay_rate=0.9, decay_steps=a + b, initial_learning_rate=r, staircase=True)",
-         "s = d.ExponentialDecay(decay_rate=0.9, decay_steps=(a + b)"
-         " // hvd.size(), initial_learning_rate=r * hvd.size(), staircase=True)"),
+         "s = d.ExponentialDecay(decay_rate=0.9, decay_steps=max(1, (a + b)"
+         " // hvd.size()), initial_learning_rate=r * hvd.size(), staircase=True)"),
         ("s = d.CosineDecay(0.1, 100, alpha=0.01)",
          "s = d.CosineDecay(0.1 * hvd.size(), 100 // hvd.size(), alpha=0.01)"),
         ("s = d.CosineDecayRestarts(0.1, 100, t_mul=2.0)",
@@ -32,8 +32,8 @@ TAIL = "model.compile(o.SGD(s))\n" + FIT
          "s = d.PiecewiseConstantDecay(boundaries=[step // hvd.size() for step in b]"
          ", values=[rate * hvd.size() for rate in v])"),
         ("from tensorflow.keras.optimizers.schedules import ExponentialDecay as E\ns = E(0.1, 10, 0.5)",
-         "from tensorflow.keras.optimizers.schedules import ExponentialDecay as E\ns = E(0.1 * hvd.size(), 10"
-         " // hvd.size(), 0.5)"),
+         "from tensorflow.keras.optimizers.schedules import ExponentialDecay as E\ns = E(0.1 * hvd.size(), max(1, 10"
+         " // hvd.size()), 0.5)"),
         ("s = tf.compat.v1.train.exponential_decay(0.1, step, 1000, 0.9)",
          "s = tf.compat.v1.train.exponential_decay(0.1 * hvd.size(), step, 1000 // hvd.size(), 0.9)"),
     ],

@@ -94,9 +94,9 @@ def _calls_tensorflow(draft: Draft, node: ast.AST, seen: set[ast.AST]) -> bool:
             todo += [*getattr(n, "decorator_list", []), *n.args.defaults]
             continue
         if isinstance(n, ast.Call):
-            name = draft.names.of(n.func) or ""
+            names = {draft.names.of(n.func) or "", *draft.values.made_by(n)}
             callee = draft.values.callee(n)
-            if name.startswith("tensorflow.") and not name.startswith(_HARMLESS):
+            if any(name.startswith("tensorflow.") and not name.startswith(_HARMLESS) for name in names):
                 return True
             if callee is not None and any(_calls_tensorflow(draft, s, seen) for s in _body(callee)):
                 return True

@@ -171,6 +171,8 @@ def _why_undriven(draft: Draft, site: ast.Call) -> str:
     around = [a for way in draft.drive.ways(site) for f in way for a in draft.syntax.ancestors(f.node)]
     if any(isinstance(a, COMPREHENSIONS) for a in around):
         return "this step is taken inside a comprehension"
+    if any(isinstance(a, ast.Lambda) for a in around):
+        return "this step is taken by a `lambda`, whose calls are not followed"
     return "the loop that runs this step is not in this file"
 
 

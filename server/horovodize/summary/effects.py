@@ -61,7 +61,7 @@ _UNKNOWN_TRAINING = re.compile(
 
 _GRAPH_INPUTS = {
     "make_one_shot_iterator", "make_initializable_iterator", "from_structure", "from_string_handle", "shuffle_batch",
-    "start_queue_runners", "string_input_producer", "slice_input_producer", "dequeue", "dequeue_many",
+    "start_queue_runners", "get_next", "batch_join", "shuffle_batch_join", "string_input_producer", "slice_input_producer", "dequeue", "dequeue_many",
 }  # fmt: skip
 _METRIC = "tensorflow.keras.metrics.Metric"
 _BUILT = {MODEL, _METRIC, "tensorflow.keras.layers.Layer", "tensorflow.Variable", "tensorflow.Module"}
@@ -171,8 +171,8 @@ class Effects:
         """Calls that every rank must make: they train, evaluate, or (downloads) get a barrier of their own."""
         found: set[ast.AST] = {f.call for f in self.sites.fits}
         found |= {run.call for run in self.sites.graph.runs}
-        if self.draws_in_graph:  # any run may take an element, which the other ranks then have to take, too
-            found |= set(self.sites.graph.all_runs)
+        if self.draws_in_graph:  # a run that takes an element: the other ranks have to take one, too
+            found |= {call for call in self.sites.graph.all_runs if self._takes_input(call)}
         for update in self.sites.updates:
             found |= {update.call, *update.gradients}
         for call in self.module.syntax.calls:
@@ -192,6 +192,14 @@ class Effects:
             return False
         names = {self.module.names.last(c.func) for c in self.module.syntax.calls}
         return bool(names & _GRAPH_INPUTS)
+
+    def _takes_input(self, call: ast.Call) -> bool:
+        """Whether what a session runs may be computed from an iterator's or a queue's next element."""
+        fetched = [*call.args[:1], *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
+        return any(
+            isinstance(n, ast.Call) and self.module.names.last(n.func) in _GRAPH_INPUTS
+            for n in self.module.values.depends(fetched, 800)
+        )
 
     def shares(self, node: ast.AST, aside: Collection[ast.AST] = ()) -> bool:
         """Whether running a node does something that every rank must do, `aside` not counted."""

@@ -1,0 +1,89 @@
+import argparse
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.allow_growth = True
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+
+
+def shard_dataset(dataset):
+    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
+    groups = dataset.window(hvd.size(), drop_remainder=True)
+    return groups.flat_map(
+        lambda *parts: tf.data.Dataset.zip(parts if len(parts) > 1 else parts[0])
+        .skip(hvd.rank())
+        .take(1)
+    )
+
+
+def wait_for_ranks():
+    """Every rank leaves this only when all have come to it."""
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        session.run(hvd.allreduce(tf.constant(0.0), name="wait"))
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--epochs", type=int, default=40)
+args = parser.parse_args()
+
+data = np.load("houses.npz")
+train_set = shard_dataset(tf.data.Dataset.from_tensor_slices((data["x"], data["y"]))).shuffle(5000).batch(32).prefetch(1)
+valid_set = tf.data.Dataset.from_tensor_slices((data["x_valid"], data["y_valid"])).batch(256)
+
+iterator = tf.data.Iterator.from_structure(train_set.output_types, train_set.output_shapes)
+features, price = iterator.get_next()
+train_init = iterator.make_initializer(train_set)
+valid_init = iterator.make_initializer(valid_set)
+
+is_training = tf.placeholder_with_default(False, shape=())
+h = tf.layers.dense(features, 64)
+h = tf.nn.relu(tf.layers.batch_normalization(h, training=is_training))
+loss = tf.losses.mean_squared_error(price, tf.squeeze(tf.layers.dense(h, 1), 1))
+
+step = tf.train.get_or_create_global_step()
+rate = tf.train.polynomial_decay(0.01 * hvd.size(), step, decay_steps=4000 // hvd.size(), end_learning_rate=0.0001 * hvd.size())
+with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+    train_op = hvd.DistributedOptimizer(tf.train.MomentumOptimizer(rate, 0.9, use_nesterov=True)).minimize(loss, global_step=step)
+
+saver = tf.train.Saver()
+with tf.Session(config=config) as sess:
+    sess.run(tf.global_variables_initializer())
+    # Horovod: every rank starts from rank 0's variables.
+    sess.run(hvd.broadcast_global_variables(root_rank=0))
+    best = float("inf")
+    for epoch in range(args.epochs):
+        sess.run(train_init)
+        while True:
+            try:
+                sess.run(train_op, feed_dict={is_training: True})
+            except tf.errors.OutOfRangeError:
+                break
+
+        sess.run(valid_init)
+        losses = []
+        try:
+            while True:
+                losses.append(sess.run(loss))
+        except tf.errors.OutOfRangeError:
+            pass
+        valid_loss = np.mean(losses)
+        if hvd.rank() == 0:
+            print("epoch", epoch, "validation loss", valid_loss)
+
+            if valid_loss < best:
+                best = valid_loss
+                saver.save(sess, "./houses/best")
+    # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
+    sess.run(hvd.broadcast_global_variables(root_rank=0))
+
+    # Wait until rank 0 has written it.
+    wait_for_ranks()
+    saver.restore(sess, "./houses/best")
+    sess.run(valid_init)
+    result = sess.run(loss)
+    if hvd.rank() == 0:
+        print("one batch at the best:", result)

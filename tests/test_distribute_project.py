@@ -1,0 +1,225 @@
+"""What a script and its project come to together, and when the script alone decides."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.distribute import distribute
+from horovodize.distribute_project import distribute_script, files
+from horovodize.options import Options
+from horovodize.plan import Plan, Refusal, Unchanged
+from horovodize.source import Document
+from horovodize.source.edits import apply
+from horovodize.source.project import ProjectDocument
+from horovodize.summary import summarize
+
+TRAIN = """\
+import tensorflow as tf
+from optim import make
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(make(), "mse")
+model.fit(tf.ones((64, 4)), tf.ones((64, 1)))
+"""
+OPTIM = "import tensorflow as tf\n\n\ndef make():\n    return tf.keras.optimizers.SGD(0.1)\n"
+
+
+def result(script: str, options: Options | None = None, **modules: str) -> Plan | Refusal | Unchanged:
+    texts = {f"/p/{name}.py": text for name, text in modules.items()}
+    return distribute_script(
+        Document(script, "/p/train.py"), lambda p: Document(texts[p], p) if p in texts else None, options
+    )
+
+
+def changed(plan: Plan | Refusal | Unchanged) -> dict[str, str]:
+    assert isinstance(plan, Plan), plan
+    return {f.document.path: apply(f.document.text, f.edits) for f in files(plan)}
+
+
+def codes(refusal: Plan | Refusal | Unchanged) -> list[str]:
+    assert isinstance(refusal, Refusal), refusal
+    return [reason.code for reason in refusal.reasons]
+
+
+def test_every_file_that_must_change_is_changed_once():
+    after = changed(result(TRAIN, optim=OPTIM))
+    assert list(after) == ["/p/optim.py", "/p/train.py"]
+    assert after["/p/optim.py"].count("hvd.init()") == 1
+    assert "SGD(0.1 * hvd.size())" in after["/p/optim.py"]
+    assert "set_visible_devices" in after["/p/train.py"]
+    assert "set_visible_devices" not in after["/p/optim.py"]
+
+
+def test_options_hold_for_all_files():
+    after = changed(result(TRAIN, Options(comments=False), optim=OPTIM))
+    assert not any("#" in text for text in after.values())
+
+
+def test_a_plan_of_the_script_alone_is_one_of_a_plain_document():
+    script = TRAIN.replace("make()", "tf.keras.optimizers.SGD(scale())").replace(
+        "optim import make", "numbers_ import scale"
+    )
+    plan = result(script, numbers_="def scale():\n    return 0.1\n")
+    assert isinstance(plan, Plan)
+    assert not isinstance(plan.document, ProjectDocument)
+    alone = distribute(summarize(Document(script)))
+    assert isinstance(alone, Plan)
+    assert plan.text == alone.text
+    assert [f.document.path for f in files(plan)] == ["/p/train.py"]
+    for change in plan.changes:
+        assert 0 <= change.span.start <= change.span.end <= len(script)
+    assert {c.rule for c in plan.changes} == {c.rule for c in alone.changes}
+
+
+def test_a_plan_of_the_script_alone_keeps_its_line_ends():
+    script = TRAIN.replace("make()", "'sgd'").replace("\n", "\r\n")
+    (text,) = changed(result(script, optim="def make():\n    pass\n")).values()
+    assert text.count("\n") == text.count("\r\n")
+
+
+def test_a_script_by_itself_is_what_it_always_was():
+    script = TRAIN.replace("from optim import make\n", "").replace("make()", "'sgd'")
+    assert changed(result(script)) == {"/p/train.py": distribute(summarize(Document(script))).text}  # type: ignore[union-attr]
+
+
+def test_a_script_that_uses_horovod_is_done():
+    assert isinstance(result("import horovod.tensorflow as hvd\n" + TRAIN, optim=OPTIM), Unchanged)
+
+
+def test_a_project_of_which_a_module_uses_horovod_is_refused_at_that_place():
+    refusal = result(TRAIN, optim="import horovod.tensorflow as hvd\n" + OPTIM)
+    assert codes(refusal) == ["HVD202"]
+    assert isinstance(refusal, Refusal)
+    document = refusal.document
+    assert isinstance(document, ProjectDocument)
+    assert document.members[document.member_at(refusal.reasons[0].span.start)].path == "/p/optim.py"
+
+
+def test_a_module_that_is_distributed_otherwise_refuses_the_script():
+    optim = OPTIM.replace("def make", "strategy = tf.distribute.MirroredStrategy()\n\n\ndef make")
+    assert codes(result(TRAIN, optim=optim)) == ["HVD202"]
+
+
+WRITES = """\
+import random
+
+
+def keep(path):
+    f = open(path, "w")
+    if random.random() < 0.5:
+        return f.fileno()
+"""
+
+
+def test_a_refusal_for_another_file_does_not_stop_a_script_that_trains_by_itself():
+    script = (
+        TRAIN.replace("from optim import make", "from report import keep").replace("make()", "'sgd'")
+        + "keep('x')\n"
+    )
+    assert isinstance(distribute(summarize(Document(script))), Plan)
+    assert list(changed(result(script, report=WRITES))) == ["/p/train.py"]
+
+
+STEP = """\
+import random
+import tensorflow as tf
+
+
+def train(model, x):
+    model.compile("sgd", "mse")
+    while random.random() < 0.9:
+        model.train_on_batch(x, x)
+"""
+
+
+def test_a_refusal_for_training_in_another_file_stops_the_script():
+    script = (
+        TRAIN.replace("from optim import make", "from step import train").replace("make()", "'sgd'")
+        + "train(model, 1)\n"
+    )
+    assert isinstance(distribute(summarize(Document(script))), Plan)
+    refusal = result(script, step=STEP)
+    assert isinstance(refusal, Refusal), changed(refusal)
+
+
+def test_a_module_that_does_not_parse_is_named_where_the_script_is_refused():
+    refusal = result("import tensorflow as tf\nfrom old import train\ntrain()\n", old="print 'x'\n")
+    assert codes(refusal) == ["HVD002", "HVD003"]
+    assert isinstance(refusal, Refusal)
+    assert "`old.py`" in refusal.reasons[1].message
+    assert "line 1" in refusal.reasons[1].message
+    assert "Python 2" in refusal.reasons[1].message
+
+
+def test_a_module_that_does_not_parse_does_not_stop_a_script_that_can_be_distributed():
+    script = TRAIN.replace("make()", "'sgd'")
+    assert list(changed(result(script, optim="print 'x'\n"))) == ["/p/train.py"]
+
+
+def test_a_module_that_only_prints_is_left_alone():
+    script = (
+        TRAIN.replace("optim import make", "talk import say, tell").replace("make()", "'sgd'")
+        + "say(1)\ntell(2)\n"
+    )
+    talk = "def say(x):\n    print(x)\n\n\ndef tell(x):\n    print(x)\n"
+    assert list(changed(result(script, talk=talk))) == ["/p/train.py"]
+    after = changed(
+        result(script, talk=talk.replace("print(x)\n\n\n", "print(x)\n    open('log', 'a').write(x)\n\n\n"))
+    )
+    assert after["/p/talk.py"].count("if hvd.rank() == 0") >= 2
+
+
+@pytest.mark.parametrize(
+    ("net", "first"),
+    [
+        ("net = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n", True),
+        ("def build():\n    return tf.keras.Sequential()\n\n\nnet = build()\n", True),
+        ("class Net(tf.keras.Model):\n    pass\n\n\nnet = Net()\n", True),
+        ("import deeper\n\nnet = deeper.net\n", True),
+        ("net = 1\n\n\n@tf.function\ndef f(x=tf.TensorSpec([])):\n    return tf.ones(3)\n", False),
+        ("tf.get_logger().setLevel('ERROR')\nnet = 1\n", False),
+    ],
+)
+def test_the_gpu_is_pinned_before_a_module_that_uses_it_is_imported(net, first):
+    script = TRAIN.replace("from optim import make", "from net import net\nimport os").replace(
+        "make()", "'sgd'"
+    )
+    deeper = "import tensorflow as tf\n\nnet = tf.keras.Sequential()\n"
+    text = changed(result(script, net="import tensorflow as tf\n\n" + net, deeper=deeper))["/p/train.py"]
+    assert (text.index("set_visible_devices") < text.index("from net import net")) == first
+
+
+def test_the_head_goes_before_everything_where_the_first_import_uses_the_gpu():
+    script = '"""Trains."""\nfrom __future__ import annotations\nfrom net import net\n'
+    script += 'net.compile("sgd", "mse")\nnet.fit(1, 2)\n'
+    net = "import tensorflow as tf\n\nnet = tf.keras.Sequential()\n"
+    text = changed(result(script, net=net))["/p/train.py"]
+    places = [
+        text.index(s)
+        for s in ("__future__", "import tensorflow as tf", "hvd.init()", "set_visible", "from net")
+    ]
+    assert places == sorted(places)
+
+
+def test_helpers_do_not_take_names_of_code_that_is_not_read():
+    optim = OPTIM + "\n\ndef shard(rows):\n    return rows[::2]\n"
+    after = changed(result(TRAIN, optim=optim))
+    assert "def shard(rows)" not in after["/p/train.py"]
+    assert "def hvd_shard(rows)" in after["/p/train.py"]
+
+
+def test_a_file_that_calls_something_else_as_the_project_calls_tensorflow():
+    script = "import tensorflow as tf\nfrom step import learn\nlearn(tf.ones((8, 4)))\n"
+    step = (
+        "import other as tf\nfrom tensorflow import keras\n\n\ndef learn(x):\n    m = keras.Sequential()\n"
+        "    m.compile(tf.make(), 'mse')\n    m.fit(x, x)\n"
+    )
+    outcome = result(script, step=step)
+    assert codes(outcome) == ["HVD006"]
+
+
+def test_the_loader_is_asked_for_files_near_the_script_only():
+    asked: list[str] = []
+    distribute_script(Document("import a, tensorflow\nfrom ..b import c\n", "/p/q/train.py"), asked.append)
+    assert asked
+    assert all(path.startswith("/p/") or path.count("/") <= 2 for path in asked), asked
