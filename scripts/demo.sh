@@ -31,13 +31,14 @@ expect 0 horovodize check examples/keras_fit.py examples/gradient_tape.py
 heading "3. Distribute with Horovod: every change with its reason"
 expect 0 horovodize distribute examples/keras_fit.py
 expect 0 horovodize distribute examples/gradient_tape.py
+expect 0 horovodize distribute examples/session.py
 
 heading "4. What it cannot do, it refuses, and says why"
-expect 1 horovodize distribute examples/session.py
+expect 1 horovodize distribute examples/mirrored.py
 
 heading "5. Train on two processes"
 mkdir -p "$out"
-for name in keras_fit gradient_tape; do
+for name in keras_fit gradient_tape session monitored_session estimator; do
     expect 0 horovodize distribute "examples/$name.py" --output "$out/$name.py"
 done
 cat <<END

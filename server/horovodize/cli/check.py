@@ -77,6 +77,7 @@ class _Check:
 
     def handle(self, source: Input) -> int:
         from horovodize.restrictions import check
+        from horovodize.restrictions.violation import Severity
         from horovodize.source import UndecodableSource
         from horovodize.source.notebook_json import OtherLanguage
         from horovodize.summary import summarize
@@ -97,7 +98,8 @@ class _Check:
                 self._print(finding)
             elif self.format == "github":
                 self.console.line(_github(finding))
-        return ExitStatus.FINDINGS if found else ExitStatus.OK
+        in_the_way = any(f.violation.severity is not Severity.INFORMATION for f in found)
+        return ExitStatus.FINDINGS if in_the_way else ExitStatus.OK
 
     def _print(self, finding: Finding) -> None:
         document, v = finding.document, finding.violation
