@@ -69,15 +69,16 @@ def _leave_mere_prints(draft: Draft) -> None:
 def _refuse_ambiguous(draft: Draft, root: str) -> None:
     """Refuses a project in which what TensorFlow is called in one file is something else in another: inserted code could not
     say the same everywhere."""
-    bound = [b for tree in draft.syntax.trees for b in draft.module.scopes.names[tree].get(root, [])]
-    meant = next(
-        (b.imported for b in bound if b.kind == "import" and b.imported.startswith("tensorflow")), None
-    )
-    for binding in bound:
-        if meant is not None and (binding.kind != "import" or binding.imported != meant):
+    if len(draft.syntax.trees) == 1:
+        return
+    bound = [draft.module.scopes.names[tree].get(root, []) for tree in draft.syntax.trees]
+    imported = [[b.imported for b in of_file if b.kind == "import"] for of_file in bound]
+    meant = next((path for of_file in imported for path in of_file if path.startswith("tensorflow")), None)
+    for of_file, paths in zip(bound, imported, strict=True):
+        if meant is not None and of_file and meant not in paths:
             draft.refuse(
                 "HVD006",
-                binding.statement,
+                of_file[0].statement,
                 f"`{root}` is not the same here as in other files of the project (`{meant}`); give one of them another name",
             )
 
