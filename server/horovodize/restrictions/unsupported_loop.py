@@ -10,8 +10,8 @@ On training that is distributed already, by `tf.distribute`, parameter servers (
 GPUs; on weights that are updated by hand from gradients (`w.assign_sub(rate * gradient)`); on `apply_gradients` with gradients
 of which no tape can be found in this file; and on TensorFlow 1's eager `implicit_gradients`. Of Estimators, on
 `train_and_evaluate`, whose evaluations make ranks wait for each other for ever; on `tf.contrib.learn`; on those that take no
-optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose optimizer is not one of `tf.compat.v1.train`; and
-on files that train with Keras or a tape, too. Averages and counters that are assigned are no violation.
+optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose optimizer is not one of `tf.compat.v1.train`; on
+files that train with Keras or a tape, too; and on Keras Tuner's `search`. Averages and counters that are assigned are no violation.
 
 ## Quick fix
 None.
@@ -62,6 +62,17 @@ with tf.train.MonitoredTrainingSession(
 ) as session:
     while not session.should_stop():
         session.run(train)
+```
+
+```python
+import keras_tuner
+import tensorflow as tf
+
+tuner = keras_tuner.RandomSearch(build_model, objective="val_loss")
+tuner.search(x, y, epochs=5)  # HVD202
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
 ```
 
 ## Near misses
@@ -139,6 +150,21 @@ def find(context: Context) -> Iterator[Violation]:
     yield from _no_tape(context)
     if context.trains:
         yield from _several_gpus(context)
+        yield from _tuners(context)
+
+
+def _tuners(context: Context) -> Iterator[Violation]:
+    """Searches for hyperparameters (Keras Tuner): each rank would try others."""
+    for call in context.sites.method_calls("search"):
+        assert isinstance(call.func, ast.Attribute)
+        made = {context.names.of(c.func) or "" for c in context.values.calls(call.func.value)}
+        if any(name.startswith(("keras_tuner.", "kerastuner.")) for name in made):
+            yield RESTRICTION.at(
+                context,
+                call,
+                "each rank would try other hyperparameters here, and the models of the ranks would not fit together; search in "
+                "one process, and distribute the training with what it finds",
+            )
 
 
 def _other_framework(context: Context) -> Iterator[Violation]:

@@ -10,6 +10,7 @@ After          train_op = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001 
 Leaves alone   `scipy.optimize.minimize`. Gradients that feed no optimizer (a penalty on `tf.gradients(d, [x])`).
 Refuses        An optimizer that can't be followed to where it is made (HVD105): its rate would stay unscaled. Gradients of
                which it can't be told where they come from (HVD006). What only the unwrapped optimizer has (`opt._lr`).
+               Variables that are trained without an optimizer (`w.assign_sub(rate * gradient)`).
 Source         Seed 2.5.1, strict form of assignment. Errata: for `id = XOptimizer(rate).minimize(loss)` (65 of 153 real files)
                the seed wraps what `minimize` returns, which is no optimizer. `DistributedOptimizer.apply_gradients` does not
                average; only `compute_gradients` does, which `minimize` calls.
@@ -27,6 +28,7 @@ from horovodize.summary.syntax import argument
 
 _WHY = "The gradients of all ranks are averaged before they are applied; unwrapped, each rank trains a model of its own."
 _GRADIENTS = ("tensorflow.gradients", "tensorflow.compat.v1.gradients")
+_PLACEHOLDER = "tensorflow.compat.v1.placeholder"
 
 
 def apply(draft: Draft) -> None:
@@ -54,6 +56,8 @@ def apply(draft: Draft) -> None:
         elif trained.used_at in receivers:
             wrap(draft, "S2", trained.outermost, _WHY)
             _refuse_private(draft, trained.outermost)
+    if draft.sites.graph.sessions:
+        _refuse_by_hand(draft)
 
 
 def _refuse_private(draft: Draft, optimizer: ast.Call) -> None:
@@ -64,6 +68,49 @@ def _refuse_private(draft: Draft, optimizer: ast.Call) -> None:
                 draft.refuse(
                     "HVD006", n, f"Horovod's optimizer has no `{n.attr}`; give its value a name of its own"
                 )
+
+
+def _refuse_by_hand(draft: Draft) -> None:
+    """`w.assign_sub(rate * gradient)`, `tf.assign(w, w - rate * gradient)`: nobody averages these."""
+    for call in draft.sites.method_calls("assign", "assign_sub", "assign_add"):
+        assert isinstance(call.func, ast.Attribute)
+        operands = [*call.args] if draft.names.of(call.func) is not None else [call.func.value, *call.args]
+        if (
+            len(operands) >= 2
+            and _is_trainable(draft, operands[0])
+            and _descends(draft, call.func.attr, *operands[:2])
+        ):
+            draft.refuse(
+                "HVD006",
+                call,
+                "this trains a variable without an optimizer, and its gradient would not be averaged; use one of `tf.train`",
+            )
+
+
+def _is_trainable(draft: Draft, variable: ast.expr) -> bool:
+    made = draft.values.calls(variable)
+    return bool(made) and all(
+        draft.names.last(c.func) in ("Variable", "get_variable") and not _is_false(argument(c, "trainable"))
+        for c in made
+    )
+
+
+def _is_false(e: ast.expr | None) -> bool:
+    return isinstance(e, ast.Constant) and not e.value
+
+
+def _descends(draft: Draft, method: str, variable: ast.expr, value: ast.expr) -> bool:
+    """Whether what a variable is set to comes of a gradient: one that TensorFlow computes, or one computed from a batch."""
+    calls = {draft.names.of(n.func) for n in draft.values.depends([value], 400) if isinstance(n, ast.Call)}
+    if calls & set(_GRADIENTS):
+        return True
+    if method == "assign":
+        made = set(draft.values.calls(variable))
+        lowered = [o.node for o in draft.values.origins(value) if isinstance(o.node, ast.BinOp)]
+        return _PLACEHOLDER in calls and any(
+            isinstance(e.op, ast.Sub) and made & set(draft.values.calls(e.left)) for e in lowered
+        )
+    return method == "assign_sub" and _PLACEHOLDER in calls
 
 
 def _averages_by_hand(draft: Draft, call: ast.Call) -> bool:

@@ -30,16 +30,13 @@ class HeadPlace:
 
 
 def head_place(draft: Draft, tree: ast.Module) -> HeadPlace | None:
-    """The place of a file's head; None where there is none that surely comes first: TensorFlow is imported inside functions
-    only."""
+    """The place of a file's head; None where there is none that surely comes first: the script imports TensorFlow inside
+    functions only."""
     imported = import_statement(draft, tree)
     early = _first_use(draft, tree) if tree is draft.module.tree else None
     if imported is None:
-        own = any(draft.module.scopes.root(s) is tree for s in draft.module.tensorflow_imports)
         first = next((s for s in tree.body if not _is_docstring(tree, s) and not _is_future(s)), None)
-        return (
-            HeadPlace(first, None) if first is not None and not own and len(draft.syntax.trees) > 1 else None
-        )
+        return HeadPlace(first, None) if first is not None and tree is not draft.module.tree else None
     if early is not None and tree.body.index(early) <= tree.body.index(imported):
         previous = [
             s for s in tree.body[: tree.body.index(early)] if isinstance(s, (ast.Import, ast.ImportFrom))

@@ -129,7 +129,8 @@ def _made_elsewhere(draft: Draft, origin: Origin) -> bool:
     call = origin.call
     if call is None or draft.values.callee(call) is not None or not draft.names.last(call.func)[:1].isupper():
         return False
-    return not (draft.names.of(call.func) or "").startswith(("tensorflow.", "numpy."))
+    name = draft.names.of(call.func)  # a class is imported; `hp.Choice(…)` is a method
+    return name is not None and not name.startswith(("tensorflow.", "numpy."))
 
 
 def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:

@@ -117,6 +117,7 @@ def _inner(draft: Draft, call: ast.Call) -> ast.expr | None:
     if last not in (
         "LossScaleOptimizer",
         "MovingAverage",
+        "MovingAverageOptimizer",
         "SWA",
         "Lookahead",
         "enable_mixed_precision_graph_rewrite",

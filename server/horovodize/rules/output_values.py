@@ -86,7 +86,9 @@ def _to_null_device(draft: Draft, guards: Guards, path: ast.expr) -> list[Edit]:
         (
             b.name
             for b in draft.module.scopes.imports
-            if b.imported == "os" and draft.syntax.function(b.statement) is None
+            if b.imported == "os"
+            and draft.syntax.function(b.statement) is None
+            and draft.module.scopes.root(b.statement) is draft.module.scopes.root(path)
         ),
         None,
     )
