@@ -175,3 +175,48 @@ def test_what_only_the_unwrapped_optimizer_has_is_refused(attribute: str) -> Non
     start = LOSS + "opt = tf.train.AdamOptimizer(0.1)\ntrain = opt.minimize(loss)\n"
     refused(start + f"print(opt.{attribute})\n" + RUN, "HVD006", f"no `{attribute}`")
     plan_of(start + "print(opt.get_name(), opt.get_slot(w, 'm'))\n" + RUN)
+
+
+# ---------------------------------------------------------------------- trained without an optimizer
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "step = w.assign_sub(0.1 * tf.gradients(loss, w)[0])",
+        "g = tf.gradients(loss, [w])\nstep = tf.assign(w, w - 0.1 * g[0])",
+        "step = tf.assign(w, tf.subtract(w, 0.1 * tf.gradients(loss, w)[0]))",
+        "slope = tf.reduce_mean(x)\nlower = w - 0.1 * slope\nstep = w.assign(lower)",
+        "step = tf.assign_sub(w, 0.1 * tf.reduce_mean(x))",
+    ],
+)
+def test_variables_that_are_trained_by_hand_are_refused(update: str) -> None:
+    refused(BUILT + update + "\n" + RUN, "HVD006", "without an optimizer")
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "clip = w.assign(tf.clip_by_value(w, -1.0, 1.0))",
+        "other = tf.get_variable('other', [1, 1])\ncopy = [tf.assign(other, w)]",
+        "rate = tf.Variable(0.1, trainable=False)\nlower = tf.assign(rate, rate * 0.5)",
+        "rate = tf.Variable(0.1)\nfed = tf.placeholder(tf.float32)\nupdate = rate.assign(fed)",
+        "mean = tf.get_variable('mean', [1], trainable=False)\nkeep = mean.assign_sub(0.1 * (mean - tf.reduce_mean(x)))",
+        "kept = tf.Variable(tf.zeros([1, 1]), trainable=False)\nadd = kept.assign_add(tf.gradients(loss, w)[0])",
+        "seen = tf.Variable(0)\ncount = tf.assign_add(seen, tf.shape(x)[0])",
+    ],
+)
+def test_what_else_is_assigned_is_left_alone(update: str) -> None:
+    assert f"{update}\n" in plan_of(BUILT + update + "\n" + RUN).text
+
+
+def test_the_rate_of_an_optimizer_inside_another_one_is_scaled() -> None:
+    plan = plan_of(
+        LOSS
+        + "train = tf.contrib.opt.MovingAverageOptimizer(tf.train.AdamOptimizer(0.1)).minimize(loss)\n"
+        + RUN
+    )
+    assert (
+        "train = hvd.DistributedOptimizer(tf.contrib.opt.MovingAverageOptimizer(tf.train.AdamOptimizer(0.1 * hvd.size())))"
+        in plan.text
+    )

@@ -137,6 +137,8 @@ def _dealt_names(draft: Draft, driver: Driver) -> set[str]:
         ):
             target = target.elts[1]
         e = e.args[0]
+    if numbered(draft, driver) is not None:
+        target = loop.target
     names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
     if driver.kind is not Kind.RANGE:
         return names
@@ -144,3 +146,21 @@ def _dealt_names(draft: Draft, driver: Driver) -> set[str]:
         return set()
     uses = uses_of(feeding(draft), loop, target.id)
     return derived_from(loop, uses.selecting) if uses is not None else names
+
+
+def numbered(draft: Draft, driver: Driver) -> ast.Call | None:
+    """The `enumerate(…)` around what a loop iterates, where its number selects data: then number and item are dealt out
+    together."""
+    loop = driver.loop
+    if isinstance(loop, ast.While) or not isinstance(loop.target, ast.Tuple) or driver.kind is Kind.DATASET:
+        return None
+    e = loop.iter
+    while (
+        isinstance(e, ast.Call) and e.args and not (isinstance(e.func, ast.Name) and e.func.id == "enumerate")
+    ):
+        e = e.args[0]
+    number = loop.target.elts[0]
+    if not isinstance(e, ast.Call) or not isinstance(number, ast.Name) or driver.kind is Kind.RANGE:
+        return None
+    uses = uses_of(feeding(draft), loop, number.id)
+    return e if uses is not None and uses.selecting else None

@@ -27,9 +27,10 @@ HELPERS = {
     ),
     "rounds": (
         "def {name}(items):",
-        '    """The rounds of a loop as (item, own): the first is the same on all ranks, each rank\'s own is another one."""',
+        '    """The rounds of a loop as (item, own): the item is the same on all ranks, in the end the last."""',
         f"    ranks = {SIZE} if len(items) >= {SIZE} else 1",
-        f"    return [(items[k], items[k * ranks + {RANK} % ranks]) for k in range(len(items) // ranks)]",
+        f"    own = items[{RANK} % ranks : len(items) // ranks * ranks : ranks]",
+        "    return list(zip([*items[: len(own) - 1], items[-1]], own))",
     ),
     "shard_dataset": (
         "def {name}(dataset):",

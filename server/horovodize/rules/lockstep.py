@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import settings
+from horovodize.rules.agreeing import ALIKE, WHY, agree
 from horovodize.rules.decisions import Cause, cause_of, is_own_value
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.shares import feeding
-from horovodize.source import Edit
 from horovodize.summary.feeding import Kind
 from horovodize.summary.scopes import Binding
 from horovodize.summary.steady import Steady
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, end, position
 
-_WHY = "A rank that leaves the loop alone leaves the others waiting for it for ever."
-_ALIKE = "all ranks must come to the same decision here: one that leaves alone stalls the others"
 _TOGETHER = "each rank decides this by values of its own: now all of them take the step when one of them does"
 _OTHER_STEPS = "ranks may train different things here, as each decides by values of its own, and would wait for each other"
 _FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it for ever"
@@ -40,6 +39,8 @@ def keep_in_step(draft: Draft) -> None:
             for frame in way:
                 if frame.loops:
                     _keep_together(draft, frame.loops[0], frame.node, sites)
+    for loop in seen:
+        settings.keep_alike(draft, loop, sites)
     for fed in known.fits:
         if fed.kind is Kind.UNKNOWN and draft.syntax.loops(fed.fit.call) and _is_self_made(draft, fed.x):
             draft.refuse(
@@ -78,9 +79,9 @@ def _keep(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     if isinstance(loop, ast.While):
         cause = cause_of(draft, loop.test, loop, sites)
         if cause is Cause.VALUE:
-            _agree(draft, loop.test)
+            agree(draft, loop.test)
         elif cause is Cause.GAME and isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not):
-            _agree(draft, loop.test.operand, _GAME)
+            agree(draft, loop.test.operand, _GAME)
         elif cause is Cause.GAME:
             _refuse(draft, loop.test)
     for leaving in _exits(loop):
@@ -89,11 +90,11 @@ def _keep(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
         if not set(causes) - {Cause.COUNT}:
             continue
         if set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, leaving):
-            _agree(draft, tests[0], _GAME if causes[0] is Cause.GAME else "")
+            agree(draft, tests[0], _GAME if causes[0] is Cause.GAME else "")
         elif Cause.GAME in causes:
             _refuse(draft, leaving)
         elif not _tell(draft, leaving, loop, sites):
-            draft.refuse("HVD205", leaving, _ALIKE)
+            draft.refuse("HVD205", leaving, ALIKE)
 
 
 def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> bool:
@@ -140,7 +141,7 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> b
         line = f"{told} = {from_root(draft)}({values})"
         rule = "S5" if draft.in_graph else "G4"
         draft.change(
-            rule, outermost, "Decide on all ranks by rank 0's values", _WHY, [draft.before(outermost, [line])]
+            rule, outermost, "Decide on all ranks by rank 0's values", WHY, [draft.before(outermost, [line])]
         )
     return True
 
@@ -173,9 +174,9 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
         elif set(causes) <= {Cause.COUNT}:
             continue
         elif set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, skipping):
-            _agree(draft, tests[0])
+            agree(draft, tests[0])
         else:
-            draft.refuse("HVD205", skipping, _ALIKE)
+            draft.refuse("HVD205", skipping, ALIKE)
     for decision, arm in draft.syntax.conditions(step):
         if not draft.syntax.inside(decision, loop) or not isinstance(decision, ast.If):
             continue
@@ -185,7 +186,7 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
         if any(draft.drive.reaches(s, sites) for s in other):
             draft.refuse("HVD205", decision, _OTHER_STEPS)
         else:
-            _agree(draft, decision.test, _TOGETHER if arm == "body" else "")
+            agree(draft, decision.test, _TOGETHER if arm == "body" else "")
 
 
 def _skips(loop: Loop) -> list[ast.Continue]:
@@ -224,26 +225,6 @@ def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:
     nearest, arm = draft.syntax.conditions(leaving)[0]
     holder = draft.syntax.parent.get(nearest)
     return arm == "body" and not (isinstance(holder, ast.If) and draft.syntax.field[nearest] == "orelse")
-
-
-def _agree(draft: Draft, test: ast.expr, doubt: str = "") -> None:
-    if test in draft.done:
-        return
-    draft.done.add(test)
-    if draft.drive.in_traced(test):
-        draft.refuse("HVD205", test, _ALIKE)
-        return
-    if draft.in_graph:
-        draft.session_config(draft.sites.any_v1)
-    edits = Edit.around(draft.module.span(test), f"{draft.helper('any_rank')}(", ")")
-    draft.change(
-        "S5" if draft.in_graph else "G4",
-        test,
-        "Leave the loop on all ranks together",
-        _WHY,
-        edits,
-        doubt=doubt,
-    )
 
 
 def _refuse(draft: Draft, node: ast.AST) -> None:

@@ -105,9 +105,11 @@ def _class_name(draft: Draft, call: ast.Call) -> str:
         return name
     made = draft.values.made_by(call)
     if draft.values.callee(call) is None and rate_argument(call, None) is None:
-        return "tensorflow.keras.optimizers.Optimizer"  # which of several classes it is decides the default
-    known = [n for n in made if catalogue.default_rate(n) is not None]
-    return known[0] if known else "tensorflow.keras.optimizers.Optimizer"
+        made = {n for n in made if catalogue.default_rate(n) is None}  # which class it is decides the default
+    known = sorted(n for n in made if catalogue.default_rate(n) is not None)
+    of_tf1 = any(n.startswith(("tensorflow.compat.v1.", "tensorflow.contrib.")) for n in made)
+    base = "tensorflow.compat.v1.train.Optimizer" if of_tf1 else "tensorflow.keras.optimizers.Optimizer"
+    return known[0] if known else base
 
 
 def _inner(draft: Draft, call: ast.Call) -> ast.expr | None:

@@ -17,6 +17,13 @@ from horovodize.summary.selecting import uses_of
 
 WHY = "Every step averages size() batches, so a size()-th of the steps makes an epoch."
 EVERYTHING = "every rank trains on all of it"
+_RESUMING = (
+    "latest_checkpoint",
+    "get_checkpoint_state",
+    "global_step",
+    "get_global_step",
+    "get_or_create_global_step",
+)
 _DIVIDE = "Divide the steps among the ranks"
 
 
@@ -64,6 +71,13 @@ def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr, rule: str) -> No
         and ast.dump(stop.right) == ast.dump(start)
     ):
         _divide_count(draft, stop.left, rule)
+    elif stop not in draft.done and _is_resumed(draft, start):
+        draft.done.add(stop)
+        opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
+        around = Edit.around(
+            draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
+        )
+        draft.change(rule, stop, _DIVIDE, WHY, around)
     elif stop not in draft.done:
         draft.done.add(stop)
         span, first = draft.module.span(stop), draft.module.text(start)
@@ -73,6 +87,14 @@ def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr, rule: str) -> No
             opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
             edits = [*Edit.around(span, f"{first} + max(1, ({opening}", f"{closing} - {first}) // {SIZE})")]
         draft.change(rule, stop, _DIVIDE, WHY, edits)
+
+
+def _is_resumed(draft: Draft, start: ast.expr) -> bool:
+    """Whether a loop may go on from where a checkpoint left off: its number counts the steps of ranks."""
+    return any(
+        isinstance(n, ast.Call) and draft.names.last(n.func) in _RESUMING
+        for n in draft.values.depends([start], 300)
+    )
 
 
 def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:

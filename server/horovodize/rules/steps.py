@@ -24,6 +24,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import arrays, averages, data
+from horovodize.rules.decisions import numbered
 from horovodize.rules.draft import Draft
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.ranges import EVERYTHING, WHY, divide_range
@@ -235,7 +236,7 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if isinstance(driver.loop, ast.AsyncFor):
         draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
         return
-    edits = wrap(draft, e, "shard_batches")
+    edits = wrap(draft, numbered(draft, driver) or e, "shard_batches")
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"

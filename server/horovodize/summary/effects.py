@@ -60,8 +60,9 @@ _UNKNOWN_TRAINING = re.compile(
 
 
 _GRAPH_INPUTS = {
-    "make_one_shot_iterator", "make_initializable_iterator", "from_structure", "from_string_handle", "shuffle_batch",
-    "start_queue_runners", "get_next", "batch_join", "shuffle_batch_join", "string_input_producer", "slice_input_producer", "dequeue", "dequeue_many",
+    "make_one_shot_iterator", "make_initializable_iterator", "from_structure", "from_string_handle", "get_next",
+    "shuffle_batch", "batch_join", "shuffle_batch_join", "start_queue_runners", "string_input_producer",
+    "slice_input_producer", "dequeue", "dequeue_many",
 }  # fmt: skip
 _METRIC = "tensorflow.keras.metrics.Metric"
 _BUILT = {MODEL, _METRIC, "tensorflow.keras.layers.Layer", "tensorflow.Variable", "tensorflow.Module"}

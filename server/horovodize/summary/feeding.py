@@ -289,7 +289,7 @@ class Feeding:
             statement = self.syntax.statement(step)
             if not isinstance(statement, ast.Assign) or statement.value is not step:
                 continue
-            given = {name for target in statement.targets for name in _names(target)} - {"_"}
+            given = {name for target in statement.targets for name in _bound_names(target)} - {"_"}
             fed = [a for a in (*step.args[1:], *(k.value for k in step.keywords)) if isinstance(a, ast.expr)]
             if any(isinstance(n, ast.Name) and n.id in given for n in self.values.depends(fed, 200)):
                 return True
@@ -370,6 +370,13 @@ class Feeding:
         if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip":
             return list(e.args)
         return [e]
+
+
+def _bound_names(target: ast.expr) -> set[str]:
+    """The names that an assignment binds; what is stored in something else (`history[i] = …`) has none."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return {name for e in target.elts for name in _bound_names(e)}
+    return {target.id} if isinstance(target, ast.Name) else set()
 
 
 def _names(e: ast.AST) -> set[str]:

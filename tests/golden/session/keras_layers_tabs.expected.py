@@ -9,9 +9,10 @@ hvd.init()
 
 
 def rounds(items):
-	"""The rounds of a loop as (item, own): the first is the same on all ranks, each rank's own is another one."""
+	"""The rounds of a loop as (item, own): the item is the same on all ranks, in the end the last."""
 	ranks = hvd.size() if len(items) >= hvd.size() else 1
-	return [(items[k], items[k * ranks + hvd.rank() % ranks]) for k in range(len(items) // ranks)]
+	own = items[hvd.rank() % ranks : len(items) // ranks * ranks : ranks]
+	return list(zip([*items[: len(own) - 1], items[-1]], own))
 
 
 conf = tf.ConfigProto()

@@ -68,7 +68,7 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
     sess.run(hvd.broadcast_global_variables(root_rank=0))
 
     try:
-        for step in range(start, start + max(1, (STEPS - start) // hvd.size())):
+        for step in range(start, max(start, STEPS // hvd.size())):
             images, labels = own_batch(streets.next_batch, 16)
             summary, value, _ = sess.run([merged, loss, train_op], {image: images, label: labels})
             writer.add_summary(summary, step)

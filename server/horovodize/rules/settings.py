@@ -1,0 +1,88 @@
+"""Settings of training that a rank would change alone: part of G4.
+
+`if loss > best: rate = rate / 2` needs no collective, so nothing stalls; but ranks that go on with different rates train
+different models. What is decided so is decided for all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.agreeing import agree
+from horovodize.rules.decisions import Cause, cause_of
+from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import CALLABLES, Loop
+
+_WHAT = "Change what training depends on, on all ranks together"
+_WHY = "Ranks that train with different settings train different models."
+_DOUBT = "each rank decides this by values of its own: now all of them do it when one of them does"
+_RATES = ("learning_rate", "lr")
+
+
+def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
+    """Makes ranks agree where one would change a setting of training in a loop."""
+    fed = _fed(draft, sites)
+    for decision in _decisions(draft, loop):
+        if decision.test in draft.done or cause_of(draft, decision.test, loop, sites) is Cause.COUNT:
+            continue
+        if draft.drive.in_traced(decision) or not any(_sets(draft, n, fed) for n in _inside(decision)):
+            continue
+        agree(draft, decision.test, _DOUBT, _WHY, _WHAT)
+
+
+def _decisions(draft: Draft, loop: Loop) -> list[ast.If]:
+    """The `if`s of a loop, those of loops in it left out."""
+    return [n for n in _inside(loop) if isinstance(n, ast.If) and draft.syntax.loops(n)[:1] == [loop]]
+
+
+def _inside(root: ast.AST) -> list[ast.AST]:
+    """What runs in a statement: not the bodies of functions that it defines."""
+    found: list[ast.AST] = []
+    todo = list(ast.iter_child_nodes(root))
+    while todo:
+        n = todo.pop()
+        found.append(n)
+        if not isinstance(n, (*CALLABLES, ast.ClassDef)):
+            todo += ast.iter_child_nodes(n)
+    return found
+
+
+def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
+    """Whether something changes what training depends on: a rate, a variable of the graph, a number that steps are fed."""
+    if isinstance(n, (ast.Assign, ast.AugAssign)):
+        targets = n.targets if isinstance(n, ast.Assign) else [n.target]
+        return any(
+            (isinstance(t, ast.Name) and t.id in fed) or (isinstance(t, ast.Attribute) and t.attr in _RATES)
+            for t in targets
+        )
+    if not isinstance(n, ast.Call):
+        return False
+    if draft.names.of(n.func) == "tensorflow.keras.backend.set_value":
+        return True
+    if n in draft.sites.graph.all_runs and draft.in_graph:
+        return any(
+            isinstance(o, ast.Call)
+            and draft.names.last(o.func) in ("assign", "assign_add", "assign_sub", "group")
+            for fetched in n.args[:1]
+            for o in draft.sites.graph.operations(fetched)
+        )
+    func = n.func
+    return isinstance(func, ast.Attribute) and func.attr == "assign" and _is_rate(func.value)
+
+
+def _is_rate(e: ast.expr) -> bool:
+    return (
+        isinstance(e, (ast.Name, ast.Attribute)) and (e.id if isinstance(e, ast.Name) else e.attr) in _RATES
+    )
+
+
+def _fed(draft: Draft, sites: set[ast.AST]) -> set[str]:
+    """Names of rates that steps are given: in a feed, or as an argument on the way to a step."""
+    found: set[str] = set()
+    for site in sites:
+        for way in draft.drive.ways(site):
+            for frame in way:
+                if isinstance(frame.node, ast.Call):
+                    given = [*frame.node.args, *(k.value for k in frame.node.keywords)]
+                    found |= {n.id for n in draft.values.depends(given, 200) if isinstance(n, ast.Name)}
+    return {name for name in found if "lr" in name.lower() or "rate" in name.lower()}
