@@ -64,7 +64,7 @@ def test_the_call_is_made_by_one_process_first() -> None:
         """,
         f"""
         # One process per host downloads; the others then read its copy.
-        if hvd.local_rank() == 0:
+        if hvd.size() > 1 and hvd.local_rank() == 0:
             tf.keras.datasets.mnist.load_data()
         {WAIT}
         (x, y), _ = tf.keras.datasets.mnist.load_data()
@@ -87,7 +87,7 @@ def test_neighbours_share_a_wait_but_not_what_one_of_them_binds() -> None:
         import tensorflow_datasets as tfds
         def load(name):
             # One process per host downloads; the others then read its copy.
-            if hvd.local_rank() == 0:
+            if hvd.size() > 1 and hvd.local_rank() == 0:
                 tfds.load(name, split="train")
                 tfds.load(name, split="test")
                 tf.keras.utils.get_file("a", origin)
@@ -96,7 +96,7 @@ def test_neighbours_share_a_wait_but_not_what_one_of_them_binds() -> None:
             test = tfds.load(name, split="test")
             path = tf.keras.utils.get_file("a", origin)
             # One process per host downloads; the others then read its copy.
-            if hvd.local_rank() == 0:
+            if hvd.size() > 1 and hvd.local_rank() == 0:
                 tf.keras.utils.get_file(path, origin)
             {WAIT}
             more = tf.keras.utils.get_file(path, origin)
@@ -118,7 +118,7 @@ def test_text_comments_and_strings_of_the_call_stay() -> None:
         f'''
         for name in names:
             # One process per host downloads; the others then read its copy.
-            if hvd.local_rank() == 0:
+            if hvd.size() > 1 and hvd.local_rank() == 0:
                 tf.keras.utils.get_file(
                     name,  # in the cache
                     """http://host/
@@ -181,7 +181,7 @@ def test_a_print_does_not_hide_a_download() -> None:
         """,
         f"""
         # One process per host downloads; the others then read its copy.
-        if hvd.local_rank() == 0:
+        if hvd.size() > 1 and hvd.local_rank() == 0:
             tf.keras.datasets.mnist.load_data()
         {WAIT}
         data = tf.keras.datasets.mnist.load_data()
@@ -198,6 +198,6 @@ def test_line_ends_quotes_tabs_and_no_comments() -> None:
     )
     assert apply(source, *RULES, comments=False).text == source.replace(
         "\td =",
-        "\tif hvd.local_rank() == 0:\r\n\t\ttf.keras.datasets.mnist.load_data('a')\r\n"
+        "\tif hvd.size() > 1 and hvd.local_rank() == 0:\r\n\t\ttf.keras.datasets.mnist.load_data('a')\r\n"
         "\thvd.broadcast(0, root_rank=0, name='downloaded')\r\n\td =",
     )

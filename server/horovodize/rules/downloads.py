@@ -7,7 +7,7 @@ What it does   Before a statement that loads a data set or a file through a cach
 Why            Processes of one host share the cache: several at once download into the same file and read it half written.
 Before         (x, y), _ = tf.keras.datasets.mnist.load_data()
 After          # One process per host downloads; the others then read its copy.
-               if hvd.local_rank() == 0:
+               if hvd.size() > 1 and hvd.local_rank() == 0:
                    tf.keras.datasets.mnist.load_data()
                hvd.broadcast(0, root_rank=0, name="downloaded")
                (x, y), _ = tf.keras.datasets.mnist.load_data()
@@ -21,7 +21,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules.draft import LOCAL_RANK, Draft
+from horovodize.rules.draft import LOCAL_RANK, SIZE, Draft
 from horovodize.rules.guards import Guards, barrier, outputs_of
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -31,6 +31,7 @@ from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument
 
 _WHY = "Processes of one host share the cache; several at once would download into the same files."
 _ON_ONE = f"{LOCAL_RANK} == 0"
+_FIRST = f"{SIZE} > 1 and {_ON_ONE}"  # one process alone reads its data once, as it did
 _COMMENT = "One process per host downloads; the others then read its copy."
 # Download again at every call, to the path they are given.
 _AGAIN = ("urlretrieve", "wget.download", "gdown.download")
@@ -234,7 +235,7 @@ class _Downloads:
         outermost = [c for c in calls if not any(c is not o and draft.syntax.inside(c, o) for o in calls)]
         texts = list(dict.fromkeys(guards.moved_in(c, unit) for c in outermost))
         lines = [
-            *draft.lines_of(f"if {_ON_ONE}:", comment=_COMMENT),
+            *draft.lines_of(f"if {_FIRST}:", comment=_COMMENT),
             *(unit + text for text in texts),
             barrier(draft, "downloaded"),
         ]

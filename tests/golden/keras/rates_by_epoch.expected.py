@@ -47,7 +47,7 @@ if hvd.rank() == 0:
     plt.savefig("rates.png")
 
 # One process per host downloads; the others then read its copy.
-if hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:
     tf.keras.datasets.mnist.load_data()
 hvd.broadcast(0, root_rank=0, name="downloaded")
 (x, y), _ = tf.keras.datasets.mnist.load_data()

@@ -27,7 +27,7 @@ maxlen = 80
 if hvd.rank() == 0:
     print('Loading data...')
 # One process per host downloads; the others then read its copy.
-if hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:
     imdb.load_data(num_words=max_features)
 hvd.broadcast(0, root_rank=0, name='downloaded')
 (x_train, y_train), (x_test, y_test) = imdb.load_data(num_words=max_features)

@@ -40,7 +40,7 @@ def network(image):
 
 def main(_):
     # One process per host downloads; the others then read its copy.
-    if hvd.local_rank() == 0:
+    if hvd.size() > 1 and hvd.local_rank() == 0:
         tf.keras.datasets.mnist.load_data()
     wait_for_ranks()
     (x_train, y_train), _ = tf.keras.datasets.mnist.load_data()

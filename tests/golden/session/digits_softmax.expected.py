@@ -24,7 +24,7 @@ def wait_for_ranks():
 
 
 # One process per host downloads; the others then read its copy.
-if hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:
     input_data.read_data_sets("/tmp/digits/", one_hot=True)
 wait_for_ranks()
 mnist = input_data.read_data_sets("/tmp/digits/", one_hot=True)

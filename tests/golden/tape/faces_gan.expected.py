@@ -111,7 +111,7 @@ def train(dataset, epochs):
 
 
 # One process per host downloads; the others then read its copy.
-if hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:
     tf.keras.datasets.mnist.load_data()
 hvd.broadcast(0, root_rank=0, name='downloaded')
 (images, _), (_, _) = tf.keras.datasets.mnist.load_data()

@@ -22,7 +22,7 @@ def shard_dataset(dataset):
 
 mnist = tf.keras.datasets.mnist
 # One process per host downloads; the others then read its copy.
-if hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:
     mnist.load_data()
 hvd.broadcast(0, root_rank=0, name="downloaded")
 (x_train, y_train), (x_test, y_test) = mnist.load_data()
