@@ -57,8 +57,17 @@ RUNS = "with tf.Session() as sess:\n    sess.run(tf.global_variables_initializer
 PROGRAMS |= {
     "S2": (GRAPH, RUNS, 0),
     "S3": (TRAIN_OP, "", 0),
-    "S4": (TRAIN_OP + "init = tf.global_variables_initializer()\nsess = tf.Session()\n", "sess.run(train_op)\n", 0),
-    "S5": (TRAIN_OP + "total_batch = 550\nsess = tf.Session()\nsess.run(tf.global_variables_initializer())\nfor epoch in range(9):\n", "", 4),
+    "S4": (
+        TRAIN_OP + "init = tf.global_variables_initializer()\nsess = tf.Session()\n",
+        "sess.run(train_op)\n",
+        0,
+    ),
+    "S5": (
+        TRAIN_OP + "total_batch = 550\nsess = tf.Session()\nsess.run(tf.global_variables_initializer())\n"
+        "for epoch in range(9):\n",
+        "",
+        4,
+    ),
 }
 MONITORED = "while not session.should_stop():\n    session.run(train_op)\n"
 PROGRAMS |= {

@@ -1,0 +1,58 @@
+"""G4, S5: sums over the steps of a divided loop stay averages."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE, check, unchanged
+
+N = "max(1, {} // hvd.size())".format
+
+
+@pytest.mark.parametrize("use", ["total / len(a)", "total / n_rows"])
+def test_after_a_loop_over_examples(use: str) -> None:
+    divided = use.replace("len(a)", N("len(a)")).replace("n_rows", N("n_rows"))
+    check(
+        TAPE + "n_rows = len(a)\n",
+        f"total = 0\nfor x, y in zip(a, b):\n    total += step(x, y)\nmean = {use}\n",
+        f"total = 0\nfor x, y in shard_batches(zip(a, b)):\n    total += step(x, y)\nmean = {divided}\n",
+    )
+
+
+def test_a_number_of_steps_that_is_a_divisor_is_divided_where_it_is_made() -> None:
+    check(
+        TAPE,
+        "n = int(len(a) / 32)\nmean = 0\nfor k in range(n):\n    mean += step(*get_batch(32)) / n\n",
+        "n = max(1, int(len(a) / 32) // hvd.size())\nmean = 0\nfor k in range(n):\n"
+        "    mean += step(*get_batch(32)) / n\n",
+    )
+
+
+def test_a_number_of_examples_behind_a_number_of_steps() -> None:
+    check(
+        TAPE,
+        "n = len(a) // 32\nright = 0\nfor i in range(n):\n    right += step(a[i], b[i])\nprint(right / len(a))\n",
+        "n = len(a) // 32\nright = 0\nfor i in shard(range(n)):\n    right += step(a[i], b[i])\n"
+        f"print(right / {N('len(a)')})\n",
+    )
+
+
+def test_ranges_over_examples() -> None:
+    check(
+        TAPE,
+        "total = 0\nfor i in range(0, n, 32):\n    total += step(a[i : i + 32], b)\ntotal /= n\n",
+        f"total = 0\nfor i in shard(range(0, n, 32)):\n    total += step(a[i : i + 32], b)\ntotal /= {N('n')}\n",
+    )
+
+
+def test_what_is_no_sum_over_the_loop_stays() -> None:
+    for after in ("share = other / len(a)", "print(len(a) / total)", "total / 7"):
+        check(
+            TAPE,
+            f"total = 0\nfor x in a:\n    total += step(x, 0)\n{after}\n",
+            f"total = 0\nfor x in shard_batches(a):\n    total += step(x, 0)\n{after}\n",
+        )
+
+
+def test_loops_that_are_not_divided_keep_their_averages() -> None:
+    unchanged(TAPE, "total = 0\nfor x in a:\n    total += model(x)\nprint(total / len(a))\n")

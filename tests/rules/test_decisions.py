@@ -1,0 +1,98 @@
+"""G4, S5: what one rank alone would decide, all decide together: steps left out, patience, rates that are lowered."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE, check, divide, unchanged
+
+LOOP = "for x, y in shard_batches(batches):\n"
+SOURCE = "for x, y in batches:\n"
+
+
+@pytest.mark.parametrize("test", ["len(x) < 32", "y.mean() > 2", "len(x) != 32 or bad(x)"])
+def test_a_step_that_is_left_out_for_a_batch_is_left_out_by_all(test: str) -> None:
+    body = "    if {}:\n        continue\n    step(x, y)\n"
+    check(TAPE, SOURCE + body.format(test), LOOP + body.format(f"any_rank({test})"))
+
+
+def test_a_step_that_is_taken_for_a_batch_is_taken_by_all_who_are_asked_to_confirm() -> None:
+    body = "    if {}:\n        step(x, y)\n"
+    result = check(TAPE, SOURCE + body.format("x.any()"), LOOP + body.format("any_rank(x.any())"))
+    assert any("all of them take the step" in doubt for doubt in result.doubts)
+
+
+def test_what_counts_is_the_same_on_all_ranks_anyway() -> None:
+    for test in ("k % 5 == 4", "k > first", "epoch == 0 and k < 3"):
+        body = f"for k, (x, y) in enumerate({{}}):\n    if {test}:\n        continue\n    step(x, y)\n"
+        check(TAPE, body.format("batches"), body.format("shard_batches(batches)"))
+
+
+def test_a_partial_batch_that_ends_a_loop_ends_it_for_all() -> None:
+    body = "    end = i + 6\n    if {}:\n        break\n    step(a[i:end], b)\n"
+    check(
+        TAPE,
+        "for i in range(0, n, 6):\n" + body.format("end > n"),
+        "for i in shard(range(0, n, 6)):\n" + body.format("any_rank(end > n)"),
+    )
+
+
+def test_different_steps_for_different_batches_are_refused() -> None:
+    draft = divide(
+        TAPE + SOURCE + "    if x.any():\n        step(x, y)\n    else:\n        step(y, x)\n"
+    ).draft
+    assert [(r.code, "different things" in r.message) for r in draft.reasons] == [("HVD205", True)]
+
+
+def test_a_batch_that_fails_on_one_rank_is_refused() -> None:
+    source = "for k in names:\n    try:\n        x = load(k)\n    except OSError:\n        continue\n    step(x, 0)\n"
+    assert [r.code for r in divide(TAPE + source).draft.reasons] == ["HVD205"]
+
+
+PATIENCE = """\
+best, bad = 9.0, 0
+for epoch in range(300):
+    step(*get_batch(3))
+    value = evaluate(model)
+    if value < best:
+        best, bad = value, 0
+    else:
+        bad += 1
+        if bad >= {patience}:
+            break
+"""
+
+
+@pytest.mark.parametrize("patience", ["5", "args.patience"])
+def test_patience_goes_by_rank_0s_values(patience: str) -> None:
+    before = PATIENCE.format(patience=patience)
+    after = before.replace("range(300)", "range(300 // hvd.size())").replace(
+        "    if value < best", "    value, best = \ue001.broadcast_object((value, best))\n    if value < best"
+    )
+    check(TAPE, before, after.replace("\ue001", "hvd"))
+
+
+@pytest.mark.parametrize(
+    "lowers",
+    [
+        "opt.learning_rate = opt.learning_rate / 2",
+        "opt.learning_rate.assign(0.01)",
+        "tf.keras.backend.set_value(opt.learning_rate, 0.01)",
+    ],
+)
+def test_a_rate_that_one_rank_would_lower_is_lowered_on_all(lowers: str) -> None:
+    loop = "for k in range({}):\n    loss = step(*get_batch(3))\n    if {}:\n        " + lowers + "\n"
+    result = check(
+        TAPE,
+        loop.format("1000", "loss > 2"),
+        loop.format("1000 // hvd.size()", "any_rank(loss > 2)"),
+    )
+    assert any("all of them do it" in doubt for doubt in result.doubts)
+    counted = loop.format("{}", "k % 10 == 9")
+    assert not check(TAPE, counted.format("1000"), counted.format("1000 // hvd.size()")).doubts
+
+
+def test_what_changes_nothing_for_training_is_each_ranks_own_affair() -> None:
+    loop = "for k in range({}):\n    loss = step(*get_batch(3))\n    if loss > worst:\n        worst = loss\n"
+    check(TAPE, loop.format("1000"), loop.format("1000 // hvd.size()"))
+    unchanged(TAPE, "for k in range(9):\n    if model(k) > 2:\n        opt.learning_rate = 0.1\n")

@@ -1,0 +1,84 @@
+"""S3 where Keras trains in a session of TensorFlow 1: the session is told its GPU; TensorFlow 2's way does not exist there."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.distribute import distribute
+from horovodize.plan import Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+from .pairs import plan_of
+
+TF1 = "import tensorflow as tf\ntf.set_random_seed(1)\n"
+OWN = "from keras.models import Sequential\nfrom keras.layers import Dense\n"
+KERAS = "from keras import backend as K\n" + OWN
+FIT = "model = Sequential([Dense(1)])\nmodel.compile('adam', 'mse')\nmodel.fit(x, y)\n"
+
+
+def test_a_script_for_tensorflow_2_is_pinned_as_ever() -> None:
+    text = plan_of("import tensorflow as tf\n" + OWN + FIT).text
+    assert "set_visible_devices" in text
+    assert "ConfigProto" not in text
+    assert "import horovod.tensorflow.keras as hvd" in text
+
+
+@pytest.mark.parametrize(
+    "both",
+    [
+        "tf.random.set_seed(1)\n",
+        "if tf.__version__ < '2':\n    tf.set_random_seed(1)\n",
+        "tf.compat.v1.set_random_seed(1)\n",
+    ],
+)
+def test_a_script_for_both_is_pinned_as_in_tensorflow_2(both: str) -> None:
+    assert "set_visible_devices" in plan_of(TF1 + both + KERAS + FIT).text
+
+
+def test_keras_gets_a_session_with_a_pinned_config() -> None:
+    text = plan_of(TF1.splitlines(True)[0] + KERAS + TF1.splitlines(True)[1] + FIT).text
+    assert "config.gpu_options.visible_device_list = str(hvd.local_rank())\n" in text
+    assert "K.set_session(tf.Session(config=config))\n" in text
+    assert "tf.config" not in text
+    assert "import horovod.keras as hvd\n" in text
+
+
+def test_a_session_that_the_script_sets_is_pinned() -> None:
+    own = "config = tf.ConfigProto()\nK.set_session(tf.Session(config=config))\n"
+    text = plan_of(TF1.splitlines(True)[0] + KERAS + own + FIT).text
+    assert text.count("set_session") == 1
+    assert (
+        "config = tf.ConfigProto()\nconfig.gpu_options.visible_device_list = str(hvd.local_rank())\n" in text
+    )
+
+
+def test_the_rate_is_given_by_position_as_its_name_has_changed() -> None:
+    text = plan_of(TF1 + KERAS + FIT).text
+    assert "keras.optimizers.Adam(0.001 * hvd.size())" in text
+    made = FIT.replace("'adam'", "Adam()")
+    text = plan_of(TF1 + KERAS + "from keras.optimizers import Adam\n" + made).text
+    assert "Adam(0.001 * hvd.size())" in text
+
+
+def test_tensorflows_own_keras_keeps_its_horovod() -> None:
+    source = TF1 + FIT.replace("Sequential([Dense(1)])", "tf.keras.Sequential([tf.keras.layers.Dense(1)])")
+    text = plan_of(source).text
+    assert "import horovod.tensorflow.keras as hvd\n" in text
+    assert "tf.keras.backend.set_session(tf.Session(config=config))\n" in text
+
+
+def test_steps_by_hand_are_followed_by_keras_own_broadcast() -> None:
+    source = TF1 + KERAS + FIT.replace("model.fit(x, y)", "for a, b in data:\n    model.train_on_batch(a, b)")
+    text = plan_of(source).text
+    assert "hvd.broadcast_global_variables(0)\n" in text
+    assert "broadcast_variables(" not in text.replace("broadcast_global_variables(", "")
+
+
+@pytest.mark.parametrize("off", ["disable_eager_execution", "disable_v2_behavior"])
+def test_keras_without_eager_execution_is_refused(off: str) -> None:
+    """Measured with TensorFlow 2.15 and Horovod 0.28: the broadcast callback ends with an AttributeError."""
+    source = f"import tensorflow as tf\ntf.compat.v1.{off}()\n" + OWN + FIT
+    result = distribute(summarize(Document(source)))
+    assert isinstance(result, Refusal)
+    assert [(r.code, "get_session" in r.message) for r in result.reasons] == [("HVD006", True)]

@@ -1,0 +1,119 @@
+"""G4, S5: loops over ranges whose variable selects the batch, counts, or both; and the helper that deals them out."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE, check, helper, unchanged
+
+SELECTS = "step(a[i * 3 : (i + 1) * 3], b)"
+
+
+def test_a_variable_that_only_selects_is_dealt_out() -> None:
+    check(TAPE, f"for i in range(n):\n    {SELECTS}\n", f"for i in shard(range(n)):\n    {SELECTS}\n")
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        "if (i + 1) % 4 == 0:\n        model.save('m')",
+        "if i == n - 1:\n        pass",
+        "print(i)",
+        "log[i] = 1",
+    ],
+)
+def test_a_variable_that_counts_too_goes_on_counting_the_same_on_all_ranks(counts: str) -> None:
+    check(
+        TAPE,
+        f"for i in range(n):\n    step(a[i * 3 : i * 3 + 3], b)\n    {counts}\n",
+        f"for i, own_i in rounds(range(n)):\n    step(a[own_i * 3 : own_i * 3 + 3], b)\n    {counts}\n",
+    )
+
+
+def test_what_is_set_from_the_variable_on_the_way_to_the_data_is_the_ranks_own() -> None:
+    check(
+        TAPE,
+        "for i in range(0, n, 3):\n    end = i + 3\n    step(a[i:end], b)\n    if i % 30 == 0:\n        print(i)\n",
+        "for i, own_i in rounds(range(0, n, 3)):\n    end = own_i + 3\n    step(a[own_i:end], b)\n"
+        "    if i % 30 == 0:\n        print(i)\n",
+    )
+
+
+def test_of_enumerate_the_item_is_dealt_out() -> None:
+    check(
+        TAPE,
+        "for k, i in enumerate(range(0, n, 3)):\n    step(a[i : i + 3], b)\n    print(k, i)\n",
+        "for k, (i, own_i) in enumerate(rounds(range(0, n, 3))):\n    step(a[own_i : own_i + 3], b)\n    print(k, i)\n",
+    )
+
+
+def test_a_number_of_enumerate_that_selects_is_dealt_out_with_its_item() -> None:
+    check(
+        TAPE,
+        "for i, name in enumerate(names):\n    step(a[i * 3 : i * 3 + 3], name)\n",
+        "for i, name in shard_batches(enumerate(names)):\n    step(a[i * 3 : i * 3 + 3], name)\n",
+    )
+    check(
+        TAPE,
+        "for i, x in enumerate(batches):\n    step(x, 0)\n    print(i)\n",
+        "for i, x in enumerate(shard_batches(batches)):\n    step(x, 0)\n    print(i)\n",
+    )
+
+
+def test_a_loop_that_says_what_is_trained_deals_out_nothing() -> None:
+    model = "class Net:\n    def fit(self, x):\n        step(x, 0)\nnets = [Net(), Net()]\n"
+    check(
+        TAPE + model,
+        "for k in range(1000):\n    for net in nets:\n        net.fit(get_batch(3))\n",
+        "for k in range(1000 // hvd.size()):\n    for net in nets:\n        net.fit(get_batch(3))\n",
+    )
+
+
+def test_a_short_loop_of_batches_in_a_loop_of_epochs_is_the_one_that_is_divided() -> None:
+    check(
+        TAPE,
+        "for epoch in range(10):\n    for k in range(8):\n        step(*get_batch(3))\n",
+        "for epoch in range(10):\n    for k in range(max(1, 8 // hvd.size())):\n        step(*get_batch(3))\n",
+    )
+
+
+def test_a_run_that_goes_on_from_a_checkpoint_ends_where_one_that_did_not_stop_ends() -> None:
+    check(
+        TAPE + "start = int(tf.train.latest_checkpoint('d').split('-')[-1])\n",
+        "for k in range(start, STEPS):\n    step(*get_batch(3))\n",
+        "for k in range(start, max(start, STEPS // hvd.size())):\n    step(*get_batch(3))\n",
+    )
+
+
+def test_a_variable_that_is_bound_anew_is_dealt_out_as_it_is() -> None:
+    check(
+        TAPE,
+        "for i in range(n):\n    i = i * 3\n    step(a[i], b)\n    print(i)\n",
+        "for i in shard(range(n)):\n    i = i * 3\n    step(a[i], b)\n    print(i)\n",
+    )
+
+
+def test_loops_that_only_evaluate_stay() -> None:
+    unchanged(TAPE, "for i in range(n):\n    model(a[i])\n    print(i)\n")
+
+
+# ---------------------------------------------------------------------- the helper
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("items", [range(7), range(0, 60, 6), list("abcdef")], ids=str)
+def test_rounds(size: int, items: list[object]) -> None:
+    ranks = [helper("rounds", rank, size)(items) for rank in range(size)]
+    shared = [[item for item, _ in rounds] for rounds in ranks]
+    assert all(one == shared[0] for one in shared), "all ranks count the same"
+    assert len(shared[0]) == len(items) // size
+    assert shared[0][-1] == items[-1], "the end is seen"
+    own = [item for rounds in ranks for _, item in rounds]
+    assert sorted(own) == sorted(items[: len(items) // size * size]), "each item is one rank's"
+    if size == 1:
+        assert ranks[0] == [(item, item) for item in items]
+
+
+def test_fewer_items_than_ranks_are_everybodys() -> None:
+    for rank in range(3):
+        assert helper("rounds", rank, 3)([4, 5]) == [(4, 4), (5, 5)]
