@@ -21,4 +21,5 @@ train_op = tf.train.GradientDescentOptimizer(0.2).minimize(loss, global_step=glo
 hooks = [tf.train.StopAtStepHook(last_step=200)]
 with tf.train.MonitoredTrainingSession(checkpoint_dir=tempfile.mkdtemp(), hooks=hooks) as session:
     while not session.should_stop():
-        session.run(train_op)
+        _, a, b = session.run([train_op, slope, offset])
+print("slope", a, "offset", b)
