@@ -117,3 +117,10 @@ def test_rounds(size: int, items: list[object]) -> None:
 def test_fewer_items_than_ranks_are_everybodys() -> None:
     for rank in range(3):
         assert helper("rounds", rank, 3)([4, 5]) == [(4, 4), (5, 5)]
+
+
+def test_a_number_of_steps_that_tells_the_last_one_is_divided_where_it_is_made() -> None:
+    body = "for k in range(STEPS):\n    step(*get_batch(3))\n    if k % 10 == 0 or k + 1 == STEPS:\n        save()\n"
+    check(TAPE, "STEPS = 1000\n" + body, "STEPS = 1000 // hvd.size()\n" + body)
+    other = body + "log(STEPS)\n"  # used for something else, too
+    check(TAPE, "STEPS = 1000\n" + other, "STEPS = 1000\n" + other.replace("(STEPS):", "(STEPS // hvd.size()):"))

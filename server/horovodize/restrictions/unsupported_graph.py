@@ -25,6 +25,19 @@ _NO_OPTIMIZER = {
     "TPUEstimator": "a TPUEstimator distributes over TPUs by itself; use `tf.estimator.Estimator`",
 }
 
+# What trains, or sees to it, in code of TensorFlow's own, where no rule reaches.
+_MONITORED = "use `tf.train.MonitoredTrainingSession`, with an optimizer of your own"
+_ELSEWHERE = {
+    "tensorflow.compat.v1.train.Supervisor": (
+        "a Supervisor initialises, saves and writes summaries by itself, on every rank; use `tf.train.MonitoredTrainingSession`"
+    ),
+    "tensorflow.contrib.layers.optimize_loss": (
+        "`optimize_loss` makes its optimizer itself, where it can't be wrapped; make one and call its `minimize`"
+    ),
+    "tensorflow.contrib.slim.learning.train": f"the loop is in `slim.learning.train`, where no rule reaches; {_MONITORED}",
+    "tensorflow.contrib.training.train": f"the loop is in `tf.contrib.training.train`, where no rule reaches; {_MONITORED}",
+}
+
 Found = tuple[ast.AST, str]
 
 
@@ -34,6 +47,9 @@ def find_in_graphs(context: Context) -> Iterator[Found]:
         yield from _servers(context)
     if context.sites.estimators:
         yield from _estimators(context)
+    for name, why in _ELSEWHERE.items():
+        for call in context.module.calls_of(name):
+            yield call, why
 
 
 def _servers(context: Context) -> Iterator[Found]:

@@ -11,7 +11,8 @@ GPUs; on weights that are updated by hand from gradients (`w.assign_sub(rate * g
 of which no tape can be found in this file; and on TensorFlow 1's eager `implicit_gradients`. Of Estimators, on
 `train_and_evaluate`, whose evaluations make ranks wait for each other for ever; on `tf.contrib.learn`; on those that take no
 optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose optimizer is not one of `tf.compat.v1.train`; on
-files that train with Keras or a tape, too; and on Keras Tuner's `search`. Averages and counters that are assigned are no
+files that train with Keras or a tape, too; on a `Supervisor`, `slim.learning.train` and `optimize_loss`; and on Keras Tuner's
+`search`. Averages and counters that are assigned are no
 violation.
 
 ## Quick fix

@@ -1,7 +1,8 @@
 """D3 seeds: a fixed seed makes all ranks draw the same batches.
 
 What it does   Reports a fixed seed where each rank draws its batches at random from all of the data: with the same seed all of
-               them draw the same ones, and size() ranks learn what one would.
+               them draw the same ones, and size() ranks learn what one would. Reports rows that each rank shuffles without a
+               seed before it takes its part of them: the parts overlap.
 Why            The ranks' batches have to differ for their average to be worth more than one of them. A seed is right where the
                data is divided first (D1, D2), and wrong where only the steps are (G4).
 Before         np.random.seed(7)
@@ -22,6 +23,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
 from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.syntax import argument, position
 
 _SEEDS = {
     "numpy.random.seed": ("numpy.random.",),
@@ -29,6 +31,12 @@ _SEEDS = {
     "tensorflow.random.set_seed": ("tensorflow.random.",),
     "tensorflow.keras.utils.set_random_seed": ("numpy.random.", "random.", "tensorflow.random."),
 }
+_SHUFFLES = (
+    "numpy.random.shuffle",
+    "numpy.random.permutation",
+    "random.shuffle",
+    "sklearn.utils.shuffle",
+)
 _MAKERS = (
     "numpy.random.RandomState",
     "numpy.random.default_rng",
@@ -43,6 +51,8 @@ def apply(draft: Draft) -> None:
     for driver in feeding(draft).drivers:
         if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):
             _report(draft, driver)
+        elif driver.indexed or driver.kind not in (Kind.RANGE, Kind.DATASET):
+            _report_shuffles(draft, driver)
 
 
 def _report(draft: Draft, driver: Driver) -> None:
@@ -67,6 +77,22 @@ def _report(draft: Draft, driver: Driver) -> None:
                 call,
                 f"with this seed every rank draws the same batches in the loop of line {driver.loop.lineno}; "
                 "seed each rank differently just before that loop",
+            )
+
+
+def _report_shuffles(draft: Draft, driver: Driver) -> None:
+    """Rows that each rank shuffles for itself and then takes its part of: the parts overlap."""
+    if draft.module.calls_of(*_SEEDS):
+        return
+    for call in draft.module.calls_of(*_SHUFFLES):
+        same = draft.syntax.function(call) is draft.syntax.function(driver.loop)
+        seeded = argument(call, "random_state") is not None
+        if same and not seeded and position(call) < position(driver.loop):
+            draft.note(
+                "D3",
+                call,
+                f"each rank shuffles for itself here and takes its part in the loop of line {driver.loop.lineno}: in an epoch "
+                "some rows are seen twice and some not at all; seed NumPy with the same number on all ranks",
             )
 
 

@@ -62,7 +62,8 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
 
 def _where_made(draft: Draft, count: ast.expr) -> ast.expr:
     """Where a count is divided: where its name is given to it, if it is also what a sum over the steps is divided by
-    (`average += loss / steps`), so that the average stays one; else where it is used."""
+    (`average += loss / steps`), so that the average stays one, or what tells the last step (`if step == steps - 1`); else
+    where it is used."""
     if not isinstance(count, ast.Name):
         return count
     bindings = draft.module.scopes.reaching(count)
@@ -76,8 +77,9 @@ def _where_made(draft: Draft, count: ast.expr) -> ast.expr:
         and any(b is bindings[0] for b in draft.module.scopes.reaching(n))
     ]  # fmt: skip
     divisors = [n for n in uses if _divides(draft, n)]
-    counts = [n for n in uses if n not in divisors and not _is_printed(draft, n)]
-    if not divisors or not all(n in draft.done for n in counts) or _is_before_horovod(draft, made):
+    tested = [n for n in uses if _is_compared_with_the_turn(draft, n, count)]
+    counts = [n for n in uses if n not in (*divisors, *tested) and not _is_printed(draft, n)]
+    if not (divisors or tested) or not all(n in draft.done for n in counts) or _is_before_horovod(draft, made):
         return count
     return made
 
@@ -106,6 +108,20 @@ def _divides(draft: Draft, n: ast.Name) -> bool:
     if isinstance(parent, ast.BinOp):
         return isinstance(parent.op, ast.Div) and parent.right is node
     return isinstance(parent, ast.AugAssign) and isinstance(parent.op, ast.Div) and parent.value is node
+
+
+def _is_compared_with_the_turn(draft: Draft, n: ast.Name, count: ast.expr) -> bool:
+    """`if step == n - 1:` in `for step in range(n)`."""
+    loop = draft.syntax.statement(count)
+    if not isinstance(loop, (ast.For, ast.AsyncFor)) or not draft.syntax.inside(count, loop.iter):
+        return False
+    test = next((a for a in draft.syntax.ancestors(n) if not isinstance(a, (ast.BinOp, ast.UnaryOp))), None)
+    turn = {t.id for t in ast.walk(loop.target) if isinstance(t, ast.Name)}
+    return (
+        isinstance(test, ast.Compare)
+        and draft.syntax.inside(test, loop)
+        and any(isinstance(t, ast.Name) and t.id in turn for t in ast.walk(test))
+    )
 
 
 def _is_printed(draft: Draft, n: ast.Name) -> bool:
