@@ -73,11 +73,12 @@ class ProjectSummary(ModuleSummary):
         return super()._runs(kind, sessions) if self.sites.graph.trainings else []
 
 
-def read_project(script: Document, load: Loader) -> Project | None:
-    """A script with what it imports of its project; None where that is too much, or the script does not parse."""
+def read_project(script: Document, load: Loader, path: str | None = None) -> Project | None:
+    """A script with what it imports of its project; None where that is too much, or the script does not parse. `path` is
+    where the script is, if its document is called otherwise."""
     if script.tree is None:
         return None
-    start = script.path.replace("\\", "/")
+    start = (path or script.path).replace("\\", "/")
     members: dict[str, Document] = {}  # those that parse, in the order in which their imports end
     targets: dict[str, dict[str, str]] = {}
     unread: list[Document] = []

@@ -18,6 +18,11 @@ from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Syntax, 
 Kind = Literal[
     "assign", "augment", "item", "with", "parameter", "import", "def", "class", "except", "match", "delete"
 ]
+# The nodes that bind names. All others are passed over quickly: there are many.
+_BINDING = frozenset({
+    ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For, ast.AsyncFor,
+    ast.comprehension, ast.withitem, *CALLABLES, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar,
+})  # fmt: skip
 _SCOPES = (*CALLABLES, *COMPREHENSIONS, ast.ClassDef, ast.Module)
 
 
@@ -135,7 +140,8 @@ class Scopes:
             elif isinstance(node, ast.Nonlocal):
                 self._nonlocals.setdefault(self.scope(node), set()).update(node.names)
         for node in self.syntax.nodes:
-            self._bind(node)
+            if type(node) in _BINDING:
+                self._bind(node)
         for scope, names in self._nonlocals.items():
             for name in names:
                 self._move_out(name, scope)

@@ -14,6 +14,24 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
+# Fields that hold no node, or one that nobody asks for (`ctx`, `op`).
+_PLAIN = {
+    "ctx",
+    "op",
+    "type_comment",
+    "kind",
+    "level",
+    "module",
+    "asname",
+    "is_async",
+    "conversion",
+    "simple",
+    "id",
+    "attr",
+}
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
+
+
 class Syntax:
     """Parents of nodes, and the lists that everything else starts from. One walk over the tree.
 
@@ -45,7 +63,11 @@ class Syntax:
             elif isinstance(node, ast.ClassDef):
                 self.classes.append(node)
             children: list[ast.AST] = []
-            for name in node._fields:
+            kind = type(node)
+            names = _FIELDS.get(kind)
+            if names is None:
+                names = _FIELDS[kind] = tuple(f for f in kind._fields if f not in _PLAIN)
+            for name in names:
                 value = getattr(node, name, None)
                 if isinstance(value, ast.AST):
                     if isinstance(value, (ast.expr_context, ast.operator)):

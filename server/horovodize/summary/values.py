@@ -40,6 +40,7 @@ class Values:
         self.syntax, self.scopes, self.names = syntax, scopes, names
         self.class_named: dict[str, ast.ClassDef] = {c.name: c for c in syntax.classes}
         self._origins: dict[ast.AST, list[Origin]] = {}
+        self._receivers: dict[ast.expr, frozenset[object]] = {}
         self.graph = CallGraph(self)
         self.callee, self.callers = self.graph.callee, self.graph.callers
         self.passed, self.returned = self.graph.passed, self.graph.returned
@@ -60,6 +61,7 @@ class Values:
     def forget(self) -> None:
         """Origins have to be looked for again: more is known of what calls run."""
         self._origins.clear()
+        self._receivers.clear()
 
     def calls(self, expression: ast.expr) -> list[ast.Call]:
         """The calls whose results the expression may be."""
@@ -207,6 +209,12 @@ class Values:
 
     def receiver(self, e: ast.expr) -> frozenset[object]:
         """What an attribute hangs on: the classes of this module it may be an instance of, else its text."""
+        known = self._receivers.get(e)
+        if known is None:
+            known = self._receivers[e] = self._find_receiver(e)
+        return known
+
+    def _find_receiver(self, e: ast.expr) -> frozenset[object]:
         if isinstance(e, ast.Name):
             function = self.syntax.function(e)
             owner = self.syntax.method_class(function)
