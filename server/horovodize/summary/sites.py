@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.summary.tf1_sites import Tf1Sites
 
 MODEL = "tensorflow.keras.Model"
 TAPE = "tensorflow.GradientTape"
@@ -19,13 +19,6 @@ _FIT_KEYWORDS = {
     "epochs", "nb_epoch", "batch_size", "steps_per_epoch", "samples_per_epoch", "callbacks", "validation_data",
     "validation_split", "validation_steps", "verbose",
 }  # fmt: skip
-# Names that TensorFlow 1 does not have.
-_ONLY_V2 = (
-    "tensorflow.random.set_seed",
-    "tensorflow.function",
-    "tensorflow.GradientTape",
-    "tensorflow.config.",
-)
 _NOT_A_MODEL = re.compile(
     r"(sklearn|scipy|xgboost|lightgbm)\b|(Scaler|Encoder|Binarizer|Tokenizer|Generator|Vectorizer|Vectorization"
     r"|Lookup|Normalization|PCA|KMeans|TSNE|Imputer)$"
@@ -80,24 +73,8 @@ class Update:
         return self.call.func.value
 
 
-class Sites:
+class Sites(Tf1Sites):
     """All places of a module that have to do with training. Cheap questions first: each list is made when asked for."""
-
-    def __init__(self, module: Module) -> None:
-        self.module = module
-        self._methods: dict[str, list[ast.Call]] = {}
-        for call in module.syntax.calls:
-            if isinstance(call.func, ast.Attribute):
-                self._methods.setdefault(call.func.attr, []).append(call)
-
-    def method_calls(self, *names: str) -> list[ast.Call]:
-        """Calls of methods with these names, on whatever, in the order of the text."""
-        found = [c for name in names for c in self._methods.get(name, ())]
-        return (
-            found
-            if len(names) == 1
-            else sorted(found, key=lambda c: (c.lineno, c.col_offset, c.end_lineno or 0))
-        )
 
     # ------------------------------------------------------------------ Keras
 
@@ -206,71 +183,9 @@ class Sites:
         return found
 
     @cached_property
-    def graph_minimizes(self) -> list[ast.Call]:
-        """`minimize` and `apply_gradients` that build the train op of a TF1 graph."""
-        eager = {u.call for u in self.updates}
-        found = []
-        for call in self.method_calls("minimize", "apply_gradients"):
-            if call in eager or (self.module.names.of(call.func) or "").startswith("scipy"):
-                continue
-            if self.module.values.callee(call) is None:  # a method of this module's: what it does counts
-                found.append(call)
-        return found
-
-    @cached_property
-    def builds_graph(self) -> bool:
-        """Whether the module trains through a TF1 graph: a session or an Estimator runs what `minimize` and
-        `apply_gradients` only build. (With a tape in the file they train at once.)"""
-        if self.tapes or not (self.sessions or self.monitored or self.estimators):
-            return False
-        if not self.method_calls("minimize", "apply_gradients") and not (self.monitored or self.estimators):
-            return False  # sessions that Keras trains in, or that only infer
-        return not self.module.calls_of("tensorflow.compat.v1.enable_eager_execution")
-
-    @cached_property
-    def graph(self) -> Graph:
-        """The module's train ops and what its sessions run."""
-        train_ops = self.graph_minimizes if self.builds_graph else []
-        return Graph(self.module, train_ops, [*self.sessions, *self.monitored])
-
-    @cached_property
-    def any_v1(self) -> ast.expr:
-        """Some use of TensorFlow 1's names in a module that has one."""
-        calls = [*self.sessions, *self.monitored, *self.estimators, *self.graph_minimizes]
-        return calls[0].func if calls else self.v1_uses[0]
-
-    @cached_property
-    def v1_uses(self) -> list[ast.expr]:
-        """The uses of names that only TensorFlow 1 has under that spelling (`tf.Session`; not `tf.compat.v1.Session`)."""
-        names, found = self.module.names, list[ast.expr]()
-        for node in self.module.syntax.nodes:
-            if isinstance(node, ast.Attribute):
-                written = names.written(node) or ""
-                if (
-                    written.startswith(("tensorflow.compat.", *_ONLY_V2))
-                    or written == "tensorflow.__version__"
-                ):
-                    return []  # made for both
-                old = (names.of(node) or "").startswith(("tensorflow.compat.v1.", "tensorflow.contrib."))
-                if old and written.startswith("tensorflow."):
-                    found.append(node)
-        return found
-
-    @cached_property
-    def is_tf1(self) -> bool:
-        """Whether the module is written for TensorFlow 1, and can only run there."""
-        return bool(self.v1_uses)
-
-    @cached_property
-    def graph_optimizers(self) -> list[ast.expr]:
-        """The optimizers that build train ops, as expressions at the place that does."""
-        if not self.builds_graph:
-            return []
-        calls = sorted(
-            [*self.graph_minimizes, *self.method_calls("compute_gradients")],
-            key=lambda c: (c.lineno, c.col_offset),
-        )
-        return [c.func.value for c in calls if isinstance(c.func, ast.Attribute)]
+    def eager_updates(self) -> set[ast.Call]:
+        """The calls of `apply_gradients` and `minimize` that train at once."""
+        return {u.call for u in self.updates}
 
     def _eager_minimize(self, call: ast.Call) -> bool:
         m = self.module
@@ -418,40 +333,6 @@ class Sites:
         """The `tape.gradient(…)` calls whose gradients reach an optimizer, each once, in the order of the text."""
         found = {g for u in self.updates for g in u.gradients}
         return sorted(found, key=lambda c: (c.lineno, c.col_offset))
-
-    # ------------------------------------------------------------------ TF1
-
-    @cached_property
-    def sessions(self) -> list[ast.Call]:
-        return [
-            c
-            for c in self.module.syntax.calls
-            if (self.module.names.of(c.func) or "").startswith(("tensorflow.", "tensorflow.keras"))
-            and self.module.names.last(c.func)
-            in ("Session", "InteractiveSession", "managed_session", "get_session")
-        ]
-
-    @cached_property
-    def monitored(self) -> list[ast.Call]:
-        names = ("MonitoredTrainingSession", "MonitoredSession", "SingularMonitoredSession")
-        return [
-            c
-            for c in self.module.syntax.calls
-            if self.module.names.last(c.func) in names
-            and (self.module.names.of(c.func) or "tensorflow").startswith("tensorflow")
-        ]
-
-    @cached_property
-    def estimators(self) -> list[ast.Call]:
-        """Constructions and trainings of `tf.estimator` and `tf.contrib.learn`."""
-        return [
-            c
-            for c in self.module.syntax.calls
-            if (full := self.module.names.of(c.func) or "").startswith(
-                ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
-            )
-            or "contrib.learn" in full
-        ]
 
 
 def _variables(module: Module, expression: ast.expr) -> tuple[ast.expr, ...]:

@@ -1,0 +1,151 @@
+"""The places of TensorFlow 1 that train: sessions, Estimators, and the optimizers that build train ops into a graph."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+from horovodize.summary.graph import Graph
+from horovodize.summary.module import Module
+
+# Names that TensorFlow 1 does not have.
+_ONLY_V2 = (
+    "tensorflow.random.set_seed",
+    "tensorflow.function",
+    "tensorflow.GradientTape",
+    "tensorflow.config.",
+)
+
+
+class Tf1Sites(ABC):
+    """TensorFlow 1's part of `Sites`."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._methods: dict[str, list[ast.Call]] = {}
+        for call in module.syntax.calls:
+            if isinstance(call.func, ast.Attribute):
+                self._methods.setdefault(call.func.attr, []).append(call)
+
+    def method_calls(self, *names: str) -> list[ast.Call]:
+        """Calls of methods with these names, on whatever, in the order of the text."""
+        found = [c for name in names for c in self._methods.get(name, ())]
+        return (
+            found
+            if len(names) == 1
+            else sorted(found, key=lambda c: (c.lineno, c.col_offset, c.end_lineno or 0))
+        )
+
+    @property
+    @abstractmethod
+    def tapes(self) -> list[ast.Call]:
+        """The gradient tapes that are made."""
+
+    @property
+    @abstractmethod
+    def eager_updates(self) -> set[ast.Call]:
+        """The calls of `apply_gradients` and `minimize` that train at once."""
+
+    # ------------------------------------------------------------------ sessions, Estimators
+
+    @cached_property
+    def sessions(self) -> list[ast.Call]:
+        return [
+            c
+            for c in self.module.syntax.calls
+            if (self.module.names.of(c.func) or "").startswith(("tensorflow.", "tensorflow.keras"))
+            and self.module.names.last(c.func)
+            in ("Session", "InteractiveSession", "managed_session", "get_session")
+        ]
+
+    @cached_property
+    def monitored(self) -> list[ast.Call]:
+        names = ("MonitoredTrainingSession", "MonitoredSession", "SingularMonitoredSession")
+        return [
+            c
+            for c in self.module.syntax.calls
+            if self.module.names.last(c.func) in names
+            and (self.module.names.of(c.func) or "tensorflow").startswith("tensorflow")
+        ]
+
+    @cached_property
+    def estimators(self) -> list[ast.Call]:
+        """Constructions and trainings of `tf.estimator` and `tf.contrib.learn`."""
+        return [
+            c
+            for c in self.module.syntax.calls
+            if (full := self.module.names.of(c.func) or "").startswith(
+                ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
+            )
+            or "contrib.learn" in full
+        ]
+
+    # ------------------------------------------------------------------ graphs
+
+    @cached_property
+    def graph_minimizes(self) -> list[ast.Call]:
+        """`minimize` and `apply_gradients` that build the train op of a TF1 graph."""
+        eager = self.eager_updates
+        found = []
+        for call in self.method_calls("minimize", "apply_gradients"):
+            if call in eager or (self.module.names.of(call.func) or "").startswith("scipy"):
+                continue
+            if self.module.values.callee(call) is None:  # a method of this module's: what it does counts
+                found.append(call)
+        return found
+
+    @cached_property
+    def builds_graph(self) -> bool:
+        """Whether the module trains through a TF1 graph: a session or an Estimator runs what `minimize` and
+        `apply_gradients` only build. (With a tape in the file they train at once.)"""
+        if self.tapes or not (self.sessions or self.monitored or self.estimators):
+            return False
+        if not self.method_calls("minimize", "apply_gradients") and not (self.monitored or self.estimators):
+            return False  # sessions that Keras trains in, or that only infer
+        return not self.module.calls_of("tensorflow.compat.v1.enable_eager_execution")
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The module's train ops and what its sessions run."""
+        train_ops = self.graph_minimizes if self.builds_graph else []
+        return Graph(self.module, train_ops, [*self.sessions, *self.monitored])
+
+    @cached_property
+    def any_v1(self) -> ast.expr:
+        """Some use of TensorFlow 1's names in a module that has one."""
+        calls = [*self.sessions, *self.monitored, *self.estimators, *self.graph_minimizes]
+        return calls[0].func if calls else self.v1_uses[0]
+
+    @cached_property
+    def v1_uses(self) -> list[ast.expr]:
+        """The uses of names that only TensorFlow 1 has under that spelling (`tf.Session`; not `tf.compat.v1.Session`)."""
+        names, found = self.module.names, list[ast.expr]()
+        for node in self.module.syntax.nodes:
+            if isinstance(node, ast.Attribute):
+                written = names.written(node) or ""
+                if (
+                    written.startswith(("tensorflow.compat.", *_ONLY_V2))
+                    or written == "tensorflow.__version__"
+                ):
+                    return []  # made for both
+                old = (names.of(node) or "").startswith(("tensorflow.compat.v1.", "tensorflow.contrib."))
+                if old and written.startswith("tensorflow."):
+                    found.append(node)
+        return found
+
+    @cached_property
+    def is_tf1(self) -> bool:
+        """Whether the module is written for TensorFlow 1, and can only run there."""
+        return bool(self.v1_uses)
+
+    @cached_property
+    def graph_optimizers(self) -> list[ast.expr]:
+        """The optimizers that build train ops, as expressions at the place that does."""
+        if not self.builds_graph:
+            return []
+        calls = sorted(
+            [*self.graph_minimizes, *self.method_calls("compute_gradients")],
+            key=lambda c: (c.lineno, c.col_offset),
+        )
+        return [c.func.value for c in calls if isinstance(c.func, ast.Attribute)]
