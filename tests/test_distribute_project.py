@@ -100,15 +100,7 @@ def test_a_module_that_is_distributed_otherwise_refuses_the_script():
     assert codes(result(TRAIN, optim=optim)) == ["HVD202"]
 
 
-WRITES = """\
-import random
-
-
-def keep(path):
-    f = open(path, "w")
-    if random.random() < 0.5:
-        return f.fileno()
-"""
+WRITES = "import pandas\n\n\ndef keep(path):\n    return pandas.ExcelWriter(path)\n"
 
 
 def test_a_refusal_for_another_file_does_not_stop_a_script_that_trains_by_itself():
@@ -216,6 +208,17 @@ def test_a_file_that_calls_something_else_as_the_project_calls_tensorflow():
     )
     outcome = result(script, step=step)
     assert codes(outcome) == ["HVD006"]
+
+
+def test_names_of_one_file_are_not_used_in_another():
+    script = (
+        TRAIN.replace("optim import make", "report import keep\nimport os").replace("make()", "'sgd'")
+        + "keep()\n"
+    )
+    report = "def keep():\n    f = open('a.txt', 'w')\n    f.write('x')\n    return f\n"
+    text = changed(result(script, report=report))["/p/report.py"]
+    assert "os." not in text
+    assert "/dev/null" in text
 
 
 def test_the_loader_is_asked_for_files_near_the_script_only():

@@ -11,7 +11,7 @@ import os.path
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from horovodize.distribute import distribute
+from horovodize import distribute as single
 from horovodize.options import Options
 from horovodize.plan import Plan, Reason, Refusal, Unchanged
 from horovodize.source import Document, Edit, Span
@@ -31,15 +31,15 @@ class FileEdits:
 
 
 def distribute_script(
-    script: Document, load: Loader, options: Options | None = None
+    script: Document, load: Loader, options: Options | None = None, path: str | None = None
 ) -> Plan | Refusal | Unchanged:
-    """The plan that distributes a script. Its document is a ProjectDocument where modules of its project are read with it:
-    `files` tells apart which of them change. `load` gives a file of the project by its path. Never raises because of what is
-    in a file."""
-    alone = distribute(summarize(script), options)
+    """The plan that distributes a script. Its document is a ProjectDocument where other files have to change with it: `files`
+    and `file_plans` tell them apart. `load` gives a file of the project by its path; `path` is the script's, where its
+    document is called otherwise. Never raises because of what is in a file."""
+    alone = single.distribute(summarize(script), options)
     if isinstance(alone, Unchanged) or script.problem is not None:
         return alone
-    project = read_project(script, load)
+    project = read_project(script, load, path)
     if project is None:
         return alone
     if len(project.members) > 1:
@@ -53,7 +53,7 @@ def _together(
     project: ProjectSummary, alone: Plan | Refusal, options: Options | None
 ) -> Plan | Refusal | None:
     """What comes of the script and its modules; None where what comes of the script alone says it better."""
-    whole = distribute(project, options)
+    whole = single.distribute(project, options)
     match whole:
         case Plan():
             return _of_script(whole)
@@ -72,15 +72,8 @@ def _of_script(whole: Plan) -> Plan:
     """A plan of the script itself where nothing else changes and nothing is said of other files."""
     document = whole.document
     assert isinstance(document, ProjectDocument)
-    places = [e.span for e in whole.edits] + [c.span for c in whole.changes] + [n.span for n in whole.notes]
-    if any(document.member_at(span.start) != len(document.members) - 1 for span in places):
-        return whole
-    changes = [
-        replace(c, span=document.in_script(c.span), edits=tuple(document.edit_of_script(e) for e in c.edits))
-        for c in whole.changes
-    ]
-    notes = [replace(n, span=document.in_script(n.span)) for n in whole.notes]
-    return Plan(document.script, changes, notes)
+    plans = file_plans(whole)
+    return plans[0] if len(plans) == 1 and plans[0].document is document.script else whole
 
 
 def _half_distributed(project: ProjectSummary) -> Refusal | None:
@@ -116,3 +109,37 @@ def files(plan: Plan) -> list[FileEdits]:
     if isinstance(plan.document, ProjectDocument):
         return [FileEdits(document, edits) for document, edits in plan.document.by_member(plan.edits)]
     return [FileEdits(plan.document, plan.edits)]
+
+
+def file_plans(plan: Plan) -> list[Plan]:
+    """A plan as one for each file that it changes or says something of, in the order of the project: the script last."""
+    whole = plan.document
+    if not isinstance(whole, ProjectDocument):
+        return [plan]
+    found: list[Plan] = []
+    for index, document in enumerate(whole.members):
+        changes = []
+        for change in plan.changes:
+            own = tuple(
+                whole.local_edit(index, e) for e in change.edits if whole.member_at(e.span.start) == index
+            )
+            here = whole.member_at(change.span.start) == index
+            if own or (here and not change.edits):
+                span = whole.local_span(index, change.span) if here else own[0].span
+                changes.append(replace(change, span=span, edits=own))
+        notes = [
+            replace(n, span=whole.local_span(index, n.span))
+            for n in plan.notes
+            if whole.member_at(n.span.start) == index
+        ]
+        if changes or notes:
+            found.append(Plan(document, changes, notes))
+    return found
+
+
+def in_file(document: Document, span: Span) -> tuple[Document, Span]:
+    """The file that a span of a document is in, and the span there."""
+    if not isinstance(document, ProjectDocument):
+        return document, span
+    index = document.member_at(span.start)
+    return document.members[index], document.local_span(index, span)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from horovodize.cli.walk import walk
+from horovodize.files.walk import walk
 
 
 def make(folder: Path, files: dict[str, str]) -> None:

@@ -19,6 +19,11 @@ from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 
 SERVER = [sys.executable, "-m", "horovodize", "server", "--stdio"]
 PATIENCE = 20.0  # seconds; the machine may be busy
+REFRESHING = (
+    types.WORKSPACE_DIAGNOSTIC_REFRESH,
+    types.WORKSPACE_CODE_LENS_REFRESH,
+    types.WORKSPACE_INLAY_HINT_REFRESH,
+)
 
 KERAS = """\
 import tensorflow as tf
@@ -67,6 +72,10 @@ for step in range(5):
 """
 
 
+# Two findings with quick fixes
+PRINTED_TWICE = PRINTED + '    print("again", model.train_on_batch(x, y))\n'
+
+
 @dataclass(frozen=True)
 class Restricted:
     """A script in which `place` breaks a restriction."""
@@ -82,6 +91,9 @@ class Editor(LanguageClient):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.published: list[types.PublishDiagnosticsParams] = []
+        self.refreshed: list[str] = []  # what the server asked to be asked for again
+        self.asked_to_apply: list[types.ApplyWorkspaceEditParams] = []
+        self.applies = True
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
         self.server_capabilities_: types.ServerCapabilities | None = None
@@ -93,6 +105,12 @@ class Editor(LanguageClient):
         result = await self.initialize_session(types.InitializeParams(capabilities, **params))
         self.server_capabilities_ = result.capabilities
         return result
+
+    @property
+    def pulls(self) -> bool:
+        """Whether diagnostics are asked for, and not sent."""
+        assert self.server_capabilities_ is not None
+        return self.server_capabilities_.diagnostic_provider is not None
 
     @property
     def encoding(self) -> str:
@@ -173,13 +191,22 @@ class Editor(LanguageClient):
     # ------------------------------------------------------------------ questions
 
     async def diagnostics_of(self, uri: str, *, count: int = 1) -> list[types.Diagnostic]:
-        """The diagnostics published for the newest version of a document, for the `count`-th time."""
+        """The diagnostics of the newest version of a document: asked for, or published for the `count`-th time."""
+        if self.pulls:
+            report = await self.pull(uri)
+            assert isinstance(report, types.RelatedFullDocumentDiagnosticReport)
+            return list(report.items)
         for _ in range(int(PATIENCE / 0.005)):
             found = [p for p in self.published if p.uri == uri and p.version == self.versions[uri]]
             if len(found) >= count:
                 return list(found[-1].diagnostics)
             await asyncio.sleep(0.005)
         raise TimeoutError(f"no diagnostics for version {self.versions[uri]} of {uri}")
+
+    async def pull(self, uri: str, previous: str | None = None) -> types.DocumentDiagnosticReport:
+        return await self.text_document_diagnostic_async(
+            types.DocumentDiagnosticParams(types.TextDocumentIdentifier(uri), previous_result_id=previous)
+        )
 
     async def hover(self, uri: str, marked: str) -> str | None:
         """What a hover says at `‸`."""
@@ -211,6 +238,17 @@ class Editor(LanguageClient):
         assert answer is not None
         assert all(isinstance(action, types.CodeAction) for action in answer)
         return list(answer)  # type: ignore[arg-type]
+
+    async def command(self, name: str, *arguments: object) -> Any:
+        """What a command of the server gives back."""
+        return await self.workspace_execute_command_async(types.ExecuteCommandParams(name, list(arguments)))
+
+    async def lenses(self, uri: str) -> list[types.CodeLens]:
+        """The code lenses of a document, with their commands."""
+        answer = await self.text_document_code_lens_async(
+            types.CodeLensParams(types.TextDocumentIdentifier(uri))
+        )
+        return [await self.code_lens_resolve_async(lens) for lens in answer or []]
 
     async def edit_of(self, action: types.CodeAction) -> types.WorkspaceEdit:
         """An action's edit, asked for if it does not come along."""
@@ -252,25 +290,53 @@ def make_editor() -> Editor:
     def publish(client: Editor, params: types.PublishDiagnosticsParams) -> None:
         client.published.append(params)
 
+    def refreshed(method: str) -> Callable[..., None]:
+        return lambda params: editor.refreshed.append(method)
+
+    def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        editor.asked_to_apply.append(params)
+        if editor.applies:
+            return types.ApplyWorkspaceEditResult(applied=True)
+        return types.ApplyWorkspaceEditResult(applied=False, failure_reason="the buffer is read-only")
+
     register_lsp_features(
         editor,
         {
             **DEFAULT_CLIENT_FEATURES,
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: publish,
             types.CLIENT_REGISTER_CAPABILITY: lambda params: None,
+            types.WORKSPACE_APPLY_EDIT: apply,
+            **{method: refreshed(method) for method in REFRESHING},
         },
     )
     return editor
 
 
 def capabilities(name: str) -> types.ClientCapabilities:
-    """Those of VS Code, of Neovim (old: UTF-16 and no versions; new: UTF-8), and of a client that can nothing."""
+    """Those of VS Code (old: diagnostics are sent; new: it asks for them), of Neovim (old: UTF-16 and no versions; new:
+    UTF-8), and of a client that can nothing."""
     return {
         "vscode": lambda: client_capabilities("visual_studio_code"),
+        "vscode-new": _newer_vscode,
         "neovim": lambda: client_capabilities("neovim@v0.7"),
         "neovim-new": lambda: client_capabilities("neovim@v0.11"),
         "minimal": types.ClientCapabilities,
     }[name]()
+
+
+def _newer_vscode() -> types.ClientCapabilities:
+    """What later versions of VS Code's client can, too."""
+    newer = client_capabilities("visual_studio_code")
+    assert newer.workspace is not None
+    assert newer.text_document is not None
+    newer.workspace.diagnostics = types.DiagnosticWorkspaceClientCapabilities(refresh_support=True)
+    newer.workspace.inlay_hint = types.InlayHintWorkspaceClientCapabilities(refresh_support=True)
+    newer.text_document.diagnostic = types.DiagnosticClientCapabilities(dynamic_registration=True)
+    newer.text_document.inlay_hint = types.InlayHintClientCapabilities(dynamic_registration=True)
+    newer.notebook_document = types.NotebookDocumentClientCapabilities(
+        types.NotebookDocumentSyncClientCapabilities()
+    )
+    return newer
 
 
 async def _session(editor: Editor, name: str) -> AsyncIterator[None]:
@@ -294,7 +360,9 @@ async def minimal(lsp_client: Editor) -> AsyncIterator[None]:
         yield
 
 
-@pytest_lsp.fixture(config=_CONFIG, scope="session", params=["vscode", "neovim", "neovim-new", "minimal"])
+@pytest_lsp.fixture(
+    config=_CONFIG, scope="session", params=["vscode", "vscode-new", "neovim", "neovim-new", "minimal"]
+)
 async def editor(lsp_client: Editor, request: pytest.FixtureRequest) -> AsyncIterator[None]:
     """Each of the clients in turn."""
     async for _ in _session(lsp_client, request.param):
@@ -332,3 +400,8 @@ def chosen() -> Restricted:
 @pytest.fixture(scope="session")
 def printed() -> Restricted:
     return Restricted(PRINTED, "HVD104", "model.train_on_batch(x, y)")
+
+
+@pytest.fixture(scope="session")
+def printed_twice() -> Restricted:
+    return Restricted(PRINTED_TWICE, "HVD104", "model.train_on_batch(x, y)")

@@ -176,9 +176,12 @@ def test_what_it_says_it_can(server: Connection) -> None:
     assert capabilities["textDocumentSync"]["save"] == {"includeText": False}
     assert capabilities["hoverProvider"] is True
     assert capabilities["codeActionProvider"] == {
-        "codeActionKinds": ["quickfix", "refactor.rewrite.horovodize.distribute"],
+        "codeActionKinds": ["quickfix", "refactor.rewrite.horovodize.distribute", "source.fixAll.horovodize"],
         "resolveProvider": True,
     }
+    assert capabilities["codeLensProvider"] == {"resolveProvider": True}
+    assert "horovodize.distribute" in capabilities["executeCommandProvider"]["commands"]
+    assert "diagnosticProvider" not in capabilities  # this client does not ask
 
 
 def test_nonsense_is_an_error_for_that_message_only(server: Connection) -> None:
@@ -276,6 +279,37 @@ def test_a_handler_that_fails_is_logged_and_the_server_goes_on() -> None:
     process.communicate()
 
 
+@pytest.mark.parametrize("value", ["off", "messages", "verbose"])
+def test_trace(server: Connection, value: str) -> None:
+    server.initialize(trace="messages")
+    server.notify("$/setTrace", {"value": value})
+    where = {"textDocument": {"uri": "file:///secret.py"}, "position": {"line": 0, "character": 0}}
+    number = server.ask("textDocument/hover", where)
+    server.answer(number)
+    server.answer(server.ask("textDocument/hover", where))
+    traced = [m["params"] for m in server.received if m.get("method") == "$/logTrace"]
+    assert any("initialize" in trace["message"] for trace in traced)
+    hovers = [trace for trace in traced if f"textDocument/hover ({number})" in trace["message"]]
+    assert len(hovers) == (value != "off")
+    for trace in hovers:
+        assert "handled in" in trace["message"]
+        assert ("secret.py" in str(trace.get("verbose"))) == (value == "verbose")
+    assert server.exit() == 0
+
+
+@pytest.mark.parametrize(("level", "logged"), [("error", 0), ("info", 0), ("debug", 1)])
+def test_log_levels(server: Connection, level: str, logged: int) -> None:
+    server.initialize(initializationOptions={"logLevel": level, "someoneElses": 1})
+    server.answer(
+        server.ask(
+            "textDocument/hover", {"textDocument": {"uri": "a:b"}, "position": {"line": 0, "character": 0}}
+        )
+    )
+    found = [m for m in server.received if m.get("method") == "window/logMessage"]
+    assert len(found) == logged
+    assert all("someoneElses" in m["params"]["message"] for m in found)
+
+
 def test_tcp() -> None:
     process = subprocess.Popen(
         [*SERVER, "--tcp", "127.0.0.1:0"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
@@ -294,7 +328,14 @@ def test_tcp() -> None:
 def test_starting_imports_no_engine_that_the_first_answer_does_not_need() -> None:
     code = "import sys, horovodize.lsp.connection; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    late = ("summary", "rules", "catalogue", "distribute", "restrictions.restrictions")
+    late = (
+        "summary",
+        "rules",
+        "catalogue",
+        "distribute",
+        "restrictions.restrictions",
+        "lsp.commands.preview",
+    )
     assert "horovodize.lsp.session" in out
     assert not [name for name in late if f"horovodize.{name}" in out]
     assert "tensorflow" not in out

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from horovodize.lsp.settings import Settings, WhileTyping, read
+from horovodize.configuration import FileSettings
+from horovodize.lsp.settings import Settings, WhileTyping, layer_of, read
 from horovodize.options import Options
 
 
@@ -48,6 +49,9 @@ def test_later_layers_win_value_by_value() -> None:
         ({"diagnostics": {"whileTyping": ["soft"]}}, "['soft'] is not"),
         ({"splitData": "yes"}, "horovodize.splitData: 'yes' is not true or false; true is used"),
         ({"diagnostics": {"notDistributed": 0}}, "0 is not true or false; true is used"),
+        ({"codeLens": 1}, "horovodize.codeLens: 1 is not true or false; true is used"),
+        ({"logLevel": "all"}, '\'all\' is not "error", "warning", "info" or "debug"; info is used'),
+        ({"ignore": "HVD105"}, "horovodize.ignore: 'HVD105' is not a list of codes; none is used"),
         (["splitData"], "settings have to be an object"),
     ],
 )
@@ -63,3 +67,26 @@ def test_settings_of_others_are_told_apart() -> None:
     assert reading.unknown == ("trace.server",)
     assert not reading.wrong
     assert reading.settings.options.strict
+
+
+def test_a_file_is_the_lowest_layer() -> None:
+    file = FileSettings({"split_data": False, "tensorflow": "2.15"}, ("HVD1",), ("HVD105",))
+    reading = read(layer_of(file), {"tensorflow": None, "ignore": []}, {"splitData": True})
+    assert reading.settings == Settings(options=Options(tensorflow="2.15"), select=("HVD1",))
+    assert read(layer_of(FileSettings())).settings == Settings()
+    assert not reading.unknown
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        (Settings(), {"HVD001", "HVD105", "HVD205"}),
+        (Settings(not_distributed=False), {"HVD105", "HVD205"}),
+        (Settings(select=("hvd2",)), {"HVD001", "HVD205"}),
+        (Settings(ignore=("aliased-optimizer",)), {"HVD001", "HVD205"}),
+        (Settings(select=("ALL",), ignore=("HVD2", "HVD105")), {"HVD001"}),
+    ],
+)
+def test_which_findings_are_wanted(settings: Settings, wanted: set[str]) -> None:
+    names = {"HVD001": "not-distributed", "HVD105": "aliased-optimizer", "HVD205": "conditional-loop"}
+    assert {code for code, name in names.items() if settings.wants(code, name)} == wanted

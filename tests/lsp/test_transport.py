@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import Any
 
 from hypothesis import given
@@ -114,3 +115,55 @@ def test_a_failure_stops_nothing() -> None:
         ("reading a message", "JSONDecodeError"),
         ("reading a message", "ValueError"),
     }
+
+
+def test_a_request_is_taken_back_while_it_is_worked_on() -> None:
+    """By its number, or by the token of its progress; what else arrives meanwhile is kept for later."""
+    loop = Loop()
+    arrived = [
+        {"id": 1, "method": "long"},
+        {"id": 2, "method": "long"},
+        {"id": 3, "method": "long"},
+        {"method": "window/workDoneProgress/cancel", "params": {"token": "t3"}},
+    ]
+    later = {"method": "$/cancelRequest", "params": {"id": 2}}
+    log: list[Any] = []
+    second = threading.Event()
+    stream = [frame(json.dumps(later).encode()), b"".join(frame(json.dumps(m).encode()) for m in arrived)]
+
+    def read(size: int) -> bytes:
+        if len(stream) == 1:
+            assert second.wait(10)  # the cancellation comes when the second request is being worked on
+        return stream.pop() if stream else b""
+
+    class Working:
+        def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
+            return data
+
+        def handle_message(self, message: dict[str, Any]) -> None:
+            number = message.get("id")
+            if message["method"] != "long":
+                log.append(message["method"])
+                return
+            before = loop.is_taken_back(f"t{number}", failed)
+            if number == 2:
+                second.set()
+                for _ in range(1000):
+                    if loop.is_taken_back(None, failed):
+                        break
+                    time.sleep(0.01)
+            log.append((number, before, loop.is_taken_back(f"t{number}", failed)))
+
+        def cancel(self, number: str | int) -> None:
+            log.append(("not begun", number))
+
+    def failed(what: str, error: Exception) -> None:
+        raise AssertionError(what) from error
+
+    loop.run(read, Working(), failed)
+    assert log == [
+        (1, False, False),
+        (2, False, True),
+        (3, True, True),
+        "window/workDoneProgress/cancel",
+    ]

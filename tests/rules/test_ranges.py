@@ -123,4 +123,6 @@ def test_a_number_of_steps_that_tells_the_last_one_is_divided_where_it_is_made()
     body = "for k in range(STEPS):\n    step(*get_batch(3))\n    if k % 10 == 0 or k + 1 == STEPS:\n        save()\n"
     check(TAPE, "STEPS = 1000\n" + body, "STEPS = 1000 // hvd.size()\n" + body)
     other = body + "log(STEPS)\n"  # used for something else, too
-    check(TAPE, "STEPS = 1000\n" + other, "STEPS = 1000\n" + other.replace("(STEPS):", "(STEPS // hvd.size()):"))
+    check(
+        TAPE, "STEPS = 1000\n" + other, "STEPS = 1000\n" + other.replace("(STEPS):", "(STEPS // hvd.size()):")
+    )

@@ -116,7 +116,7 @@ def test_edits_of_the_script_are_the_same_by_themselves(script):
         Move(call, line, "x = ", "\n    ", "x", Span(line, call.end), -2),
     ]
     ((_, expected),) = document.by_member(compose(document.text, edits))
-    alone = compose(script, [document.edit_of_script(e) for e in edits])
+    alone = compose(script, [document.local_edit(1, e) for e in edits])
     assert apply(script, alone) == apply(script, expected)
     assert "x = (first.a)" in apply(script, alone)
-    assert document.in_script(call) == Span(script.index("first.a"), script.index("first.a") + 7)
+    assert document.local_span(1, call) == Span(script.index("first.a"), script.index("first.a") + 7)

@@ -101,6 +101,7 @@ def test_names_that_are_made_keep_everything(script):
         "import m\nfor name in names:\n    print(getattr(args, name), vars(args))",
         "import m\nprint(loss.eval())",
         "import m\nm.other()",
+        "import m\nimport os.path\nos.used.helper(os.path.Thing)",
     ],
 )
 def test_names_of_other_things_keep_nothing(script):
@@ -121,3 +122,68 @@ def test_module_code_and_other_modules_name_things():
         "Thing",
         "also_unused",
     ]
+
+
+CLASSES = """\
+import threading
+
+
+class Net:
+    def __init__(self):
+        self.build()
+
+    def build(self):
+        pass
+
+    def train(self):
+        self.also()
+
+    def also(self):
+        pass
+
+
+class Other(Net):
+    def train(self):
+        pass
+
+
+class Thread(threading.Thread):
+    def run(self):
+        pass
+
+
+class Empty:
+    def nothing(self):
+        pass
+"""
+
+
+def methods(script: str) -> list[str]:
+    tree = ast.parse(CLASSES)
+    prune([tree], ast.parse(script))
+    classes = [c for c in tree.body if isinstance(c, ast.ClassDef)]
+    assert all(c.body for c in classes)
+    return [f"{c.name}.{m.name}" for c in classes for m in c.body if isinstance(m, ast.FunctionDef)]
+
+
+def test_methods_that_nobody_names_are_left_out_but_those_that_a_library_may_call():
+    assert methods("import m\nm.Net(), m.Other(), m.Thread(), m.Empty()") == [
+        "Net.__init__",
+        "Net.build",
+        "Thread.run",
+    ]
+
+
+def test_methods_that_are_named_stay_with_what_they_name():
+    assert methods("import m\nm.Other().train()") == [
+        "Net.__init__",
+        "Net.build",
+        "Net.train",
+        "Net.also",
+        "Other.train",
+    ]
+
+
+def test_methods_stay_where_attributes_are_found_by_made_names():
+    assert "Net.train" in methods("import m\ngetattr(m.Net(), name)()")
+    assert "Net.train" in methods("import m\nnet = m.Net()\ngetattr(net, name)()")

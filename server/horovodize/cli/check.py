@@ -10,6 +10,7 @@ from horovodize.cli.config import Configuration, add_option_flags, codes
 from horovodize.cli.inputs import Input, add_path_arguments, find_inputs
 from horovodize.cli.output import Console, json_range, plural
 from horovodize.cli.runner import CommandError, ExitStatus, for_each
+from horovodize.configuration import matches
 
 if TYPE_CHECKING:
     from horovodize.restrictions.violation import Violation
@@ -134,25 +135,21 @@ class _Selection:
         self.ignore = ignore
 
     def __call__(self, code: str, name: str) -> bool:
-        if any(_matches(pattern, code, name) for pattern in self.ignore):
+        if any(matches(pattern, code, name) for pattern in self.ignore):
             return False
         if code == UNREADABLE:
             return True
         if self.select is None:
             return code != DISTRIBUTABLE
-        return any(_matches(pattern, code, name) for pattern in self.select)
-
-
-def _matches(pattern: str, code: str, name: str) -> bool:
-    return pattern.upper() == _ALL or code.startswith(pattern.upper()) or pattern == name
+        return any(matches(pattern, code, name) for pattern in self.select)
 
 
 def _known(pattern: str) -> None:
     from horovodize.restrictions import RESTRICTIONS
 
-    if pattern.upper() == _ALL or any(_matches(pattern, code, "") for code in (DISTRIBUTABLE, UNREADABLE)):
+    if pattern.upper() == _ALL or any(matches(pattern, code, "") for code in (DISTRIBUTABLE, UNREADABLE)):
         return
-    if not any(_matches(pattern, code, restriction.name) for code, restriction in RESTRICTIONS.items()):
+    if not any(matches(pattern, code, restriction.name) for code, restriction in RESTRICTIONS.items()):
         raise CommandError(f"unknown code {pattern!r}: `horovodize explain` lists them")
 
 

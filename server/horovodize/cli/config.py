@@ -1,27 +1,14 @@
-"""Settings: `[tool.horovodize]` of the nearest `pyproject.toml`, overridden by flags.
-
-[tool.horovodize]
-split-data = true            # every field of `Options`, with hyphens
-comments = true
-strict = false
-tensorflow = "2.15"          # where it is known what the scripts run on
-select = ["HVD1"]            # of `check`
-ignore = ["HVD105"]
-"""
+"""Settings: those of the nearest `pyproject.toml`, overridden by flags."""
 
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
 
 from horovodize.cli.runner import CommandError
+from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
 from horovodize.options import Options, is_version
-
-_LISTS = ("select", "ignore")
 
 
 @dataclass(frozen=True)
@@ -42,83 +29,19 @@ class Configuration:
         }
         self._select: tuple[str, ...] | None = getattr(arguments, "select", None)
         self._ignore: tuple[str, ...] | None = getattr(arguments, "ignore", None)
-        self._known: dict[Path, Settings] = {}
+        self._known: dict[Path, FileSettings] = {}
 
     def settings(self, folder: Path) -> Settings:
         """The settings of the files of a folder. Raises CommandError."""
-        found = self._from_files(folder)
-        return replace(
-            found,
-            options=replace(found.options, **self._flags),
+        try:
+            found = nearest_settings(folder, self._known)
+        except ConfigurationError as e:
+            raise CommandError(str(e)) from e
+        return Settings(
+            options=replace(Options(**found.options), **self._flags),
             select=found.select if self._select is None else self._select,
-            ignore=found.ignore if self._ignore is None else self._ignore,
+            ignore=(found.ignore or ()) if self._ignore is None else self._ignore,
         )
-
-    def _from_files(self, folder: Path) -> Settings:
-        if folder not in self._known:
-            table = read_table(folder / "pyproject.toml")
-            if table is not None:
-                self._known[folder] = settings_of(table, folder / "pyproject.toml")
-            elif folder.parent == folder:
-                self._known[folder] = Settings()
-            else:
-                self._known[folder] = self._from_files(folder.parent)
-        return self._known[folder]
-
-
-def read_table(path: Path) -> Mapping[str, Any] | None:
-    """The `[tool.horovodize]` of a file; None when there is no such file or table. Raises CommandError."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    if b"horovodize" not in data:  # saves reading, and complaining about, other people's files
-        return None
-    import sys
-
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        document = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise CommandError(f"{_shown(path)}: {e}") from e
-    tool = document.get("tool")
-    table = tool.get("horovodize") if isinstance(tool, dict) else None
-    if table is None:
-        return None
-    if not isinstance(table, dict):
-        raise CommandError(f"{_shown(path)}: tool.horovodize must be a table")
-    return table
-
-
-def settings_of(table: Mapping[str, Any], path: Path) -> Settings:
-    """Raises CommandError for a key or a value that means nothing."""
-    switches = {f.name.replace("_", "-"): f.name for f in fields(Options)}
-    options: dict[str, Any] = {}
-    lists: dict[str, tuple[str, ...]] = {}
-    for key, value in table.items():
-        if key in switches:
-            if key == "tensorflow":
-                if not isinstance(value, str) or not is_version(value):
-                    raise CommandError(f'{_shown(path)}: tool.horovodize.{key} must be a version like "2.15"')
-            elif not isinstance(value, bool):
-                raise CommandError(f"{_shown(path)}: tool.horovodize.{key} must be true or false")
-            options[switches[key]] = value
-        elif key in _LISTS:
-            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-                raise CommandError(f"{_shown(path)}: tool.horovodize.{key} must be a list of codes")
-            lists[key] = tuple(value)
-        else:
-            known = ", ".join(sorted([*switches, *_LISTS]))
-            raise CommandError(f"{_shown(path)}: unknown setting tool.horovodize.{key} (there are: {known})")
-    return Settings(Options(**options), lists.get("select"), lists.get("ignore", ()))
-
-
-def _shown(path: Path) -> str:
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
 
 
 # ---------------------------------------------------------------------- flags

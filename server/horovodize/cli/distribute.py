@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +19,16 @@ from horovodize.cli.inputs import (
     is_single,
     print_reports,
 )
-from horovodize.cli.output import Console, json_range, plural
+from horovodize.cli.output import Console, plural
+from horovodize.cli.plan_json import plan_json, project_json, reason_json
 from horovodize.cli.runner import CommandError, ExitStatus, for_each
 
 if TYPE_CHECKING:
     from horovodize.cli.notebooks import Made
-    from horovodize.plan import Plan, Reason, Refusal, Unchanged
-    from horovodize.source import Document, Edit, Part, UndecodableSource
+    from horovodize.cli.projects import ProjectOnDisk
+    from horovodize.options import Options
+    from horovodize.plan import Plan, Refusal, Unchanged
+    from horovodize.source import Document, Edit, UndecodableSource
     from horovodize.summary import ModuleSummary
 
 HELP = "distribute scripts with Horovod"
@@ -115,7 +117,6 @@ class _Distribute:
         )
 
     def handle(self, source: Input) -> int:
-        from horovodize.distribute import distribute
         from horovodize.plan import Plan, Refusal
         from horovodize.source import UndecodableSource
         from horovodize.source.notebook_json import OtherLanguage
@@ -136,9 +137,20 @@ class _Distribute:
         summary = summarize(document)
         if summary.loop is LoopKind.NONE and not source.named:
             return self._pass_over(document, summary)
-        result = distribute(summary, options)
+        result, project = self._result(source, document, summary, options)
         if isinstance(result, Refusal):
             return self._refused(summary, result)
+        if isinstance(result, Plan) and project is not None:
+            from horovodize.distribute_project import file_plans
+
+            plans = file_plans(result)
+            others = [p.document.path for p in plans[:-1] if p.edits]
+            if others and self.mode in ("text", "output"):
+                result = self._alone(source, summary, options, others)
+                if isinstance(result, Refusal):
+                    return self._refused(summary, result)
+            elif len(plans) > 1:
+                return self._project_distributed(source, summary, plans, project)
         edits = result.edits if isinstance(result, Plan) else []
         made = self._made(source, document, edits, to_script)
         if isinstance(made, Refusal):
@@ -146,6 +158,39 @@ class _Distribute:
         if isinstance(result, Plan):
             return self._distributed(source, summary, result, made)
         return self._unchanged(source, summary, result, made)
+
+    def _alone(
+        self, source: Input, summary: ModuleSummary, options: Options, others: Sequence[str]
+    ) -> Plan | Refusal | Unchanged:
+        """Of a script with which other files should change, what can be given as one text: the script by itself."""
+        from horovodize.distribute import distribute
+        from horovodize.plan import Reason, Refusal
+        from horovodize.source import Span
+
+        alone = distribute(summary, options)
+        names = ", ".join(others)
+        if isinstance(alone, Refusal):
+            why = f"other files have to change with it: {names}; --diff shows what, --write changes them all"
+            return Refusal(summary.document, [Reason("HVD006", why, Span(0, 0))])
+        self.console.message(
+            f"{source.path}: this is the script by itself; other files should change with it: {names}; --diff shows what, "
+            "--write changes them all"
+        )
+        return alone
+
+    def _result(
+        self, source: Input, document: Document, summary: ModuleSummary, options: Options
+    ) -> tuple[Plan | Refusal | Unchanged, ProjectOnDisk | None]:
+        """What the document comes to: a script that the user names together with what it imports of its project."""
+        if source.file is None or not source.named or source.is_notebook:
+            from horovodize.distribute import distribute
+
+            return distribute(summary, options), None
+        from horovodize.cli.projects import ProjectOnDisk
+        from horovodize.distribute_project import distribute_script
+
+        project = ProjectOnDisk(source.file)
+        return distribute_script(document, project.load, options, project.script.as_posix()), project
 
     def _made(
         self, source: Input, document: Document, edits: Sequence[Edit], to_script: bool
@@ -162,15 +207,9 @@ class _Distribute:
     def _distributed(self, source: Input, summary: ModuleSummary, plan: Plan, made: Made) -> int:
         document = plan.document
         if self.mode == "json":
-            self._report(document.path, "distributed", summary, _plan_json(plan, made))
+            self._report(document.path, "distributed", summary, plan_json(plan, made))
             return ExitStatus.OK
-        # What a person must still look at comes before the result, which may be long.
-        for change in plan.changes:
-            if not change.sure:
-                doubt = f"to confirm: {change.doubt or change.what}"
-                self.console.at_span(document, change.span, change.rule, doubt, "yellow")
-        for note in plan.notes:
-            self.console.at_span(document, note.span, note.rule, f"note: {note.message}", "blue")
+        self._tell(plan)  # before the result, which may be long
         if self.mode == "diff":
             from horovodize.cli.diff import print_diff, print_reasons
 
@@ -183,6 +222,47 @@ class _Distribute:
         self._say_how_to_run(source, made)
         self.outcomes["distributed"] += 1
         return ExitStatus.OK
+
+    def _project_distributed(
+        self, source: Input, summary: ModuleSummary, plans: Sequence[Plan], project: ProjectOnDisk
+    ) -> int:
+        """A plan over several files, as one plan each."""
+        from horovodize.cli.projects import new_contents, write_together
+
+        contents = new_contents(plans, project)
+        if self.mode == "json":
+            self._report(source.path, "distributed", summary, project_json(plans))
+            return ExitStatus.OK
+        for plan in plans:
+            self._tell(plan)
+        if self.mode in ("diff", "write"):
+            from horovodize.cli.diff import print_diff, print_reasons
+
+            for plan in plans:
+                print_reasons(plan, self.console)
+                print_diff(plan, self.console)
+        if self.mode == "write":
+            write_together(contents)
+            for plan in plans:
+                if plan.edits:
+                    count = plural(len(plan.changes), "change")
+                    self.console.message(f"{plan.document.path}: distributed ({count})")
+        elif self.mode != "diff":
+            from horovodize.cli.notebooks import Made
+
+            self._deliver(source, Made(contents[-1].new), plans[-1].document)
+        self.outcomes["distributed"] += 1
+        return ExitStatus.OK
+
+    def _tell(self, plan: Plan) -> None:
+        """What a person must still look at."""
+        document = plan.document
+        for change in plan.changes:
+            if not change.sure:
+                doubt = f"to confirm: {change.doubt or change.what}"
+                self.console.at_span(document, change.span, change.rule, doubt, "yellow")
+        for note in plan.notes:
+            self.console.at_span(document, note.span, note.rule, f"note: {note.message}", "blue")
 
     def _unchanged(self, source: Input, summary: ModuleSummary, result: Unchanged, made: Made) -> int:
         document = result.document
@@ -202,17 +282,19 @@ class _Distribute:
         return ExitStatus.OK
 
     def _refused(self, summary: ModuleSummary, refusal: Refusal) -> int:
+        from horovodize.distribute_project import in_file
+
         document = refusal.document
         if self.mode == "json":
             self._report(
                 document.path,
                 "refused",
                 summary,
-                {"reasons": [_reason_json(document, r) for r in refusal.reasons]},
+                {"reasons": [reason_json(document, r) for r in refusal.reasons]},
             )
         else:
             for reason in refusal.reasons:
-                self.console.at_span(document, reason.span, reason.code, reason.message)
+                self.console.at_span(*in_file(document, reason.span), reason.code, reason.message)
         self.outcomes["refused"] += 1
         return ExitStatus.REFUSED
 
@@ -286,38 +368,3 @@ class _Distribute:
         if passed:
             counts.append(f"{plural(passed, 'file')} without a training loop")
         return ", ".join(counts) or "no Python files"
-
-
-# ---------------------------------------------------------------------- JSON
-
-
-def _plan_json(plan: Plan, made: Made) -> dict[str, Any]:
-    document = plan.document
-    place = partial(json_range, document)
-    return {
-        "sure": plan.sure,
-        "changes": [
-            {
-                "rule": c.rule, "what": c.what, "why": c.why, "range": place(c.span),
-                "sure": c.sure, **({"doubt": c.doubt} if not c.sure else {}),
-            }
-            for c in plan.changes
-        ],
-        "notes": [{"rule": n.rule, "message": n.message, "range": place(n.span)} for n in plan.notes],
-        "edits": [_edit_json(part, e) for part in document.parts(plan.edits) for e in part.edits],
-        "text": made.text(document),
-    }  # fmt: skip
-
-
-def _edit_json(part: Part, edit: Edit) -> dict[str, Any]:
-    from horovodize.source import Document
-
-    place = json_range(Document(part.text), edit.span)
-    return {
-        "range": place if part.cell is None else {"cell": part.cell, **place},
-        "newText": edit.new_text,
-    }
-
-
-def _reason_json(document: Document, reason: Reason) -> dict[str, Any]:
-    return {"code": reason.code, "message": reason.message, "range": json_range(document, reason.span)}

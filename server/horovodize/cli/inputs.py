@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from horovodize.cli.runner import CommandError
-from horovodize.cli.walk import walk
+from horovodize.files.walk import walk
 from horovodize.source import Document
 
 if TYPE_CHECKING:

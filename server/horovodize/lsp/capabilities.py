@@ -22,8 +22,15 @@ class Capabilities:
     resolves_edits          a code action's edit may be asked for later
     versioned_edits         workspace edits may name the version that they are for (`documentChanges`)
     change_annotations      edits may carry a label and ask for confirmation
+    pulls_diagnostics       the client asks for diagnostics, and asks again when it is told to
+    refreshes_code_lenses   the client asks for code lenses again when it is told to
+    refreshes_inlay_hints   the same of inlay hints
+    synchronizes_notebooks  notebooks are told as such
+    applies_edits           edits may be sent to the client unasked
+    shows_progress          the client shows how far work is
     answers_configuration   `workspace/configuration` is answered
     registers_configuration `workspace/didChangeConfiguration` has to be registered for
+    registers_watching      `workspace/didChangeWatchedFiles` can be registered for
     """
 
     markdown: bool = False
@@ -35,8 +42,15 @@ class Capabilities:
     resolves_edits: bool = False
     versioned_edits: bool = False
     change_annotations: bool = False
+    pulls_diagnostics: bool = False
+    refreshes_code_lenses: bool = False
+    refreshes_inlay_hints: bool = False
+    synchronizes_notebooks: bool = False
+    applies_edits: bool = False
+    shows_progress: bool = False
     answers_configuration: bool = False
     registers_configuration: bool = False
+    registers_watching: bool = False
 
     @staticmethod
     def of(client: types.ClientCapabilities) -> Capabilities:
@@ -57,6 +71,15 @@ class Capabilities:
             resolves_edits="edit" in resolved and has("text_document.code_action.data_support"),
             versioned_edits=versioned,
             change_annotations=versioned and annotated is not None,  # `changes` has no room for annotations
+            # what a save changes has to be asked for again: without that, pushing is the surer way
+            pulls_diagnostics=get_capability(client, "text_document.diagnostic", None) is not None
+            and has("workspace.diagnostics.refresh_support"),
+            refreshes_code_lenses=has("workspace.code_lens.refresh_support"),
+            refreshes_inlay_hints=has("workspace.inlay_hint.refresh_support"),
+            synchronizes_notebooks=get_capability(client, "notebook_document", None) is not None,
+            applies_edits=has("workspace.apply_edit"),
+            shows_progress=has("window.work_done_progress"),
             answers_configuration=has("workspace.configuration"),
             registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
+            registers_watching=has("workspace.did_change_watched_files.dynamic_registration"),
         )

@@ -1,57 +1,119 @@
-"""Where the settings come from: the start of the session, then whatever the client last pushed or
-answered."""
+"""Where the settings come from: `pyproject.toml`, the start of the session, then whatever the client last pushed or answered,
+for everything or for a folder of the workspace. Later ones win, value by value."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp.diagnostics import publish
-from horovodize.lsp.settings import SECTION, read
+from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
+from horovodize.lsp.refresh import refresh_all
+from horovodize.lsp.settings import SECTION, Settings, layer_of, read
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
+    from horovodize.lsp.session import OpenDocument
 
 
 class Configuration:
-    """The settings' sources, later over earlier."""
+    """The settings' sources."""
 
     def __init__(self, initial: object = None) -> None:
         self._initial = initial
         self._current: object = None
+        self._of_folders: dict[str, object] = {}  # by the folder's URI, as the client gives it
+        self._files: dict[Path, FileSettings] = {}
+        self._stamps: dict[Path, tuple[int, int] | None] = {}
         self._told: set[str] = set()
 
     def pull(self, server: HorovodizeServer) -> None:
         """Asks the client, if it answers; the settings are in force when the answer is there."""
-        if server.session.client.answers_configuration:
-            question = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
-            server.workspace_configuration(
-                question, lambda answer: self._set(server, answer[0] if answer else None)
-            )
+        if not server.session.client.answers_configuration:
+            return
+        folders = [folder.uri for folder in server.workspace.folders.values()]
+        scopes = [None, *folders]
+        question = types.ConfigurationParams(
+            [types.ConfigurationItem(scope_uri=scope, section=SECTION) for scope in scopes]
+        )
+
+        def answered(answer: Sequence[object]) -> None:
+            self._current = answer[0] if answer else None
+            self._of_folders = dict(zip(folders, answer[1:], strict=False))
+            self.apply(server)
+
+        server.workspace_configuration(question, answered)
 
     def push(self, server: HorovodizeServer, settings: object) -> None:
         """Takes settings that the client sent: its section of ours, alone or among others."""
         if isinstance(settings, Mapping) and SECTION in settings:
             settings = settings[SECTION]
         if settings is not None:
-            self._set(server, settings)
-
-    def _set(self, server: HorovodizeServer, settings: object) -> None:
-        self._current = settings
-        self.apply(server)
+            self._current = settings
+            self.apply(server)
 
     def apply(self, server: HorovodizeServer) -> None:
-        """Puts the settings in force and tells the user, once, of those that are wrong."""
-        reading = read(self._initial, self._current)
-        for message in reading.wrong:
+        """Puts the settings in force, those of files read again, and tells the user, once, of those that are wrong."""
+        self._files.clear()
+        self._stamps.clear()
+        wrong: list[str] = []
+        before = [server.session.settings, *(opened.settings for opened in server.session.documents)]
+        general = read(self._initial, self._current)
+        server.session.settings = general.settings
+        wrong += general.wrong
+        if general.unknown:
+            names = ", ".join(general.unknown)
+            server.log(f"settings that are not the server's: {names}", types.MessageType.Log)
+        for opened in server.session.documents:
+            opened.settings = self._settings_of(opened, wrong)
+        self._tell(server, wrong)
+        self._told &= set(wrong)  # what was mended and is broken again is told again
+        if before != [server.session.settings, *(opened.settings for opened in server.session.documents)]:
+            refresh_all(server)
+
+    def reread(self, server: HorovodizeServer) -> None:
+        """Puts settings in force that were written to files since they were read."""
+        if any(_stamp(folder) != stamp for folder, stamp in self._stamps.items()):
+            self.apply(server)
+
+    def attend(self, server: HorovodizeServer, opened: OpenDocument) -> None:
+        """Gives a document that was just opened its settings."""
+        self.reread(server)
+        wrong: list[str] = []
+        opened.settings = self._settings_of(opened, wrong)
+        self._tell(server, wrong)
+
+    def _settings_of(self, opened: OpenDocument, wrong: list[str]) -> Settings:
+        layers = [self._initial, self._current, self._of_folders.get(self._folder(opened.uri))]
+        if opened.folder is not None:
+            for folder in (opened.folder, *opened.folder.parents):
+                self._stamps.setdefault(folder, _stamp(folder))
+            try:
+                layers.insert(0, layer_of(nearest_settings(opened.folder, self._files)))
+            except ConfigurationError as e:
+                wrong.append(f"{e}; the settings of this file are not used")
+        reading = read(*layers)
+        wrong += reading.wrong
+        return reading.settings
+
+    def _folder(self, uri: str) -> str:
+        """The innermost folder with settings of its own that a document lies in; "" for none."""
+        around = [folder for folder in self._of_folders if uri.startswith(folder.rstrip("/") + "/")]
+        return max(around, key=len, default="")
+
+    def _tell(self, server: HorovodizeServer, wrong: Sequence[str]) -> None:
+        for message in dict.fromkeys(wrong):
             if message not in self._told:
+                self._told.add(message)
                 server.show(message)
-        if reading.unknown:
-            server.log(f"settings that are not the server's: {', '.join(reading.unknown)}")
-        self._told = set(reading.wrong)
-        if reading.settings != server.session.settings:
-            server.session.settings = reading.settings
-            for document in server.session.documents:
-                publish(server, document.uri)
+
+
+def _stamp(folder: Path) -> tuple[int, int] | None:
+    """What tells one state of a folder's `pyproject.toml` from another; None: there is none."""
+    try:
+        status = (folder / "pyproject.toml").stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

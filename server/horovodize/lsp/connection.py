@@ -14,9 +14,11 @@ from pygls.lsp.server import LanguageServer
 
 from horovodize import __version__
 from horovodize.lsp.configuration import Configuration
+from horovodize.lsp.index import BackgroundIndex
 from horovodize.lsp.protocol import Protocol
-from horovodize.lsp.requests import REQUESTS
+from horovodize.lsp.requests import REQUESTS, execute_command
 from horovodize.lsp.session import Session
+from horovodize.lsp.settings import LogLevel
 from horovodize.lsp.transport import Loop, Reader, Writer
 
 
@@ -28,11 +30,14 @@ class HorovodizeServer(LanguageServer):
             "horovodize",
             __version__,
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            notebook_document_sync=NOTEBOOKS,
             protocol_cls=Protocol,
         )
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # every fault is in the client's log already
         self.session = Session()
+        self.client_name = ""
         self.configuration = Configuration()
+        self.index = BackgroundIndex(self)
         self._loop = Loop()
         for request in REQUESTS:
             self._register(request)
@@ -54,6 +59,18 @@ class HorovodizeServer(LanguageServer):
 
         self.feature(method, request.OPTIONS)(guarded)
 
+    def complete(self, capabilities: types.ServerCapabilities) -> None:
+        """What the client is told that the server can, as it depends on what the client can."""
+        capabilities.execute_command_provider = execute_command.OPTIONS
+        if not self.session.client.pulls_diagnostics:  # it would get them twice
+            capabilities.diagnostic_provider = None
+        elif self.session.client.synchronizes_notebooks and capabilities.diagnostic_provider is not None:
+            capabilities.diagnostic_provider.inter_file_dependencies = True  # cells of one notebook
+
+    def is_taken_back(self, token: int | str | None = None) -> bool:
+        """Whether the client has cancelled the request that is being handled, or the progress with a token."""
+        return self._loop.is_taken_back(token, self.log_failure)
+
     def when_idle(self, key: Hashable, work: Callable[[], None]) -> None:
         """Does work when no message waits; asked for again under the same key before that, the latest asking
         counts."""
@@ -68,7 +85,9 @@ class HorovodizeServer(LanguageServer):
     # ------------------------------------------------------------- what the user and the log are told
 
     def log(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
-        self.window_log_message(types.LogMessageParams(kind, message))
+        """Says something in the client's log, if the user wants to read that much."""
+        if kind <= _LEVELS[self.session.settings.log_level]:
+            self.window_log_message(types.LogMessageParams(kind, message))
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
         self.window_show_message(types.ShowMessageParams(kind, message))
@@ -85,6 +104,25 @@ class HorovodizeServer(LanguageServer):
             self.log(f"{getattr(source, '__name__', source)}: {error}", types.MessageType.Error)
 
 
+# Notebooks of Python, and of them the code.
+NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    [
+        types.NotebookDocumentFilterWithCells(
+            cells=[types.NotebookCellLanguage("python")],
+            notebook=types.NotebookDocumentFilterNotebookType(notebook_type="jupyter-notebook"),
+        )
+    ],
+    save=True,
+)
+_LEVELS = {
+    LogLevel.ERROR: types.MessageType.Error,
+    LogLevel.WARNING: types.MessageType.Warning,
+    LogLevel.INFO: types.MessageType.Info,
+    LogLevel.DEBUG: types.MessageType.Log,
+}
 _WITH_ANSWER = frozenset(
-    request.METHOD for request in REQUESTS if types.METHOD_TO_TYPES[request.METHOD][1] is not None
+    request.METHOD
+    for request in REQUESTS
+    if request.METHOD not in types.METHOD_TO_TYPES  # our own are all requests
+    or types.METHOD_TO_TYPES[request.METHOD][1] is not None
 )

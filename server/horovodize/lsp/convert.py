@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lsprotocol import types
 
+from horovodize.documentation import page_address
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.source import Document, Position, PositionEncoding, Span
@@ -29,43 +32,29 @@ def to_offset(document: Document, position: types.Position, encoding: PositionEn
     return document.lines.offset(Position(position.line, position.character), encoding)
 
 
-def to_span(document: Document, range_: types.Range, encoding: PositionEncoding) -> Span:
-    """The span of a client's range, whichever way round it is."""
-    ends = sorted(to_offset(document, position, encoding) for position in (range_.start, range_.end))
-    return Span(ends[0], ends[1])
-
-
-def page_of(code: str) -> str | None:
-    """The address of the page about a code. There are no pages yet."""
-    return None
-
-
 def to_diagnostic(
-    document: Document,
-    uri: str,
-    version: int,
     violation: Violation,
-    *,
-    soft: bool,
-    encoding: PositionEncoding,
+    version: int,
+    locate: Callable[[Span], types.Location],
     client: Capabilities,
+    *,
+    soft: bool = False,
 ) -> types.Diagnostic:
-    """A finding as the client shows it; `soft`: no louder than an information."""
+    """A finding as the client shows it; `locate` says where a span is for the client; `soft`: no louder than an
+    information."""
     severity = _SEVERITIES[violation.severity]
     if soft:
         severity = types.DiagnosticSeverity(max(severity, types.DiagnosticSeverity.Information))
-    page = page_of(violation.code)
+    page = page_address(violation.code) if client.code_descriptions else None
     return types.Diagnostic(
-        range=to_range(document, violation.span, encoding),
+        range=locate(violation.span).range,
         message=violation.message,
         severity=severity,
         code=violation.code,
-        code_description=types.CodeDescription(page) if page and client.code_descriptions else None,
+        code_description=types.CodeDescription(page) if page else None,
         source=SOURCE,
         related_information=[
-            types.DiagnosticRelatedInformation(
-                types.Location(uri, to_range(document, related.span, encoding)), related.message
-            )
+            types.DiagnosticRelatedInformation(locate(related.span), related.message)
             for related in violation.related
         ]
         if violation.related and client.related_information

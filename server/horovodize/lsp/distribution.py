@@ -1,31 +1,83 @@
-"""**Distribute with Horovod** as an action: whether it can be offered at a place, and its edit."""
+"""**Distribute with Horovod** as an action: whether it can be offered at a place, and its edit.
+
+A script is distributed with what it imports of its project, so the edit may be one of several files: of open buffers in the
+version that they have now, and of files on disk."""
 
 from __future__ import annotations
+
+import ast
+import weakref
+from dataclasses import dataclass
 
 from lsprotocol import types
 
 from horovodize.lsp.analysis import Analysis
+from horovodize.lsp.project_files import Stamp
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.workspace_edit import plan_edit
+from horovodize.options import Options
 from horovodize.plan import Plan, Refusal, Unchanged
-from horovodize.source import Span
+from horovodize.source import Document, Span
 
 TITLE = "Distribute with Horovod"
 KIND = "refactor.rewrite.horovodize.distribute"
 _PLACES = ("loop", "tensorflow")  # roles of which a distribution is offered
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What one version of a script came to, and the state of the files that were read for it."""
+
+    version: int
+    options: Options
+    asked: dict[str, Stamp]
+    outcome: Plan | Refusal | Unchanged
+
+
+_KNOWN: weakref.WeakKeyDictionary[OpenDocument, _Known] = weakref.WeakKeyDictionary()
+
+
 def offered_at(analysis: Analysis, span: Span) -> bool:
-    """Whether a range touches what one would distribute: a loop, the library's import, or any finding."""
+    """Whether a range touches what one would distribute: a loop, the library's import, any finding; of a script that starts
+    what others hold, the imports that it begins with."""
     places = [place for loop in analysis.summary.loops for place in (loop.span, loop.site)]
     places += [role.span for role in analysis.summary.roles if role.role in _PLACES]
     places += [violation.span for violation in analysis.violations]
+    if not analysis.summary.loops:
+        places += _imports(analysis.document)
     return any(span.overlaps(place) for place in places)
 
 
-def obstacle(analysis: Analysis) -> str | None:
+def _imports(document: Document) -> list[Span]:
+    body = document.tree.body if document.tree is not None else []
+    return [document.span(s) for s in body if isinstance(s, (ast.Import, ast.ImportFrom))]
+
+
+def outcome_of(session: Session, opened: OpenDocument) -> Plan | Refusal | Unchanged:
+    """What the newest version of a document comes to, together with the files that it imports as they are now."""
+    options = opened.settings.options
+    if (
+        type(opened.document) is not Document or "://" in opened.document.path
+    ):  # a notebook; nothing with a path
+        return opened.analysis(options).outcome
+    files = session.files
+    known = _KNOWN.get(opened)
+    if (
+        known is not None
+        and (known.version, known.options) == (opened.version, options)
+        and files.unchanged(known.asked)
+    ):
+        return known.outcome
+    from horovodize.distribute_project import distribute_script
+
+    outcome = distribute_script(opened.document, files.load, options)
+    _KNOWN[opened] = _Known(opened.version, options, files.asked, outcome)
+    return outcome
+
+
+def obstacle(session: Session, opened: OpenDocument) -> str | None:
     """Why the document can't be distributed (or needn't be), in a line; None when it can."""
-    outcome = analysis.outcome
+    outcome = outcome_of(session, opened)
     if isinstance(outcome, Unchanged):
         return outcome.message
     if isinstance(outcome, Refusal):
@@ -37,11 +89,11 @@ def obstacle(analysis: Analysis) -> str | None:
 
 
 def edit_of(session: Session, opened: OpenDocument) -> types.WorkspaceEdit | None:
-    """The edit that distributes a document's newest version; None when there is none."""
-    outcome = opened.analysis(session.settings.options).outcome
+    """The edit that distributes a document's newest version, and what it imports; None when there is none."""
+    outcome = outcome_of(session, opened)
     if not isinstance(outcome, Plan):
         return None
     from horovodize.rules import RULES
 
     titles = {rule.id: rule.title for rule in RULES.values()}
-    return plan_edit(opened, outcome, titles, session.encoding, session.client)
+    return plan_edit(opened, outcome, titles, session.encoding, session.client, session.files.open_as)

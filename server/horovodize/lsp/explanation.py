@@ -67,11 +67,11 @@ def _describe_loop(loop: TrainingLoop, markup: Markup) -> None:
 
 
 def _describe_role(role: RoleAt, document: Document, markup: Markup) -> None:
-    line = document.lines.line_of(role.span.start) + 1
+    line = document.place(role.span.start).line_words
     spelled = role.detail.casefold() == role.role  # the detail is but the role's name as it is written
     title = role.detail if spelled else role.role.capitalize()
     markup.paragraph(f"{title} {code(role.name)}".rstrip(), strong=True)
-    markup.paragraph(f"From line {line}." if spelled or not role.detail else f"{role.detail} (line {line})")
+    markup.paragraph(f"From {line}." if spelled or not role.detail else f"{role.detail} ({line})")
 
 
 def _consequences(analysis: Analysis, here: list[Span], there: list[Span], markup: Markup) -> None:
@@ -81,9 +81,9 @@ def _consequences(analysis: Analysis, here: list[Span], there: list[Span], marku
         markup.paragraph(outcome.message)
     elif isinstance(outcome, Refusal):
         markup.paragraph("It can't be distributed as it stands:", strong=True)
-        lines = analysis.document.lines
+        document = analysis.document
         markup.bullets(
-            f"{reason.code}: {reason.message} (line {lines.line_of(reason.span.start) + 1})"
+            f"{reason.code}: {reason.message} ({document.place(reason.span.start).line_words})"
             for reason in outcome.reasons
         )
     else:
@@ -91,10 +91,9 @@ def _consequences(analysis: Analysis, here: list[Span], there: list[Span], marku
 
 
 def _changes(plan: Plan, here: list[Span], there: list[Span], markup: Markup) -> None:
-    lines = plan.document.lines
     said = [_change(change) for change in plan.changes if _touches(change.span, here)]
     said += [
-        f"{_change(change)} (line {lines.line_of(change.span.start) + 1})"
+        f"{_change(change)} ({plan.document.place(change.span.start).line_words})"
         for change in plan.changes
         if _touches(change.span, there) and not _touches(change.span, here)
     ]

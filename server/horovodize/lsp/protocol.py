@@ -3,7 +3,9 @@ and messages at the wrong time. Each is an error for that message only."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
 from pygls.exceptions import (
@@ -13,9 +15,12 @@ from pygls.exceptions import (
     JsonRpcServerNotInitialized,
 )
 from pygls.protocol import JsonRPCNotification, LanguageServerProtocol
+from pygls.protocol.language_server import lsp_method
 
 if TYPE_CHECKING:
     from pygls.protocol.json_rpc import RPCMessage
+
+    from horovodize.lsp.connection import HorovodizeServer
 
 _NOTHING = JsonRPCNotification(method="$/nothing", jsonrpc="2.0", params=None)
 
@@ -27,6 +32,18 @@ class Protocol(LanguageServerProtocol):
     lsp_text_document__did_open = None  # type: ignore[assignment]
     lsp_text_document__did_change = None  # type: ignore[assignment]
     lsp_text_document__did_close = None  # type: ignore[assignment]
+
+    lsp_notebook_document__did_open = None  # type: ignore[assignment]
+    lsp_notebook_document__did_change = None  # type: ignore[assignment]
+    lsp_notebook_document__did_close = None  # type: ignore[assignment]
+    lsp_workspace__execute_command = None  # type: ignore[assignment]
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """The answer as pygls puts it together, less what this client is served in another way."""
+        answer = yield from super().lsp_initialize(params)
+        cast("HorovodizeServer", self._server).complete(answer.capabilities)
+        return answer
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message from its JSON. One that is not as the protocol has it is answered with an error and then
@@ -64,7 +81,16 @@ class Protocol(LanguageServerProtocol):
                 return
         elif self._workspace is None and method not in (None, types.EXIT):
             return  # notifications before `initialize` are dropped, as the protocol asks
+        start = time.perf_counter()
         super().handle_message(message)
+        if method is not None and self.trace is not types.TraceValue.Off:
+            self._trace(method, number, (time.perf_counter() - start) * 1000, message)
+
+    def _trace(self, method: str, number: object, milliseconds: float, message: object) -> None:
+        """Tells a client that traces what was handled, and how long it took; if it wants everything, with the parameters."""
+        what = method if number is None else f"{method} ({number})"
+        verbose = str(getattr(message, "params", None)) if self.trace is types.TraceValue.Verbose else None
+        self.notify("$/logTrace", types.LogTraceParams(f"{what} handled in {milliseconds:.1f} ms", verbose))
 
     def cancel(self, number: str | int) -> None:
         """Answers a request that was taken back before it was begun."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
@@ -16,10 +17,12 @@ from pygls.uris import to_fs_path
 
 from horovodize.lsp.analysis import Analysis
 from horovodize.lsp.capabilities import Capabilities
+from horovodize.lsp.convert import to_offset, to_range
 from horovodize.lsp.drift import Drift
+from horovodize.lsp.project_files import DiskFiles, ProjectFiles
 from horovodize.lsp.settings import Settings
 from horovodize.options import Options
-from horovodize.source import Document, Position, PositionEncoding
+from horovodize.source import Document, Edit, Position, PositionEncoding, Span
 
 ContentChange: TypeAlias = (
     types.TextDocumentContentChangePartial | types.TextDocumentContentChangeWholeDocument
@@ -34,6 +37,7 @@ class OpenDocument:
     def __init__(self, uri: str, version: int, text: str) -> None:
         self.uri = uri
         self.version = version
+        self.settings = Settings()
         self.document = Document(text, _path(uri))
         self._saved = text
         self._analysis: Analysis | None = None
@@ -42,6 +46,44 @@ class OpenDocument:
     @property
     def text(self) -> str:
         return self.document.text
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that it lies in; None for what is no file."""
+        path = to_fs_path(self.uri) if urlsplit(self.uri).scheme == "file" else None
+        return Path(path).parent if path else None
+
+    @property
+    def uris(self) -> list[str]:
+        """The documents of the client that it consists of: itself, or the cells of a notebook."""
+        return [self.uri]
+
+    def version_of(self, uri: str) -> int:
+        """The version of one of `uris`."""
+        return self.version
+
+    def uri_of(self, cell: int | None) -> str:
+        """The client's document of a part of the text: of a notebook's cell, by its number from 1."""
+        return self.uri
+
+    def location(self, span: Span, encoding: PositionEncoding) -> types.Location:
+        """A span of the text as the client knows it."""
+        return types.Location(self.uri, to_range(self.document, span, encoding))
+
+    def offset(self, uri: str, position: types.Position, encoding: PositionEncoding) -> int:
+        """The offset in the text of a client's position in one of `uris`; positions outside are brought into it."""
+        return to_offset(self.document, position, encoding)
+
+    def text_edit(self, edit: Edit, encoding: PositionEncoding) -> tuple[str, types.TextEdit]:
+        """An edit of the text as the client makes it, with the document that it is made in. Raises EditConflict for one that
+        no single document holds."""
+        place = self.location(edit.span, encoding)
+        return place.uri, types.TextEdit(place.range, edit.new_text)
+
+    def span(self, uri: str, range_: types.Range, encoding: PositionEncoding) -> Span:
+        """The span of a client's range in one of `uris`, whichever way round it is."""
+        ends = sorted(self.offset(uri, position, encoding) for position in (range_.start, range_.end))
+        return Span(ends[0], ends[1])
 
     @property
     def unsaved(self) -> bool:
@@ -60,7 +102,11 @@ class OpenDocument:
         """Applies the changes of one notification, each to what the one before it left."""
         document = self.document
         for change in changes:
-            document = Document(_changed(document, change, encoding), document.path)
+            document = Document(changed(document, change, encoding), document.path)
+        self._replace(version, document)
+
+    def _replace(self, version: int, document: Document) -> None:
+        """Goes over to a new version."""
         if self._analysis is not None and self._analysis.summary.problem is None:
             self._last_good = self._analysis
         self.version, self.document, self._analysis = version, document, None
@@ -96,46 +142,63 @@ class Session:
         self.client = client or Capabilities()
         self.encoding = encoding
         self.settings = settings or Settings()
+        self.disk = DiskFiles()
         self._documents: dict[str, OpenDocument] = {}
+        self._by_cell: dict[str, OpenDocument] = {}
 
     @property
     def documents(self) -> list[OpenDocument]:
         return list(self._documents.values())
 
+    @property
+    def files(self) -> ProjectFiles:
+        """The files that a script's project is read from."""
+        return ProjectFiles(self.documents, self.disk)
+
     def get(self, uri: str) -> OpenDocument | None:
-        """The open document, or None: closed, never opened, or not Python."""
-        return self._documents.get(uri)
+        """The open document, or the notebook that has it as a cell; None: closed, never opened, or not Python."""
+        return self._documents.get(uri) or self._by_cell.get(uri)
 
     def open(self, item: types.TextDocumentItem) -> OpenDocument | None:
         """Takes a document in; None when it is not ours to look at."""
         if item.language_id != "python" or urlsplit(item.uri).scheme == "vscode-notebook-cell":
             return None  # a notebook's cell makes no sense without the others
-        opened = OpenDocument(item.uri, item.version, _joined(item.text))
+        opened = OpenDocument(item.uri, item.version, joined(item.text))
+        opened.settings = self.settings
         self._documents[item.uri] = opened
         return opened
 
+    def keep(self, opened: OpenDocument) -> None:
+        """Takes in a document that consists of others, or learns of which it consists now."""
+        self._documents[opened.uri] = opened
+        self._by_cell = {uri: whole for uri, whole in self._by_cell.items() if whole is not opened}
+        self._by_cell |= dict.fromkeys(opened.uris, opened)
+
     def change(self, uri: str, version: int, changes: Sequence[ContentChange]) -> OpenDocument | None:
         """Brings a document to a new version; None when it is not open."""
-        if (document := self.get(uri)) is not None:
+        if (document := self._documents.get(uri)) is not None:
             document.change(version, changes, self.encoding)
         return document
 
     def close(self, uri: str) -> bool:
         """Forgets a document. Whether there was one."""
-        return self._documents.pop(uri, None) is not None
+        opened = self._documents.pop(uri, None)
+        self._by_cell = {cell: whole for cell, whole in self._by_cell.items() if whole is not opened}
+        return opened is not None
 
 
-def _changed(document: Document, change: ContentChange, encoding: PositionEncoding) -> str:
+def changed(document: Document, change: ContentChange, encoding: PositionEncoding) -> str:
+    """A document's text after one change."""
     if isinstance(change, types.TextDocumentContentChangeWholeDocument):
-        return _joined(change.text)
+        return joined(change.text)
     start, end = (
         document.lines.offset(Position(at.line, at.character), encoding)
         for at in (change.range.start, change.range.end)
     )
-    return _joined(document.text[: min(start, end)] + change.text + document.text[max(start, end) :])
+    return joined(document.text[: min(start, end)] + change.text + document.text[max(start, end) :])
 
 
-def _joined(text: str) -> str:
+def joined(text: str) -> str:
     """A character beyond U+FFFF may arrive in halves, by two changes: they make one character again."""
     if text.isascii() or not _SURROGATE.search(text):
         return text

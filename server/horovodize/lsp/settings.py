@@ -12,10 +12,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TypeVar
 
+from horovodize.configuration import FileSettings, matches
 from horovodize.options import Options, is_version
 
 SECTION = "horovodize"
+_HINT = "HVD001"  # has a setting of its own
 
 
 class WhileTyping(str, Enum):
@@ -24,6 +27,15 @@ class WhileTyping(str, Enum):
     SOFT = "soft"
     SAME = "same"
     OFF = "off"
+
+
+class LogLevel(str, Enum):
+    """The least important messages that go to the client's log."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    DEBUG = "debug"
 
 
 @dataclass(frozen=True)
@@ -35,11 +47,28 @@ class Settings:
                       loudly ("soft"), as after saving ("same"), or only after saving ("off")
     not_distributed   `diagnostics.notDistributed`: hint at loops that could be distributed (HVD001)
     options           the engine's own settings, each by its name in camelCase: `splitData`
+    code_lens         `codeLens`: say above each training loop what kind it is
+    inlay_hints       `inlayHints`: show what size() ranks make of rates, steps and batches
+    log_level         `logLevel`: what goes to the client's log
+    select, ignore    only these findings are reported, and not these: codes, their beginnings, or names
     """
 
     while_typing: WhileTyping = WhileTyping.SOFT
     not_distributed: bool = True
     options: Options = field(default_factory=Options)
+    code_lens: bool = True
+    inlay_hints: bool = False
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    log_level: LogLevel = LogLevel.INFO
+
+    def wants(self, code: str, name: str) -> bool:
+        """Whether findings of a code, with its name, are reported."""
+        if code == _HINT:
+            return self.not_distributed
+        if any(matches(pattern, code, name) for pattern in self.ignore):
+            return False
+        return self.select is None or any(matches(pattern, code, name) for pattern in self.select)
 
 
 @dataclass(frozen=True)
@@ -60,22 +89,29 @@ def read(*layers: object) -> Reading:
     for layer in layers:
         given.update(_flat(layer, wrong))
 
-    while_typing = Settings.while_typing
-    if (value := given.pop("diagnostics.whileTyping", None)) is not None:
-        if value in [choice.value for choice in WhileTyping]:
-            while_typing = WhileTyping(value)
-        else:
-            wrong.append(
-                _message("diagnostics.whileTyping", value, '"soft", "same" or "off"', while_typing.value)
-            )
+    while_typing = _choice(given, "diagnostics.whileTyping", Settings.while_typing, wrong)
     not_distributed = _switch(given, "diagnostics.notDistributed", Settings.not_distributed, wrong)
+    code_lens = _switch(given, "codeLens", Settings.code_lens, wrong)
+    inlay_hints = _switch(given, "inlayHints", Settings.inlay_hints, wrong)
+    log_level = _choice(given, "logLevel", Settings.log_level, wrong)
+    select = _codes(given, "select", wrong)
+    ignore = _codes(given, "ignore", wrong) or ()
     switches = {
         option.name: _switch(given, _camel_case(option.name), bool(option.default), wrong)
         for option in dataclasses.fields(Options)
         if option.name != "tensorflow"
     }
     options = Options(**switches, tensorflow=_version(given, wrong))
-    return Reading(Settings(while_typing, not_distributed, options), tuple(wrong), tuple(sorted(given)))
+    settings = Settings(
+        while_typing, not_distributed, options, code_lens, inlay_hints, select, ignore, log_level
+    )
+    return Reading(settings, tuple(wrong), tuple(sorted(given)))
+
+
+def layer_of(file: FileSettings) -> dict[str, object]:
+    """The settings of a `pyproject.toml` as a layer: the editor's go over them."""
+    options = {_camel_case(name): value for name, value in file.options.items()}
+    return {**options, "select": file.select, "ignore": file.ignore}
 
 
 def _flat(layer: object, wrong: list[str]) -> dict[str, object]:
@@ -105,6 +141,32 @@ def _switch(given: dict[str, object], name: str, default: bool, wrong: list[str]
         return value
     wrong.append(_message(name, value, "true or false", str(default).lower()))
     return default
+
+
+_E = TypeVar("_E", WhileTyping, LogLevel)
+
+
+def _choice(given: dict[str, object], name: str, default: _E, wrong: list[str]) -> _E:
+    value = given.pop(name, None)
+    choices = list(type(default))
+    for choice in choices:
+        if value == choice.value:
+            return choice
+    if value is not None:
+        names = [f'"{choice.value}"' for choice in choices]
+        expected = f"{', '.join(names[:-1])} or {names[-1]}"
+        wrong.append(_message(name, value, expected, default.value))
+    return default
+
+
+def _codes(given: dict[str, object], name: str, wrong: list[str]) -> tuple[str, ...] | None:
+    value = given.pop(name, None)
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    wrong.append(_message(name, value, "a list of codes", "none"))
+    return None
 
 
 def _version(given: dict[str, object], wrong: list[str]) -> str:

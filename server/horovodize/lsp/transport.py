@@ -106,6 +106,7 @@ class Loop:
         self._inbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._waiting: deque[dict[str, Any] | None] = deque()
         self._idle: dict[Hashable, Callable[[], None]] = {}
+        self._current: str | int | None = None  # the number of the request that is being handled
 
     def when_idle(self, key: Hashable, work: Callable[[], None]) -> None:
         """Does work as soon as no message waits; once for all who ask for it under the same key in the
@@ -139,15 +140,23 @@ class Loop:
 
     def _take(self, failed: Callable[[str, Exception], None]) -> None:
         """Moves all that has arrived to where it can be looked at; waits if nothing has."""
-        while not self._waiting or not self._inbox.empty():
-            body = self._inbox.get()
-            try:
-                data = None if body is None else json.loads(body)
-                if data is not None and not isinstance(data, dict):
-                    raise ValueError("a message has to be an object")
-                self._waiting.append(data)
-            except (ValueError, RecursionError) as e:
-                failed("reading a message", e)
+        while not self._waiting:
+            self._take_one(failed)
+        self._take_arrived(failed)
+
+    def _take_arrived(self, failed: Callable[[str, Exception], None]) -> None:
+        while not self._inbox.empty():
+            self._take_one(failed)
+
+    def _take_one(self, failed: Callable[[str, Exception], None]) -> None:
+        body = self._inbox.get()
+        try:
+            data = None if body is None else json.loads(body)
+            if data is not None and not isinstance(data, dict):
+                raise ValueError("a message has to be an object")
+            self._waiting.append(data)
+        except (ValueError, RecursionError) as e:
+            failed("reading a message", e)
 
     def _handle(
         self, data: dict[str, Any], receiver: Receiver, failed: Callable[[str, Exception], None]
@@ -158,16 +167,26 @@ class Loop:
         if method is not None and number is not None and self._cancelled(number):
             receiver.cancel(number)
             return
+        self._current = number if method is not None else None
         try:
             receiver.handle_message(receiver.structure_message(data))
         except Exception as e:
             failed(str(method), e)
+        finally:
+            self._current = None
 
-    def _cancelled(self, number: str | int) -> bool:
+    def is_taken_back(self, token: str | int | None, failed: Callable[[str, Exception], None]) -> bool:
+        """Whether a message that has arrived by now cancels the request that is being handled, or the progress with a token."""
+        self._take_arrived(failed)
+        return (self._current is not None and self._cancelled(self._current)) or (
+            token is not None and self._cancelled(token, "window/workDoneProgress/cancel", "token")
+        )
+
+    def _cancelled(self, number: str | int, method: str = "$/cancelRequest", key: str = "id") -> bool:
         return any(
             later is not None
-            and later.get("method") == "$/cancelRequest"
+            and later.get("method") == method
             and isinstance(later.get("params"), dict)
-            and later["params"].get("id") == number
+            and later["params"].get(key) == number
             for later in self._waiting
         )

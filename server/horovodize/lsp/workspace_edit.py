@@ -1,41 +1,56 @@
-"""Edits of a document as the client can take them: versioned, in small pieces, annotated by rule."""
+"""Edits of documents as the client can take them: versioned, in small pieces, annotated by rule (and by file)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from lsprotocol import types
+from pygls.uris import from_fs_path
 
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.lsp.convert import to_range
 from horovodize.lsp.session import OpenDocument
 from horovodize.plan import Change, Plan
-from horovodize.source import Edit, Move, PositionEncoding, Span, line_edits
+from horovodize.source import Document, Edit, Move, PositionEncoding, Span, line_edits
+from horovodize.source.project import ProjectDocument
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """What the client shows beside a change: one a rule, and one more for each doubt that the user has to
-    decide."""
+    """What the client shows beside a change: one a rule (and `file`, where there are several), and one more for each doubt
+    that the user has to decide."""
 
     label: str
     description: str
     confirm: bool = False
+    file: str = ""
 
     @property
     def id(self) -> str:
         """Changes of one rule share an annotation, also when their reasons differ in detail; doubts stand
         each for itself."""
-        return f"{self.label}: {self.description}" if self.confirm else self.label
+        name = f"{self.label}: {self.description}" if self.confirm else self.label
+        return f"{name} ({self.file})" if self.file else name
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """An edit of one document of the client; `version` is None for a file that is not open."""
+
+    uri: str
+    version: int | None
+    text_edit: types.TextEdit
+    annotation: Annotation | None
 
 
 def plain_edit(
     opened: OpenDocument, edits: Sequence[Edit], encoding: PositionEncoding, client: Capabilities
 ) -> types.WorkspaceEdit:
     """Edits in the order of the text, none overlapping, without annotations."""
-    return _edit(opened, [(edit, None) for edit in edits], encoding, client)
+    return _edit(_placed(opened, opened.document, [(edit, None) for edit in edits], encoding), client)
 
 
 def plan_edit(
@@ -44,17 +59,30 @@ def plan_edit(
     titles: Mapping[str, str],
     encoding: PositionEncoding,
     client: Capabilities,
+    open_as: Callable[[Document], OpenDocument | None] = lambda document: None,
 ) -> types.WorkspaceEdit:
-    """A plan's edits; `titles` says what a rule is called. Raises EditConflict when the plan contradicts
-    itself."""
-    if not client.change_annotations:
-        return plain_edit(opened, plan.edits, encoding, client)
-    owners = owners_of(plan)
+    """A plan's edits; `titles` says what a rule is called, `open_as` the buffer that another file of the project is open in.
+    Raises EditConflict when the plan contradicts itself."""
+    owners = owners_of(plan) if client.change_annotations else [None] * len(plan.edits)
     annotated = [
         (edit, _annotation(owner, titles) if owner else None)
         for edit, owner in zip(plan.edits, owners, strict=True)
     ]
-    return _edit(opened, annotated, encoding, client)
+    whole = plan.document
+    if not isinstance(whole, ProjectDocument):
+        return _edit(_placed(opened, opened.document, annotated, encoding), client)
+    by_file: dict[int, list[tuple[Edit, Annotation | None]]] = {}
+    for edit, annotation in annotated:
+        index = whole.member_at(edit.span.start)
+        ((document, (own,)),) = whole.by_member([edit])
+        name = os.path.relpath(document.path, os.path.dirname(whole.path))
+        by_file.setdefault(index, []).append((own, replace(annotation, file=name) if annotation else None))
+    placed: list[_Placed] = []
+    for index in sorted(by_file, key=lambda i: (whole.members[i] is not whole.script, i)):  # the script first
+        document = whole.members[index]
+        buffer = opened if document is opened.document else open_as(document)
+        placed += _placed(buffer, document, by_file[index], encoding)
+    return _edit(placed, client)
 
 
 def owners_of(plan: Plan) -> list[Change | None]:
@@ -82,46 +110,61 @@ def _annotation(change: Change, titles: Mapping[str, str]) -> Annotation:
     )
 
 
-def _edit(
-    opened: OpenDocument,
+def _placed(
+    opened: OpenDocument | None,
+    document: Document,
     edits: Sequence[tuple[Edit, Annotation | None]],
     encoding: PositionEncoding,
-    client: Capabilities,
-) -> types.WorkspaceEdit:
+) -> list[_Placed]:
+    """Edits of one file where the client has them: in a buffer, in the cells of a notebook, or on disk."""
     # Insertions at one offset are joined, for clients that do not keep the order of such; those of two rules
     # stay apart where annotations tell them apart (clients that know annotations keep the order, as the
     # protocol asks).
-    joined = [
-        (edit, annotation)
-        for annotation, run in groupby(edits, key=lambda pair: pair[1])
-        for edit in line_edits(opened.text, [edit for edit, _ in run])
-    ]
-    if not client.versioned_edits:
-        plain = [
-            types.TextEdit(to_range(opened.document, edit.span, encoding), edit.new_text)
-            for edit, _ in joined
-        ]
-        return types.WorkspaceEdit(changes={opened.uri: plain})
+    found: list[_Placed] = []
+    for annotation, run in groupby(edits, key=lambda pair: pair[1]):
+        for edit in line_edits(document.text, [edit for edit, _ in run]):
+            if opened is not None:
+                uri, text_edit = opened.text_edit(edit, encoding)
+                version: int | None = opened.version_of(uri)
+            else:
+                uri, version = from_fs_path(document.path) or document.path, None
+                text_edit = types.TextEdit(to_range(document, edit.span, encoding), edit.new_text)
+            found.append(_Placed(uri, version, text_edit, annotation))
+    return found
 
+
+def _edit(placed: Sequence[_Placed], client: Capabilities) -> types.WorkspaceEdit:
+    by_document: dict[tuple[str, int | None], list[_Placed]] = {}
+    for piece in placed:
+        by_document.setdefault((piece.uri, piece.version), []).append(piece)
+    if not client.versioned_edits:
+        return types.WorkspaceEdit(
+            changes={uri: [p.text_edit for p in pieces] for (uri, _), pieces in by_document.items()}
+        )
     annotations: dict[str, Annotation] = {}
-    changes: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = []
-    for edit, annotation in joined:
-        range_ = to_range(opened.document, edit.span, encoding)
-        if annotation is None:
-            changes.append(types.TextEdit(range_, edit.new_text))
-        else:
-            annotations.setdefault(annotation.id, annotation)
-            changes.append(types.AnnotatedTextEdit(annotation.id, range_, edit.new_text))
+    documents: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
+    for (uri, version), pieces in by_document.items():
+        changes: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = []
+        for piece in pieces:
+            if piece.annotation is None:
+                changes.append(piece.text_edit)
+            else:
+                annotations.setdefault(piece.annotation.id, piece.annotation)
+                changes.append(
+                    types.AnnotatedTextEdit(
+                        piece.annotation.id, piece.text_edit.range, piece.text_edit.new_text
+                    )
+                )
+        identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+        documents.append(types.TextDocumentEdit(identifier, changes))
     return types.WorkspaceEdit(
-        document_changes=[
-            types.TextDocumentEdit(
-                types.OptionalVersionedTextDocumentIdentifier(opened.uri, opened.version), changes
-            )
-        ],
+        document_changes=documents,
         change_annotations={
             name: types.ChangeAnnotation(
                 label=annotation.label,
-                description=annotation.description,
+                description=f"{annotation.file}: {annotation.description}"
+                if annotation.file
+                else annotation.description,
                 needs_confirmation=True if annotation.confirm else None,
             )
             for name, annotation in annotations.items()

@@ -79,7 +79,11 @@ def _where_made(draft: Draft, count: ast.expr) -> ast.expr:
     divisors = [n for n in uses if _divides(draft, n)]
     tested = [n for n in uses if _is_compared_with_the_turn(draft, n, count)]
     counts = [n for n in uses if n not in (*divisors, *tested) and not _is_printed(draft, n)]
-    if not (divisors or tested) or not all(n in draft.done for n in counts) or _is_before_horovod(draft, made):
+    if (
+        not (divisors or tested)
+        or not all(n in draft.done for n in counts)
+        or _is_before_horovod(draft, made)
+    ):
         return count
     return made
 

@@ -105,23 +105,24 @@ class ProjectDocument(Document):
         span = Span(min(edit.span.start - start, len(member.text)), min(end, len(member.text)))
         return Edit(span, text)
 
-    def in_script(self, span: Span) -> Span:
-        """A span in the script, counted from its start."""
-        start, length = self._starts[-1], len(self.script.text)
-        return Span(min(span.start - start, length), min(span.end - start, length))
+    def local_span(self, index: int, span: Span) -> Span:
+        """A span in a member, counted from the member's start."""
+        start, length = self._starts[index], len(self.members[index].text)
+        return Span(min(max(span.start - start, 0), length), min(max(span.end - start, 0), length))
 
-    def edit_of_script(self, edit: Edit | Move) -> Edit | Move:
-        """An edit in the script, not composed yet, counted from its start and with its line ends."""
+    def local_edit(self, index: int, edit: Edit | Move) -> Edit | Move:
+        """An edit in a member, not composed yet, counted from the member's start and with its line ends."""
 
         def lines(text: str) -> str:
-            return re.sub(r"\r\n|\r|\n", self.script.newline, text)
+            return re.sub(r"\r\n|\r|\n", self.members[index].newline, text)
 
-        anchor = self.in_script(edit.anchor) if edit.anchor is not None else None
+        anchor = self.local_span(index, edit.anchor) if edit.anchor is not None else None
         if isinstance(edit, Edit):
-            return Edit(self.in_script(edit.span), lines(edit.new_text), anchor, edit.level)
-        target = self.in_script(Span(edit.target, edit.target)).start
+            return Edit(self.local_span(index, edit.span), lines(edit.new_text), anchor, edit.level)
+        target = self.local_span(index, Span(edit.target, edit.target)).start
         before, after, left = lines(edit.before), lines(edit.after), lines(edit.left)
-        return Move(self.in_script(edit.span), target, before, after, left, anchor or Span(0, 0), edit.level)
+        span = self.local_span(index, edit.span)
+        return Move(span, target, before, after, left, anchor or Span(0, 0), edit.level)
 
     def verify(self, edits: Sequence[Edit]) -> None:
         for member, own in self.by_member(edits):

@@ -246,7 +246,9 @@ class Values:
         if self.names.of(base) is not None:
             return None
         if self.scopes.links.targets and isinstance(base, (ast.Name, ast.Attribute)):
-            bindings = self.scopes.reaching(base) if isinstance(base, ast.Name) else self.attribute_bindings(base)
+            bindings = (
+                self.scopes.reaching(base) if isinstance(base, ast.Name) else self.attribute_bindings(base)
+            )
             return next((b.statement for b in bindings if isinstance(b.statement, ast.ClassDef)), None)
         return self.class_named.get(self.names.last(base))
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp import distribution, suppression
+from horovodize.lsp import distribution, fixing, suppression
 from horovodize.lsp.analysis import NOT_DISTRIBUTED, Analysis
-from horovodize.lsp.convert import SOURCE, to_diagnostic, to_range, to_span
+from horovodize.lsp.convert import SOURCE, to_diagnostic
 from horovodize.lsp.diagnostics import reported
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.workspace_edit import plain_edit
 from horovodize.restrictions.violation import Violation
-from horovodize.source import compose
+from horovodize.source import Edit, EditConflict, Span, Untouchable, compose
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
 
 METHOD = types.TEXT_DOCUMENT_CODE_ACTION
 OPTIONS = types.CodeActionOptions(
-    code_action_kinds=[types.CodeActionKind.QuickFix, distribution.KIND], resolve_provider=True
+    code_action_kinds=[types.CodeActionKind.QuickFix, distribution.KIND, fixing.KIND], resolve_provider=True
 )
 
 
@@ -30,7 +30,7 @@ def handle(server: HorovodizeServer, params: types.CodeActionParams) -> list[typ
     opened = session.get(params.text_document.uri)
     if opened is None:
         return []
-    analysis = opened.analysis(session.settings.options)
+    analysis = opened.analysis(opened.settings.options)
     if analysis.summary.problem is not None:
         return []  # nothing is edited while the document does not parse
     return [
@@ -49,15 +49,21 @@ class _Offer:
         self.session, self.opened, self.analysis = session, opened, analysis
         self.context = params.context
         self.lazy = session.client.resolves_edits
-        self.span = to_span(opened.document, params.range, session.encoding)
+        self.span = opened.span(params.text_document.uri, params.range, session.encoding)
 
     def actions(self) -> Iterator[types.CodeAction]:
-        touched = [v for v in reported(self.session, self.opened) if v.span.overlaps(self.span)]
+        found = reported(self.session, self.opened)
+        touched = [v for v in found if v.span.overlaps(self.span)]
         yield from self._distribute([v for v in touched if v.code == NOT_DISTRIBUTED])
         for violation in touched:
             yield from self._fixes(violation)
+        for violation in {v.code: v for v in fixing.fixable(touched)}.values():
+            if len(fixing.fixable(found, violation.code)) > 1:
+                yield self._fix_all(found, violation)
         for violation in touched:
             yield self._suppression(violation)
+        if fixing.fixable(found):
+            yield self._fix_all(found)
 
     def _distribute(self, hints: Sequence[Violation]) -> Iterator[types.CodeAction]:
         if not distribution.offered_at(self.analysis, self.span):
@@ -66,7 +72,7 @@ class _Offer:
             # The light bulb asks at every step of the cursor. The plan is not made for that: the hint says that there is one.
             if all(violation.code != NOT_DISTRIBUTED for violation in self.analysis.violations):
                 return
-        elif (obstacle := distribution.obstacle(self.analysis)) is not None:
+        elif (obstacle := distribution.obstacle(self.session, self.opened)) is not None:
             if self.session.client.disabled_actions:
                 yield types.CodeAction(
                     distribution.TITLE, distribution.KIND, disabled=types.CodeActionDisabled(obstacle)
@@ -88,6 +94,8 @@ class _Offer:
     def _fixes(self, violation: Violation) -> Iterator[types.CodeAction]:
         for i, fix in enumerate(violation.fixes):
             edits = compose(self.opened.text, fix.edits)
+            if not self._possible(edits):
+                continue
             yield types.CodeAction(
                 fix.title,
                 types.CodeActionKind.QuickFix,
@@ -95,6 +103,27 @@ class _Offer:
                 is_preferred=i == 0,
                 edit=plain_edit(self.opened, edits, self.session.encoding, self.session.client),
             )
+
+    def _possible(self, edits: list[Edit]) -> bool:
+        """Whether a notebook's commands and the ends of its cells leave room for edits."""
+        try:
+            if self.opened.uris != [self.opened.uri]:
+                self.opened.document.verify(edits)
+        except (Untouchable, EditConflict, SyntaxError):
+            return False
+        return True
+
+    def _fix_all(self, found: list[Violation], like: Violation | None = None) -> types.CodeAction:
+        """Mends every finding, or every one of a code."""
+        code = like.code if like is not None else None
+        same = [v for v in fixing.fixable(found, code) if v.span.overlaps(self.span)]
+        return types.CodeAction(
+            fixing.title_of(like) if like is not None else fixing.TITLE,
+            types.CodeActionKind.QuickFix if like is not None else fixing.KIND,
+            diagnostics=[self._diagnostic(violation) for violation in same] if like is not None else None,
+            edit=None if self.lazy else fixing.edit_of(self.session, self.opened, found, code),
+            data=self._data(fixAll=code or "") if self.lazy else None,
+        )
 
     def _suppression(self, violation: Violation) -> types.CodeAction:
         code, span = violation.code, violation.span
@@ -114,19 +143,14 @@ class _Offer:
     def _diagnostic(self, violation: Violation) -> types.Diagnostic:
         """The diagnostic that the client has for a finding, so that it can tell which one is meant; else one
         like it."""
-        place = to_range(self.opened.document, violation.span, self.session.encoding)
+        place = self._locate(violation.span).range
         for known in self.context.diagnostics:
             if known.source == SOURCE and known.code == violation.code and known.range == place:
                 return known
-        return to_diagnostic(
-            self.opened.document,
-            self.opened.uri,
-            self.opened.version,
-            violation,
-            soft=False,
-            encoding=self.session.encoding,
-            client=self.session.client,
-        )
+        return to_diagnostic(violation, self.opened.version, self._locate, self.session.client)
+
+    def _locate(self, span: Span) -> types.Location:
+        return self.opened.location(span, self.session.encoding)
 
 
 def _wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException, JsonRpcInvalidParams
 
-from horovodize.lsp import distribution, suppression
+from horovodize.lsp import distribution, fixing, suppression
+from horovodize.lsp.diagnostics import reported
 from horovodize.source import Span
 
 if TYPE_CHECKING:
@@ -31,12 +32,11 @@ def handle(server: HorovodizeServer, params: types.CodeAction) -> types.CodeActi
     match params.data:
         case {"ignore": [str(code), int(start), int(end)]}:
             params.edit = suppression.edit_of(session, opened, code, Span(start, end))
+        case {"fixAll": str(code)}:
+            params.edit = fixing.edit_of(session, opened, reported(session, opened), code or None)
         case _:
             params.edit = distribution.edit_of(session, opened)
             if params.edit is None:  # the hint promised too much, or a setting has changed since
-                reason = (
-                    distribution.obstacle(opened.analysis(session.settings.options))
-                    or "it can't be distributed"
-                )
+                reason = distribution.obstacle(session, opened) or "it can't be distributed"
                 raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
     return params

@@ -16,5 +16,7 @@ OPTIONS = None
 
 
 def handle(server: HorovodizeServer, params: types.DidOpenTextDocumentParams) -> None:
-    if server.session.open(params.text_document) is not None:
+    opened = server.session.open(params.text_document)
+    if opened is not None:
+        server.configuration.attend(server, opened)
         publish(server, params.text_document.uri)

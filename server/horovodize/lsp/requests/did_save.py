@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.uris import to_fs_path
 
-from horovodize.lsp.diagnostics import publish
+from horovodize.lsp.diagnostics import report_saved
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
@@ -16,6 +17,6 @@ OPTIONS = types.SaveOptions(include_text=False)
 
 
 def handle(server: HorovodizeServer, params: types.DidSaveTextDocumentParams) -> None:
-    if (opened := server.session.get(params.text_document.uri)) is not None:
-        opened.saved()
-        publish(server, opened.uri)
+    report_saved(server, params.text_document.uri)
+    if path := to_fs_path(params.text_document.uri):
+        server.index.changed(path)  # not every client watches files

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp.convert import to_offset, to_range
 from horovodize.lsp.explanation import explain, explain_problem
 from horovodize.lsp.markup import Markup
 
@@ -23,11 +22,11 @@ def handle(server: HorovodizeServer, params: types.HoverParams) -> types.Hover |
     opened = session.get(params.text_document.uri)
     if opened is None:
         return None
-    offset = to_offset(opened.document, params.position, session.encoding)
+    offset = opened.offset(params.text_document.uri, params.position, session.encoding)
     markup = Markup(session.client.markdown)
-    shown = opened.shown(session.settings.options)
+    shown = opened.shown(opened.settings.options)
     if shown is None:
-        span = explain_problem(opened.analysis(session.settings.options), offset, markup)
+        span = explain_problem(opened.analysis(opened.settings.options), offset, markup)
     else:
         analysis, drift = shown
         earlier = offset if drift is None else drift.back(offset)
@@ -37,4 +36,4 @@ def handle(server: HorovodizeServer, params: types.HoverParams) -> types.Hover |
             span = drift.forward(span)
     if markup.empty:
         return None
-    return types.Hover(markup.content(), to_range(opened.document, span, session.encoding) if span else None)
+    return types.Hover(markup.content(), opened.location(span, session.encoding).range if span else None)

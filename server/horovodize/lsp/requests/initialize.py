@@ -11,6 +11,7 @@ from horovodize.lsp.analysis import load_for_actions, load_for_diagnostics
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.lsp.configuration import Configuration
 from horovodize.lsp.parent import exit_with
+from horovodize.lsp.project_files import folders_of
 from horovodize.lsp.session import Session
 from horovodize.source import PositionEncoding
 
@@ -25,7 +26,12 @@ def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
     server.session = Session(
         Capabilities.of(params.capabilities), PositionEncoding(server.workspace.position_encoding or "utf-16")
     )
+    server.session.disk.serve(folders_of(server.workspace))
     server.configuration = Configuration(params.initialization_options)
+    if (info := params.client_info) is not None:
+        server.client_name = f"{info.name} {info.version or ''}".rstrip()
+    if params.trace is not None:
+        server.protocol.trace = types.TraceValue(params.trace)
     if params.process_id is not None:
         exit_with(params.process_id)
     # While the client reads the answer, what the first document needs is loaded, in steps: a message waits for one at most.

@@ -1,4 +1,4 @@
-"""initialized: asks for the settings, and to be told when they change."""
+"""initialized: asks for the settings, and to be told when they or files change; begins to read the workspace."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from horovodize.lsp.project_files import folders_of
 from horovodize.lsp.settings import SECTION
 
 if TYPE_CHECKING:
@@ -25,3 +26,12 @@ def handle(server: HorovodizeServer, params: types.InitializedParams) -> None:
         )
         server.client_register_capability(types.RegistrationParams([registration]))
     server.configuration.pull(server)
+    if server.session.client.registers_watching:
+        watchers = [types.FileSystemWatcher("**/*.py")]
+        registration = types.Registration(
+            "files",
+            types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+            types.DidChangeWatchedFilesRegistrationOptions(watchers),
+        )
+        server.client_register_capability(types.RegistrationParams([registration]))
+    server.index.follow(folders_of(server.workspace))

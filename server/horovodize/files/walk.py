@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from horovodize.cli.gitignore import GitIgnore
+from horovodize.files.gitignore import GitIgnore
 
 SKIPPED = frozenset(
     {

@@ -1,0 +1,118 @@
+"""`[tool.horovodize]` of the nearest `pyproject.toml`: what the command line and the language server both go by.
+
+[tool.horovodize]
+split-data = true            # every field of `Options`, with hyphens
+comments = true
+strict = false
+tensorflow = "2.15"          # where it is known what the scripts run on
+select = ["HVD1"]            # which findings are reported
+ignore = ["HVD105"]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from horovodize.options import Options, is_version
+
+_LISTS = ("select", "ignore")
+
+
+class ConfigurationError(ValueError):
+    """A settings file that can't be read, or says what means nothing. The text is for the user."""
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """What a table says.
+
+    options  the fields of `Options` that it has, by their names
+    select   codes, their beginnings or names of the findings to report; None: not said
+    ignore   of those not to report; None: not said
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
+
+
+def nearest_settings(folder: Path, known: dict[Path, FileSettings]) -> FileSettings:
+    """The settings for the files of a folder: of the nearest `pyproject.toml` upwards that has the table. `known` keeps those
+    of the folders that were looked at. Raises ConfigurationError."""
+    if folder not in known:
+        path = folder / "pyproject.toml"
+        table = read_table(path)
+        if table is not None:
+            known[folder] = settings_of(table, path)
+        elif folder.parent == folder:
+            known[folder] = FileSettings()
+        else:
+            known[folder] = nearest_settings(folder.parent, known)
+    return known[folder]
+
+
+def read_table(path: Path) -> Mapping[str, Any] | None:
+    """The `[tool.horovodize]` of a file; None when there is no such file or table. Raises ConfigurationError."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if b"horovodize" not in data:  # saves reading, and complaining about, other people's files
+        return None
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        document = tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise ConfigurationError(f"{_shown(path)}: {e}") from e
+    tool = document.get("tool")
+    table = tool.get("horovodize") if isinstance(tool, dict) else None
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise ConfigurationError(f"{_shown(path)}: tool.horovodize must be a table")
+    return table
+
+
+def settings_of(table: Mapping[str, Any], path: Path) -> FileSettings:
+    """What a table of a file says. Raises ConfigurationError for a key or a value that means nothing."""
+    switches = {f.name.replace("_", "-"): f.name for f in fields(Options)}
+    options: dict[str, Any] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    for key, value in table.items():
+        where = f"{_shown(path)}: tool.horovodize.{key}"
+        if key in switches:
+            if key == "tensorflow":
+                if not isinstance(value, str) or not is_version(value):
+                    raise ConfigurationError(f'{where} must be a version like "2.15"')
+            elif not isinstance(value, bool):
+                raise ConfigurationError(f"{where} must be true or false")
+            options[switches[key]] = value
+        elif key in _LISTS:
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                raise ConfigurationError(f"{where} must be a list of codes")
+            lists[key] = tuple(value)
+        else:
+            known = ", ".join(sorted([*switches, *_LISTS]))
+            raise ConfigurationError(
+                f"{_shown(path)}: unknown setting tool.horovodize.{key} (there are: {known})"
+            )
+    return FileSettings(options, lists.get("select"), lists.get("ignore"))
+
+
+def matches(pattern: str, code: str, name: str) -> bool:
+    """Whether a pattern of `select` or `ignore` means a code: "HVD105", "HVD1", "aliased-optimizer", "ALL"."""
+    return pattern.upper() == "ALL" or code.startswith(pattern.upper()) or pattern == name
+
+
+def _shown(path: Path) -> str:
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

@@ -1,0 +1,6 @@
+"""Files of a folder as git would list them. Knows nothing of TensorFlow."""
+
+from horovodize.files.gitignore import GitIgnore
+from horovodize.files.walk import walk
+
+__all__ = ["GitIgnore", "walk"]

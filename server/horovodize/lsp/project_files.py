@@ -1,0 +1,106 @@
+"""The files of a project as the user sees them: open buffers first, then the disk, and of that only the workspace's folders."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from pygls.uris import to_fs_path
+
+from horovodize.source import Document, UndecodableSource
+
+if TYPE_CHECKING:
+    from pygls.workspace import Workspace
+
+    from horovodize.lsp.session import OpenDocument
+
+# What tells one state of a file from another: of a buffer its version, of a file on disk when it was written and its size.
+Stamp: TypeAlias = tuple[str, int, int] | None
+_LARGEST = 2_000_000  # bytes
+_KEPT = 500  # documents
+
+
+def folders_of(workspace: Workspace) -> list[str]:
+    """The folders of a workspace that are on disk."""
+    uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
+    return [path for uri in uris if uri.startswith("file:") and (path := to_fs_path(uri))]
+
+
+class DiskFiles:
+    """Files on disk inside some folders. What links lead to outside of them is not there."""
+
+    def __init__(self) -> None:
+        self._folders: list[str] = []
+        self._read: OrderedDict[str, tuple[Stamp, Document | None]] = OrderedDict()
+
+    def serve(self, folders: Iterable[str]) -> None:
+        """The folders to read in from now on."""
+        self._folders = [os.path.realpath(folder) for folder in folders]
+
+    def stamp(self, path: str) -> Stamp:
+        """The state of a file; None where there is none to read."""
+        if not os.path.isabs(path) or not self._holds(path):
+            return None
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return None
+        return ("disk", status.st_mtime_ns, status.st_size) if status.st_size <= _LARGEST else None
+
+    def load(self, path: str) -> Document | None:
+        stamp = self.stamp(path)
+        if stamp is None:
+            return None
+        known = self._read.get(path)
+        if known is None or known[0] != stamp:
+            known = self._read[path] = (stamp, _read(path))
+            if len(self._read) > _KEPT:
+                self._read.popitem(last=False)
+        return known[1]
+
+    def _holds(self, path: str) -> bool:
+        real = os.path.realpath(path)
+        return any(real.startswith(folder.rstrip(os.sep) + os.sep) for folder in self._folders)
+
+
+class ProjectFiles:
+    """What a script's project is read from. Remembers what was asked for, so that it can be told whether that still holds."""
+
+    def __init__(self, documents: Sequence[OpenDocument], disk: DiskFiles) -> None:
+        self._open = {_key(opened.document.path): opened for opened in documents}
+        self._disk = disk
+        self.asked: dict[str, Stamp] = {}
+
+    def load(self, path: str) -> Document | None:
+        self.asked[path] = self.stamp(path)
+        opened = self._open.get(_key(path))
+        return opened.document if opened is not None else self._disk.load(path)
+
+    def stamp(self, path: str) -> Stamp:
+        opened = self._open.get(_key(path))
+        return (
+            ("open", opened.version, hash(opened.document)) if opened is not None else self._disk.stamp(path)
+        )
+
+    def unchanged(self, asked: dict[str, Stamp]) -> bool:
+        """Whether all files are still as they were when they were asked for."""
+        return all(self.stamp(path) == stamp for path, stamp in asked.items())
+
+    def open_as(self, document: Document) -> OpenDocument | None:
+        """The buffer that a document is the text of; None where it comes from the disk."""
+        opened = self._open.get(_key(document.path))
+        return opened if opened is not None and opened.document is document else None
+
+
+def _read(path: str) -> Document | None:
+    try:
+        with open(path, "rb") as f:
+            return Document.from_bytes(f.read(_LARGEST + 1), path)
+    except (OSError, UndecodableSource):
+        return None
+
+
+def _key(path: str) -> str:
+    return os.path.normcase(path).replace("\\", "/")

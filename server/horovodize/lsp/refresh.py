@@ -1,0 +1,23 @@
+"""Having the client show anew what it has asked for, when something else than a document's text has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from horovodize.lsp import diagnostics
+
+if TYPE_CHECKING:
+    from horovodize.lsp.connection import HorovodizeServer
+
+
+def refresh_all(server: HorovodizeServer) -> None:
+    """Diagnostics, code lenses and inlay hints, once no message waits to be read."""
+    diagnostics.refresh(server)
+    server.when_idle("lenses and hints", lambda: _ask(server))
+
+
+def _ask(server: HorovodizeServer) -> None:
+    if server.session.client.refreshes_code_lenses:
+        server.workspace_code_lens_refresh(None)
+    if server.session.client.refreshes_inlay_hints:
+        server.workspace_inlay_hint_refresh(None)

@@ -1,0 +1,84 @@
+"""What size() ranks make of a script's numbers, read from a plan: rates grow, steps and data are divided, batches add up."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from horovodize.plan import Change, Plan
+from horovodize.source import Edit
+from horovodize.source.project import ProjectDocument
+
+_TIMES = re.compile(r"(?:(?P<name>\w+)=(?P<default>[\w.+-]+))? \* \w+\.size\(\)")
+_DIVIDED = re.compile(r" // \w+\.size\(\)")
+_SHARE = re.compile(
+    r"\b(?:shard\w*|ShardedSequence)\("
+)  # what the rules' helpers for a rank's part are called
+_BATCH = ("batch", "padded_batch")
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A place where size() comes in.
+
+    offset  in the plan's document: after the expression that is meant
+    text    what happens to it: "× size()", "÷ size()", "learning_rate=0.001 × size()"
+    rule    of the change that does it; "" where nothing is changed and several ranks together make it more
+    why     in a sentence
+    """
+
+    offset: int
+    text: str
+    rule: str
+    why: str
+
+
+def scaled(plan: Plan) -> list[Scaled]:
+    """The places of a plan for one file, in the order of the text, one of each text at an offset."""
+    if isinstance(plan.document, ProjectDocument):
+        return []
+    found = [scale for change in plan.changes for scale in _of_change(change)] + list(_batches(plan))
+    unique = {(scale.offset, scale.text): scale for scale in reversed(found)}
+    return sorted(unique.values(), key=lambda scale: (scale.offset, scale.text))
+
+
+def _of_change(change: Change) -> Iterator[Scaled]:
+    inserted = [edit.new_text for edit in change.edits if isinstance(edit, Edit)]
+    if any(text.count("\n") for text in inserted):
+        return  # statements of their own, not a number
+    text = "".join(inserted)
+    at, why = change.span.end, change.why
+    if (times := _TIMES.search(text)) is not None:
+        name = f"{times['name']}={times['default']} " if times["name"] else ""
+        yield Scaled(at, f"{name}× size()", change.rule, why)
+    elif _DIVIDED.search(text) or _SHARE.search(text):
+        yield Scaled(at, "÷ size()", change.rule, why)
+
+
+def _batches(plan: Plan) -> Iterator[Scaled]:
+    """The batch sizes of datasets of which each rank takes its part: a step of all ranks takes so many batches."""
+    document = plan.document
+    parts = [
+        c.span
+        for c in plan.changes
+        if any(isinstance(e, Edit) and _SHARE.search(e.new_text) for e in c.edits)
+    ]
+    if document.tree is None or not parts:
+        return
+    around = [s for s in document.tree.body if any(part in document.span(s) for part in parts)]
+    for call in (node for statement in around for node in ast.walk(statement) if isinstance(node, ast.Call)):
+        size = _batch_size(call)
+        if size is not None and any(part in document.span(call) for part in parts):
+            why = "A step takes a batch on every rank: together size() times as much."
+            yield Scaled(document.span(size).end, "× size()", "", why)
+
+
+def _batch_size(call: ast.Call) -> ast.expr | None:
+    """The batch size that a call gives: `.batch(32)`, `fit(x, y, batch_size=32)`."""
+    named = next((k.value for k in call.keywords if k.arg == "batch_size"), None)
+    if named is not None:
+        return named
+    is_batching = isinstance(call.func, ast.Attribute) and call.func.attr in _BATCH
+    return call.args[0] if is_batching and call.args else None

@@ -1,0 +1,147 @@
+"""`horovodize distribute` of scripts whose model, data or step stand in other files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROJECTS = Path(__file__).parent.parent / "golden" / "projects"
+CHANGED = ["data.py", "optim.py", "step.py", "train.py"]
+
+
+@pytest.fixture
+def project(run, tmp_path):
+    """The current folder, with a project of five files in it."""
+    for path in PROJECTS.joinpath("four_modules").glob("*.py"):
+        if ".expected" not in path.name:
+            shutil.copy(path, tmp_path)
+    return tmp_path
+
+
+def texts(folder):
+    return {path.name: path.read_text() for path in sorted(folder.glob("*.py"))}
+
+
+def expected(name):
+    return PROJECTS.joinpath("four_modules", name).with_suffix(".expected.py").read_text()
+
+
+def test_write_changes_every_file_that_must(run, project):
+    before = texts(project)
+    result = run("distribute", "--write", "train.py")
+    assert result.status == 0
+    assert texts(project) == {**before, **{name: expected(name) for name in CHANGED}}
+    assert [line.split(":")[0] for line in result.err.splitlines()] == CHANGED
+    for name in CHANGED:
+        assert f"+++ b/{name}" in result.out
+    again = run("distribute", "--write", "train.py")
+    assert again.status == 0
+    assert "nothing to do" in again.err
+
+
+def test_the_diff_is_one_that_git_applies(run, project):
+    before = texts(project)
+    result = run("distribute", "train.py")
+    assert texts(project) == before
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    subprocess.run(["git", "apply", "-"], input=result.raw, check=True)
+    assert texts(project) == {**before, **{name: expected(name) for name in CHANGED}}
+
+
+@pytest.mark.parametrize("arguments", [["--output", "out.py"], ["--format", "text"], ["--output", "-"]])
+def test_one_file_cannot_hold_the_result(run, project, arguments):
+    before = texts(project)
+    result = run("distribute", "train.py", *arguments)
+    assert result.status == 1
+    assert result.raw == b""
+    assert not (project / "out.py").exists()
+    for word in ("data.py", "optim.py", "step.py", "--diff", "--write"):
+        assert word in result.err
+    assert texts(project) == before
+
+
+def test_a_script_that_can_be_distributed_by_itself_is_with_a_word_about_the_others(run, project):
+    (project / "train.py").write_text(
+        "import tensorflow as tf\nfrom optim import make_optimizer\n\nnet = tf.keras.Sequential([])\n"
+        "net.compile(make_optimizer('sgd'), 'mse')\nnet.fit(tf.ones((8, 3)), tf.ones(8))\n"
+    )
+    result = run("distribute", "train.py", "--output", "out.py")
+    assert result.status == 0, result.err
+    assert "other files should change with it: optim.py" in result.err
+    assert "hvd.init()" in (project / "out.py").read_text()
+
+
+def test_output_works_where_only_the_script_changes(run, project):
+    (project / "train.py").write_text(
+        "import tensorflow as tf\nfrom model import Net\n\nnet = Net()\nnet.compile('sgd', 'mse')\nnet.fit(tf.ones((8, 3)))\n"
+    )
+    result = run("distribute", "train.py", "--output", "out.py")
+    assert result.status == 0, result.err
+    assert "hvd.init()" in (project / "out.py").read_text()
+
+
+def test_json_names_the_file_of_everything(run, project):
+    result = run("distribute", "train.py", "--format", "json")
+    report = json.loads(result.out)
+    report = report[0] if isinstance(report, list) else report
+    assert {f["path"]: f["text"] for f in report["files"]} == {name: expected(name) for name in CHANGED}
+    assert {change["path"] for change in report["changes"]} == set(CHANGED)
+    assert {edit["path"] for edit in report["edits"]} == set(CHANGED)
+    assert report["text"] == expected("train.py")
+    for edit in report["edits"]:
+        lines = (project / edit["path"]).read_text().split("\n")
+        assert edit["range"]["start"]["line"] <= len(lines)
+
+
+def test_a_refusal_names_the_file_that_it_is_about(run, project):
+    (project / "optim.py").write_text(
+        "import horovod.tensorflow as hvd\n" + (project / "optim.py").read_text()
+    )
+    before = texts(project)
+    result = run("distribute", "--write", "train.py")
+    assert result.status == 1
+    assert result.err.startswith("optim.py:1:8: HVD202")
+    assert texts(project) == before
+    report = json.loads(run("distribute", "--format", "json", "train.py").out)
+    report = report[0] if isinstance(report, list) else report
+    assert report["reasons"][0]["path"] == "optim.py"
+
+
+def test_nothing_is_written_where_one_file_cannot_be(run, project):
+    (project / "step.py").chmod(0o444)
+    before = texts(project)
+    result = run("distribute", "--write", "train.py")
+    assert result.status == 2
+    assert "read-only" in result.err
+    assert texts(project) == before
+
+
+def test_files_above_the_project_are_not_read(run, tmp_path):
+    below = tmp_path / "home" / "work"
+    below.mkdir(parents=True)
+    (tmp_path / "home" / "model.py").write_text(
+        "import tensorflow as tf\n\n\ndef train(x):\n    m = tf.keras.Sequential()\n    m.compile('sgd')\n    m.fit(x)\n"
+    )
+    (below / "train.py").write_text(
+        "import tensorflow as tf\nfrom model import train\ntrain(tf.ones((8, 3)))\n"
+    )
+    os.chdir(below)
+    assert run("distribute", "train.py").status == 1
+    (tmp_path / "home" / "pyproject.toml").write_text("")  # now both are one project
+    result = run("distribute", "train.py")
+    assert result.status == 0
+    assert "model.py" in result.out
+
+
+def test_a_link_out_of_the_project_is_not_followed(run, project, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "step.py"
+    (project / "step.py").rename(outside)
+    (project / "step.py").symlink_to(outside)
+    before = outside.read_text()
+    assert run("distribute", "--write", "train.py").status == 1
+    assert outside.read_text() == before

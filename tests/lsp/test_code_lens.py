@@ -1,0 +1,105 @@
+"""Code lenses: what stands above a training loop."""
+
+from __future__ import annotations
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Plan
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+REFUSED = """\
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+
+
+def titles(lenses: list[types.CodeLens]) -> list[str]:
+    return [lens.command.title for lens in lenses if lens.command]
+
+
+async def test_kind_and_command_above_a_loop(editor, keras):
+    uri = await editor.open(keras)
+    loop, command = await editor.lenses(uri)
+    assert loop.range == command.range
+    assert editor.text_at(uri, loop.range).startswith("model.fit(")
+    assert (loop.command.title, loop.command.command) == ("Keras training loop: runs in one process", "")
+    assert (command.command.title, command.command.command) == (
+        "Distribute with Horovod",
+        "horovodize.distribute",
+    )
+    assert list(command.command.arguments) == [{"uri": uri, "version": 1}]
+
+
+async def test_the_command_of_a_lens_distributes(vscode, tape):
+    uri = await vscode.open(tape)
+    _, lens = await vscode.lenses(uri)
+    vscode.asked_to_apply.clear()
+    assert await vscode.command(lens.command.command, *lens.command.arguments) is None
+    (asked,) = vscode.asked_to_apply
+    plan = distribute(summarize(Document(tape)), Options())
+    assert isinstance(plan, Plan)
+    assert vscode.edited(asked.edit) == {uri: plan.text}
+
+
+async def test_findings_are_counted(editor, chosen, printed):
+    assert titles(await editor.lenses(await editor.open(chosen.text))) == [
+        "Keras training loop: runs in one process, 1 finding",
+        "Distribute with Horovod",
+    ]
+    assert titles(await editor.lenses(await editor.open(printed.text)))[0].endswith(", 1 finding")
+
+
+async def test_distributed_loops_say_so(editor, keras):
+    plan = distribute(summarize(Document(keras)), Options())
+    assert isinstance(plan, Plan)
+    uri = await editor.open(plan.text)
+    assert titles(await editor.lenses(uri)) == ["Keras training loop: distributed already"]
+
+
+async def test_refused_loops_say_why(editor):
+    (title,) = titles(await editor.lenses(await editor.open(REFUSED)))
+    assert title.startswith("Keras training loop: can't be distributed: ")
+    assert "MirroredStrategy" in title
+
+
+async def test_while_the_file_does_not_parse_nothing_is_offered(editor, keras):
+    uri = await editor.open(keras)
+    editor.type(uri, "import tensorflow as tf", "import tensorflow as tf\nx = (")
+    (lens,) = await editor.lenses(uri)
+    assert editor.text_at(uri, lens.range).startswith("model.fit(")
+    assert lens.command.title == "Keras training loop: the file does not parse"
+
+
+async def test_lenses_of_another_version_are_not_resolved(editor, keras):
+    uri = await editor.open(keras)
+    first, *_ = await editor.text_document_code_lens_async(
+        types.CodeLensParams(types.TextDocumentIdentifier(uri))
+    )
+    editor.type(uri, "epochs=2", "epochs=3")
+    with pytest.raises(JsonRpcException) as error:
+        await editor.code_lens_resolve_async(first)
+    assert error.value.code == types.LSPErrorCodes.ContentModified
+
+
+@pytest.mark.parametrize("data", [None, 3, {"uri": "file:///project/x.py"}])
+async def test_lenses_of_others_are_an_error(vscode, data):
+    place = types.Range(types.Position(0, 0), types.Position(0, 1))
+    with pytest.raises(JsonRpcException) as error:
+        await vscode.code_lens_resolve_async(types.CodeLens(place, data=data))
+    assert error.value.code == -32602
+
+
+async def test_no_loop_no_lens(editor):
+    assert await editor.lenses(await editor.open("import tensorflow as tf\n")) == []
+    assert await editor.lenses("file:///project/never_opened.py") == []

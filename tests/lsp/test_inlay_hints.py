@@ -1,0 +1,49 @@
+"""Inlay hints: off by default; what size() changes, in the range that is asked for."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+
+async def hints(editor, uri: str, marked: str) -> list[tuple[str, str]]:
+    """The hints in a piece of the text, each with what stands before it in its line."""
+    answer = await editor.text_document_inlay_hint_async(
+        types.InlayHintParams(types.TextDocumentIdentifier(uri), editor.place(uri, marked))
+    )
+    text = editor.texts[uri]
+    ends = [editor.offset(uri, hint.position) for hint in answer or []]
+    return [(text[:end].rsplit("\n", 1)[-1], h.label) for end, h in zip(ends, answer or [], strict=True)]
+
+
+async def test_off_unless_asked_for(fresh, client_named, keras):
+    await fresh.begin(client_named("vscode-new"))
+    assert fresh.server_capabilities_.inlay_hint_provider is not None
+    uri = await fresh.open(keras)
+    assert await hints(fresh, uri, keras) == []
+    fresh.set_configuration({"inlayHints": True}, section="horovodize")
+    fresh.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+    while types.WORKSPACE_INLAY_HINT_REFRESH not in fresh.refreshed:
+        await fresh.diagnostics_of(uri)
+    assert ("opt = tf.keras.optimizers.Adam(0.001", "× size()") in await hints(fresh, uri, keras)
+
+
+async def test_in_the_range_only_and_not_where_nothing_is_distributed(fresh, client_named, keras):
+    await fresh.begin(client_named("neovim-new"), initialization_options={"inlayHints": True})
+    uri = await fresh.open(f"s = '🐍é'\n{keras}")
+    whole = await hints(fresh, uri, keras)
+    assert {label for _, label in whole} == {"× size()", "÷ size()"}
+    assert await hints(fresh, uri, "optimizers.Adam(0.001)") == [
+        ("opt = tf.keras.optimizers.Adam(0.001", "× size()")
+    ]
+    fresh.type(uri, "model =", "model = =")
+    assert await hints(fresh, uri, "import tensorflow") == []
+    assert await hints(fresh, uri, fresh.texts[uri]) == []
+
+
+async def test_a_tooltip_says_the_rule_and_why(fresh, client_named, keras):
+    await fresh.begin(client_named("neovim-new"), initialization_options={"inlayHints": True})
+    uri = await fresh.open(keras)
+    (hint,) = await fresh.text_document_inlay_hint_async(
+        types.InlayHintParams(types.TextDocumentIdentifier(uri), fresh.place(uri, "Adam(0.001)"))
+    )
+    assert hint.tooltip.startswith("C5: ")
