@@ -28,10 +28,11 @@ corpus: ## what becomes of the scripts of a folder: make corpus DIR=path/to/code
 	@scripts/setup.sh dev
 	@.venv/bin/python scripts/corpus.py $(ARGS) -- $(DIR)
 
-format: ## put the code into its form
+format: ## put the code into its form, and write the pages of rules and findings from their docstrings
 	@scripts/setup.sh dev
 	@.venv/bin/ruff check --fix-only .
 	@.venv/bin/ruff format .
+	@.venv/bin/python scripts/pages.py
 
 clean: ## remove what make made (not the Horovod wheel in the cache)
 	rm -rf .venv .venv-horovod node_modules build .pytest_cache .mypy_cache .ruff_cache
