@@ -96,8 +96,11 @@ GRAPH_HELPERS = {
     "wait_for_ranks": (
         "def {name}():",
         '    """Every rank leaves this only when all have come to it."""',
-        "    with {tf}.Graph().as_default(), {tf}.Session(config={config}) as session:",
-        f"        session.run({HVD}.allreduce({{tf}}.constant(0.0), name={{quote}}wait{{quote}}))",
+        "    if not hasattr({name}, {quote}session{quote}):",
+        "        with {tf}.Graph().as_default():",
+        f"            {{name}}.all = {HVD}.allreduce({{tf}}.constant(0.0), name={{quote}}wait{{quote}})",
+        "            {name}.session = {tf}.Session(config={config})",
+        "    {name}.session.run({name}.all)",
     ),
     "from_root": (
         "def {name}(value):",

@@ -15,8 +15,11 @@ config.gpu_options.visible_device_list = str(hvd.local_rank())
 
 def wait_for_ranks():
     """Every rank leaves this only when all have come to it."""
-    with tf.Graph().as_default(), tf.Session(config=config) as session:
-        session.run(hvd.allreduce(tf.constant(0.0), name="wait"))
+    if not hasattr(wait_for_ranks, "session"):
+        with tf.Graph().as_default():
+            wait_for_ranks.all = hvd.allreduce(tf.constant(0.0), name="wait")
+            wait_for_ranks.session = tf.Session(config=config)
+    wait_for_ranks.session.run(wait_for_ranks.all)
 
 
 tf.logging.set_verbosity(tf.logging.INFO)

@@ -22,8 +22,11 @@ def shard_dataset(dataset):
 
 def wait_for_ranks():
     """Every rank leaves this only when all have come to it."""
-    with tf.Graph().as_default(), tf.Session(config=config) as session:
-        session.run(hvd.allreduce(tf.constant(0.0), name="wait"))
+    if not hasattr(wait_for_ranks, "session"):
+        with tf.Graph().as_default():
+            wait_for_ranks.all = hvd.allreduce(tf.constant(0.0), name="wait")
+            wait_for_ranks.session = tf.Session(config=config)
+    wait_for_ranks.session.run(wait_for_ranks.all)
 
 
 parser = argparse.ArgumentParser()
