@@ -43,6 +43,8 @@ class Links:
 
     def module(self, e: ast.expr) -> ast.Module | None:
         """The module of the project that an expression names: `import nets.model` … `nets.model`."""
+        if not self.targets:
+            return None
         path = self._path(e)
         if path is None:
             return None
