@@ -48,6 +48,11 @@ class Protocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message from its JSON. One that is not as the protocol has it is answered with an error and then
         stands for nothing."""
+        if not isinstance(data.get("method", ""), str):
+            if "id" in data:
+                error = JsonRpcInvalidRequest("the method has to be a string")
+                self._send_response(data["id"], error=error.to_response_error())
+            return _NOTHING
         if "method" in data and data["method"] not in types.METHOD_TO_TYPES:
             data = {
                 "params": None,
@@ -58,10 +63,10 @@ class Protocol(LanguageServerProtocol):
         except JsonRpcException as e:
             message = None
             if "id" in data and "method" in data:
-                error = JsonRpcInvalidParams(
+                wrong = JsonRpcInvalidParams(
                     f"{data['method']}: the parameters are not as the protocol has them"
                 )
-                self._send_response(data["id"], error=error.to_response_error())
+                self._send_response(data["id"], error=wrong.to_response_error())
             else:
                 self._server.report_server_error(e, type(e))
         return _NOTHING if message is None or isinstance(message, dict) else message

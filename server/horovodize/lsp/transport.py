@@ -18,8 +18,11 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Protocol
 
-_LENGTH = re.compile(rb"^content-length:[ \t]*(\d+)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+# What came before and was no message may stand on the same line; a number of more digits is no length.
+_LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,10})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
+_LONGEST_HEADER = 65536  # bytes; of more, the beginning is forgotten
+_AT_ONCE = 1 << 20  # bytes asked for: a length that is a lie must not take the memory it promises
 
 _log = logging.getLogger(__name__)
 
@@ -77,10 +80,13 @@ class SocketWriter:
 
 
 def messages(read: Reader) -> Iterator[bytes]:
-    """The bodies of the messages in a stream. Headers without a length are passed over."""
+    """The bodies of the messages in a stream. Headers without a length are passed over, with all that is no header."""
     data = b""
     while True:
-        while (end := _HEADER_END.search(data)) is None:
+        searched = 0
+        while (end := _HEADER_END.search(data, max(searched - 3, 0))) is None:
+            data = data[-_LONGEST_HEADER:]
+            searched = len(data)
             if not (more := read(65536)):
                 return
             data += more
@@ -90,7 +96,7 @@ def messages(read: Reader) -> Iterator[bytes]:
             continue
         size, parts, have = int(length[1]), [data], len(data)
         while have < size:
-            if not (more := read(max(65536, size - have))):
+            if not (more := read(min(max(65536, size - have), _AT_ONCE))):
                 return
             parts.append(more)
             have += len(more)
@@ -152,7 +158,7 @@ class Loop:
         body = self._inbox.get()
         try:
             data = None if body is None else json.loads(body)
-            if data is not None and not isinstance(data, dict):
+            if body is not None and not isinstance(data, dict):
                 raise ValueError("a message has to be an object")
             self._waiting.append(data)
         except (ValueError, RecursionError) as e:
