@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -204,10 +204,8 @@ class Wire:
             thread.join()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert stream is not None
-            try:
+            with suppress(BrokenPipeError):  # of what was still to be sent
                 stream.close()
-            except BrokenPipeError:
-                pass  # what was still to be sent
 
     def resident(self) -> int:
         """The server's resident memory in bytes (Linux)."""
