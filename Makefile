@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension unit training bench corpus format clean
+.PHONY: help demo test setup lint types extension unit training bench corpus fuzz format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -27,6 +27,10 @@ corpus: ## what becomes of the scripts of a folder: make corpus DIR=path/to/code
 	@test -n "$(DIR)" || { echo "usage: make corpus DIR=path/to/code [ARGS='--json out.json']" >&2; exit 2; }
 	@scripts/setup.sh dev
 	@.venv/bin/python scripts/corpus.py $(ARGS) -- $(DIR)
+
+fuzz: ## try to break it with new cases, many times as many as the tests do (TIMES=100)
+	@scripts/setup.sh dev
+	@scripts/fuzz.sh $(TIMES)
 
 format: ## put the code into its form, and write the pages of rules and findings from their docstrings
 	@scripts/setup.sh dev

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 
@@ -33,6 +34,6 @@ def cases(count: int, *strategies: SearchStrategy[Any]) -> Callable[[Callable[..
             print_blob=True,
             suppress_health_check=list(HealthCheck),
         )
-        return profile(given(*strategies)(counted))
+        return pytest.mark.fuzz(profile(given(*strategies)(counted)))
 
     return decorated
