@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension unit training bench corpus fuzz format clean
+.PHONY: help demo test setup lint types extension vsix unit training bench corpus fuzz format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -18,6 +18,9 @@ setup: ## .venv with all that developing needs
 
 lint types extension unit training: ## one part of `make test`
 	@scripts/test.sh $@
+
+vsix: ## build/horovodize.vsix: the extension for Visual Studio Code, with the server in it
+	@scripts/vsix.sh
 
 bench: ## how long things take, as ratios
 	@scripts/setup.sh dev

@@ -30,7 +30,8 @@ lint() { run .venv/bin/ruff check . && run .venv/bin/ruff format --check .; }
 types() { run .venv/bin/mypy; }
 
 extension() {
-    scripts/node.sh && run npm run --silent --workspace vscode-extension lint && run npm run --silent --workspace vscode-extension check
+    scripts/node.sh || return 1
+    for script in lint check test; do run npm run --silent --workspace vscode-extension "$script" || return 1; done
 }
 
 unit() {
@@ -49,7 +50,7 @@ for name in "${parts[@]}"; do
     case $name in
         lint) title="Lint: ruff" ;;
         types) title="Types: mypy --strict" ;;
-        extension) title="VS Code extension: eslint, tsc" ;;
+        extension) title="VS Code extension: eslint, tsc, its own tests" ;;
         unit) title="Unit, golden, protocol and editor tests: pytest" ;;
         training) title="Training under real Horovod: pytest -m training" ;;
         *) fail "there is no part called $name" ;;

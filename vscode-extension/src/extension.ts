@@ -1,19 +1,62 @@
-// Starts the language server and shows what it says. Everything about TensorFlow and Horovod is in the server.
+// Puts the parts together. Nothing here waits: the server is looked for, and started, while the editor goes on.
 
-import { workspace, type ExtensionContext } from "vscode";
-import { LanguageClient } from "vscode-languageclient/node";
+import { commands, window, type ExtensionContext } from "vscode";
+import { registerCommands } from "./commands";
+import { Distributing } from "./doing/distribute";
+import { registerDistributeWorkspace } from "./doing/distributeWorkspace";
+import { Previews } from "./doing/preview";
+import { middleware } from "./middleware";
+import { Documents } from "./seeing/documents";
+import { LoopsView } from "./seeing/loopsView";
+import { Pages } from "./seeing/pages";
+import { StatusItem } from "./seeing/statusItem";
+import { Server } from "./server/server";
+import { WorkspacePythons } from "./server/workspacePython";
+import { Training } from "./training/training";
 
-export async function activate(context: ExtensionContext): Promise<void> {
-  const [command, ...args] = workspace.getConfiguration("horovodize").get<string[]>("command", []);
-  if (command === undefined) {
-    return; // an empty command switches the server off
-  }
-  const client = new LanguageClient(
-    "horovodize",
-    "Horovodize",
-    { command, args },
-    { documentSelector: [{ language: "python" }] },
+let server: Server | undefined;
+
+/** What other extensions, and tests, may use. */
+export interface Api {
+  /** The state of the server, and its process while it runs. */
+  readonly server: () => { readonly state: string; readonly source?: string; readonly command?: string; readonly processId?: number };
+}
+
+export function activate(context: ExtensionContext): Api {
+  const log = window.createOutputChannel("Horovodize", { log: true });
+  const pythons = new WorkspacePythons();
+  const running = (server = new Server(context, log, pythons, middleware));
+  const documents = new Documents(running);
+  const pages = new Pages(running);
+  const distributing = new Distributing(running, pages);
+  const previews = new Previews(distributing);
+  context.subscriptions.push(
+    log,
+    pythons,
+    running,
+    documents,
+    pages,
+    previews,
+    new StatusItem(running, documents),
+    new LoopsView(running),
+    new Training(context, running, pythons),
+    registerDistributeWorkspace(running, pages),
+    registerCommands(context, running, log, distributing, previews, pages),
   );
-  context.subscriptions.push(client);
-  await client.start();
+  running.restart("the extension is activated");
+  void commands.executeCommand("setContext", "horovodize.active", true);
+  return {
+    server: () => {
+      const connection = running.connection;
+      return {
+        state: running.state.name,
+        ...(connection === undefined ? {} : { source: connection.found.source, command: connection.found.command }),
+        ...(connection?.processId === undefined ? {} : { processId: connection.processId }),
+      };
+    },
+  };
+}
+
+export async function deactivate(): Promise<void> {
+  await server?.stop();
 }

@@ -1,0 +1,218 @@
+// Preview: a diff of what distributing would change, the reasons beside it, and then: apply, or not.
+
+import {
+  commands,
+  l10n,
+  TabInputText,
+  TabInputTextDiff,
+  Uri,
+  ViewColumn,
+  window,
+  workspace,
+  type Tab,
+} from "vscode";
+import { Owner } from "../owner";
+import { ServerCommand, type Preview, type PreviewedText } from "../protocol";
+import { SCHEME, showMarkdown } from "../seeing/pages";
+import { messageOf, tellNoScript, type Distributing } from "./distribute";
+import { reasonsPage, type Words } from "./reasons";
+import { show, targetOf, type Target } from "./target";
+
+interface Shown {
+  readonly number: number;
+  readonly target: Target;
+  readonly texts: readonly PreviewedText[];
+  readonly documents: readonly Uri[];
+}
+
+export class Previews extends Owner {
+  private shown: Shown | undefined;
+  private count = 0;
+
+  constructor(private readonly distributing: Distributing) {
+    super();
+    this.own(
+      window.tabGroups.onDidChangeTabs((event) => {
+        if (this.shown !== undefined && event.closed.some((tab) => isDiffOf(tab, this.shown)) && !this.hasDiff()) {
+          this.forget();
+        }
+      }),
+    );
+  }
+
+  /** `argument`: what the command was started with. */
+  async preview(argument?: unknown): Promise<void> {
+    const target = targetOf(argument);
+    if (target === undefined) {
+      tellNoScript();
+      return;
+    }
+    await show(target.uri);
+    const texts = await this.ask(target);
+    if (texts !== undefined) {
+      await this.discard();
+      await this.open({ uri: target.uri }, texts);
+    }
+  }
+
+  /** Makes the changes that are shown, unless they would be others by now: then those are shown. */
+  async apply(): Promise<void> {
+    const { shown } = this;
+    if (shown === undefined) {
+      void window.showInformationMessage(l10n.t("There is no preview."));
+      return;
+    }
+    const texts = await this.ask(shown.target);
+    if (texts === undefined) {
+      return;
+    }
+    await this.discard();
+    if (JSON.stringify(texts.map(essence)) !== JSON.stringify(shown.texts.map(essence))) {
+      await this.open(shown.target, texts);
+      void window.showWarningMessage(l10n.t("The files have changed since. This is what would be changed now."));
+      return;
+    }
+    await this.distributing.distribute({ uri: shown.target.uri.toString() });
+  }
+
+  /** Closes the preview and leaves everything as it is. */
+  async discard(): Promise<void> {
+    const { shown } = this;
+    if (shown === undefined) {
+      return;
+    }
+    const tabs = allTabs().filter((tab) => isDiffOf(tab, shown) || isReasonsOf(tab, shown));
+    this.forget();
+    await window.tabGroups.close(tabs, true);
+  }
+
+  /** What would be changed; undefined when nothing would: the reason is told then. */
+  private async ask(target: Target): Promise<readonly PreviewedText[] | undefined> {
+    const connection = await this.distributing.connected();
+    if (connection === undefined) {
+      return undefined;
+    }
+    try {
+      const previews = await connection.execute<Preview[]>(ServerCommand.preview, [connection.text(target.uri)]);
+      const texts = previews.filter((preview): preview is PreviewedText => "newText" in preview);
+      if (texts.length > 0) {
+        return texts;
+      }
+      for (const preview of previews.slice(0, 1)) {
+        void this.distributing.tellOutcome(preview);
+      }
+    } catch (error) {
+      void window.showWarningMessage(l10n.t("Distribute with Horovod: {0}", messageOf(error)));
+    }
+    return undefined;
+  }
+
+  private async open(target: Target, texts: readonly PreviewedText[]): Promise<void> {
+    const number = ++this.count;
+    const { pages } = this.distributing;
+    const sides = texts.map((text, index) => {
+      const left = Uri.parse(text.uri);
+      const name = nameOf(text.uri);
+      const right = Uri.from({ scheme: SCHEME, path: `/preview/${String(number)}.${String(index)}/${name}` });
+      pages.put(right, text.newText);
+      return { left, right, name };
+    });
+    const title = l10n.t("Distribute {0} with Horovod", nameOf(target.uri.toString()));
+    const reasons = Uri.from({ scheme: SCHEME, path: `/reasons/${String(number)}/${l10n.t("Why")} ${nameOf(target.uri.toString())}.md` });
+    pages.put(reasons, reasonsPage(texts, nameOf, words()));
+    this.shown = { number, target, texts, documents: [...sides.map((side) => side.right), reasons] };
+    await commands.executeCommand("setContext", "horovodize.previewing", true);
+    const [only] = sides;
+    if (sides.length === 1 && only !== undefined) {
+      await commands.executeCommand("vscode.diff", only.left, only.right, title, { viewColumn: ViewColumn.Active, preview: false });
+    } else {
+      await commands.executeCommand(
+        "vscode.changes",
+        title,
+        sides.map(({ left, right }) => [left, left, right]),
+      );
+    }
+    await showMarkdown(reasons, { beside: true });
+    await commands.executeCommand("workbench.action.focusFirstEditorGroup");
+    void this.offer(number, title);
+  }
+
+  private async offer(number: number, title: string): Promise<void> {
+    const [apply, discard] = [l10n.t("Apply"), l10n.t("Discard")];
+    const chosen = await window.showInformationMessage(title, apply, discard);
+    if (this.shown?.number !== number) {
+      return; // decided otherwise
+    }
+    if (chosen === apply) {
+      await this.apply();
+    } else if (chosen === discard) {
+      await this.discard();
+    }
+  }
+
+  private hasDiff(): boolean {
+    return allTabs().some((tab) => isDiffOf(tab, this.shown));
+  }
+
+  private forget(): void {
+    this.shown?.documents.forEach((uri) => {
+      this.distributing.pages.remove(uri);
+    });
+    this.shown = undefined;
+    void commands.executeCommand("setContext", "horovodize.previewing", false);
+  }
+}
+
+function words(): Words {
+  return {
+    title: (name) => l10n.t("What distributing changes in {0}", name),
+    howTo: l10n.t("Read the changes, then choose Apply or Discard, above the diff or in the notification. Undo takes them back."),
+    toConfirm: l10n.t("To confirm"),
+    changes: l10n.t("Changes"),
+    line: (line) => l10n.t("line {0}", line),
+    why: l10n.t("Why:"),
+    doubt: l10n.t("To confirm:"),
+  };
+}
+
+/** What has to be the same for a change to be the same. */
+function essence({ uri, oldText, newText }: PreviewedText): unknown {
+  return [uri, oldText, newText];
+}
+
+function nameOf(uri: string): string {
+  const parsed = Uri.parse(uri);
+  const name = parsed.path.split("/").at(-1) ?? parsed.path;
+  if (parsed.scheme !== "vscode-notebook-cell") {
+    return name;
+  }
+  for (const notebook of workspace.notebookDocuments) {
+    const index = notebook.getCells().findIndex((cell) => cell.document.uri.toString() === parsed.toString());
+    if (index !== -1) {
+      return l10n.t("{0}, cell {1}", name, index + 1);
+    }
+  }
+  return name;
+}
+
+function allTabs(): readonly Tab[] {
+  return window.tabGroups.all.flatMap((group) => group.tabs);
+}
+
+function isDiffOf(tab: Tab, shown: Shown | undefined): boolean {
+  if (shown === undefined) {
+    return false;
+  }
+  const { input } = tab;
+  if (input instanceof TabInputTextDiff) {
+    return shown.documents.some((uri) => uri.toString() === input.modified.toString());
+  }
+  // Several files in one editor: its kind of tab is not in the API of the oldest VS Code that we run on.
+  const diffs = typeof input === "object" && input !== null && "textDiffs" in input ? (input.textDiffs as { modified: Uri }[]) : [];
+  return diffs.some((diff) => shown.documents.some((uri) => uri.toString() === diff.modified.toString()));
+}
+
+function isReasonsOf(tab: Tab, shown: Shown): boolean {
+  const name = shown.documents.at(-1)?.path.split("/").at(-1) ?? "";
+  return (tab.input instanceof TabInputText && tab.input.uri.path.endsWith(name)) || (name !== "" && tab.label.endsWith(name));
+}

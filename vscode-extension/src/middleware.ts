@@ -1,0 +1,49 @@
+// What is changed on the way between the server and the editor.
+
+import { commands, Uri, type Diagnostic } from "vscode";
+import { vsdiag, type Middleware } from "vscode-languageclient/node";
+import { ServerCommand } from "./protocol";
+import { pageUri } from "./seeing/pages";
+
+/** The commands by which lenses and the like ask for what this extension does with more care than the plain command of the server. */
+const OURS = new Map<string, string>([
+  [ServerCommand.distribute, "horovodize.distributeDocument"],
+  [ServerCommand.preview, "horovodize.previewDocument"],
+  [ServerCommand.distributeWorkspace, "horovodize.distributeFolders"],
+]);
+
+export const middleware: Middleware = {
+  executeCommand: (command, args, next) => {
+    const ours = OURS.get(command);
+    return ours === undefined ? (next(command, args) as unknown) : commands.executeCommand(ours, ...(args as unknown[]));
+  },
+  handleDiagnostics: (uri, diagnostics, next) => {
+    diagnostics.forEach(linkToPage);
+    next(uri, diagnostics);
+  },
+  provideDiagnostics: async (document, previous, token, next) => {
+    const report = await next(document, previous, token);
+    if (report?.kind === vsdiag.DocumentDiagnosticReportKind.full) {
+      report.items.forEach(linkToPage);
+    }
+    return report;
+  },
+  provideWorkspaceDiagnostics: async (ids, token, reporter, next) => {
+    return next(ids, token, (chunk) => {
+      chunk?.items.forEach((report) => {
+        if (report.kind === vsdiag.DocumentDiagnosticReportKind.full) {
+          report.items.forEach(linkToPage);
+        }
+      });
+      reporter(chunk);
+    });
+  },
+};
+
+/** The code of a finding is a link to its page: here it opens as a page, not as the text of one. */
+function linkToPage(diagnostic: Diagnostic): void {
+  const { code } = diagnostic;
+  if (typeof code === "object" && code.target instanceof Uri && code.target.scheme === "file") {
+    diagnostic.code = { value: code.value, target: pageUri(String(code.value)) };
+  }
+}

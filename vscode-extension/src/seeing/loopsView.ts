@@ -1,0 +1,165 @@
+// The view Training Loops.
+
+import {
+  EventEmitter,
+  l10n,
+  ThemeColor,
+  ThemeIcon,
+  TreeItem,
+  TreeItemCollapsibleState,
+  window,
+  type TreeDataProvider,
+  type TreeView,
+} from "vscode";
+import { Owner } from "../owner";
+import { WORKSPACE_SUMMARY, type FileState, type WorkspaceSummary } from "../protocol";
+import type { Server } from "../server/server";
+import { placeOf, treeOf, type FileNode, type LoopNode, type Node } from "./loopsTree";
+
+const ICONS: Record<FileState, ThemeIcon> = {
+  distributed: new ThemeIcon("pass-filled", new ThemeColor("testing.iconPassed")),
+  distributable: new ThemeIcon("rocket", new ThemeColor("charts.blue")),
+  blocked: new ThemeIcon("circle-slash", new ThemeColor("list.warningForeground")),
+  unreadable: new ThemeIcon("error", new ThemeColor("list.errorForeground")),
+  none: new ThemeIcon("circle-outline"),
+};
+
+const ROLE_ICONS: Record<string, string> = {
+  optimizer: "settings-gear",
+  model: "layers",
+  dataset: "database",
+  tape: "record",
+  session: "terminal",
+  checkpoint: "save",
+  callbacks: "list-unordered",
+};
+
+export class LoopsView extends Owner implements TreeDataProvider<Node> {
+  private readonly changed = this.own(new EventEmitter<undefined>());
+  private readonly view: TreeView<Node>;
+  private roots: readonly Node[] = [];
+  private asked = 0;
+
+  readonly onDidChangeTreeData = this.changed.event;
+
+  constructor(private readonly server: Server) {
+    super();
+    this.view = this.own(window.createTreeView("horovodize.loops", { treeDataProvider: this, showCollapseAll: true }));
+    const refresh = (): void => void this.refresh();
+    this.own(server.onDidChangeSummaries(refresh));
+    this.own(
+      this.view.onDidChangeVisibility((event) => {
+        if (event.visible) {
+          refresh();
+        }
+      }),
+    );
+  }
+
+  getChildren(node?: Node): Node[] {
+    return [...(node?.children ?? this.roots)];
+  }
+
+  getTreeItem(node: Node): TreeItem {
+    const item = itemOf(node);
+    item.id = node.id;
+    const place = placeOf(node);
+    if (place !== undefined) {
+      item.command = { command: "horovodize.openPlace", title: l10n.t("Open"), arguments: [place] };
+    }
+    return item;
+  }
+
+  private async refresh(): Promise<void> {
+    if (!this.view.visible) {
+      return;
+    }
+    const mine = ++this.asked;
+    const summary = await this.server.connection?.ask<WorkspaceSummary>(WORKSPACE_SUMMARY, {});
+    if (mine !== this.asked) {
+      return;
+    }
+    this.roots = treeOf(summary);
+    this.view.message = summary?.complete === false ? l10n.t("Reading the workspace …") : "";
+    this.changed.fire(undefined);
+  }
+}
+
+function itemOf(node: Node): TreeItem {
+  switch (node.kind) {
+    case "folder": {
+      const item = new TreeItem(node.folder.name, TreeItemCollapsibleState.Expanded);
+      item.iconPath = ThemeIcon.Folder;
+      item.contextValue = "folder";
+      return item;
+    }
+    case "file":
+      return fileItem(node);
+    case "loop":
+      return loopItem(node);
+    case "role": {
+      const { role, name, detail } = node.role;
+      const item = new TreeItem(name === "" ? role : `${role}: ${name}`);
+      item.description = detail;
+      item.tooltip = detail;
+      item.iconPath = new ThemeIcon(ROLE_ICONS[role] ?? "symbol-variable");
+      item.contextValue = "role";
+      item.accessibilityInformation = { label: [role, name, detail].filter(Boolean).join(", ") };
+      return item;
+    }
+    case "restriction": {
+      const { code, name, message } = node.restriction;
+      const item = new TreeItem(message);
+      item.description = code;
+      item.tooltip = `${code} ${name}: ${message}`;
+      item.iconPath = new ThemeIcon("warning", new ThemeColor("list.warningForeground"));
+      item.contextValue = "restriction";
+      item.accessibilityInformation = { label: l10n.t("Finding {0}: {1}", code, message) };
+      return item;
+    }
+  }
+}
+
+function fileItem({ file, path, children }: FileNode): TreeItem {
+  const name = path.at(-1) ?? file.uri;
+  const item = new TreeItem(name, children.length === 0 ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Expanded);
+  const folder = path.slice(0, -1).join("/");
+  const state = stateLabel(file.state);
+  item.description = folder;
+  item.iconPath = ICONS[file.state];
+  item.contextValue = `file ${file.state}`;
+  item.tooltip = [path.join("/"), state, file.problem].filter(Boolean).join("\n");
+  item.accessibilityInformation = { label: [name, folder, state, file.problem].filter(Boolean).join(", ") };
+  return item;
+}
+
+function loopItem({ loop, state, children }: LoopNode): TreeItem {
+  const item = new TreeItem(
+    l10n.t("{0} training loop", loop.kind),
+    children.length === 0 ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed,
+  );
+  const line = l10n.t("line {0}", loop.range.start.line + 1);
+  item.description = [loop.function, line].filter(Boolean).join(", ");
+  item.tooltip = [loop.description, stateLabel(state)].filter(Boolean).join("\n");
+  item.iconPath = new ThemeIcon("sync", ICONS[state].color);
+  item.contextValue = `loop ${state}`;
+  item.accessibilityInformation = {
+    label: [l10n.t("{0} training loop", loop.kind), loop.function, line, stateLabel(state)].filter(Boolean).join(", "),
+  };
+  return item;
+}
+
+function stateLabel(state: FileState): string {
+  switch (state) {
+    case "distributed":
+      return l10n.t("distributed with Horovod");
+    case "distributable":
+      return l10n.t("runs in one process; can be distributed");
+    case "blocked":
+      return l10n.t("can't be distributed");
+    case "unreadable":
+      return l10n.t("can't be read");
+    case "none":
+      return "";
+  }
+}

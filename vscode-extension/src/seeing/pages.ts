@@ -1,0 +1,71 @@
+// The pages about findings and rules, as documents: `horovodize:/pages/HVD105.md`. VS Code shows them rendered, as package.json
+// says of such documents.
+
+import { commands, EventEmitter, l10n, Uri, window, workspace, type TextDocumentContentProvider } from "vscode";
+import { Owner } from "../owner";
+import { ServerCommand } from "../protocol";
+import type { Server } from "../server/server";
+
+export const SCHEME = "horovodize";
+
+/** The document that is the page about a code ("HVD105") or a rule ("C5"). */
+export function pageUri(name: string): Uri {
+  return Uri.from({ scheme: SCHEME, path: `/pages/${name}.md` });
+}
+
+/** Documents of the extension's own: the pages, and texts that other parts put here. */
+export class Pages extends Owner implements TextDocumentContentProvider {
+  private readonly changed = this.own(new EventEmitter<Uri>());
+  private readonly texts = new Map<string, string>();
+
+  readonly onDidChange = this.changed.event;
+
+  constructor(private readonly server: Server) {
+    super();
+    this.own(workspace.registerTextDocumentContentProvider(SCHEME, this));
+  }
+
+  async provideTextDocumentContent(uri: Uri): Promise<string> {
+    const kept = this.texts.get(uri.toString());
+    if (kept !== undefined) {
+      return kept;
+    }
+    const name = /^\/pages\/(.+)\.md$/.exec(uri.path)?.[1];
+    if (name === undefined) {
+      return l10n.t("This is no longer there.");
+    }
+    const connection = await this.server.connected();
+    if (connection === undefined) {
+      return l10n.t("The Horovodize server does not run.");
+    }
+    return connection.execute<string>(ServerCommand.explain, [name]).catch(() => l10n.t("There is no page about {0}.", name));
+  }
+
+  /** Puts a document there, or another text in its place. */
+  put(uri: Uri, text: string): void {
+    this.texts.set(uri.toString(), text);
+    this.changed.fire(uri);
+  }
+
+  remove(uri: Uri): void {
+    this.texts.delete(uri.toString());
+  }
+
+  /** Opens the page about a code, its name, or a rule; asks for one when none is given. */
+  async explain(name?: string): Promise<void> {
+    const wanted =
+      name ??
+      (await window.showInputBox({
+        title: l10n.t("Explain a finding or a rule"),
+        prompt: l10n.t("Its code or name: HVD105, aliased-optimizer, C5 …"),
+      }));
+    if (wanted !== undefined && wanted.trim() !== "") {
+      await showMarkdown(pageUri(wanted.trim()));
+    }
+  }
+}
+
+/** Opens a Markdown document rendered. */
+export async function showMarkdown(uri: Uri, options: { readonly beside?: boolean } = {}): Promise<void> {
+  await commands.executeCommand(options.beside === true ? "markdown.showPreviewToSide" : "markdown.showPreview", uri);
+}
