@@ -7,6 +7,7 @@ strict = false
 tensorflow = "2.15"          # where it is known what the scripts run on
 select = ["HVD1"]            # which findings are reported
 ignore = ["HVD105"]
+exclude = ["old/", "*_pb2.py"]  # files of folders that are left out: patterns as in a .gitignore here
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 from horovodize.options import Options, is_version
 
-_LISTS = ("select", "ignore")
+_LISTS = {"select": "codes", "ignore": "codes", "exclude": "patterns"}
 
 
 class ConfigurationError(ValueError):
@@ -33,11 +34,15 @@ class FileSettings:
     options  the fields of `Options` that it has, by their names
     select   codes, their beginnings or names of the findings to report; None: not said
     ignore   of those not to report; None: not said
+    exclude  files that are left out of folders, as patterns of a `.gitignore` in `folder`; None: not said
+    folder   where the file is
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] | None = None
+    folder: Path | None = None
 
 
 def nearest_settings(folder: Path, known: dict[Path, FileSettings]) -> FileSettings:
@@ -98,14 +103,16 @@ def settings_of(table: Mapping[str, Any], path: Path) -> FileSettings:
             options[switches[key]] = value
         elif key in _LISTS:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-                raise ConfigurationError(f"{where} must be a list of codes")
+                raise ConfigurationError(f"{where} must be a list of {_LISTS[key]}")
             lists[key] = tuple(value)
         else:
             known = ", ".join(sorted([*switches, *_LISTS]))
             raise ConfigurationError(
                 f"{_shown(path)}: unknown setting tool.horovodize.{key} (there are: {known})"
             )
-    return FileSettings(options, lists.get("select"), lists.get("ignore"))
+    return FileSettings(
+        options, lists.get("select"), lists.get("ignore"), lists.get("exclude"), path.absolute().parent
+    )
 
 
 def matches(pattern: str, code: str, name: str) -> bool:

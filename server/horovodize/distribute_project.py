@@ -10,13 +10,14 @@ from __future__ import annotations
 import os.path
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from horovodize import distribute as single
 from horovodize.options import Options
 from horovodize.plan import Plan, Reason, Refusal, Unchanged
 from horovodize.source import Document, Edit, Span
 from horovodize.source.project import ProjectDocument
-from horovodize.summary import summarize
+from horovodize.summary import ModuleSummary, summarize
 from horovodize.summary.project import Loader, Project, ProjectSummary, read_project
 
 _DISTRIBUTED_ALREADY = "HVD202"
@@ -36,17 +37,56 @@ def distribute_script(
     """The plan that distributes a script. Its document is a ProjectDocument where other files have to change with it: `files`
     and `file_plans` tell them apart. `load` gives a file of the project by its path; `path` is the script's, where its
     document is called otherwise. Never raises because of what is in a file."""
-    alone = single.distribute(summarize(script), options)
-    if isinstance(alone, Unchanged) or script.problem is not None:
-        return alone
-    project = read_project(script, load, path)
-    if project is None:
-        return alone
-    if len(project.members) > 1:
-        together = _together(ProjectSummary(project), alone, options)
-        if together is not None:
-            return together
-    return _with_unread(alone, project) if isinstance(alone, Refusal) else alone
+    return Examination(script, load, options, path).outcome
+
+
+class Examination:
+    """A script by itself and with what it imports of its project, each part made when it is first asked for."""
+
+    def __init__(
+        self,
+        script: Document,
+        load: Loader,
+        options: Options | None = None,
+        path: str | None = None,
+        summary: ModuleSummary | None = None,
+    ) -> None:
+        """As `distribute_script`; `summary` is that of the script by itself, where there is one."""
+        self.script = script
+        self.options = options
+        self._load, self._path = load, path
+        self._summary = summary
+
+    @cached_property
+    def alone(self) -> ModuleSummary:
+        """What is known of the script by itself."""
+        return self._summary or summarize(self.script)
+
+    def read(self) -> None:
+        """Loads all files that the script imports, now and not when they are first needed."""
+        _ = self._project
+
+    @cached_property
+    def outcome(self) -> Plan | Refusal | Unchanged:
+        """What distributing the script comes to."""
+        alone = single.distribute(self.alone, self.options)
+        if isinstance(alone, Unchanged) or self._project is None:
+            return alone
+        if self.together is not None:
+            together = _together(self.together, alone, self.options)
+            if together is not None:
+                return together
+        return _with_unread(alone, self._project) if isinstance(alone, Refusal) else alone
+
+    @cached_property
+    def together(self) -> ProjectSummary | None:
+        """What is known of the script with its modules; None where it has none."""
+        project = self._project
+        return ProjectSummary(project) if project is not None and len(project.members) > 1 else None
+
+    @cached_property
+    def _project(self) -> Project | None:
+        return read_project(self.script, self._load, self._path)
 
 
 def _together(

@@ -19,6 +19,7 @@ from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 
 SERVER = [sys.executable, "-m", "horovodize", "server", "--stdio"]
 PATIENCE = 20.0  # seconds; the machine may be busy
+SUMMARY_CHANGED = "horovodize/workspaceSummaryChanged"
 REFRESHING = (
     types.WORKSPACE_DIAGNOSTIC_REFRESH,
     types.WORKSPACE_CODE_LENS_REFRESH,
@@ -91,6 +92,7 @@ class Editor(LanguageClient):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.published: list[types.PublishDiagnosticsParams] = []
+        self.told: list[str] = []  # notifications of the server's own
         self.refreshed: list[str] = []  # what the server asked to be asked for again
         self.asked_to_apply: list[types.ApplyWorkspaceEditParams] = []
         self.applies = True
@@ -307,6 +309,7 @@ def make_editor() -> Editor:
             types.CLIENT_REGISTER_CAPABILITY: lambda params: None,
             types.WORKSPACE_APPLY_EDIT: apply,
             **{method: refreshed(method) for method in REFRESHING},
+            SUMMARY_CHANGED: lambda params: editor.told.append(SUMMARY_CHANGED),
         },
     )
     return editor

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from horovodize.options import Options
-from horovodize.workspace import Cache, FileSummary, Index, summarize_file
+from horovodize.workspace import Cache, FileSummary, Index, State, summarize_file
 
 KERAS = """\
 import tensorflow as tf
@@ -55,9 +55,11 @@ def test_what_trains_and_what_cannot_be_read_is_found(folder):
     found = names(index, folder)
     assert sorted(found) == ["broken.py", "done.py", "sub/deep.py", "train.py"]
     (loop,) = found["train.py"].loops
-    assert (loop.kind, loop.line, loop.function, loop.model) == ("Keras", 5, "", "model")
-    assert found["done.py"].distributed
-    assert not found["train.py"].distributed
+    assert (loop.kind, loop.place.start.line, loop.function) == ("Keras", 4, "")
+    assert [(role.role, role.name) for role in loop.roles] == [("model", "model")]
+    assert found["done.py"].state is State.DISTRIBUTED
+    assert found["train.py"].state is State.DISTRIBUTABLE
+    assert found["broken.py"].state is State.UNREADABLE
     assert found["broken.py"].problem
     assert progress[-1].done == progress[-1].total == 5
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.uris import from_fs_path
 
 from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
 from horovodize.lsp.refresh import refresh_all
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
     from horovodize.lsp.session import OpenDocument
 
 
+# Options of the start that are no settings.
+_NO_SETTINGS = ("workspaceSummary",)
+
+
 class Configuration:
     """The settings' sources."""
 
     def __init__(self, initial: object = None) -> None:
+        if isinstance(initial, Mapping):
+            initial = {name: value for name, value in initial.items() if name not in _NO_SETTINGS}
         self._initial = initial
         self._current: object = None
         self._of_folders: dict[str, object] = {}  # by the folder's URI, as the client gives it
@@ -85,13 +92,20 @@ class Configuration:
         opened.settings = self._settings_of(opened, wrong)
         self._tell(server, wrong)
 
+    def settings_at(self, path: str) -> Settings:
+        """The settings of a file on disk."""
+        return self._settings(from_fs_path(path) or "", Path(path).parent, [])
+
     def _settings_of(self, opened: OpenDocument, wrong: list[str]) -> Settings:
-        layers = [self._initial, self._current, self._of_folders.get(self._folder(opened.uri))]
-        if opened.folder is not None:
-            for folder in (opened.folder, *opened.folder.parents):
-                self._stamps.setdefault(folder, _stamp(folder))
+        return self._settings(opened.uri, opened.folder, wrong)
+
+    def _settings(self, uri: str, folder: Path | None, wrong: list[str]) -> Settings:
+        layers = [self._initial, self._current, self._of_folders.get(self._folder(uri))]
+        if folder is not None:
+            for above in (folder, *folder.parents):
+                self._stamps.setdefault(above, _stamp(above))
             try:
-                layers.insert(0, layer_of(nearest_settings(opened.folder, self._files)))
+                layers.insert(0, layer_of(nearest_settings(folder, self._files)))
             except ConfigurationError as e:
                 wrong.append(f"{e}; the settings of this file are not used")
         reading = read(*layers)

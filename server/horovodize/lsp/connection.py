@@ -19,6 +19,7 @@ from horovodize.lsp.protocol import Protocol
 from horovodize.lsp.requests import REQUESTS, execute_command
 from horovodize.lsp.session import Session
 from horovodize.lsp.settings import LogLevel
+from horovodize.lsp.summary_news import SummaryNews
 from horovodize.lsp.transport import Loop, Reader, Writer
 
 
@@ -38,6 +39,7 @@ class HorovodizeServer(LanguageServer):
         self.client_name = ""
         self.configuration = Configuration()
         self.index = BackgroundIndex(self)
+        self.news = SummaryNews(self)
         self._loop = Loop()
         for request in REQUESTS:
             self._register(request)
@@ -75,6 +77,15 @@ class HorovodizeServer(LanguageServer):
         """Does work when no message waits; asked for again under the same key before that, the latest asking
         counts."""
         self._loop.when_idle(key, work)
+
+    def apply_edit(self, edit: types.WorkspaceEdit, title: str) -> None:
+        """Has the client make an edit; the user is told if it does not."""
+
+        def answered(answer: types.ApplyWorkspaceEditResult) -> None:
+            if not answer.applied:
+                self.show(f"{title}: not applied: {answer.failure_reason or 'the client gave no reason'}")
+
+        self.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, title), answered)
 
     def serve(self, read: Reader, writer: Writer) -> None:
         """Answers messages until the client says `exit` (then SystemExit with the code that the protocol asks

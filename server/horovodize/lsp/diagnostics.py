@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def publish(server: HorovodizeServer, uri: str) -> None:
     """Sends the diagnostics of a document's newest version, as soon as no message is waiting to be read. A client that
     pulls them asks by itself."""
+    server.news.document_changed(uri)
     if not server.session.client.pulls_diagnostics:
         server.when_idle(("diagnostics", uri), lambda: _publish(server, uri))
 
@@ -59,6 +60,7 @@ def _publish(server: HorovodizeServer, uri: str) -> None:
 
 def clear(server: HorovodizeServer, uri: str) -> None:
     """Takes back what was reported about a document that is closed now."""
+    server.news.document_changed(uri)
     if not server.session.client.pulls_diagnostics:
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import weakref
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -18,6 +19,9 @@ from horovodize.lsp.workspace_edit import plan_edit
 from horovodize.options import Options
 from horovodize.plan import Plan, Refusal, Unchanged
 from horovodize.source import Document, Span
+
+if TYPE_CHECKING:
+    from horovodize.distribute_project import Examination
 
 TITLE = "Distribute with Horovod"
 KIND = "refactor.rewrite.horovodize.distribute"
@@ -31,7 +35,7 @@ class _Known:
     version: int
     options: Options
     asked: dict[str, Stamp]
-    outcome: Plan | Refusal | Unchanged
+    script: Examination
 
 
 _KNOWN: weakref.WeakKeyDictionary[OpenDocument, _Known] = weakref.WeakKeyDictionary()
@@ -55,11 +59,16 @@ def _imports(document: Document) -> list[Span]:
 
 def outcome_of(session: Session, opened: OpenDocument) -> Plan | Refusal | Unchanged:
     """What the newest version of a document comes to, together with the files that it imports as they are now."""
+    script = script_of(session, opened)
+    return script.outcome if script is not None else opened.analysis(opened.settings.options).outcome
+
+
+def script_of(session: Session, opened: OpenDocument) -> Examination | None:
+    """The newest version of a document, with the files that it imports as they are now; None for what imports none: a
+    notebook, and what has no path."""
     options = opened.settings.options
-    if (
-        type(opened.document) is not Document or "://" in opened.document.path
-    ):  # a notebook; nothing with a path
-        return opened.analysis(options).outcome
+    if type(opened.document) is not Document or "://" in opened.document.path:
+        return None
     files = session.files
     known = _KNOWN.get(opened)
     if (
@@ -67,12 +76,13 @@ def outcome_of(session: Session, opened: OpenDocument) -> Plan | Refusal | Uncha
         and (known.version, known.options) == (opened.version, options)
         and files.unchanged(known.asked)
     ):
-        return known.outcome
-    from horovodize.distribute_project import distribute_script
+        return known.script
+    from horovodize.distribute_project import Examination
 
-    outcome = distribute_script(opened.document, files.load, options)
-    _KNOWN[opened] = _Known(opened.version, options, files.asked, outcome)
-    return outcome
+    script = Examination(opened.document, files.load, options, summary=opened.analysis(options).summary)
+    script.read()
+    _KNOWN[opened] = _Known(opened.version, options, files.asked, script)
+    return script
 
 
 def obstacle(session: Session, opened: OpenDocument) -> str | None:

@@ -3,16 +3,20 @@ at once. The client may show how far it is, and stop it."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from horovodize.lsp.project_files import Folder
+
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
-    from horovodize.workspace import Index
+    from horovodize.lsp.session import OpenDocument
+    from horovodize.workspace import FileSummary, Index
     from horovodize.workspace.index import Progress
 
 _SLICE = 0.01  # seconds; one file may take longer
@@ -28,24 +32,32 @@ class BackgroundIndex:
         self._scans: dict[str, Iterator[Progress]] = {}
         self._token: str | None = None
         self._tokens = 0
+        self.folders: list[Folder] = []
 
-    @property
-    def index(self) -> Index | None:
-        """The index as far as it is; None where there is nothing to be read."""
-        return self._index
+    def summaries(self, folder: str) -> list[tuple[str, FileSummary]]:
+        """The files of a folder that train or can't be read, by path, as far as they are known."""
+        return self._index.modules(folder) if self._index is not None else []
+
+    def holds(self, folder: str, opened: OpenDocument) -> bool:
+        """Whether an open document belongs to a folder, and no setting leaves it out."""
+        path = opened.path
+        inside = path is not None and path.startswith(folder.rstrip(os.sep) + os.sep)
+        return inside and self._index is not None and not self._index.excludes(folder, path or "")
 
     @property
     def complete(self) -> bool:
         return not self._scans
 
-    def follow(self, folders: list[str]) -> None:
+    def follow(self, folders: Sequence[Folder]) -> None:
         """Reads these folders, and no others any more."""
+        self.folders = list(folders)
+        paths = [folder.path for folder in folders]
         known = self._index.folders if self._index is not None else []
-        for gone in set(known) - set(folders):
+        for gone in set(known) - set(paths):
             assert self._index is not None
             self._index.forget(gone)
             self._scans.pop(gone, None)
-        new = [folder for folder in folders if folder not in known]
+        new = [path for path in paths if path not in known]
         if not new:
             return
         index = self._made()
@@ -58,12 +70,25 @@ class BackgroundIndex:
         """Reads one file again."""
         if self._index is not None:
             self._index.update(path)
+            self._server.news.changed()
+
+    def make_anew(self) -> None:
+        """Forgets everything, on disk, too, and reads the folders again."""
+        from horovodize.workspace import Cache
+
+        self._scans.clear()
+        self._index = None
+        cache = Cache()
+        cache.clear()
+        cache.close()
+        self.follow(self.folders)
 
     def _made(self) -> Index:
         from horovodize.workspace import Cache, Index
 
+        settings = self._server.session.settings
         if self._index is None:
-            self._index = Index(Cache(), self._server.session.settings.options)
+            self._index = Index(Cache(), settings.options, settings.exclude or ())
         return self._index
 
     def _go_on(self) -> None:
@@ -81,6 +106,7 @@ class BackgroundIndex:
         else:
             self._tell(types.WorkDoneProgressEnd())
             self._token = None
+            self._server.news.changed()
 
     # ------------------------------------------------------------------ progress
 

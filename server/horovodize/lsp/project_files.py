@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from pygls.uris import to_fs_path
@@ -22,10 +23,25 @@ _LARGEST = 2_000_000  # bytes
 _KEPT = 500  # documents
 
 
-def folders_of(workspace: Workspace) -> list[str]:
+@dataclass(frozen=True)
+class Folder:
+    """A folder of the workspace that is on disk; `uri` and `name` as the client has them."""
+
+    uri: str
+    name: str
+    path: str
+
+
+def folders_of(workspace: Workspace) -> list[Folder]:
     """The folders of a workspace that are on disk."""
-    uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
-    return [path for uri in uris if uri.startswith("file:") and (path := to_fs_path(uri))]
+    known = [(folder.uri, folder.name) for folder in workspace.folders.values()]
+    if not known and workspace.root_uri:
+        known = [(workspace.root_uri, "")]
+    return [
+        Folder(uri, name or os.path.basename(path.rstrip(os.sep)), path)
+        for uri, name in known
+        if uri.startswith("file:") and (path := to_fs_path(uri))
+    ]
 
 
 class DiskFiles:
@@ -35,9 +51,9 @@ class DiskFiles:
         self._folders: list[str] = []
         self._read: OrderedDict[str, tuple[Stamp, Document | None]] = OrderedDict()
 
-    def serve(self, folders: Iterable[str]) -> None:
+    def serve(self, folders: Iterable[Folder]) -> None:
         """The folders to read in from now on."""
-        self._folders = [os.path.realpath(folder) for folder in folders]
+        self._folders = [os.path.realpath(folder.path) for folder in folders]
 
     def stamp(self, path: str) -> Stamp:
         """The state of a file; None where there is none to read."""

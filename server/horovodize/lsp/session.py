@@ -48,10 +48,14 @@ class OpenDocument:
         return self.document.text
 
     @property
+    def path(self) -> str | None:
+        """Where it lies on disk; None for what is no file."""
+        return (to_fs_path(self.uri) or None) if urlsplit(self.uri).scheme == "file" else None
+
+    @property
     def folder(self) -> Path | None:
         """The folder that it lies in; None for what is no file."""
-        path = to_fs_path(self.uri) if urlsplit(self.uri).scheme == "file" else None
-        return Path(path).parent if path else None
+        return Path(self.path).parent if self.path else None
 
     @property
     def uris(self) -> list[str]:

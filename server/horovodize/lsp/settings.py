@@ -50,6 +50,8 @@ class Settings:
     code_lens         `codeLens`: say above each training loop what kind it is
     inlay_hints       `inlayHints`: show what size() ranks make of rates, steps and batches
     log_level         `logLevel`: what goes to the client's log
+    closed_files      `diagnostics.closedFiles`: report on files of the workspace that are not open, too
+    exclude           `exclude`: files that are left out of the workspace, as patterns of a `.gitignore`; None: not said
     select, ignore    only these findings are reported, and not these: codes, their beginnings, or names
     """
 
@@ -61,6 +63,8 @@ class Settings:
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     log_level: LogLevel = LogLevel.INFO
+    closed_files: bool = False
+    exclude: tuple[str, ...] | None = None
 
     def wants(self, code: str, name: str) -> bool:
         """Whether findings of a code, with its name, are reported."""
@@ -91,11 +95,13 @@ def read(*layers: object) -> Reading:
 
     while_typing = _choice(given, "diagnostics.whileTyping", Settings.while_typing, wrong)
     not_distributed = _switch(given, "diagnostics.notDistributed", Settings.not_distributed, wrong)
+    closed_files = _switch(given, "diagnostics.closedFiles", Settings.closed_files, wrong)
     code_lens = _switch(given, "codeLens", Settings.code_lens, wrong)
     inlay_hints = _switch(given, "inlayHints", Settings.inlay_hints, wrong)
     log_level = _choice(given, "logLevel", Settings.log_level, wrong)
-    select = _codes(given, "select", wrong)
-    ignore = _codes(given, "ignore", wrong) or ()
+    select = _list(given, "select", "codes", wrong)
+    ignore = _list(given, "ignore", "codes", wrong) or ()
+    exclude = _list(given, "exclude", "patterns", wrong)
     switches = {
         option.name: _switch(given, _camel_case(option.name), bool(option.default), wrong)
         for option in dataclasses.fields(Options)
@@ -103,7 +109,16 @@ def read(*layers: object) -> Reading:
     }
     options = Options(**switches, tensorflow=_version(given, wrong))
     settings = Settings(
-        while_typing, not_distributed, options, code_lens, inlay_hints, select, ignore, log_level
+        while_typing,
+        not_distributed,
+        options,
+        code_lens,
+        inlay_hints,
+        select,
+        ignore,
+        log_level,
+        closed_files,
+        exclude,
     )
     return Reading(settings, tuple(wrong), tuple(sorted(given)))
 
@@ -111,7 +126,7 @@ def read(*layers: object) -> Reading:
 def layer_of(file: FileSettings) -> dict[str, object]:
     """The settings of a `pyproject.toml` as a layer: the editor's go over them."""
     options = {_camel_case(name): value for name, value in file.options.items()}
-    return {**options, "select": file.select, "ignore": file.ignore}
+    return {**options, "select": file.select, "ignore": file.ignore, "exclude": file.exclude}
 
 
 def _flat(layer: object, wrong: list[str]) -> dict[str, object]:
@@ -159,13 +174,13 @@ def _choice(given: dict[str, object], name: str, default: _E, wrong: list[str]) 
     return default
 
 
-def _codes(given: dict[str, object], name: str, wrong: list[str]) -> tuple[str, ...] | None:
+def _list(given: dict[str, object], name: str, of: str, wrong: list[str]) -> tuple[str, ...] | None:
     value = given.pop(name, None)
     if value is None:
         return None
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    wrong.append(_message(name, value, "a list of codes", "none"))
+    wrong.append(_message(name, value, f"a list of {of}", "none"))
     return None
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeAlias
 
 from lsprotocol import types
 from pygls.uris import from_fs_path
@@ -16,6 +17,9 @@ from horovodize.lsp.session import OpenDocument
 from horovodize.plan import Change, Plan
 from horovodize.source import Document, Edit, Move, PositionEncoding, Span, line_edits
 from horovodize.source.project import ProjectDocument
+
+# The buffer that a document is the text of; None for a file on disk.
+OpenAs: TypeAlias = Callable[[Document], OpenDocument | None]
 
 
 @dataclass(frozen=True)
@@ -59,30 +63,73 @@ def plan_edit(
     titles: Mapping[str, str],
     encoding: PositionEncoding,
     client: Capabilities,
-    open_as: Callable[[Document], OpenDocument | None] = lambda document: None,
+    open_as: OpenAs = lambda document: None,
 ) -> types.WorkspaceEdit:
     """A plan's edits; `titles` says what a rule is called, `open_as` the buffer that another file of the project is open in.
     Raises EditConflict when the plan contradicts itself."""
+    several = isinstance(plan.document, ProjectDocument)
+    return _edit(_placed_plan(opened, plan, titles, encoding, client, open_as, named=several), client)
+
+
+def plans_edit(
+    plans: Sequence[tuple[OpenDocument | None, Plan]],
+    titles: Mapping[str, str],
+    encoding: PositionEncoding,
+    client: Capabilities,
+    open_as: OpenAs,
+) -> types.WorkspaceEdit:
+    """The edits of several plans, each with the buffer of its script, as one. A file that several of them change in the same
+    way is changed once. Raises EditConflict when a plan contradicts itself."""
+    by_file: dict[str, list[_Placed]] = {}
+    for opened, plan in plans:
+        own: dict[str, list[_Placed]] = {}
+        for piece in _placed_plan(opened, plan, titles, encoding, client, open_as, named=True):
+            own.setdefault(piece.uri, []).append(piece)
+        for uri, pieces in own.items():
+            by_file.setdefault(uri, pieces)
+    return _edit([piece for pieces in by_file.values() for piece in pieces], client)
+
+
+def _placed_plan(
+    opened: OpenDocument | None,
+    plan: Plan,
+    titles: Mapping[str, str],
+    encoding: PositionEncoding,
+    client: Capabilities,
+    open_as: OpenAs,
+    *,
+    named: bool,
+) -> list[_Placed]:
+    """The edits of a plan, file by file, the script's first; `named`: annotations say which file they are about."""
     owners = owners_of(plan) if client.change_annotations else [None] * len(plan.edits)
     annotated = [
         (edit, _annotation(owner, titles) if owner else None)
         for edit, owner in zip(plan.edits, owners, strict=True)
     ]
     whole = plan.document
-    if not isinstance(whole, ProjectDocument):
-        return _edit(_placed(opened, opened.document, annotated, encoding), client)
     by_file: dict[int, list[tuple[Edit, Annotation | None]]] = {}
     for edit, annotation in annotated:
-        index = whole.member_at(edit.span.start)
-        ((document, (own,)),) = whole.by_member([edit])
-        name = os.path.relpath(document.path, os.path.dirname(whole.path))
-        by_file.setdefault(index, []).append((own, replace(annotation, file=name) if annotation else None))
+        if isinstance(whole, ProjectDocument):
+            index = whole.member_at(edit.span.start)
+            ((document, (own,)),) = whole.by_member([edit])
+        else:
+            index, document, own = 0, whole, edit
+        file = _name(document, whole) if named else ""
+        shown = replace(annotation, file=file) if annotation is not None else None
+        by_file.setdefault(index, []).append((own, shown))
+    if not isinstance(whole, ProjectDocument):
+        return _placed(opened, whole, by_file.get(0, []), encoding)
     placed: list[_Placed] = []
     for index in sorted(by_file, key=lambda i: (whole.members[i] is not whole.script, i)):  # the script first
         document = whole.members[index]
-        buffer = opened if document is opened.document else open_as(document)
+        buffer = opened if opened is not None and document is opened.document else open_as(document)
         placed += _placed(buffer, document, by_file[index], encoding)
-    return _edit(placed, client)
+    return placed
+
+
+def _name(document: Document, whole: Document) -> str:
+    """What a file is called beside a change: its path from the script."""
+    return os.path.relpath(document.path, os.path.dirname(whole.path))
 
 
 def owners_of(plan: Plan) -> list[Change | None]:

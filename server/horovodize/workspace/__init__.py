@@ -2,7 +2,20 @@
 Knows nothing of editors."""
 
 from horovodize.workspace.cache import Cache
-from horovodize.workspace.file_summary import FileSummary, LoopSummary, RestrictionSummary, summarize_file
+from horovodize.workspace.describe import summarize_file
+from horovodize.workspace.file_summary import FileSummary, Loop, Restriction, Role, State
 from horovodize.workspace.index import Index
+from horovodize.workspace.place import Mark, Place
 
-__all__ = ["Cache", "FileSummary", "Index", "LoopSummary", "RestrictionSummary", "summarize_file"]
+__all__ = [
+    "Cache",
+    "FileSummary",
+    "Index",
+    "Loop",
+    "Mark",
+    "Place",
+    "Restriction",
+    "Role",
+    "State",
+    "summarize_file",
+]

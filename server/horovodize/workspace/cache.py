@@ -17,7 +17,7 @@ from horovodize.options import Options
 from horovodize.workspace.file_summary import FileSummary
 
 _MOST = 20_000  # summaries; those that were not used for longest go
-_LAYOUT = 1  # of the tables, and of what is kept in them
+_LAYOUT = 2  # of the tables, and of what is kept in them
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS summaries (key BLOB PRIMARY KEY, used INTEGER, summary TEXT) WITHOUT ROWID"
 )
@@ -105,6 +105,12 @@ class Cache:
                 "DELETE FROM summaries WHERE key NOT IN (SELECT key FROM summaries ORDER BY used DESC LIMIT ?)",
                 (most,),
             )
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        if self._database is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._database.execute("DELETE FROM summaries")
 
     def close(self) -> None:
         if self._database is not None:

@@ -1,100 +1,113 @@
-"""What an index keeps of one file: small, and the same after a way through JSON."""
+"""What is kept of one file: small, and the same after a way through JSON."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
-from horovodize.options import Options
-from horovodize.source import Document, UndecodableSource
+from horovodize.workspace.place import Place
 
-_MENTIONS = re.compile(rb"tensorflow|keras")
-_HINT = "HVD001"  # says that a loop can be distributed: no restriction
+
+class State(str, Enum):
+    """What can be said of a file's training in a word.
+
+    DISTRIBUTED    it uses Horovod
+    DISTRIBUTABLE  nothing stands in the way
+    BLOCKED        it trains, and can't be distributed as it is
+    UNREADABLE     it does not parse
+    NONE           it does not train"""
+
+    DISTRIBUTED = "distributed"
+    DISTRIBUTABLE = "distributable"
+    BLOCKED = "blocked"
+    UNREADABLE = "unreadable"
+    NONE = "none"
 
 
 @dataclass(frozen=True)
-class LoopSummary:
-    """A training loop. `line` counts from 1; `function` is "" at module level."""
+class Role:
+    """What plays a role in a training loop: "optimizer", "model", "dataset", … `name` is "" where it has none."""
+
+    role: str
+    name: str
+    place: Place
+    detail: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A training loop. `kind` as people call it ("Keras"), `function` "" at module level, `description` in a line."""
 
     kind: str
-    line: int
+    place: Place
     function: str
-    model: str | None
-    optimizer: str | None
+    description: str
+    roles: tuple[Role, ...] = ()
 
 
 @dataclass(frozen=True)
-class RestrictionSummary:
-    """Something that stands in the way of distributing. `line` counts from 1."""
+class Restriction:
+    """A finding: what stands in the way of distributing, or should be known before. `severity` as that of a violation."""
 
     code: str
+    name: str
     message: str
-    line: int
+    place: Place
+    severity: str
 
 
 @dataclass(frozen=True)
 class FileSummary:
-    """What is known of one file. `distributed`: it uses Horovod; `problem`: why it could not be read, or ""."""
+    """What is known of one file.
 
-    loops: tuple[LoopSummary, ...] = ()
-    restrictions: tuple[RestrictionSummary, ...] = ()
-    distributed: bool = False
+    problem  why it is BLOCKED or UNREADABLE, in a sentence; "" otherwise
+    project  the other files that distributing it would change, by their paths"""
+
+    state: State = State.NONE
     problem: str = ""
+    loops: tuple[Loop, ...] = ()
+    restrictions: tuple[Restriction, ...] = ()
+    project: tuple[str, ...] = ()
 
     @property
-    def trains(self) -> bool:
-        return bool(self.loops)
+    def counts(self) -> bool:
+        """Whether it is worth showing: it trains, or can't be read."""
+        return self.state is not State.NONE
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {
+            "state": self.state.value,
+            "problem": self.problem,
+            "loops": [
+                [
+                    loop.kind,
+                    loop.place.to_json(),
+                    loop.function,
+                    loop.description,
+                    [[role.role, role.name, role.place.to_json(), role.detail] for role in loop.roles],
+                ]
+                for loop in self.loops
+            ],
+            "restrictions": [
+                [found.code, found.name, found.message, found.place.to_json(), found.severity]
+                for found in self.restrictions
+            ],
+            "project": list(self.project),
+        }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> FileSummary:
-        """Raises KeyError and TypeError for what `to_json` did not make."""
+        """Raises KeyError, TypeError and ValueError for what `to_json` did not make."""
+        loops = []
+        for kind, place, function, description, roles in data["loops"]:
+            found = tuple(Role(r, name, Place.from_json(at), detail) for r, name, at, detail in roles)
+            loops.append(Loop(kind, Place.from_json(place), function, description, found))
+        restrictions = tuple(
+            Restriction(code, name, message, Place.from_json(place), severity)
+            for code, name, message, place, severity in data["restrictions"]
+        )
         return FileSummary(
-            tuple(LoopSummary(**loop) for loop in data["loops"]),
-            tuple(RestrictionSummary(**restriction) for restriction in data["restrictions"]),
-            data["distributed"],
-            data["problem"],
+            State(data["state"]), str(data["problem"]), tuple(loops), restrictions, tuple(data["project"])
         )
-
-
-def mentions_tensorflow(data: bytes) -> bool:
-    """Whether a file's bytes name TensorFlow or Keras: only such a file is parsed."""
-    return _MENTIONS.search(data) is not None
-
-
-def summarize_file(data: bytes, path: str, options: Options | None = None) -> FileSummary:
-    """What is known of a file by its bytes. Never raises because of them."""
-    if not mentions_tensorflow(data):
-        return FileSummary()
-    try:
-        document = Document.from_bytes(data, path)
-    except UndecodableSource as e:
-        return FileSummary(problem=str(e))
-    return summarize_document(document, options)
-
-
-def summarize_document(document: Document, options: Options | None = None) -> FileSummary:
-    """What is known of a document."""
-    from horovodize.restrictions import check
-    from horovodize.summary import LoopKind, summarize
-
-    summary = summarize(document)
-    if summary.problem is not None:
-        return FileSummary(problem=summary.problem.message)
-    loops = tuple(
-        LoopSummary(
-            loop.kind.label, document.file_line(loop.span.start), loop.function, loop.model, loop.optimizer
-        )
-        for loop in summary.loops
-    )
-    found = check(summary, options or Options()) if loops else []
-    restrictions = tuple(
-        RestrictionSummary(v.code, v.message, document.file_line(v.span.start))
-        for v in found
-        if v.code != _HINT
-    )
-    return FileSummary(loops, restrictions, summary.already is LoopKind.HOROVOD)

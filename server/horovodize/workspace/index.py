@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from horovodize.files import GitIgnore, walk
+from horovodize.files import Exclude, walk
 from horovodize.options import Options
 from horovodize.workspace.cache import Cache
-from horovodize.workspace.file_summary import FileSummary, mentions_tensorflow, summarize_file
+from horovodize.workspace.describe import summarize_file
+from horovodize.workspace.file_summary import FileSummary
+from horovodize.workspace.glance import mentions_tensorflow
 
 _LARGEST = 2_000_000  # bytes
 _STEP = 50  # files that are looked for in one go
@@ -32,7 +34,7 @@ class Index:
     ) -> None:
         self.options = options or Options()
         self._cache = cache
-        self._exclude = GitIgnore("\n".join(exclude))
+        self._exclude = exclude
         self._folders: dict[str, dict[str, FileSummary]] = {}
 
     @property
@@ -48,7 +50,7 @@ class Index:
     def _scan(self, folder: str, known: dict[str, FileSummary]) -> Iterator[Progress]:
         paths: list[str] = []
         for found in walk(Path(folder)):
-            if found.suffix == ".py" and not self._excluded(folder, str(found)):
+            if found.suffix == ".py" and not self.excludes(folder, str(found)):
                 paths.append(str(found))
                 if len(paths) % _STEP == 0:
                     yield Progress(0, None)
@@ -70,12 +72,12 @@ class Index:
         for folder, known in self._folders.items():
             if path.startswith(folder.rstrip(os.sep) + os.sep) and path.endswith(".py"):
                 known.pop(path, None)
-                if not self._excluded(folder, path):
+                if not self.excludes(folder, path):
                     self._read(known, path)
 
     def modules(self, folder: str) -> list[tuple[str, FileSummary]]:
         """The files of a folder that are about TensorFlow and train or can't be read, by path."""
-        return sorted((p, s) for p, s in self._folders.get(folder, {}).items() if s.trains or s.problem)
+        return sorted((p, s) for p, s in self._folders.get(folder, {}).items() if s.counts)
 
     def _read(self, known: dict[str, FileSummary], path: str) -> None:
         try:
@@ -94,11 +96,6 @@ class Index:
                 self._cache.put(data, self.options, summary)
         known[path] = summary
 
-    def _excluded(self, folder: str, path: str) -> bool:
-        """Whether a setting leaves a file out: by its own name, or by that of a folder that it is in."""
-        parts = os.path.relpath(path, folder).replace(os.sep, "/").split("/")
-        for end in range(1, len(parts) + 1):
-            verdict = self._exclude.verdict("/".join(parts[:end]), is_folder=end < len(parts))
-            if verdict is not None:
-                return verdict
-        return False
+    def excludes(self, folder: str, path: str) -> bool:
+        """Whether a setting leaves a file out."""
+        return Exclude(self._exclude, folder)(path)

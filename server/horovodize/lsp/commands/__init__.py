@@ -12,9 +12,11 @@ DISTRIBUTE = "horovodize.distribute"
 
 _MODULES = {
     DISTRIBUTE: "distribute",
+    "horovodize.distributeWorkspace": "distribute_workspace",
     "horovodize.preview": "preview",
     "horovodize.explain": "explain",
     "horovodize.debugInformation": "debug_information",
+    "horovodize.reindex": "reindex",
 }
 NAMES = tuple(sorted(_MODULES))
 

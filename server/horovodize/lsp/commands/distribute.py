@@ -28,11 +28,4 @@ def run(server: HorovodizeServer, arguments: Sequence[Any], work: Work) -> None:
         reason = distribution.obstacle(server.session, opened[0])
         raise JsonRpcException(reason or "it can't be distributed", types.LSPErrorCodes.RequestFailed)
     work.check()
-
-    def answered(answer: types.ApplyWorkspaceEditResult) -> None:
-        if not answer.applied:
-            server.show(
-                f"{distribution.TITLE}: not applied: {answer.failure_reason or 'the client gave no reason'}"
-            )
-
-    server.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, distribution.TITLE), answered)
+    server.apply_edit(edit, distribution.TITLE)

@@ -18,6 +18,7 @@ from horovodize.lsp.requests import (
     did_close,
     did_open,
     did_save,
+    document_summary,
     execute_command,
     hover,
     initialize,
@@ -27,7 +28,7 @@ from horovodize.lsp.requests import (
     notebook_did_close,
     notebook_did_open,
     notebook_did_save,
-    summary_tree,
+    workspace_summary,
     workspace_symbol,
 )
 
@@ -53,6 +54,7 @@ REQUESTS: tuple[ModuleType, ...] = (
     notebook_did_close,
     notebook_did_open,
     notebook_did_save,
-    summary_tree,
+    document_summary,
+    workspace_summary,
     workspace_symbol,
 )

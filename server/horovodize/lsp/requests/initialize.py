@@ -13,6 +13,7 @@ from horovodize.lsp.configuration import Configuration
 from horovodize.lsp.parent import exit_with
 from horovodize.lsp.project_files import folders_of
 from horovodize.lsp.session import Session
+from horovodize.lsp.summary_news import SummaryNews
 from horovodize.source import PositionEncoding
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
     )
     server.session.disk.serve(folders_of(server.workspace))
     server.configuration = Configuration(params.initialization_options)
+    server.news = SummaryNews(server, params.initialization_options)
     if (info := params.client_info) is not None:
         server.client_name = f"{info.name} {info.version or ''}".rstrip()
     if params.trace is not None:
