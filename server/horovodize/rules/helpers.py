@@ -69,6 +69,19 @@ HELPERS = {
         "    def on_epoch_end(self):",
         "        self.sequence.on_epoch_end()",
     ),
+    "SilentWriter": (
+        "class {name}:",
+        '    """Stands for a writer on ranks that write nothing: only rank 0 does."""',
+        "",
+        "    def __enter__(self):",
+        "        return self",
+        "",
+        "    def __exit__(self, *error):",
+        "        pass",
+        "",
+        "    def __getattr__(self, method):",
+        "        return lambda *args, **kwargs: None",
+    ),
 }
 
 # What reads otherwise in a graph: tensors have no value there.
@@ -112,19 +125,6 @@ GRAPH_HELPERS = {
         "def {name}(draw, *args, **kwargs):",
         '    """This rank\'s one of the size() batches that all ranks together draw in a step."""',
         f"    return [draw(*args, **kwargs) for _ in range({SIZE})][{RANK}]",
-    ),
-    "SilentWriter": (
-        "class {name}:",
-        '    """Stands for a writer on ranks that write nothing: only rank 0 does."""',
-        "",
-        "    def __enter__(self):",
-        "        return self",
-        "",
-        "    def __exit__(self, *error):",
-        "        pass",
-        "",
-        "    def __getattr__(self, method):",
-        "        return lambda *args, **kwargs: None",
     ),
 }
 

@@ -1,0 +1,44 @@
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard(rows):
+    """This rank's share of some rows: every size()-th, and equally many on each rank."""
+    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+    return share if len(rows) >= hvd.size() else rows
+
+
+class SilentWriter:
+    """Stands for a writer on ranks that write nothing: only rank 0 does."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def __getattr__(self, method):
+        return lambda *args, **kwargs: None
+
+
+# TensorFlow 1's writer, in a program of TensorFlow 2
+writer = tf.compat.v1.summary.FileWriter("logs") if hvd.rank() == 0 else SilentWriter()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size())), loss="mse")
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd.callbacks.MetricAverageCallback(),
+]
+history = model.fit(shard(tf.ones((64, 4))), shard(tf.ones((64, 1))), batch_size=8, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
+for epoch, loss in enumerate(history.history["loss"]):
+    value = tf.compat.v1.Summary.Value(tag="loss", simple_value=loss)
+    writer.add_summary(tf.compat.v1.Summary(value=[value]), epoch)
+writer.close()
