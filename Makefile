@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension vsix unit training bench corpus fuzz format clean
+.PHONY: help demo test setup lint types extension vsix unit workbench training bench corpus fuzz format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -16,7 +16,7 @@ test: ## everything: lint, types, extension, unit tests, training under real Hor
 setup: ## .venv with all that developing needs
 	@scripts/setup.sh dev
 
-lint types extension unit training: ## one part of `make test`
+lint types extension unit workbench training: ## one part of `make test`
 	@scripts/test.sh $@
 
 vsix: ## build/horovodize.vsix: the extension for Visual Studio Code, with the server in it

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# test.sh [lint|types|extension|unit|training]…: sets up what tests need and runs them; all without arguments. Goes on after
+# test.sh [lint|types|extension|unit|workbench|training]…: sets up what tests need and runs them; all without arguments. Goes on after
 # a part that failed, and ends with a table and status 1.
 source "$(dirname "$0")/lib.sh"
 
 parts=("$@")
-((${#parts[@]})) || parts=(lint types extension unit training)
+((${#parts[@]})) || parts=(lint types extension unit workbench training)
 jobs=${HOROVODIZE_TEST_JOBS:-2}
 export HOROVODIZE_TF_PYTHON=$PWD/.venv-horovod/bin/python
 results=()
@@ -41,6 +41,12 @@ unit() {
     run .venv/bin/python -m pytest -n "$jobs" --dist loadfile
 }
 
+workbench() {
+    scripts/vsix.sh && scripts/code-server.sh && scripts/horovod.sh || return 1
+    rm -rf build/workbench-evidence
+    for script in lint build test; do run npm run --silent --workspace tests/workbench "$script" || return 1; done
+}
+
 training() {
     scripts/horovod.sh || return 1
     run .venv/bin/python -m pytest -m training -n "$jobs" --durations 15
@@ -52,6 +58,7 @@ for name in "${parts[@]}"; do
         types) title="Types: mypy --strict" ;;
         extension) title="VS Code extension: eslint, tsc, its own tests" ;;
         unit) title="Unit, golden, protocol and editor tests: pytest" ;;
+        workbench) title="The extension in a real workbench and a real extension host" ;;
         training) title="Training under real Horovod: pytest -m training" ;;
         *) fail "there is no part called $name" ;;
     esac

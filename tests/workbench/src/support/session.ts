@@ -1,0 +1,108 @@
+// What the stories of src/workbench share: one code-server with the extension installed, one browser, started with the first
+// story and ended after the last; and a workspace and a page for each story.
+
+import { copyFileSync, cpSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Browser } from "playwright-core";
+
+import { startBrowser } from "./browser";
+import { CodeServer } from "./code-server";
+import { EVIDENCE, PROGRAMS, VENV, VSIX, needed } from "./places";
+import type { Settings } from "./settings";
+import { Workbench } from "./workbench";
+
+let shared: { readonly server: CodeServer; readonly browser: Browser } | undefined;
+
+/** Files of a workspace by name: the name of one of `programs/`, or the text itself as `{ text }`. */
+export type Files = Record<string, string | { readonly text: string }>;
+
+export interface Story {
+  readonly workbench: Workbench;
+  readonly server: CodeServer;
+  /** The workspace's folder. */
+  readonly folder: string;
+  readonly file: (name: string) => string;
+}
+
+/** To be called in a `describe`: opens the files in a workbench of their own, before its first test. Once a test of it has failed,
+ * those after it fail at once. */
+export function story(files: Files, options: { settings?: Settings; open?: string } = {}): () => Story {
+  let current: Story | undefined;
+  let broken: string | undefined;
+
+  before("open the workbench", async function () {
+    const { server, browser } = await start();
+    const folder = server.workspace();
+    for (const [name, content] of Object.entries(files)) {
+      place(join(folder, name), content);
+    }
+    if (options.settings !== undefined) {
+      place(join(folder, ".vscode", "settings.json"), { text: JSON.stringify(options.settings) });
+    }
+    const workbench = await Workbench.open(browser, server, join(folder, options.open ?? ""));
+    current = { workbench, server, folder, file: (name) => join(folder, name) };
+  });
+
+  beforeEach(function () {
+    if (broken !== undefined) {
+      throw new Error(`nothing to go on from: “${broken}” failed`);
+    }
+  });
+
+  afterEach("keep what a failure looked like", async function () {
+    const test = this.currentTest;
+    if (test?.state === "failed" && broken === undefined) {
+      broken = test.title;
+      mkdirSync(EVIDENCE, { recursive: true });
+      await current?.workbench.picture(join(EVIDENCE, `${test.fullTitle().replace(/[^\w]+/g, "-")}.png`));
+    }
+  });
+
+  after("close the workbench", async () => {
+    await current?.workbench.close();
+  });
+
+  return () => {
+    if (current === undefined) {
+      throw new Error("the workbench is not open");
+    }
+    return current;
+  };
+}
+
+function place(target: string, content: string | { readonly text: string }): void {
+  mkdirSync(join(target, ".."), { recursive: true });
+  if (typeof content !== "string") {
+    writeFileSync(target, content.text);
+  } else if (statSync(join(PROGRAMS, content)).isDirectory()) {
+    cpSync(join(PROGRAMS, content), target, { recursive: true });
+  } else {
+    copyFileSync(join(PROGRAMS, content), target);
+  }
+}
+
+async function start(): Promise<{ readonly server: CodeServer; readonly browser: Browser }> {
+  shared ??= {
+    server: await CodeServer.start({
+      packages: [needed(VSIX, "run make vsix")],
+      settings: { "horovodize.path": join(VENV, "bin", "horovodize") },
+    }),
+    browser: await startBrowser(),
+  };
+  return shared;
+}
+
+/** Mocha calls it after all tests. */
+export const mochaHooks = {
+  async afterAll(): Promise<void> {
+    if (shared !== undefined) {
+      await shared.browser.close();
+      const killed = await shared.server.stop();
+      shared = undefined;
+      if (killed.length > 0) {
+        throw new Error(`${String(killed.length)} processes had to be killed`);
+      }
+    }
+  },
+};

@@ -1,0 +1,170 @@
+// The workbench as a person uses it: by keys, and by what is on the screen. Lines and columns count from 1, as on the screen.
+
+import type { Browser, Locator, Page } from "playwright-core";
+
+import type { CodeServer } from "./code-server";
+
+const PATIENCE = 30_000; // ms for one thing to appear, on a busy machine
+const SIZE = { width: 1280, height: 800 }; // pixels
+
+export class Workbench {
+  private constructor(readonly page: Page) {}
+
+  /** Opens a folder, or a `.code-workspace` file. */
+  static async open(browser: Browser, server: CodeServer, workspace: string): Promise<Workbench> {
+    const page = await browser.newPage({ viewport: SIZE });
+    page.setDefaultTimeout(PATIENCE);
+    await page.goto(server.address(workspace));
+    const workbench = new Workbench(page);
+    await page.locator(".monaco-workbench .part.statusbar").waitFor();
+    // Key bindings work from when the explorer has the folder.
+    await page.locator(".explorer-folders-view .monaco-list").waitFor();
+    return workbench;
+  }
+
+  async close(): Promise<void> {
+    await this.page.close({ runBeforeUnload: false });
+  }
+
+  // Doing
+
+  /** Opens a file by its name, and waits until its text is there in Python. */
+  async openFile(name: string): Promise<void> {
+    await this.quickly(name, name);
+    await this.tab(name).waitFor();
+    await this.editor.locator(".view-line span span").first().waitFor();
+    if (name.endsWith(".py")) {
+      await this.page.locator("#status\\.editor\\.mode", { hasText: "Python" }).waitFor();
+    }
+  }
+
+  /** Runs a command from the palette by its title. */
+  async run(title: string): Promise<void> {
+    await this.quickly(`>${title}`, title);
+  }
+
+  async goTo(line: number, column: number): Promise<void> {
+    await this.quickly(`:${String(line)}:${String(column)}`);
+    await this.page.locator("#status\\.editor\\.selection", { hasText: `Ln ${String(line)}, Col ${String(column)}` }).waitFor();
+  }
+
+  /** Types into a box of the workbench that asks, and accepts. */
+  async quickly(text: string, row?: string): Promise<void> {
+    const box = this.page.locator(".quick-input-widget");
+    await this.page.keyboard.press("F1");
+    await box.locator("input").first().fill(text);
+    if (row !== undefined) {
+      await box.locator(".monaco-list-row.focused", { hasText: row }).waitFor();
+    }
+    await this.page.keyboard.press("Enter");
+    await box.waitFor({ state: "hidden" });
+  }
+
+  /** Types at the caret; nothing is completed or closed on the way. */
+  async type(text: string): Promise<void> {
+    await this.page.keyboard.insertText(text);
+  }
+
+  async save(): Promise<void> {
+    await this.page.keyboard.press("Control+S");
+    await this.dirtyTab.waitFor({ state: "detached" });
+  }
+
+  async undo(): Promise<void> {
+    await this.page.keyboard.press("Control+Z");
+  }
+
+  /** Opens the menu of actions at the caret, and returns its entries' titles. */
+  async actions(): Promise<string[]> {
+    const rows = this.page.locator(".action-widget .monaco-list-row.action");
+    const none = this.page.locator(".monaco-editor-overlaymessage", { hasText: "No code actions available" });
+    for (let attempt = 1; ; attempt++) {
+      await this.page.keyboard.press("Control+.");
+      await rows.or(none).first().waitFor();
+      if (await rows.first().isVisible()) {
+        return (await rows.allInnerTexts()).map(plain);
+      }
+      // The editor drops an answer while diagnostics of a change before are on their way: one presses again.
+      if (attempt === 3) {
+        throw new Error("no actions are offered here");
+      }
+      await this.page.keyboard.press("Escape");
+      await none.waitFor({ state: "detached" });
+    }
+  }
+
+  /** Chooses from the menu of actions, which is open. */
+  async choose(title: string): Promise<void> {
+    const titles = (await this.page.locator(".action-widget .monaco-list-row.action").allInnerTexts()).map(plain);
+    const steps = titles.indexOf(title);
+    if (steps < 0) {
+      throw new Error(`no action ${title} among ${titles.join("; ")}`);
+    }
+    // By keys: a click is swallowed until the mouse has moved.
+    for (let step = 0; step < steps; step++) {
+      await this.page.keyboard.press("ArrowDown");
+    }
+    await this.page.locator(".action-widget .monaco-list-row.action.focused", { hasText: title }).waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".action-widget").waitFor({ state: "hidden" });
+  }
+
+  // Seeing
+
+  get editor(): Locator {
+    return this.page.locator(".editor-group-container.active .monaco-editor").last();
+  }
+
+  tab(name: string): Locator {
+    return this.page.locator(`.tabs-container .tab.active[data-resource-name="${name}"]`);
+  }
+
+  get dirtyTab(): Locator {
+    return this.page.locator(".tabs-container .tab.active.dirty");
+  }
+
+  /** What is drawn under text. */
+  squiggle(loudness: "error" | "warning" | "info" | "hint"): Locator {
+    return this.editor.locator(`.cdr.squiggly-${loudness}`);
+  }
+
+  lens(text: string | RegExp): Locator {
+    return this.editor.locator(".codelens-decoration", { hasText: text });
+  }
+
+  /** A line of the editor that is on the screen. */
+  line(text: string | RegExp): Locator {
+    return this.editor.locator(".view-line", { hasText: text });
+  }
+
+  /** Shows the Problems panel; its rows that hold a text. */
+  async problems(): Promise<Locator> {
+    const panel = this.page.locator(".markers-panel");
+    if (!(await panel.isVisible())) {
+      await this.page.keyboard.press("Control+Shift+M");
+      await panel.waitFor();
+    }
+    return panel.locator(".monaco-list-row");
+  }
+
+  /** Shows what hovering at the caret would show, and waits until that holds a text. Escape closes it. */
+  async hover(text: string | RegExp): Promise<void> {
+    await this.page.keyboard.press("Control+K");
+    await this.page.keyboard.press("Control+I");
+    // What is found first is shown first: the rest is added to it.
+    await this.page.locator(".monaco-hover:not(.hidden)", { hasText: text }).first().waitFor();
+  }
+
+  async focusEditor(): Promise<void> {
+    await this.page.keyboard.press("Control+1");
+  }
+
+  async picture(file: string): Promise<void> {
+    await this.page.screenshot({ path: file, animations: "disabled", caret: "hide" });
+  }
+}
+
+/** As read: the editor draws spaces that do not break. */
+export function plain(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
