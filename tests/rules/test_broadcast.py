@@ -296,6 +296,23 @@ def test_batch_norm_statistics_are_taken_from_rank_0_when_the_loop_ends() -> Non
     assert BLOCK + "hvd.broadcast_variables(model.variables, root_rank=0)\n" in plan.text
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_helpers_of_a_models_own_train_step_are_left_to_the_callback_too(elsewhere: bool) -> None:
+    """Where something else runs the helper as well, that has to broadcast."""
+    program = TF + (
+        "class M(tf.keras.Model):\n"
+        "    def train_step(self, data):\n        self.update(data)\n        return {}\n"
+        "    def update(self, x):\n        with tf.GradientTape() as tape:\n            loss = self(x)\n"
+        "        g = tape.gradient(loss, self.trainable_variables)\n"
+        "        self.optimizer.apply_gradients(zip(g, self.trainable_variables))\n"
+        "m = M()\nm.compile(tf.keras.optimizers.SGD(0.1))\n"
+    )
+    program += "for x in data:\n    m.update(x)\n" if elsewhere else "m.fit(data)\n"
+    plan = plan_of(program)
+    assert bool(changes(plan, "G2")) == elsewhere
+    assert len(changes(plan, "K7", "G1")) == 1
+
+
 def test_a_models_own_train_step_is_left_to_the_callback() -> None:
     source = TF + (
         "class M(tf.keras.Model):\n    def train_step(self, data):\n        with tf.GradientTape() as tape:\n"

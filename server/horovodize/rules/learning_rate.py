@@ -33,6 +33,7 @@ _STEPS = (
     "this rate is computed from the global step, which counts steps of one process; with the data split, each rank takes "
     "size() times fewer"
 )
+_ELSEWHERE = "this optimizer is made in another file; its learning rate has to be multiplied by the number of ranks there"
 _VARIABLES = {"tensorflow.Variable", "tensorflow.keras.backend.variable", "tensorflow.compat.v1.Variable"}
 _RATE_NAMES = ("learning_rate", "lr")
 
@@ -54,6 +55,8 @@ def _has_schedule(draft: Draft, trained: Trained) -> bool:
 
 def _scale_optimizer(draft: Draft, trained: Trained) -> None:
     call = trained.call
+    if isinstance(trained.origin, ast.arg) and draft.once("rate elsewhere", trained.origin):
+        draft.note("C5", trained.used_at, _ELSEWHERE)
     if call is None or call in draft.done:
         return
     draft.done.add(call)

@@ -70,9 +70,20 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
     if buried is not None:
         _awkward(draft, site, draft.syntax.statement(buried))
         return None
+    if _handed_on(draft, way, expressions):
+        draft.refuse(
+            "HVD006",
+            site,
+            f"`{way[-1].function.name}` is handed on as a value here, so what calls it, and with which optimizer, can't be "  # type: ignore[union-attr]
+            "followed; call it by its name",
+        )
+        return None
     first = draft.drive.runs_traced(way) + 1
     if any(frame.loops for frame in way[:first]):
         return _in_graph(draft, site, way, expressions)
+    if first == len(way) and _is_left_over(draft, way):
+        draft.note("G2", site, "this step is never taken in this file: nothing is broadcast after it")
+        return None
     if first == len(way):
         draft.refuse("HVD006", site, "the traced function that takes this step is never called in this file")
         return None
@@ -87,6 +98,49 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
         "HVD006", site, "the model or optimizer of this step can't be named in the loop that takes it"
     )
     return None
+
+
+def _handed_on(draft: Draft, way: Way, expressions: list[ast.expr]) -> bool:
+    """Whether a function that takes a step (in no loop that can be seen, or with an optimizer that is passed to it) is only
+    given to someone as a value: a thread, a table of functions."""
+    function = way[-1].function
+    if function is None:
+        return False
+    given = [
+        o.node
+        for e in expressions
+        for n in ast.walk(e)
+        if isinstance(n, ast.Name)
+        for o in draft.values.origins(n)
+    ]
+    if any(f.loops for f in way) and not any(isinstance(o, ast.arg) for o in given):
+        return False
+    return any(
+        function in {o.node for o in draft.values.origins(n) if not o.path} for n in _named(draft, function)
+    )
+
+
+def _is_left_over(draft: Draft, way: Way) -> bool:
+    """Whether nothing in this file names a step's function, while other steps are run from the file's top level: an example
+    that stands there to be read."""
+    function = way[-1].function
+    if function is None or _named(draft, function):
+        return False
+    others = [u.call for u in draft.sites.updates] + [f.call for f in draft.sites.fits]
+    return any(w[-1].function is None for other in others for w in draft.drive.ways(other))
+
+
+def _named(draft: Draft, function: Function) -> list[ast.Name | ast.Attribute]:
+    """Where a function's name stands as a value: not as what is called."""
+    syntax = draft.syntax
+    return [
+        n
+        for n in syntax.nodes
+        if isinstance(n, (ast.Name, ast.Attribute))
+        and isinstance(n.ctx, ast.Load)
+        and function.name == (n.id if isinstance(n, ast.Name) else n.attr)
+        and syntax.field.get(n) != "func"
+    ]
 
 
 def _is_buried(draft: Draft, node: ast.AST) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.summary.scopes import Binding
@@ -12,6 +13,10 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
 
 if TYPE_CHECKING:
     from horovodize.summary.values import Origin, Values
+
+_PARTIAL = "functools.partial"
+# What gives a function that runs the one it was given.
+CALLED_FOR = ("tensorflow.function", "tensorflow.autograph.to_graph", _PARTIAL)
 
 
 class CallGraph:
@@ -171,7 +176,7 @@ class CallGraph:
         found: list[ast.expr] = []
         missing = False
         for call in self.callers(function):
-            value = _argument(call, parameter.name, index)
+            value = self.argument(call, function, parameter.name, index)
             if value is not None:
                 found.append(value)
             else:
@@ -181,6 +186,47 @@ class CallGraph:
             if default is not None:
                 found.append(default)
         return found
+
+    def argument(self, call: ast.Call, function: ast.AST, name: str, index: int | None) -> ast.expr | None:
+        """What a call that runs a function passes for one of its parameters: `index` is its place among the arguments (None:
+        it is passed by name only). What `functools.partial` holds ready comes first."""
+        held = self._held(call, function)
+        for one in (call, *held):
+            for keyword in one.keywords:
+                if keyword.arg == name:
+                    return keyword.value
+        given = [a for one in reversed(held) for a in one.args[1:]] + call.args
+        if index is not None and 0 <= index < len(given):
+            if not any(isinstance(a, ast.Starred) for a in given[: index + 1]):
+                return given[index]
+        return None
+
+    def _held(self, call: ast.Call, function: ast.AST) -> list[ast.Call]:
+        """The `functools.partial(…)` through which a call runs a function, the outermost first."""
+        if not self._partials:
+            return []
+        return [
+            one
+            for one in self.passed_through(call)
+            if one in self._partials and function in {o.node for o in self.values.origins(one)}
+        ]
+
+    def passed_through(self, call: ast.Call) -> list[ast.Call]:
+        """The calls through which the function that a call runs has come to it: `step = make_step(model)`, then `step(x)`."""
+        seen, found, todo = set[ast.AST](), list[ast.Call](), list[ast.AST]([call.func])
+        while todo:
+            e = todo.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            if isinstance(e, ast.Call):
+                found.append(e)
+            todo += [step for step, path in self.values._steps(e, ()) if not path]
+        return found
+
+    @cached_property
+    def _partials(self) -> set[ast.AST]:
+        return {call for call in self.syntax.calls if self.names.of(call.func) == _PARTIAL}
 
     def _is_static(self, function: ast.AST) -> bool:
         return isinstance(function, FUNCTIONS) and any(
@@ -198,16 +244,6 @@ class CallGraph:
             and n.value is not None
             and self.syntax.function(n) is function
         ]
-
-
-def _argument(call: ast.Call, name: str, index: int | None) -> ast.expr | None:
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    if index is not None and 0 <= index < len(call.args):
-        if not any(isinstance(a, ast.Starred) for a in call.args[: index + 1]):
-            return call.args[index]
-    return None
 
 
 def _default(function: Function | ast.Lambda, parameter: ast.arg) -> ast.expr | None:

@@ -12,7 +12,7 @@ import itertools
 from horovodize.summary.drive import Frame
 from horovodize.summary.module import Module
 from horovodize.summary.scopes import Binding
-from horovodize.summary.syntax import Function
+from horovodize.summary.syntax import FUNCTIONS, Function
 
 
 def lift(module: Module, expression: ast.expr, way: tuple[Frame, ...], to: int) -> ast.expr | None:
@@ -48,7 +48,7 @@ def _name(module: Module, name: ast.Name, function: Function, call: ast.Call) ->
     if scope is module.tree:
         return name if scopes.lookup(name.id, call) is scope else None
     if scope is not function:
-        return name if scopes.lookup(name.id, call) is scope else None
+        return name if scopes.lookup(name.id, call) is scope else _closed_over(module, name, scope, call)
     bindings = scopes.reaching(name)
     if len(bindings) != 1:
         return None
@@ -80,12 +80,51 @@ def _argument(module: Module, parameter: Binding, function: Function, call: ast.
             if isinstance(called, ast.Name) and called.id == "super":
                 value = ast.Name(parameter.name, ast.Load())
     else:
-        value = next((k.value for k in call.keywords if k.arg == parameter.name), None)
-        if value is None and parameter.name in names:
-            i = names.index(parameter.name) - (1 if is_method else 0)
-            if 0 <= i < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: i + 1]):
-                value = call.args[i]
+        i = names.index(parameter.name) - (1 if is_method else 0) if parameter.name in names else None
+        value = module.values.graph.argument(call, function, parameter.name, i)
+        if value is not None and not _means_the_same(module, value, call):
+            value = None  # held ready by a `partial` made elsewhere
     return value if value is not None and is_plain(value) else None
+
+
+def _closed_over(module: Module, name: ast.Name, scope: ast.AST, call: ast.Call) -> ast.expr | None:
+    """What a parameter of the function that made the called one stands for: `step = make_step(model)`, then `step(x)`."""
+    bindings = module.scopes.reaching(name)
+    makers = [c for c in module.values.graph.passed_through(call) if module.values.callee(c) is scope]
+    if (
+        not isinstance(scope, FUNCTIONS)
+        or len(bindings) != 1
+        or bindings[0].kind != "parameter"
+        or len(makers) != 1
+    ):
+        return None
+    value = _argument(module, bindings[0], scope, makers[0])
+    return value if value is not None and _means_the_same(module, value, call) else None
+
+
+def _means_the_same(module: Module, value: ast.expr, call: ast.Call) -> bool:
+    """Whether the names in an expression that is written elsewhere mean the same at a call."""
+    scopes = module.scopes
+    return all(
+        scopes.lookup(n.id, n) is scopes.lookup(n.id, call) or _is_same_instance(module, n, call)
+        for n in ast.walk(value)
+        if isinstance(n, ast.Name)
+    )
+
+
+def _is_same_instance(module: Module, name: ast.Name, call: ast.Call) -> bool:
+    """Whether a name is `self` in one method, and the call `self.step(…)` in another of the same class."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name.id)):
+            methods = [module.syntax.function(n) for n in (name, call)]
+            owners = {module.syntax.method_class(m) for m in methods}
+            return (
+                len(owners) == 1
+                and owners != {None}
+                and all(m is not None and m.args.args and m.args.args[0].arg == name.id for m in methods)
+            )
+        case _:
+            return False
 
 
 def is_plain(e: ast.expr) -> bool:

@@ -311,14 +311,29 @@ class Sites(Tf1Sites):
             and c.func.value.id == name.id and self.module.scopes.lookup(name.id, c) is scope
         ]  # fmt: skip
 
-    def _step_of(self, call: ast.Call) -> ast.ClassDef | None:
+    def _step_of(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> ast.ClassDef | None:
+        """The Keras model class whose `train_step` a node stands in, or alone runs it through helpers."""
         syntax = self.module.syntax
-        for a in syntax.ancestors(call):
+        for a in syntax.ancestors(node):
             if isinstance(a, FUNCTIONS) and a.name == "train_step":
                 owner = syntax.method_class(a)
                 if owner is not None and MODEL in self.module.values.ancestors(owner):
                     return owner
-        return None
+        function = syntax.function(node)
+        if function is None or function in seen or not self._has_own_step:
+            return None
+        callers = self.module.values.callers(function)
+        steps = {self._step_of(call, seen | {function}) for call in callers}
+        return steps.pop() if len(steps) == 1 else None
+
+    @cached_property
+    def _has_own_step(self) -> bool:
+        """Whether a Keras model class of this module has a `train_step` of its own."""
+        return any(
+            MODEL in self.module.values.ancestors(owner)
+            for f in self.module.syntax.functions
+            if f.name == "train_step" and (owner := self.module.syntax.method_class(f)) is not None
+        )
 
     # ------------------------------------------------------------------ tapes
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from horovodize import catalogue
-from horovodize.summary.calls import CallGraph
+from horovodize.summary.calls import CALLED_FOR, CallGraph
 from horovodize.summary.names import Names
 from horovodize.summary.scopes import Binding, Scopes
 from horovodize.summary.syntax import CALLABLES, Syntax, end, position
@@ -166,7 +166,7 @@ class Values:
         if name in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm") and call.args:
             yield call.args[0], path
             return
-        if name in ("tensorflow.function", "tensorflow.autograph.to_graph") and call.args:
+        if name in CALLED_FOR and call.args:
             yield call.args[0], path
             return
         function = self.callee(call)
