@@ -141,7 +141,7 @@ def test_any_text_in_a_script(text: str, number: int, options: Options, encoding
 def test_undone_every_byte_is_what_it_was(number: int, encoding: str) -> None:
     """From a file's bytes through the edits and back."""
     chance = random.Random(number)
-    text = chance.choice(seeds())
+    text = chance.choice([seed for seed in seeds() if "coding:" not in seed])
     if encoding not in ("utf-8", "utf-8-sig"):
         text = f"# -*- coding: {encoding} -*-\n# é\n" + text.encode("ascii", "ignore").decode()
     text = text.replace("\n", chance.choice(["\n", "\r\n"]))
