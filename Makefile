@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension vsix unit workbench training bench corpus fuzz format clean
+.PHONY: help demo test setup lint types extension vsix unit workbench training bench corpus fuzz soak format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -34,6 +34,10 @@ corpus: ## what becomes of the scripts of a folder: make corpus DIR=path/to/code
 fuzz: ## try to break it with new cases, many times as many as the tests do (TIMES=100)
 	@scripts/setup.sh dev
 	@scripts/fuzz.sh $(TIMES)
+
+soak: ## a server through 100,000 changes (CHANGES=100000), and how its memory goes
+	@scripts/setup.sh dev
+	@nice .venv/bin/python -m tests.robustness.soak $(CHANGES)
 
 format: ## put the code into its form, and write the pages of rules and findings from their docstrings
 	@scripts/setup.sh dev

@@ -37,9 +37,9 @@ class Course:
         return statistics.median(sizes[-quarter:]) / statistics.median(sizes[quarter : 2 * quarter])
 
     def __str__(self) -> str:
-        rows = [f"{changes:9,} changes  {size / MIB:6.1f} MiB" for changes, size in self.memory]
-        asked = f"{self.questions:,} questions, {self.seconds:,.0f} s"
-        return "\n".join([*rows, asked, f"last quarter to second quarter: {self.growth:.3f}"])
+        sizes = " ".join(f"{size / MIB:.1f}" for _, size in self.memory)
+        asked = f"{self.memory[-1][0]:,} changes, {self.questions:,} questions, {self.seconds:,.0f} s"
+        return f"{asked}; MiB: {sizes}; last quarter to second quarter: {self.growth:.3f}"
 
 
 class _Day:
@@ -102,9 +102,12 @@ class _Day:
             ("textDocument/hover", at(uri, place["line"], place["character"])),
             ("textDocument/codeAction", {**document, "range": around, "context": context}),
             ("textDocument/codeLens", document),
-            ("textDocument/inlayHint", {**document, "range": {"start": {"line": 0, "character": 0}, "end": place}}),
+            (
+                "textDocument/inlayHint",
+                {**document, "range": {"start": {"line": 0, "character": 0}, "end": place}},
+            ),
             ("workspace/symbol", {"query": "fit"}),
-            ("horovodize/summaryTree", {}),
+            ("horovodize/workspaceSummary", {}),
             ("workspace/executeCommand", {"command": "horovodize.preview", "arguments": [uri]}),
         ]
         if self.chance.random() < 0.5:
@@ -121,12 +124,16 @@ class _Day:
             other.unlink()
         else:
             other.write_text(f"import tensorflow as tf\nx = {self.chance.random()}\n")
-        self.wire.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": other.as_uri(), "type": kind}]})
+        self.wire.notify(
+            "workspace/didChangeWatchedFiles", {"changes": [{"uri": other.as_uri(), "type": kind}]}
+        )
 
 
 def _replacement(old: str, new: str) -> tuple[int, int, str]:
     """The span to be replaced, and by what, to lead from one text to another."""
-    start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    start = next(
+        (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new))
+    )
     tail = 0
     while tail < min(len(old), len(new)) - start and old[-tail - 1] == new[-tail - 1]:
         tail += 1

@@ -198,7 +198,8 @@ GOOD: dict[str, Any] = {
     "textDocument/diagnostic": {"textDocument": _DOCUMENT},
     "workspace/symbol": {"query": "fit"},
     "workspace/executeCommand": {"command": "horovodize.preview", "arguments": [{"uri": URI, "version": 1}]},
-    "horovodize/summaryTree": {},
+    "horovodize/workspaceSummary": {},
+    "horovodize/documentSummary": {"textDocument": _DOCUMENT},
     "textDocument/didOpen": {
         "textDocument": {"uri": URI, "languageId": "python", "version": 1, "text": TEXT}
     },

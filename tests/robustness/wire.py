@@ -180,13 +180,13 @@ class Wire:
     def hover(self, uri: str, line: int = 0, character: int = 0, patience: float = PATIENCE) -> Json:
         return self.result("textDocument/hover", at(uri, line, character), patience)
 
-    def indexed(self, patience: float = PATIENCE) -> list[dict[str, Json]]:
-        """The summary tree, as soon as every folder of it has been read."""
+    def indexed(self, patience: float = PATIENCE) -> dict[str, dict[str, Json]]:
+        """What is known of the workspace as soon as all of it has been read: the files that train or can't be read, by URI."""
         end = time.monotonic() + patience
         while True:
-            tree: list[dict[str, Json]] = self.result("horovodize/summaryTree", {})
-            if tree and all(folder["indexed"] for folder in tree):
-                return tree
+            summary = self.result("horovodize/workspaceSummary", {})
+            if summary["complete"]:
+                return {file["uri"]: file for folder in summary["folders"] for file in folder["files"]}
             if time.monotonic() > end:
                 raise TimeoutError("the workspace was not read in time")
 

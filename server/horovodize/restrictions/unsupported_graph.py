@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.summary import LoopKind
-from horovodize.summary.estimators import CANNED, RUN_CONFIG, Estimators, estimators_of
+from horovodize.summary.estimators import CANNED, RUN_CONFIG, Estimators
 from horovodize.summary.syntax import argument
 
 # Where the parameters stand that say which server a session runs on, and whether it is the chief's.
@@ -68,7 +68,7 @@ def _servers(context: Context) -> Iterator[Found]:
 
 
 def _estimators(context: Context) -> Iterator[Found]:
-    known = estimators_of(context.module, context.sites)
+    known = context.sites.read_estimators
     for call in context.sites.estimators:
         if context.names.last(call.func) == "train_and_evaluate":
             yield (

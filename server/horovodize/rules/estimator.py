@@ -38,7 +38,7 @@ from horovodize.rules.session_config import pin_session
 from horovodize.rules.shares import begins, counts_a_share, divide, is_none
 from horovodize.source import Edit
 from horovodize.summary import LoopKind
-from horovodize.summary.estimators import BASE, RUN_CONFIG, Estimators, Training, estimators_of
+from horovodize.summary.estimators import BASE, RUN_CONFIG, Estimators, Training
 from horovodize.summary.syntax import CALLABLES, argument, has_unpacking
 
 _WHAT_DIRECTORY = "Leave the model's directory to rank 0"
@@ -61,7 +61,7 @@ _SPEC_HOOKS = ("training_hooks", "training_chief_hooks", "evaluation_hooks", "pr
 
 
 def apply(draft: Draft) -> None:
-    known = estimators_of(draft.module, draft.sites)
+    known = draft.sites.read_estimators
     if not known.trainings:
         for loop in draft.summary.loops:
             if loop.kind is LoopKind.ESTIMATOR:

@@ -9,7 +9,6 @@ from typing import Literal
 from horovodize import catalogue
 from horovodize.rules.draft import HVD, Draft
 from horovodize.source import Edit
-from horovodize.summary.estimators import estimators_of
 from horovodize.summary.syntax import argument
 
 Sink = Literal["compile", "update", "graph"]
@@ -55,7 +54,7 @@ def trained_optimizers(draft: Draft) -> list[Trained]:
     uses: list[tuple[ast.expr, Sink]] = [(o, "compile") for c in draft.sites.compiles for o in c.optimizers]
     uses += [(u.optimizer, "update") for u in draft.sites.updates]
     uses += [(o, "graph") for o in draft.sites.graph_optimizers]
-    uses += [(o, "graph") for o in estimators_of(draft.module, draft.sites).optimizers]
+    uses += [(o, "graph") for o in draft.sites.read_estimators.optimizers]
     for expression, sink in uses:
         for trained in _followed(draft, expression, sink):
             if (trained.origin, sink) not in seen:

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
@@ -244,14 +243,4 @@ class Estimators:
         return found
 
 
-_known: WeakKeyDictionary[Sites, Estimators] = WeakKeyDictionary()
-
-
-def estimators_of(module: Module, sites: Sites) -> Estimators:
-    """The Estimators of a module; read once."""
-    if sites not in _known:
-        _known[sites] = Estimators(module, sites)
-    return _known[sites]
-
-
-__all__ = ["BASE", "CANNED", "RUN_CONFIG", "SPEC", "Estimators", "Input", "Training", "estimators_of"]
+__all__ = ["BASE", "CANNED", "RUN_CONFIG", "SPEC", "Estimators", "Input", "Training"]

@@ -7,10 +7,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 from horovodize.summary.tf1_sites import Tf1Sites
+
+if TYPE_CHECKING:
+    from horovodize.summary.estimators import Estimators
 
 MODEL = "tensorflow.keras.Model"
 TAPE = "tensorflow.GradientTape"
@@ -75,6 +79,13 @@ class Update:
 
 class Sites(Tf1Sites):
     """All places of a module that have to do with training. Cheap questions first: each list is made when asked for."""
+
+    @cached_property
+    def read_estimators(self) -> Estimators:
+        """What is known of TensorFlow 1's Estimators. Kept here and nowhere else: it holds all that is known of the module."""
+        from horovodize.summary.estimators import Estimators
+
+        return Estimators(self.module, self)
 
     # ------------------------------------------------------------------ Keras
 
