@@ -22,9 +22,10 @@ lint types extension unit workbench training: ## one part of `make test`
 vsix: ## build/horovodize.vsix: the extension for Visual Studio Code, with the server in it
 	@scripts/vsix.sh
 
-bench: ## how long things take, as ratios
+bench: ## how long things take, beside other language servers: make bench ARGS='--repetitions 40 server'
 	@scripts/setup.sh dev
-	@.venv/bin/python -m tests.bench
+	@scripts/peers.sh
+	@.venv/bin/python -m tests.bench $(ARGS)
 
 corpus: ## what becomes of the scripts of a folder: make corpus DIR=path/to/code
 	@test -n "$(DIR)" || { echo "usage: make corpus DIR=path/to/code [ARGS='--json out.json']" >&2; exit 2; }

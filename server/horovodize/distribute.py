@@ -6,10 +6,12 @@ the rules of the loop's patterns write their changes, and a rule that can't prov
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from horovodize.options import Options
 from horovodize.plan import Plan, Reason, Refusal, Unchanged
 from horovodize.restrictions import check
-from horovodize.restrictions.violation import Severity
+from horovodize.restrictions.violation import Severity, Violation
 from horovodize.rules.draft import Draft
 from horovodize.rules.head import names as horovod_names
 from horovodize.rules.patterns import rules_for
@@ -21,11 +23,14 @@ from horovodize.summary import LoopKind, ModuleSummary
 _REFUSING = {"HVD202", "HVD203", "HVD205", "HVD901"}
 
 
-def distribute(summary: ModuleSummary, options: Options | None = None) -> Plan | Refusal | Unchanged:
-    """The plan that distributes a document. Never raises."""
+def distribute(
+    summary: ModuleSummary, options: Options | None = None, found: Sequence[Violation] | None = None
+) -> Plan | Refusal | Unchanged:
+    """The plan that distributes a document. `found`: its violations under the same options, where they are known already.
+    Never raises."""
     options = options or Options()
     document = summary.document
-    early = _before_rules(summary, options)
+    early = _before_rules(summary, options, found)
     if early is not None:
         return early
     try:
@@ -55,16 +60,17 @@ def distribute(summary: ModuleSummary, options: Options | None = None) -> Plan |
         )
 
 
-def _before_rules(summary: ModuleSummary, options: Options) -> Refusal | Unchanged | None:
+def _before_rules(
+    summary: ModuleSummary, options: Options, found: Sequence[Violation] | None
+) -> Refusal | Unchanged | None:
     """What needs no rule to be answered."""
     problem = summary.problem
     if problem is not None:
         return Refusal(summary.document, [Reason("HVD003", problem.message, problem.span)])
     if summary.already is LoopKind.HOROVOD:
         return Unchanged(summary.document, "it uses Horovod already")
-    violations = [
-        v for v in check(summary, options) if v.code in _REFUSING and v.severity is Severity.WARNING
-    ]
+    found = check(summary, options) if found is None else found
+    violations = [v for v in found if v.code in _REFUSING and v.severity is Severity.WARNING]
     if violations:
         return Refusal(summary.document, [Reason(v.code, v.message, v.span) for v in violations])
     if not summary.loops:

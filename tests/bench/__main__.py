@@ -1,150 +1,204 @@
-"""Prints a table: what the engine and the command line take, next to the least that such work can take.
+"""Times the server beside other language servers, indexing, the engine and the command line. Prints tables in Markdown: what
+was measured, its ratio to a reference of the same run, whether it keeps what it must and what it aims at. Ends with status 1
+when a *must* is missed.
 
-Times on a shared machine mean little; ratios within one run, of the best of several repetitions taken in turn, mean more.
-`--json FILE` keeps the figures; `--check` ends with status 1 when a budget is missed."""
+Times on a shared machine mean little; ratios within one run, of medians of many repetitions taken in turn, mean more."""
 
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import os
-import subprocess
+import statistics
 import sys
-import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
-from tests.bench.scripts import training_script
+from tests.bench import engine, latency, workspace
+from tests.bench.report import Row, Unit, most, table, times
+from tests.bench.servers import ALL, OURS, OURS_PUSHING, RUFF, RUFF_PUSHING, YARDSTICK, YARDSTICK_PUSHING
 
-LINES = 1000
-
-
-@dataclass(frozen=True)
-class Row:
-    """One measurement, in milliseconds. `budget` is in the unit that `budget_of` names: "ratio" or "ms"."""
-
-    what: str
-    ours: float
-    least: float
-    least_is: str
-    budget: float
-    budget_of: str
-
-    @property
-    def ratio(self) -> float:
-        return self.ours / self.least
-
-    @property
-    def kept(self) -> bool:
-        return (self.ratio if self.budget_of == "ratio" else self.ours) <= self.budget
+LINES = (1_000, 5_000)
 
 
-def best(repetitions: int, *jobs: Callable[[], object]) -> list[float]:
-    """The shortest time of each job, in ms; the jobs take turns, so that a busy moment meets all of them."""
-    times = [float("inf")] * len(jobs)
-    for _ in range(repetitions):
-        for i, job in enumerate(jobs):
-            start = time.perf_counter()
-            job()
-            times[i] = min(times[i], (time.perf_counter() - start) * 1000)
-    return times
+def server(repetitions: int) -> list[tuple[str, list[Row]]]:
+    found = {lines: latency.answers(ALL, lines, repetitions) for lines in LINES}
+    tables = []
+    for lines, measured in found.items():
+        tables += [
+            (f"A change to diagnostics, {lines:,} lines: ours", _changes(measured, lines)),
+            (f"The same edit in the middle, {lines:,} lines: every server", _peers(measured)),
+        ]
+    ours = found[LINES[0]][OURS.name]
+    return [
+        *tables,
+        (f"Other answers, {LINES[0]:,} lines", _answers(found)),
+        (
+            "Memory, one open file",
+            [
+                Row(
+                    f"{OURS.name}, {LINES[0]:,} lines",
+                    ours.memory,
+                    Unit.MIB,
+                    found[LINES[0]][YARDSTICK.name].memory,
+                    YARDSTICK.name,
+                    most(70, Unit.MIB),
+                    most(50, Unit.MIB),
+                ),
+            ],
+        ),
+    ]
 
 
-def processes(script: Path, repetitions: int) -> list[Row]:
-    # As installed: with compiled modules, which the first repetition leaves behind.
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+def _changes(measured: dict[str, latency.Times], lines: int) -> list[Row]:
+    rows = []
+    for ours, ruff, least in ((OURS, RUFF, YARDSTICK), (OURS_PUSHING, RUFF_PUSHING, YARDSTICK_PUSHING)):
+        for kind in measured[ours.name].changes:
+            value = measured[ours.name].change(kind)
+            what = f"{ours.name}, {kind}"
+            must = times(1.5) if lines == LINES[0] else None
+            rows += [
+                Row(what, value, Unit.MS, measured[least.name].change(kind), least.name, must=must),
+                Row(what, value, Unit.MS, measured[ruff.name].change(kind), ruff.name, aim=times(1)),
+            ]
+    return rows
 
-    def run(*arguments: str) -> Callable[[], object]:
-        command = [sys.executable, *arguments]
-        return lambda: subprocess.run(
-            command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+
+def _peers(measured: dict[str, latency.Times]) -> list[Row]:
+    kind = next(iter(measured[OURS.name].changes))
+    ruff = measured[RUFF.name].change(kind)
+    return [Row(name, its.change(kind), Unit.MS, ruff, RUFF.name) for name, its in measured.items()]
+
+
+def _answers(found: dict[int, dict[str, latency.Times]]) -> list[Row]:
+    rows = []
+    for lines, measured in found.items():
+        bound = lines == LINES[0]  # what was promised is about 1,000 lines
+        ours, least, ruff = (measured[s.name] for s in (OURS, YARDSTICK, RUFF))
+
+        def row(
+            what: str,
+            values: list[float],
+            reference: list[float],
+            name: str,
+            must: float,
+            aim: float,
+            lines: int = lines,
+            bound: bool = bound,
+        ) -> Row:
+            return Row(
+                f"{what}, {lines:,} lines",
+                statistics.median(values),
+                Unit.MS,
+                statistics.median(reference) if reference else None,
+                name if reference else "",
+                most(must) if bound else None,
+                most(aim) if bound else None,
+                min(values),
+            )
+
+        rows += [
+            row("open to diagnostics", ours.opened, least.opened, YARDSTICK.name, 60, 25),
+            row("hover, first after a change", ours.hover, least.hover, YARDSTICK.name, 5, 1),
+            row("hover again", ours.hover_again, least.hover_again, YARDSTICK.name, 5, 1),
+            row("code lenses, first after a change", ours.lens, [], "", 5, 1),
+            row("code actions, first after a change", ours.actions, ruff.actions, RUFF.name, 5, 1),
+            row("their edit, first after a change", ours.resolved, [], "", 100, 30),
+        ]
+    return rows
+
+
+def start(repetitions: int) -> list[tuple[str, list[Row]]]:
+    found = latency.starts(ALL, LINES[0], max(3, repetitions // 3))
+    least = found[YARDSTICK.name]
+    rows = [
+        Row(
+            f"{name}: `initialize` answered",
+            statistics.median(its.initialized),
+            Unit.MS,
+            statistics.median(least.initialized),
+            YARDSTICK.name,
+            times(1.2) if name == OURS.name else None,
+            times(1) if name == OURS.name else None,
         )
+        for name, its in found.items()
+        if "pushing" not in name
+    ]
+    rows += [
+        Row(
+            f"{name}: first diagnostics",
+            statistics.median(its.diagnosed),
+            Unit.MS,
+            statistics.median(least.diagnosed),
+            YARDSTICK.name,
+        )
+        for name, its in found.items()
+        if "pushing" not in name
+    ]
+    return [(f"From the start of the process, {LINES[0]:,} lines", rows)]
 
-    out = os.fspath(script.with_suffix(".out.py"))
-    cli = ("-m", "horovodize")
-    empty, version, distribute, summary = best(
-        repetitions,
-        run("-c", "pass"),
-        run(*cli, "--version"),
-        run(*cli, "distribute", os.fspath(script), "--output", out),
-        run(*cli, "summary", os.fspath(script)),
-    )
+
+def index(repetitions: int) -> list[tuple[str, list[Row]]]:
+    cold, warm = workspace.generated()
+    rows = []
+    for what, its, must, aim in (("from nothing", cold, 20, 8), ("from the cache", warm, 2, 0.5)):
+        rows += [
+            Row(f"{workspace.FILES:,} files {what}, on this machine as it is", its.seconds, Unit.SECONDS),
+            Row(
+                f"{workspace.FILES:,} files {what}, the server's own computing",
+                its.cpu,
+                Unit.SECONDS,
+                must=most(must, Unit.SECONDS),
+                aim=most(aim, Unit.SECONDS),
+            ),
+            Row(f"memory afterwards, {what}", its.memory, Unit.MIB),
+        ]
+        if len(its.hovers) > 1:
+            nine_of_ten = statistics.quantiles(its.hovers, n=10)[-1]
+            title = f"nine of ten of {len(its.hovers)} hovers meanwhile, {what}"
+            rows.append(Row(title, nine_of_ten, Unit.MS, must=most(50)))
+    return [("Indexing", rows)]
+
+
+def command_line(repetitions: int) -> list[tuple[str, list[Row]]]:
     return [
-        Row("horovodize --version", version, empty, "python -c pass", 200, "ms"),
-        Row(f"horovodize summary, {LINES} lines", summary, empty, "python -c pass", 600, "ms"),
-        Row(f"horovodize distribute, {LINES} lines", distribute, empty, "python -c pass", 600, "ms"),
+        ("The command line, as a process", engine.processes(repetitions)),
+        ("The engine, every time from the text on", engine.analysis(repetitions)),
     ]
 
 
-class _NameCounter(ast.NodeVisitor):
-    """The least that an analysis does: one visit of every node, looking at names and calls."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, int] = {}
-
-    def visit_Name(self, node: ast.Name) -> None:
-        self.names[node.id] = self.names.get(node.id, 0) + 1
-
-    def visit_Call(self, node: ast.Call) -> None:
-        self.names["()"] = self.names.get("()", 0) + 1
-        self.generic_visit(node)
-
-
-def engine(text: str, repetitions: int) -> list[Row]:
-    from horovodize.distribute import distribute
-    from horovodize.options import Options
-    from horovodize.plan import Plan
-    from horovodize.restrictions import check
-    from horovodize.source import Document
-    from horovodize.summary import summarize
-
-    def plan() -> Plan:
-        made = distribute(summarize(Document(text)), Options())
-        assert isinstance(made, Plan), made
-        return made
-
-    least, analysis, checked, planned = best(
-        repetitions,
-        lambda: _NameCounter().visit(ast.parse(text)),
-        lambda: summarize(Document(text)).loops,
-        lambda: check(summarize(Document(text)), Options()),
-        lambda: plan().text,
-    )
-    reference = "ast.parse + one visitor"
-    return [
-        Row(f"analysis, {LINES} lines", analysis, least, reference, 2, "ratio"),
-        Row("analysis and restrictions", checked, least, reference, 60, "ms"),
-        Row("analysis, plan and new text", planned, least, reference, 100 + analysis, "ms"),
-    ]
+PARTS: dict[str, Callable[[int], list[tuple[str, list[Row]]]]] = {
+    "server": server,
+    "start": start,
+    "index": index,
+    "engine": command_line,
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=10)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--json", type=Path, help="keep the figures in this file")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all without")
     arguments = parser.parse_args()
-    text = training_script(LINES)
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "train.py"
-        script.write_text(text)
-        rows = [*processes(script, arguments.repetitions), *engine(text, 2 * arguments.repetitions)]
-    width = max(len(row.what) for row in rows)
-    print(f"{'':{width}}  {'ms':>7}  {'ratio':>6}  to")
-    for row in rows:
-        budget = f"≤ {row.budget:.0f} ms" if row.budget_of == "ms" else f"≤ {row.budget:g} ×"
-        verdict = "" if row.kept else "  MISSED"
-        print(
-            f"{row.what:{width}}  {row.ours:7.1f}  {row.ratio:6.2f}  {row.least_is} ({row.least:.1f} ms)  {budget}{verdict}"
-        )
+    if unknown := set(arguments.parts) - set(PARTS):
+        parser.error(f"there is no part called {', '.join(sorted(unknown))}")
+    rows: list[Row] = []
+    for part in arguments.parts or PARTS:
+        print(f"{part} …", file=sys.stderr, flush=True)
+        for title, found in PARTS[part](arguments.repetitions):
+            print(table(title, found), flush=True)
+            rows += found
+    missed = [row.what for row in rows if row.missed]
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+    print(f"{os.cpu_count()} cores; {busy:.1f} processes that wanted to run for each at the end.")
+    print(f"Missed: {'; '.join(missed) or 'nothing that must be kept'}.")
     if arguments.json:
         arguments.json.write_text(
-            json.dumps([{**asdict(row), "ratio": row.ratio} for row in rows], indent=2) + "\n"
+            json.dumps([asdict(row) for row in rows], indent=2, default=lambda u: u.value) + "\n"
         )
-    return int(arguments.check and not all(row.kept for row in rows))
+    return int(bool(missed))
 
 
 if __name__ == "__main__":

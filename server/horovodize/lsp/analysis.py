@@ -49,7 +49,7 @@ class Analysis:
     def outcome(self) -> Plan | Refusal | Unchanged:
         from horovodize.distribute import distribute
 
-        return distribute(self.summary, self.options)
+        return distribute(self.summary, self.options, self.violations)
 
 
 def load_for_diagnostics() -> None:

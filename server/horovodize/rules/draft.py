@@ -16,6 +16,7 @@ from horovodize.plan import Change, Note, Reason
 from horovodize.source import Edit, Move
 from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
+from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import FUNCTIONS
 
 HVD, CORE, KERAS = "\ue000", "\ue001", "\ue002"
@@ -52,6 +53,7 @@ class Draft:
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
+        self.outputs: Outputs | None = None  # made by the first rule that asks (`guards.outputs_of`)
         self._tensorflow: str | None = None
         self._config: tuple[str, str] | None = None
         self._flags: dict[object, str] = {}

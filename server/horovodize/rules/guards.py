@@ -6,6 +6,7 @@ Shared by the rules that leave something to one rank (C6) or to one rank of a ho
 from __future__ import annotations
 
 import ast
+import io
 import itertools
 import tokenize
 from collections.abc import Iterator
@@ -20,6 +21,9 @@ from horovodize.summary.steady import Steady
 # Insertions before a statement, from the outside in: other rules' statements (0), what a guard must not hide, the guard.
 # Each lifted expression takes a level of its own, so that they stay in order.
 LIFTED, GUARD = 100, 1000
+_STRINGS = tuple(
+    getattr(ast, name) for name in ("Constant", "JoinedStr", "TemplateStr") if hasattr(ast, name)
+)
 
 
 def barrier(draft: Draft, name: str) -> str:
@@ -43,12 +47,13 @@ def _graph_helper(draft: Draft, purpose: str) -> str:
 
 def outputs_of(draft: Draft) -> Outputs:
     """The output statements of a draft's module, seen from where Horovod is initialised."""
-    effects = Effects(draft.module, draft.sites, draft.drive)
-    early = set[ast.AST]()
-    for tree in draft.syntax.trees:
-        place = head.head_place(draft, tree)
-        early |= early_nodes(draft.module, place.last if place is not None else None)
-    return Outputs(draft.module, effects, early)
+    if draft.outputs is None:
+        early = set[ast.AST]()
+        for tree in draft.syntax.trees:
+            place = head.head_place(draft, tree)
+            early |= early_nodes(draft.module, place.last if place is not None else None)
+        draft.outputs = Outputs(draft.module, Effects(draft.module, draft.sites, draft.drive), early)
+    return draft.outputs
 
 
 class Guarded:
@@ -224,19 +229,27 @@ def needs_own_parentheses(draft: Draft, expression: ast.expr) -> bool:
 
 
 def _lines_inside_strings(draft: Draft) -> set[int] | None:
-    index = draft.document.lines
-    lines = (index.content(i) + "\n" for i in range(len(index)))
     found: set[int] = set()
-    opened: list[int] = []  # Python 3.12 and later: the lines on which open f-strings start
     try:
-        for token in tokenize.generate_tokens(lambda: next(lines, "")):
-            kind = tokenize.tok_name[token.type]
-            if kind == "STRING":
-                found.update(range(token.start[0] + 1, token.end[0] + 1))
-            elif kind.endswith("STRING_START"):
-                opened.append(token.start[0])
-            elif kind.endswith("STRING_END"):
-                found.update(range(opened.pop() + 1, token.end[0] + 1))
+        for node in draft.syntax.nodes:
+            if isinstance(node, _STRINGS) and (node.end_lineno or 0) > node.lineno:
+                if any(isinstance(around, _STRINGS) for around in draft.syntax.ancestors(node)):
+                    continue  # inside an f-string, whose lines count as a whole
+                found.update(_lines_inside(draft.module.text(node), node.lineno))
     except (tokenize.TokenError, SyntaxError, IndexError):
         return None
     return found
+
+
+def _lines_inside(text: str, first: int) -> Iterator[int]:
+    """The lines that start inside a string, of strings one after another; the first line has this number."""
+    opened: list[int] = []  # Python 3.12 and later: the lines on which open f-strings start
+    lines = io.StringIO(f"({text})", newline=None).readline
+    for token in tokenize.generate_tokens(lines):
+        kind = tokenize.tok_name[token.type]
+        if kind == "STRING":
+            yield from range(first + token.start[0], first + token.end[0])
+        elif kind.endswith("STRING_START"):
+            opened.append(token.start[0])
+        elif kind.endswith("STRING_END"):
+            yield from range(first + opened.pop(), first + token.end[0])

@@ -20,6 +20,7 @@ _CONTRIB_WRITERS = {
     "tensorflow.contrib.summary.create_file_writer",
     "tensorflow.contrib.summary.create_summary_file_writer",
 }
+_BY_NAME = {_WRITER, WRITER, _BUILDER, *_CONTRIB_WRITERS, "wandb.init", "logging.basicConfig"}
 _WHAT, _WHY = "Write the file on rank 0 only", "Every rank runs this; only one may write the file."
 _NO_DEVICE = {"h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get_writer", "zipfile.ZipFile"}
 
@@ -27,9 +28,11 @@ _NO_DEVICE = {"h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get
 def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> None:
     """Changes every value with which a rank other than 0 would write, outside guarded statements."""
     for call in draft.syntax.calls:
+        name = draft.names.of(call.func) or ""
+        if name not in _BY_NAME and not outputs.writes(call):
+            continue
         if call in guarded or not in_place(draft.module, call) or outputs.is_early(call):
             continue
-        name = draft.names.of(call.func) or ""
         if name == _WRITER:
             _no_op_writer(draft, guards, call)
         elif name in (WRITER, _BUILDER):

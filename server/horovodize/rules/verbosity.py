@@ -37,6 +37,7 @@ _DEFAULT = {
     "evaluate_generator": "0",
     "predict_generator": "0",
 }
+_PROGBAR = "tensorflow.keras.utils.Progbar"
 _BARS = ("tqdm", "trange", "tqdm_notebook", "tnrange")
 _WHY = "Progress bars of several processes would be drawn over each other."
 
@@ -46,26 +47,33 @@ def apply(draft: Draft) -> None:
     effects = outputs.effects
     fits = {f.call for f in draft.sites.fits}
     for call in draft.syntax.calls:
-        if any(_on_root(outputs, a, call) for a in draft.syntax.ancestors(call)):
-            continue  # C6 leaves it to rank 0 anyway
         if isinstance(call.func, ast.Attribute) and call.func.attr in _DEFAULT:
             method = call.func.attr
             if (
                 call in fits or (method not in ("fit", "fit_generator") and effects.is_model(call.func.value))
             ) and (draft.values.callee(call) is None):
-                known = catalogue.method(MODEL, method)
-                _quiet(
-                    draft, call, known.position("verbose") if known is not None else None, _DEFAULT[method]
-                )
+                if not _is_left_to_root(outputs, call):
+                    known = catalogue.method(MODEL, method)
+                    place = known.position("verbose") if known is not None else None
+                    _quiet(draft, call, place, _DEFAULT[method])
                 continue
         name = draft.names.of(call.func) or ""
-        if name == "tensorflow.keras.utils.Progbar":
+        is_bar = name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS
+        steers = catalogue.callback_role(name) == "steers"
+        if not (name == _PROGBAR or is_bar or steers) or _is_left_to_root(outputs, call):
+            continue
+        if name == _PROGBAR:
             _quiet(draft, call, 2, "1")
-        elif name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS:
+        elif is_bar:
             _disable(draft, call)
-        elif catalogue.callback_role(name) == "steers":
+        else:
             known_class = catalogue.cls(name)
             _quiet(draft, call, known_class.position("verbose") if known_class else None, "0")
+
+
+def _is_left_to_root(outputs: Outputs, call: ast.Call) -> bool:
+    """Whether C6 leaves a call to rank 0 anyway."""
+    return any(_on_root(outputs, a, call) for a in outputs.module.syntax.ancestors(call))
 
 
 def _on_root(outputs: Outputs, around: ast.AST, call: ast.Call) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize.source import verification
 from horovodize.source.edits import Edit, apply
 from horovodize.source.encoding import Encoded, decode
 from horovodize.source.lines import LineIndex, Span
@@ -145,7 +146,10 @@ class Document:
         """Whether the document can be edited so. Edits are in order.
 
         Raises SyntaxError where the result would not parse, Untouchable, and EditConflict."""
-        ast.parse(apply(self.text, edits))
+        if self.tree is None:
+            ast.parse(apply(self.text, edits))
+        else:
+            verification.check(self.text, self.tree, self.lines, edits)
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """The file after edits, which are in order. Without edits: the file. Raises UndecodableSource for characters that its

@@ -87,6 +87,7 @@ class Effects:
     def __init__(self, module: Module, sites: Sites, drive: Drive) -> None:
         self.module, self.sites, self.drive = module, sites, drive
         self._shared: dict[ast.AST, bool] = {}
+        self._outputs: dict[ast.Call, Output | None] = {}
 
     # ------------------------------------------------------------------ Keras models
 
@@ -116,6 +117,11 @@ class Effects:
 
     def output(self, call: ast.Call) -> Output | None:
         """What a call puts out itself; None for nothing, and for functions of this module (their statements count)."""
+        if call not in self._outputs:
+            self._outputs[call] = self._output(call)
+        return self._outputs[call]
+
+    def _output(self, call: ast.Call) -> Output | None:
         m, func = self.module, call.func
         name = m.names.of(func)
         if m.values.callee(call) is not None:

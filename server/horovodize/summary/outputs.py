@@ -47,16 +47,19 @@ class Outputs:
     def __init__(self, module: Module, effects: Effects, early: set[ast.AST]) -> None:
         self.module, self.effects, self.early = module, effects, early
         self._known: dict[ast.stmt, bool] = {}
+        self._by_scope: dict[str, dict[ast.AST | None, list[ast.Name]]] = {}
 
     # ------------------------------------------------------------------ statements
 
     def is_output(self, statement: ast.stmt) -> bool:
         """Whether a statement is nothing but output that one rank may make alone."""
         if statement not in self._known:
-            if self.effects.in_traced(statement):
+            if statement not in self._around_output:
+                self._known[statement] = False
+            elif self.effects.in_traced(statement):
                 self._known[statement] = self._prints_only(statement)
             else:
-                self._known[statement] = self._whole(statement, statement) and self._puts_out(statement)
+                self._known[statement] = self._whole(statement, statement)
         return self._known[statement]
 
     def _prints_only(self, statement: ast.stmt) -> bool:
@@ -71,7 +74,11 @@ class Outputs:
 
     def hides(self, statement: ast.stmt) -> bool:
         """Whether an expression statement is output around something that every rank must run."""
-        if self._call_of(statement) is None or self.is_output(statement):
+        if (
+            statement not in self._around_output
+            or self._call_of(statement) is None
+            or self.is_output(statement)
+        ):
             return False
         return (self.effects.in_traced(statement) or self.effects.shares(statement)) and not self.must_stay(
             statement
@@ -133,11 +140,19 @@ class Outputs:
         }
         return any(self.effects.shares(c, own) for c in ast.iter_child_nodes(s.value))
 
-    def _puts_out(self, statement: ast.stmt) -> bool:
-        return any(
-            isinstance(n, ast.Call) and (self.effects.output(n) is not None or self.opened(n) is not None)
-            for n in ast.walk(statement)
-        )
+    @cached_property
+    def _around_output(self) -> set[ast.AST]:
+        """Every call that puts something out or opens a file for writing, and all that stands around one: few are, and only
+        they need a closer look."""
+        found: set[ast.AST] = set()
+        for call in self.module.syntax.calls:
+            if self.effects.output(call) is not None or self.opened(call) is not None:
+                found.add(call)
+                for around in self.module.syntax.ancestors(call):
+                    if around in found:
+                        break
+                    found.add(around)
+        return found
 
     # ------------------------------------------------------------------ compound statements
 
@@ -214,10 +229,17 @@ class Outputs:
         scope = m.scopes.lookup(target.id, target)
         return scope is not None and not any(
             not m.syntax.inside(n, root)
-            and m.scopes.lookup(n.id, n) is scope
             and any(m.syntax.inside(b.anchor, root) for b in m.scopes.reaching(n))
-            for n in self._reads.get(target.id, ())
+            for n in self._reads_of(target.id).get(scope, ())
         )
+
+    def _reads_of(self, name: str) -> dict[ast.AST | None, list[ast.Name]]:
+        """Where a name is read, by the scope that binds it."""
+        if name not in self._by_scope:
+            found = self._by_scope[name] = {}
+            for n in self._reads.get(name, ()):
+                found.setdefault(self.module.scopes.lookup(name, n), []).append(n)
+        return self._by_scope[name]
 
     @cached_property
     def _reads(self) -> dict[str, list[ast.Name]]:
