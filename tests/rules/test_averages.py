@@ -22,9 +22,9 @@ def test_after_a_loop_over_examples(use: str) -> None:
 def test_a_number_of_steps_that_is_a_divisor_is_divided_where_it_is_made() -> None:
     check(
         TAPE,
-        "n = int(len(a) / 32)\nmean = 0\nfor k in range(n):\n    mean += step(*get_batch(32)) / n\n",
+        "n = int(len(a) / 32)\nmean = 0\nfor k in range(n):\n    mean += step(*draw(32)) / n\n",
         "n = max(1, int(len(a) / 32) // hvd.size())\nmean = 0\nfor k in range(n):\n"
-        "    mean += step(*get_batch(32)) / n\n",
+        "    mean += step(*draw(32)) / n\n",
     )
 
 

@@ -52,7 +52,7 @@ def test_a_batch_that_fails_on_one_rank_is_refused() -> None:
 PATIENCE = """\
 best, bad = 9.0, 0
 for epoch in range(300):
-    step(*get_batch(3))
+    step(*draw(3))
     value = evaluate(model)
     if value < best:
         best, bad = value, 0
@@ -81,7 +81,7 @@ def test_patience_goes_by_rank_0s_values(patience: str) -> None:
     ],
 )
 def test_a_rate_that_one_rank_would_lower_is_lowered_on_all(lowers: str) -> None:
-    loop = "for k in range({}):\n    loss = step(*get_batch(3))\n    if {}:\n        " + lowers + "\n"
+    loop = "for k in range({}):\n    loss = step(*draw(3))\n    if {}:\n        " + lowers + "\n"
     result = check(
         TAPE,
         loop.format("1000", "loss > 2"),
@@ -93,6 +93,6 @@ def test_a_rate_that_one_rank_would_lower_is_lowered_on_all(lowers: str) -> None
 
 
 def test_what_changes_nothing_for_training_is_each_ranks_own_affair() -> None:
-    loop = "for k in range({}):\n    loss = step(*get_batch(3))\n    if loss > worst:\n        worst = loss\n"
+    loop = "for k in range({}):\n    loss = step(*draw(3))\n    if loss > worst:\n        worst = loss\n"
     check(TAPE, loop.format("1000"), loop.format("1000 // hvd.size()"))
     unchanged(TAPE, "for k in range(9):\n    if model(k) > 2:\n        opt.learning_rate = 0.1\n")

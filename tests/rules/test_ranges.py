@@ -64,24 +64,24 @@ def test_a_loop_that_says_what_is_trained_deals_out_nothing() -> None:
     model = "class Net:\n    def fit(self, x):\n        step(x, 0)\nnets = [Net(), Net()]\n"
     check(
         TAPE + model,
-        "for k in range(1000):\n    for net in nets:\n        net.fit(get_batch(3))\n",
-        "for k in range(1000 // hvd.size()):\n    for net in nets:\n        net.fit(get_batch(3))\n",
+        "for k in range(1000):\n    for net in nets:\n        net.fit(draw(3))\n",
+        "for k in range(1000 // hvd.size()):\n    for net in nets:\n        net.fit(draw(3))\n",
     )
 
 
 def test_a_short_loop_of_batches_in_a_loop_of_epochs_is_the_one_that_is_divided() -> None:
     check(
         TAPE,
-        "for epoch in range(10):\n    for k in range(8):\n        step(*get_batch(3))\n",
-        "for epoch in range(10):\n    for k in range(max(1, 8 // hvd.size())):\n        step(*get_batch(3))\n",
+        "for epoch in range(10):\n    for k in range(8):\n        step(*draw(3))\n",
+        "for epoch in range(10):\n    for k in range(max(1, 8 // hvd.size())):\n        step(*draw(3))\n",
     )
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_ends_where_one_that_did_not_stop_ends() -> None:
     check(
         TAPE + "start = int(tf.train.latest_checkpoint('d').split('-')[-1])\n",
-        "for k in range(start, STEPS):\n    step(*get_batch(3))\n",
-        "for k in range(start, max(start, STEPS // hvd.size())):\n    step(*get_batch(3))\n",
+        "for k in range(start, STEPS):\n    step(*draw(3))\n",
+        "for k in range(start, max(start, STEPS // hvd.size())):\n    step(*draw(3))\n",
     )
 
 
@@ -120,7 +120,9 @@ def test_fewer_items_than_ranks_are_everybodys() -> None:
 
 
 def test_a_number_of_steps_that_tells_the_last_one_is_divided_where_it_is_made() -> None:
-    body = "for k in range(STEPS):\n    step(*get_batch(3))\n    if k % 10 == 0 or k + 1 == STEPS:\n        save()\n"
+    body = (
+        "for k in range(STEPS):\n    step(*draw(3))\n    if k % 10 == 0 or k + 1 == STEPS:\n        save()\n"
+    )
     check(TAPE, "STEPS = 1000\n" + body, "STEPS = 1000 // hvd.size()\n" + body)
     other = body + "log(STEPS)\n"  # used for something else, too
     check(

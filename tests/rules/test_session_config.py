@@ -138,3 +138,15 @@ def test_a_config_from_elsewhere_is_pinned_before_the_session_and_asked_about() 
 def test_what_can_not_be_pinned_is_refused() -> None:
     refused(BUILT + "sess = tf.Session(**options)\n" + OPENED, "HVD006", "may pass a config")
     refused(BUILT + "sess = tf.Session(config=make() or None)\n" + OPENED, "HVD006", "can't be pinned")
+
+
+@pytest.mark.parametrize("alias", ["tf1 = tf.compat.v1\n", "tf = tf1 = tf.compat.v1\n"])
+def test_the_head_does_not_use_a_name_that_is_set_after_it(alias: str) -> None:
+    """`tf1 = tf.compat.v1` comes after the imports, and so after the head."""
+    body = (
+        "w = tf1.get_variable('w', [1])\ntrain = tf1.train.AdamOptimizer(0.1).minimize(w)\n"
+        "with tf1.Session() as sess:\n    sess.run(tf1.global_variables_initializer())\n    sess.run(train)\n"
+    )
+    plan = plan_of("import tensorflow as tf\n" + alias + body)
+    assert "\nconfig = tf.compat.v1.ConfigProto()\n" in plan.text
+    assert "import tensorflow as tf1" not in plan.text

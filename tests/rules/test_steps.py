@@ -200,7 +200,7 @@ def test_take_counts_steps(before: str, after: str) -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "draw", ["x, y = get_batch(32)", "k = np.random.randint(0, 9, 3); x, y = a[k], b[k]", "x, y = a, b"]
+    "draw", ["x, y = draw(32)", "k = np.random.randint(0, 9, 3); x, y = a[k], b[k]", "x, y = a, b"]
 )
 def test_loops_that_draw_their_batches_are_shortened(before: str, after: str, draw: str) -> None:
     head = TAPE + "from tqdm import tqdm, trange\n"
@@ -311,11 +311,11 @@ def test_other_batches_are_dealt_out() -> None:
 def test_a_while_that_counts() -> None:
     check(
         TAPE,
-        "i = 0\nwhile i < 1000:\n    step(*get_batch())\n    i += 1\n",
-        "i = 0\nwhile i < 1000 // hvd.size():\n    step(*get_batch())\n    i += 1\n",
+        "i = 0\nwhile i < 1000:\n    step(*draw())\n    i += 1\n",
+        "i = 0\nwhile i < 1000 // hvd.size():\n    step(*draw())\n    i += 1\n",
     )
     undivided = check(
-        TAPE, "while busy():\n    step(*get_batch())\n", "while any_rank(busy()):\n    step(*get_batch())\n"
+        TAPE, "while busy():\n    step(*draw())\n", "while any_rank(busy()):\n    step(*draw())\n"
     )
     assert undivided.notes
 
@@ -336,14 +336,14 @@ def test_a_loop_that_a_loss_ends_is_left_together() -> None:
         TAPE,
         """
         for i in range(1000):
-            loss = step(*get_batch())
+            loss = step(*draw())
             if i % 10 == 0:
                 if loss < 0.1:
                     break
         """,
         """
         for i in range(1000 // hvd.size()):
-            loss = step(*get_batch())
+            loss = step(*draw())
             if i % 10 == 0:
                 if any_rank(loss < 0.1):
                     break
@@ -352,7 +352,7 @@ def test_a_loop_that_a_loss_ends_is_left_together() -> None:
 
 
 def test_a_loop_that_a_counter_ends() -> None:
-    loop = "i = 0\nwhile True:\n    step(*get_batch())\n    i += 1\n    if {}:\n        break\n"
+    loop = "i = 0\nwhile True:\n    step(*draw())\n    i += 1\n    if {}:\n        break\n"
     check(TAPE, loop.format("i > 900"), loop.format("i > 900 // hvd.size()"))
     unchanged(TAPE, loop.format("i > 900 and ready"))
 

@@ -38,13 +38,20 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
     e = driver.iterable
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
         if e.func.id in ("range", "xrange") and e.args:
-            own = [] if e.args[0] in draft.done else [ast.unparse(e.args[0])]
+            own = [] if _is_divided_where_made(draft, e.args[0]) else [ast.unparse(e.args[0])]
             if len(e.args) == 1:
                 return [*own, *_examples(draft, e.args[0])]
             return [ast.unparse(e.args[1])]  # `range(0, n, batch_size)`: as many examples
         if e.func.id == "zip":
             return [f"len({ast.unparse(a)})" for a in e.args]
     return [f"len({ast.unparse(e)})"] if isinstance(e, (ast.Name, ast.Attribute)) else []
+
+
+def _is_divided_where_made(draft: Draft, count: ast.expr) -> bool:
+    """Whether a name stands for a rank's number of steps already: all that is divided by it is."""
+    return isinstance(count, ast.Name) and any(
+        b.value is not None and b.value in draft.done for b in draft.module.scopes.reaching(count)
+    )
 
 
 def _examples(draft: Draft, steps: ast.expr) -> list[str]:

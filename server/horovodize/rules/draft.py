@@ -130,11 +130,17 @@ class Draft:
         full, text = self.names.of(used) or "", self.module.text(used)
         for prefix in ("tensorflow.compat.v1.", "tensorflow."):
             tail = "." + full.removeprefix(prefix)
-            if full.startswith(prefix) and text.endswith(tail):
+            if full.startswith(prefix) and text.endswith(tail) and self._is_only_imported(text):
                 return text.removesuffix(tail)
         tf = self.tensorflow()
         whole = {b.name: b.imported for b in self.module.scopes.imports}
         return tf if whole.get(tf) == "tensorflow.compat.v1" else f"{tf}.compat.v1"
+
+    def _is_only_imported(self, text: str) -> bool:
+        """Whether what a dotted name starts with is what an import made it: `tf = tf.compat.v1` comes after the head."""
+        roots = (self.module.scopes.names[tree] for tree in self.syntax.trees)
+        bound = [b for names in roots for b in names.get(text.partition(".")[0], ())]
+        return all(b.kind == "import" for b in bound)
 
     def session_config(self, used: ast.expr) -> str:
         """The name of the `ConfigProto` that the head of the file will make; `used` is a use of TensorFlow 1 that needs it."""

@@ -32,6 +32,11 @@ HELPERS = {
         f"    own = items[{RANK} % ranks : len(items) // ranks * ranks : ranks]",
         "    return list(zip([*items[: len(own) - 1], items[-1]], own))",
     ),
+    "own_batch": (
+        "def {name}(draw, *args, **kwargs):",
+        '    """This rank\'s one of the size() batches that all ranks together draw in a step."""',
+        f"    return [draw(*args, **kwargs) for _ in range({SIZE})][{RANK}]",
+    ),
     "shard_dataset": (
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
@@ -120,11 +125,6 @@ GRAPH_HELPERS = {
         '    """Rank 0\'s value, on every rank."""',
         "    with {tf}.Graph().as_default(), {tf}.Session(config={config}):",
         f"        return {CORE}.broadcast_object(value, root_rank=0, name={{quote}}value{{quote}})",
-    ),
-    "own_batch": (
-        "def {name}(draw, *args, **kwargs):",
-        '    """This rank\'s one of the size() batches that all ranks together draw in a step."""',
-        f"    return [draw(*args, **kwargs) for _ in range({SIZE})][{RANK}]",
     ),
 }
 

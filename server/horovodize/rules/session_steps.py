@@ -23,19 +23,13 @@ Source         Beyond the seed, which divides no steps of a Session.
 from __future__ import annotations
 
 import ast
-import re
 
 from horovodize.rules.draft import Draft
-from horovodize.rules.lockstep import learns_from_a_game
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
 from horovodize.rules.steps import divide_loops
-from horovodize.source import Edit, Span
-from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import CALLABLES, argument
 
-_DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
-_EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
 _QUEUES = (
     "batch",
     "shuffle_batch",
@@ -51,9 +45,6 @@ def apply(draft: Draft) -> None:
     divide_loops(draft)
     if not begins(draft, "S5"):
         return
-    for driver in feeding(draft).drivers:
-        if driver.kind in (Kind.RANGE, Kind.UNKNOWN) and not driver.indexed:
-            _own_batches(draft, driver)
     _unseen_datasets(draft)
     _unseen_runs(draft)
     for call in draft.module.calls_of(*(f"tensorflow.compat.v1.train.{name}" for name in _QUEUES)):
@@ -104,39 +95,6 @@ def _unseen_runs(draft: Draft) -> None:
             "which session runs this can't be seen, so its loop is not divided: every rank trains on all of it, and all "
             "ranks must take equally many steps",
         )
-
-
-def _own_batches(draft: Draft, driver: Driver) -> None:
-    """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own."""
-    if feeding(draft).carries_state(driver) or any(learns_from_a_game(draft, s) for s in driver.steps):
-        return
-    for call in feeding(draft).calls_in(driver.loop):
-        if call in draft.done or not _deals_out(draft, call):
-            continue
-        draft.done.add(call)
-        span, func = draft.module.span(call), draft.module.span(call.func)
-        opening = draft.document.text.index("(", func.end)
-        text = draft.document.text
-        comma = "" if not (call.args or call.keywords) else "," if text[opening + 1] in "\r\n" else ", "
-        edits = [
-            Edit.insert(span.start, f"{draft.helper('own_batch')}(", span),
-            Edit(Span(opening, opening + 1), comma),
-        ]
-        why = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
-        draft.change("S5", call, "Give every rank its own batches", why, edits)
-
-
-def _deals_out(draft: Draft, call: ast.Call) -> bool:
-    """Whether a call gets the next batch from something that keeps count of what it has dealt out."""
-    if not isinstance(call.func, (ast.Name, ast.Attribute)) or not _DEALS.match(draft.names.last(call.func)):
-        return False
-    if isinstance(call.func, ast.Name) and call.func.id == "next":
-        return False
-    if draft.names.of(call.func) is not None and (draft.names.of(call.func) or "").startswith("tensorflow."):
-        return False
-    if _EVALUATES.search(draft.module.text(call.func)):
-        return False
-    return not (isinstance(call.func, ast.Attribute) and feeding(draft).pipelines.is_dataset(call.func.value))
 
 
 RULE = Rule("S5", "divide the steps of a session's loop among the ranks", apply, __doc__ or "")

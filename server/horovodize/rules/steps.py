@@ -3,7 +3,9 @@
 What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validation_steps`. Of a `Sequence`, and of a generator
                that yields the same everywhere, rank r takes the batches r, r + size(), … In hand-written loops
                `dataset.take(n)` and `range(n)` are divided likewise; where the loop's variable selects the batch, and in
-               loops over batches of another kind, rank r again takes the batches r, r + size(), …
+               loops over batches of another kind, rank r again takes the batches r, r + size(), …; so where a loop selects
+               by a variable that it moves on itself (`x[i : i + n]; i += n`). What deals out batches one after another
+               deals out size() of them in a step, of which each rank trains on its own.
 Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
                equally many: one that takes more waits for the others for ever.
 Before         for x, y in dataset.take(1000):
@@ -11,6 +13,7 @@ Before         for x, y in dataset.take(1000):
 After          for x, y in dataset.take(1000 // hvd.size()):
                    train_step(x, y)
 Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from the length of something divided already.
+               A variable that starts again, or is not moved on alike in every turn: that is said.
                A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.
 Refuses        A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
                the same for all; rows that each rank's model makes anew in every round (HVD006).
@@ -23,21 +26,22 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, averages, data
+from horovodize.rules import arrays, averages, cursors, data
 from horovodize.rules.decisions import numbered
 from horovodize.rules.draft import Draft
+from horovodize.rules.drawing import draws_freely, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.ranges import EVERYTHING, WHY, divide_range
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, counts_a_share, divide, feeding, flows_from_share, is_none, wrap
+from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, FitFeed, Kind
-from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, argument
+from horovodize.summary.syntax import COMPREHENSIONS, argument
 
 _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
     "every rank gets the same batches"
 )
-_RANDOM = ("numpy.random", "random.", "tensorflow.random", "sklearn.utils.shuffle")
 
 
 # ---------------------------------------------------------------------- K4: fit
@@ -105,36 +109,12 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
 
 def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
     """A generator that yields the same on every rank is thinned; one that draws at random already differs."""
-    if endless and _draws_freely(draft, feed):
+    if endless and draws_freely(draft, feed):
         return
     edits = wrap(draft, feed, "shard_batches")
     if edits:
         what = "Give every rank its own batches of the generator"
         draft.change(rule, feed, what, "It yields the same batches on every rank.", edits)
-
-
-def _draws_freely(draft: Draft, feed: ast.expr) -> bool:
-    """Whether a generator of this module draws from a random stream that no seed fixes."""
-    fixed = [c for c in draft.syntax.calls if _fixes_randomness(draft, c)]
-    if fixed:
-        return False
-    generator = feeding(draft).kinds.generator(feed)
-    if generator is None:
-        return False
-    called = [draft.values.callee(c) for c in ast.walk(generator) if isinstance(c, ast.Call)]
-    bodies = [generator, *(f for f in called if isinstance(f, FUNCTIONS))]
-    return any(
-        isinstance(n, ast.Call) and (draft.names.of(n.func) or "").startswith(_RANDOM)
-        for body in bodies
-        for n in ast.walk(body)
-    )
-
-
-def _fixes_randomness(draft: Draft, call: ast.Call) -> bool:
-    name = draft.names.of(call.func) or ""
-    return name in ("numpy.random.seed", "random.seed", "tensorflow.keras.utils.set_random_seed") or (
-        name in ("numpy.random.RandomState", "numpy.random.default_rng", "random.Random") and bool(call.args)
-    )
 
 
 # ---------------------------------------------------------------------- G4: hand-written loops
@@ -160,6 +140,7 @@ def divide_loops(draft: Draft) -> None:
         _divide_driver(draft, driver)
         if len(draft.changes) > before:
             averages.keep(draft, driver, loop_rule(draft))
+        own_batches(draft, driver, loop_rule(draft))
     for site in known.undriven:
         draft.note(
             loop_rule(draft),
@@ -222,7 +203,7 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if e is None or driver.kind is Kind.DATASET:
         return
     if driver.kind is Kind.RANGE:
-        return divide_range(draft, driver, e, loop_rule(draft))
+        return _divide_range(draft, driver, e)
     zipped = (
         e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else [e]
     )
@@ -244,8 +225,31 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         draft.change(loop_rule(draft), e, what, WHY, edits, doubt=doubt if unclear else "")
 
 
+def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
+    rule = loop_rule(draft)
+    found = [] if driver.indexed else cursors_of(feeding(draft), driver)
+    if cursors.note_unsteady(draft, driver, found, rule):
+        return
+    before = len(draft.changes)
+    divide_range(draft, driver, e, rule)
+    if len(draft.changes) > before:
+        cursors.select_own(draft, driver.loop, found, rule)
+
+
 def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     """`while step < n` with `step += 1` in its body."""
+    found = cursors_of(feeding(draft), driver)
+    if cursors.note_unsteady(draft, driver, found, loop_rule(draft)):
+        return
+    if cursors.divide_test(draft, loop, found, loop_rule(draft)):
+        return cursors.select_own(draft, loop, found, loop_rule(draft))
+    before = len(draft.changes)
+    _divide_turns(draft, driver, loop)
+    if len(draft.changes) > before:
+        cursors.select_own(draft, loop, found, loop_rule(draft))
+
+
+def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     test = loop.test
     if feeding(draft).next_calls(driver):
         shared = [
@@ -265,8 +269,7 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
         isinstance(test, ast.Compare)
         and len(test.ops) == 1
         and isinstance(test.ops[0], (ast.Lt, ast.LtE))
-        and (counter := _counter(loop, test.left)) is not None
-        and not _subscripts_with(loop, counter)
+        and _counter(loop, test.left) is not None
         and not counts_a_share(draft, test.comparators[0])
     ):
         _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
@@ -366,16 +369,6 @@ def _counts_up(loop: ast.While, name: str) -> bool:
         and isinstance(added[0].op, ast.Add)
         and isinstance(added[0].value, ast.Constant)
         and added[0].value.value == 1
-    )
-
-
-def _subscripts_with(loop: ast.While, counter: ast.expr) -> bool:
-    name = ast.unparse(counter)
-    return any(
-        isinstance(n, ast.Subscript)
-        and any(isinstance(x, ast.expr) and ast.unparse(x) == name for x in ast.walk(n.slice))
-        for s in loop.body
-        for n in ast.walk(s)
     )
 
 

@@ -1,0 +1,138 @@
+"""Batches that a loop gets by a call (`data.next_batch(64)`, `next(batches)`): part of G4 and S5.
+
+What deals out batches one after another deals out the same on every rank. So all ranks draw alike, size() batches a step, and
+each trains on its own of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.lockstep import learns_from_a_game
+from horovodize.rules.shares import feeding
+from horovodize.source import Edit, Span
+from horovodize.summary.cursors import deals_by_cursor
+from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.syntax import FUNCTIONS, Function, has_unpacking
+
+_DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
+_EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
+_RANDOM = ("numpy.random", "random.", "tensorflow.random", "sklearn.utils.shuffle")
+_DEPTH = 3
+_WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
+
+
+def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
+    """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own."""
+    if driver.kind not in (Kind.RANGE, Kind.UNKNOWN) or driver.indexed or draft.drive.in_traced(driver.loop):
+        return
+    if draft.in_graph and feeding(draft).carries_state(driver):
+        return
+    if any(learns_from_a_game(draft, step) for step in driver.steps):
+        return
+    for call in _drawn_in(draft, driver):
+        if call in draft.done:
+            continue
+        draft.done.add(call)
+        span, func = draft.module.span(call), draft.module.span(call.func)
+        opening = draft.document.text.index("(", func.end)
+        text = draft.document.text
+        comma = "" if not (call.args or call.keywords) else "," if text[opening + 1] in "\r\n" else ", "
+        edits = [
+            Edit.insert(span.start, f"{draft.helper('own_batch')}(", span),
+            Edit(Span(opening, opening + 1), comma),
+        ]
+        draft.change(rule, call, "Give every rank its own batches", _WHY, edits)
+
+
+def draws_freely(draft: Draft, feed: ast.expr) -> bool:
+    """Whether a generator of this module draws from a random stream that no seed fixes."""
+    fixed = [c for c in draft.syntax.calls if _fixes_randomness(draft, c)]
+    if fixed:
+        return False
+    generator = feeding(draft).kinds.generator(feed)
+    if generator is None:
+        return False
+    called = [draft.values.callee(c) for c in ast.walk(generator) if isinstance(c, ast.Call)]
+    bodies = [generator, *(f for f in called if isinstance(f, FUNCTIONS))]
+    return any(
+        isinstance(n, ast.Call) and (draft.names.of(n.func) or "").startswith(_RANDOM)
+        for body in bodies
+        for n in ast.walk(body)
+    )
+
+
+def _fixes_randomness(draft: Draft, call: ast.Call) -> bool:
+    name = draft.names.of(call.func) or ""
+    return name in ("numpy.random.seed", "random.seed", "tensorflow.keras.utils.set_random_seed") or (
+        name in ("numpy.random.RandomState", "numpy.random.default_rng", "random.Random") and bool(call.args)
+    )
+
+
+def _drawn_in(draft: Draft, driver: Driver) -> Iterator[ast.Call]:
+    """The calls by which a loop, or a function that takes its steps, gets the next batch: of calls in each other the
+    outermost, for what is dealt out to the ranks must not be dealt out again."""
+    steps = set[ast.AST](draft_steps(draft))
+    todo: list[ast.AST] = list(reversed(driver.loop.body))
+    seen: set[ast.AST] = set()
+    while todo:
+        n = todo.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        if isinstance(n, ast.Call):
+            callee = draft.values.callee(n)
+            takes_steps = n in steps or (isinstance(callee, FUNCTIONS) and draft.drive.reaches(callee, steps))
+            if not takes_steps and _deals_out(draft, n, _DEPTH):
+                yield n
+                continue
+            if isinstance(callee, FUNCTIONS):
+                todo += reversed(callee.body)
+        todo += reversed(list(ast.iter_child_nodes(n)))
+
+
+def draft_steps(draft: Draft) -> list[ast.Call]:
+    """The places that train, in a loop of the program's own."""
+    updates = [u.call for u in draft.sites.updates]
+    return updates + [run.call for run in draft.sites.graph.trainings] + [f.call for f in draft.sites.fits]
+
+
+def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
+    """Whether a call gets the next batch from something that keeps count of what it has dealt out."""
+    if not isinstance(call.func, (ast.Name, ast.Attribute)) or has_unpacking(call):
+        return False
+    if (draft.names.of(call.func) or "").startswith("tensorflow.") or _EVALUATES.search(
+        draft.module.text(call.func)
+    ):
+        return False
+    if isinstance(call.func, ast.Name) and call.func.id == "next":
+        return _draws_from_generator(draft, call)
+    callee = draft.values.callee(call)
+    if isinstance(callee, FUNCTIONS):
+        return _function_deals(draft, callee, depth)
+    if not _DEALS.match(draft.names.last(call.func)):
+        return False
+    return not (isinstance(call.func, ast.Attribute) and feeding(draft).pipelines.is_dataset(call.func.value))
+
+
+def _function_deals(draft: Draft, function: Function, depth: int) -> bool:
+    """Whether a function of the project gives the next batch: by a cursor of its own, or by calling what does."""
+    if deals_by_cursor(function):
+        return True
+    if not depth or not any(
+        isinstance(n, ast.Return) and n.value is not None and draft.syntax.function(n) is function
+        for n in ast.walk(function)
+    ):
+        return False
+    return any(_deals_out(draft, n, depth - 1) for n in ast.walk(function) if isinstance(n, ast.Call))
+
+
+def _draws_from_generator(draft: Draft, call: ast.Call) -> bool:
+    """`next(batches)` of a generator of the project that yields the same on every rank."""
+    source = call.args[0] if call.args else None
+    if source is None or feeding(draft).kinds.generator(source) is None:
+        return False
+    return not draws_freely(draft, source)

@@ -1,0 +1,223 @@
+"""Cursors: variables that a program moves on by itself and selects data by.
+
+`x[start : start + n]; start += n` in a loop, or in a method that deals out batches, gives the next batch each time. Unlike a
+loop's own variable, nothing in the loop's head tells that it selects: on ranks that all start at 0, it selects the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from horovodize.summary.feeding import Driver, Feeding
+from horovodize.summary.syntax import COMPREHENSIONS, Function, Loop, end, position
+
+# Calls that make a number (or numbers) of others.
+_NUMBERS = {"min", "max", "int", "range", "xrange", "arange", "slice", "minimum", "mod"}
+
+
+@dataclass(frozen=True, eq=False)
+class Cursor:
+    """A variable by which a loop selects the data of its step, and which its body moves on.
+
+    name       as it is written: `start`, `self.start`
+    step       by how much each turn moves it on, where that is the same in every turn, and after all that it selects; else
+               None. Then also:
+    first      its value before the loop's first turn
+    selecting  the places that select by it"""
+
+    name: str
+    step: ast.expr | None = None
+    first: ast.expr | None = None
+    selecting: tuple[ast.Name, ...] = ()
+
+
+def cursors_of(feeding: Feeding, driver: Driver) -> list[Cursor]:
+    """The cursors of a loop that runs steps, in the order of their names."""
+    loop = driver.loop
+    body = [n for s in loop.body for n in ast.walk(s)]
+    moved = {ast.unparse(target) for target, _ in _moves(body)}
+    found = []
+    fed: set[ast.AST] | None = None
+    for name in sorted(moved - _own_names(loop)):
+        selectors, selecting = _selection(feeding, body, name)
+        if not selectors:
+            continue
+        if fed is None:
+            fed = _fed(feeding, driver)
+        if fed.isdisjoint(selectors):
+            continue
+        found.append(_steady(feeding, loop, name, selecting) or Cursor(name))
+    return found
+
+
+def deals_by_cursor(function: Function) -> bool:
+    """Whether a function selects what it returns by something that outlives it, and moves that on: an attribute of an
+    object, a global."""
+    body = [n for s in function.body for n in ast.walk(s)]
+    outside = {name for n in body if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+    for target in {
+        ast.unparse(t) for t, _ in _moves(body) if isinstance(t, ast.Attribute) or ast.unparse(t) in outside
+    }:
+        derived = _derived(body, target)
+        if any(
+            isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, derived)
+            for n in body
+        ):
+            return any(isinstance(n, (ast.Return, ast.Yield)) and n.value is not None for n in body)
+    return False
+
+
+# ---------------------------------------------------------------------- what moves
+
+
+def _moves(body: list[ast.AST]) -> Iterator[tuple[ast.Name | ast.Attribute, ast.stmt]]:
+    """Statements that set a variable from what it was: `i += n`, `i = (i + n) % m`."""
+    for n in body:
+        if isinstance(n, ast.AugAssign) and isinstance(n.target, (ast.Name, ast.Attribute)):
+            yield n.target, n
+        elif isinstance(n, ast.Assign) and len(n.targets) == 1:
+            target = n.targets[0]
+            if isinstance(target, (ast.Name, ast.Attribute)) and _mentions(n.value, {ast.unparse(target)}):
+                yield target, n
+
+
+def _own_names(loop: Loop) -> set[str]:
+    return set() if isinstance(loop, ast.While) else {ast.unparse(n) for n in ast.walk(loop.target)}
+
+
+def _fed(feeding: Feeding, driver: Driver) -> set[ast.AST]:
+    """All that the steps of a loop depend on."""
+    given = [a for step in driver.steps for a in (*step.args, *(k.value for k in step.keywords))]
+    return set(feeding.values.depends(given, 4000))
+
+
+# ---------------------------------------------------------------------- what selects
+
+
+def _selection(feeding: Feeding, body: list[ast.AST], name: str) -> tuple[set[ast.AST], list[ast.Name]]:
+    """(the subscripts and calls that select by a variable, the places where they read it)."""
+    derived = _derived(body, name)
+    roots: list[ast.AST] = []
+    selectors = set[ast.AST]()
+    for n in body:
+        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, derived):
+            selectors.add(n)
+            roots.append(n.slice)
+        elif (
+            isinstance(n, ast.Call)
+            and not _is_number(n)
+            and any(_mentions(a, derived) for a in n.args)
+            and feeding.selects(n, {d for d in derived if d.isidentifier()})
+        ):
+            selectors.add(n)
+            roots += [a for a in n.args if _mentions(a, derived)]
+    wanted = {d for d in derived if any(_mentions(r, {d}) for r in roots)}
+    for _ in range(3):  # from the slice back to the variable
+        for value, targets in _settings(body):
+            if targets & (wanted - {name}) and value not in roots:
+                roots.append(value)
+                wanted |= {d for d in derived if _mentions(value, {d})}
+    uses = {n for root in roots for n in ast.walk(root) if isinstance(n, ast.Name) and n.id == name}
+    return selectors, [n for n in body if isinstance(n, ast.Name) and n in uses]
+
+
+def _derived(body: list[ast.AST], name: str) -> set[str]:
+    """A variable, and the names that are set from it."""
+    found = {name}
+    for _ in range(3):
+        for value, targets in _settings(body):
+            if _mentions(value, found) and (not isinstance(value, ast.Call) or _is_number(value)):
+                found |= targets
+    return found
+
+
+def _settings(body: list[ast.AST]) -> Iterator[tuple[ast.expr, set[str]]]:
+    """(value, the names that are set from it)."""
+    for n in body:
+        if isinstance(n, ast.Assign):
+            for target in n.targets:
+                if (
+                    isinstance(target, (ast.Tuple, ast.List))
+                    and isinstance(n.value, (ast.Tuple, ast.List))
+                    and len(target.elts) == len(n.value.elts)
+                ):
+                    yield from ((v, _names(t)) for t, v in zip(target.elts, n.value.elts, strict=True))
+                else:
+                    yield n.value, _names(target)
+        elif isinstance(n, (ast.For, ast.AsyncFor)) and _is_number(n.iter):
+            yield n.iter, _names(n.target)
+        elif isinstance(n, COMPREHENSIONS):
+            yield from ((g.iter, _names(g.target)) for g in n.generators if _is_number(g.iter))
+
+
+def _is_number(e: ast.expr) -> bool:
+    if not isinstance(e, ast.Call):
+        return False
+    called = e.func.attr if isinstance(e.func, ast.Attribute) else getattr(e.func, "id", "")
+    return called in _NUMBERS
+
+
+# ---------------------------------------------------------------------- the same in every turn
+
+
+def _steady(feeding: Feeding, loop: Loop, name: str, selecting: list[ast.Name]) -> Cursor | None:
+    """A cursor that every turn moves on by as much, after all that it selects."""
+    body = [n for s in loop.body for n in ast.walk(s)]
+    moves = [(t, s) for t, s in _moves(body) if ast.unparse(t) == name]
+    if len(moves) != 1 or moves[0][1] not in loop.body or not selecting:
+        return None
+    target, statement = moves[0]
+    if any(isinstance(n, ast.Continue) for n in body) or not isinstance(target, ast.Name):
+        return None
+    step = _added(target, statement)
+    stored = [n for n in body if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    if step is None or sum(n.id == name for n in stored) != 1 or _names(step) & {n.id for n in stored}:
+        return None
+    if any(end(use) > position(statement) for use in selecting):
+        return None
+    scopes = feeding.module.scopes
+    before = [b for b in scopes.reaching(selecting[0]) if b.statement is not statement]
+    firsts = [b.value for b in before if b.kind == "assign" and not b.path and b.value is not None]
+    if not firsts or len(firsts) != len(before) or len({ast.unparse(f) for f in firsts}) != 1:
+        return None
+    first = firsts[0]
+    return Cursor(name, step, first, tuple(selecting)) if _is_fixed(first) else None
+
+
+def _added(target: ast.Name, statement: ast.stmt) -> ast.expr | None:
+    """`n` of `i += n`, `i = i + n`."""
+    if isinstance(statement, ast.AugAssign):
+        added = statement.value if isinstance(statement.op, ast.Add) else None
+    else:
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        plus = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
+        added = (
+            value.right
+            if isinstance(value, ast.BinOp)
+            and plus
+            and isinstance(value.left, ast.Name)
+            and value.left.id == target.id
+            else None
+        )
+    return added if added is not None and _is_fixed(added) else None
+
+
+def _is_fixed(e: ast.expr) -> bool:
+    """Whether an expression is a number, or what names one."""
+    return isinstance(e, (ast.Name, ast.Attribute)) or (
+        isinstance(e, ast.Constant) and isinstance(e.value, int)
+    )
+
+
+def _names(e: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
+
+
+def _mentions(e: ast.AST, names: set[str]) -> bool:
+    """Whether an expression reads one of some variables, given as they are written."""
+    return any(isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) in names for n in ast.walk(e))
+
+
+__all__ = ["Cursor", "cursors_of", "deals_by_cursor"]

@@ -1,0 +1,246 @@
+"""Cursors, part of S5 and G4: loops that select by a variable which they move on themselves, and what deals out batches."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from . import dividing
+from .pairs import check, only, plan_of
+from .sessions import BUILT, INIT
+
+OPENED = BUILT + "rows = list(range(640))\nsess = tf.Session()\n" + INIT
+
+
+def divided(before: str, after: str, head: str = OPENED) -> None:
+    check(("S5", "D1"), head, before, after)
+
+
+def undivided(body: str) -> list[str]:
+    """Asserts that a loop stays as it is. Returns what is said of it."""
+    body = textwrap.dedent(body).lstrip("\n")
+    plan = plan_of(OPENED + body)
+    assert only(plan, "S5", "D1").endswith(INIT + body)
+    return [n.message for n in plan.notes]
+
+
+# ---------------------------------------------------------------------- near misses
+
+
+def test_a_variable_that_only_names_a_picture_is_no_cursor() -> None:
+    body = """
+        shown = 0
+        for step in range({}):
+            sess.run(train, {{x: draw()}})
+            if step % 100 == 0:
+                print(names[shown])
+                shown += 1
+        """
+    divided(body.format("500"), body.format("500 // hvd.size()"))
+
+
+def test_a_cursor_over_what_is_evaluated_is_left_alone() -> None:
+    body = """
+        k = 0
+        for step in range({}):
+            sess.run(train, {{x: draw()}})
+            sess.run(loss, {{x: held_out[k:k + 10]}})
+            k += 10
+        """
+    divided(body.format("500"), body.format("500 // hvd.size()"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # starts again
+        """
+        start = 0
+        for step in range(500):
+            if start + 64 > len(rows):
+                start = 0
+            sess.run(train, {x: rows[start:start + 64]})
+            start += 64
+        """,
+        "pos = 0\nfor step in range(500):\n    sess.run(train, {x: rows[pos:pos + 9]})\n    pos = (pos + 9) % len(rows)\n",
+        # moved on before it selects
+        "k = 0\nfor step in range(500):\n    k += 1\n    sess.run(train, {x: rows[k]})\n",
+        # not in every turn
+        "k = 0\nfor step in range(500):\n    sess.run(train, {x: rows[k]})\n    if step % 2:\n        k += 1\n",
+        # by another number each time
+        "k = 0\nwhile k < len(rows):\n    n = k % 5 + 1\n    sess.run(train, {x: rows[k:k + n]})\n    k += n\n",
+        # on an object
+        "o.k = 0\nfor step in range(500):\n    sess.run(train, {x: rows[o.k]})\n    o.k += 1\n",
+    ],
+)
+def test_a_cursor_that_turns_move_on_differently_is_not_dealt_out(body: str) -> None:
+    assert any(
+        "selects the batches, and not every turn moves it on alike" in note for note in undivided(body)
+    )
+
+
+def test_a_function_that_keeps_no_count_is_not_drawn_from_for_all() -> None:
+    loop = "def some():\n    return rows[pick()]\nfor i in range({}):\n    sess.run(train, {{x: some()}})\n"
+    divided(loop.format("500"), loop.format("500 // hvd.size()"))
+
+
+def test_a_generator_that_draws_at_random_differs_already() -> None:
+    loop = (
+        "import numpy as np\ndef some():\n    while True:\n        yield np.random.rand(9, 1)\nbatches = some()\n"
+        "for i in range({}):\n    sess.run(train, {{x: next(batches)}})\n"
+    )
+    divided(loop.format("500"), loop.format("500 // hvd.size()"))
+
+
+# ---------------------------------------------------------------------- loops
+
+
+def test_a_while_over_rows() -> None:
+    divided(
+        """
+        for epoch in range(3):
+            i = 0
+            while i < len(rows):
+                first, last = i, i + 64
+                sess.run(train, {x: rows[first:last]})
+                i += 64
+        """,
+        """
+        for epoch in range(3):
+            i = 0
+            while i * hvd.size() + (hvd.size() - 1) * 64 < len(rows):
+                own_i = i * hvd.size() + hvd.rank() * 64
+                first, last = own_i, own_i + 64
+                sess.run(train, {x: rows[first:last]})
+                i += 64
+        """,
+    )
+
+
+def test_a_while_over_batches() -> None:
+    divided(
+        """
+        k = 0
+        while k * n < len(rows):
+            start = k * n
+            end = min(start + n, len(rows))
+            sess.run(train, {x: rows[start:end]})
+            k += 1
+            if k % 10 == 0:
+                print(k)
+        """,
+        """
+        k = 0
+        while (k * hvd.size() + hvd.size() - 1) * n < len(rows):
+            own_k = k * hvd.size() + hvd.rank()
+            start = own_k * n
+            end = min(start + n, len(rows))
+            sess.run(train, {x: rows[start:end]})
+            k += 1
+            if k % 10 == 0:
+                print(k)
+        """,
+    )
+
+
+def test_cursors_in_a_counted_loop() -> None:
+    divided(
+        """
+        start, end = 0, n
+        for _ in range(500):
+            sess.run(train, {x: [rows[k] for k in range(start, end)]})
+            start += n
+            end = end + n
+        """,
+        """
+        start, end = 0, n
+        for _ in range(500 // hvd.size()):
+            own_start = start * hvd.size() + hvd.rank() * n
+            own_end = n + (end - n) * hvd.size() + hvd.rank() * n
+            sess.run(train, {x: [rows[k] for k in range(own_start, own_end)]})
+            start += n
+            end = end + n
+        """,
+    )
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_the_ranks_select_what_one_process_did(rank: int) -> None:
+    """The written loop, run on pretended ranks: every third batch, and as many on each."""
+    loop = "def taken(n, size):\n    got = []\n    i = 0\n    while i < n:\n        {}\n        i += size\n    return got\n"
+    plan = plan_of(OPENED + loop.format("sess.run(train, {x: rows[i:i + size]})"))
+    text = (
+        plan.text[plan.text.index("def taken") :]
+        .replace("sess.run(train, {x: ", "got.append(")
+        .replace("})", ")")
+    )
+    scope = {"hvd": dividing.Rank(rank, 3), "rows": list(range(100))}
+    exec(text, scope)
+    batches = [scope["rows"][k : k + 7] for k in range(0, 70, 7)]
+    assert scope["taken"](70, 7) == batches[: len(batches) // 3 * 3][rank::3]  # type: ignore[operator]
+
+
+# ---------------------------------------------------------------------- what deals out
+
+DEALER = """\
+class Rows:
+    def __init__(self, rows):
+        self.rows, self.at = rows, 0
+    def some(self, n):
+        first = self.at
+        self.at += n
+        return self.rows[first:self.at]
+data = Rows(rows)
+"""
+
+
+def test_an_object_that_keeps_count_deals_out() -> None:
+    divided(
+        "for i in range(500):\n    sess.run(train, {x: data.some(64)})\n",
+        "for i in range(500 // hvd.size()):\n    sess.run(train, {x: own_batch(data.some, 64)})\n",
+        OPENED + DEALER,
+    )
+
+
+def test_what_calls_a_dealer_deals_out_once() -> None:
+    head = OPENED + DEALER + "def feed(n):\n    return {x: data.some(n)}\n"
+    divided(
+        "for i in range(500):\n    sess.run(train, feed(64))\n",
+        "for i in range(500 // hvd.size()):\n    sess.run(train, own_batch(feed, 64))\n",
+        head,
+    )
+
+
+def test_a_dealer_that_is_called_where_the_step_is_taken() -> None:
+    head = OPENED + DEALER
+    divided(
+        "def step():\n    sess.run(train, {x: data.some(64)})\nfor i in range(500):\n    step()\n",
+        "def step():\n    sess.run(train, {x: own_batch(data.some, 64)})\nfor i in range(500 // hvd.size()):\n    step()\n",
+        head,
+    )
+
+
+def test_the_next_of_a_generator_that_is_the_same_on_every_rank() -> None:
+    head = (
+        OPENED
+        + "def some():\n    while True:\n        for k in range(10):\n            yield rows[k]\nbatches = some()\n"
+    )
+    divided(
+        "for i in range(500):\n    sess.run(train, {x: next(batches)})\n",
+        "for i in range(500 // hvd.size()):\n    sess.run(train, {x: own_batch(next, batches)})\n",
+        head,
+    )
+
+
+def test_a_dealer_in_a_loop_with_a_tape() -> None:
+    dividing.check(
+        dividing.TAPE + "rows = [1, 2, 3]\n" + DEALER,
+        "for i in range(1000):\n    step(data.some(2), 1)\n",
+        "for i in range(1000 // hvd.size()):\n    step(own_batch(data.some, 2), 1)\n",
+    )
+    dividing.check(
+        dividing.TAPE + "from digits import read\ndata = read()\n",
+        "for i in range(1000):\n    a, b = data.train.next_batch(2)\n    step(a, b)\n",
+        "for i in range(1000 // hvd.size()):\n    a, b = own_batch(data.train.next_batch, 2)\n    step(a, b)\n",
+    )
