@@ -1,7 +1,8 @@
 // What is changed on the way between the server and the editor.
 
-import { commands, Uri, type Diagnostic } from "vscode";
+import { CancellationTokenSource, commands, Uri, type Diagnostic } from "vscode";
 import { vsdiag, type Middleware } from "vscode-languageclient/node";
+import { answered } from "./doing/confirmation";
 import { ServerCommand } from "./protocol";
 import { pageUri } from "./seeing/pages";
 
@@ -12,7 +13,10 @@ const OURS = new Map<string, string>([
   [ServerCommand.distributeWorkspace, "horovodize.distributeFolders"],
 ]);
 
+const NOT_CANCELLED = new CancellationTokenSource();
+
 export const middleware: Middleware = {
+  workspace: { handleApplyEdit: async (params, next) => next(answered(params), NOT_CANCELLED.token) },
   executeCommand: (command, args, next) => {
     const ours = OURS.get(command);
     return ours === undefined ? (next(command, args) as unknown) : commands.executeCommand(ours, ...(args as unknown[]));

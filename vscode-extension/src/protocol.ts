@@ -62,12 +62,6 @@ export const DOCUMENT_SUMMARY = "horovodize/documentSummary";
 /** Sent by the server when a summary may have changed and it has nothing else to do. */
 export const SUMMARY_CHANGED = "horovodize/workspaceSummaryChanged";
 
-/** A document, and the version that is meant; without one, whatever it is by then. */
-export interface VersionedDocument {
-  readonly uri: string;
-  readonly version?: number;
-}
-
 /** An entry of the answer of `horovodize.preview`. */
 export type Preview = PreviewedText | RefusedDocument | UnchangedDocument;
 

@@ -1,20 +1,23 @@
 // Distribute with Horovod: has the server apply its edit to a document, and says why where there is none.
 
 import { l10n, window } from "vscode";
-import { LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 import { ServerCommand, type Preview } from "../protocol";
+import { confirmNextEdit } from "./confirmation";
 import { pageUri, showMarkdown, type Pages } from "../seeing/pages";
 import type { Connection } from "../server/connection";
 import type { Server } from "../server/server";
 import { openPlace, show, targetOf, type Target } from "./target";
 
 export class Distributing {
+  /** Shows what would be changed, to be confirmed. */
+  onDoubts: (target: Target) => Promise<void> = () => Promise.resolve();
+
   constructor(
     private readonly server: Server,
     readonly pages: Pages,
   ) {}
 
-  /** `argument`: what the command was started with. */
+  /** `argument`: what the command was started with. Where changes have to be confirmed, all are shown first. */
   async distribute(argument?: unknown): Promise<void> {
     const target = targetOf(argument);
     if (target === undefined) {
@@ -27,22 +30,40 @@ export class Distributing {
       return;
     }
     try {
-      await this.apply(connection, target);
+      const previews = await connection.execute<Preview[]>(ServerCommand.preview, [connection.text(target.uri)]);
+      const texts = previews.filter((preview) => "newText" in preview);
+      const [other] = previews;
+      if (texts.length === 0 && other !== undefined) {
+        await this.tellOutcome(other);
+      } else if (texts.some((text) => text.changes.some((change) => !change.sure))) {
+        await this.onDoubts(target);
+      } else {
+        await this.apply(connection, target);
+      }
     } catch (error) {
-      await this.tellWhyNot(connection, target, error);
+      void window.showWarningMessage(l10n.t("Distribute with Horovod: {0}", messageOf(error)));
     }
   }
 
-  /** Has the edit applied. Throws the server's answer where it refuses. */
+  /** Has the edit applied, to the text of now: a lens of a moment ago means that. Throws the server's answer where it refuses. */
   async apply(connection: Connection, target: Target): Promise<void> {
-    const uri = connection.text(target.uri);
+    await connection.execute(ServerCommand.distribute, [connection.text(target.uri)]);
+  }
+
+  /** Has the edit applied as a whole: the user has seen all of it, and what is to be confirmed. */
+  async applyConfirmed(target: Target): Promise<void> {
+    await show(target.uri);
+    const connection = await this.connected();
+    if (connection === undefined) {
+      return;
+    }
+    const { came, forget } = confirmNextEdit();
     try {
-      await connection.execute(ServerCommand.distribute, [target.version === undefined ? uri : { uri, version: target.version }]);
+      await this.apply(connection, target);
+      await came;
     } catch (error) {
-      if (!hasChanged(error)) {
-        throw error;
-      }
-      await connection.execute(ServerCommand.distribute, [uri]); // a lens of a moment ago means the text of now
+      forget();
+      void window.showWarningMessage(l10n.t("Distribute with Horovod: {0}", messageOf(error)));
     }
   }
 
@@ -57,17 +78,6 @@ export class Distributing {
       });
     }
     return connection;
-  }
-
-  /** Says why a document can't be distributed, with the way to the place and to the page. */
-  private async tellWhyNot(connection: Connection, target: Target, error: unknown): Promise<void> {
-    const previews = await connection.execute<Preview[]>(ServerCommand.preview, [connection.text(target.uri)]).catch(() => []);
-    const found = previews.find((preview) => "refused" in preview || "unchanged" in preview);
-    if (found !== undefined) {
-      await this.tellOutcome(found);
-    } else {
-      void window.showWarningMessage(l10n.t("Distribute with Horovod: {0}", messageOf(error)));
-    }
   }
 
   /** Says what stands in the way of distributing, or that there is nothing to do. */
@@ -96,8 +106,4 @@ export function tellNoScript(): void {
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function hasChanged(error: unknown): boolean {
-  return error instanceof ResponseError && error.code === LSPErrorCodes.ContentModified;
 }

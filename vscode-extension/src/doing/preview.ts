@@ -3,6 +3,7 @@
 import {
   commands,
   l10n,
+  languages,
   TabInputText,
   TabInputTextDiff,
   Uri,
@@ -13,7 +14,7 @@ import {
 } from "vscode";
 import { Owner } from "../owner";
 import { ServerCommand, type Preview, type PreviewedText } from "../protocol";
-import { SCHEME, showMarkdown } from "../seeing/pages";
+import { PREVIEW_SCHEME, SCHEME, showMarkdown } from "../seeing/pages";
 import { messageOf, tellNoScript, type Distributing } from "./distribute";
 import { reasonsPage, type Words } from "./reasons";
 import { show, targetOf, type Target } from "./target";
@@ -31,6 +32,7 @@ export class Previews extends Owner {
 
   constructor(private readonly distributing: Distributing) {
     super();
+    distributing.onDoubts = async (target) => this.preview({ uri: target.uri.toString() });
     this.own(
       window.tabGroups.onDidChangeTabs((event) => {
         if (this.shown !== undefined && event.closed.some((tab) => isDiffOf(tab, this.shown)) && !this.hasDiff()) {
@@ -72,7 +74,7 @@ export class Previews extends Owner {
       void window.showWarningMessage(l10n.t("The files have changed since. This is what would be changed now."));
       return;
     }
-    await this.distributing.distribute({ uri: shown.target.uri.toString() });
+    await this.distributing.applyConfirmed(shown.target);
   }
 
   /** Closes the preview and leaves everything as it is. */
@@ -84,6 +86,7 @@ export class Previews extends Owner {
     const tabs = allTabs().filter((tab) => isDiffOf(tab, shown) || isReasonsOf(tab, shown));
     this.forget();
     await window.tabGroups.close(tabs, true);
+    await commands.executeCommand("notifications.hideToasts"); // the question that is answered now
   }
 
   /** What would be changed; undefined when nothing would: the reason is told then. */
@@ -110,29 +113,26 @@ export class Previews extends Owner {
   private async open(target: Target, texts: readonly PreviewedText[]): Promise<void> {
     const number = ++this.count;
     const { pages } = this.distributing;
-    const sides = texts.map((text, index) => {
-      const left = Uri.parse(text.uri);
-      const name = nameOf(text.uri);
-      const right = Uri.from({ scheme: SCHEME, path: `/preview/${String(number)}.${String(index)}/${name}` });
-      pages.put(right, text.newText);
-      return { left, right, name };
-    });
+    const sides = await Promise.all(
+      texts.map(async (text, index) => {
+        const left = Uri.parse(text.uri);
+        const right = left.with({ scheme: PREVIEW_SCHEME, authority: "", query: `${String(number)}.${String(index)}`, fragment: "" });
+        pages.put(right, text.newText);
+        await languages.setTextDocumentLanguage(await workspace.openTextDocument(right), "python");
+        return { left, right };
+      }),
+    );
     const title = l10n.t("Distribute {0} with Horovod", nameOf(target.uri.toString()));
-    const reasons = Uri.from({ scheme: SCHEME, path: `/reasons/${String(number)}/${l10n.t("Why")} ${nameOf(target.uri.toString())}.md` });
-    pages.put(reasons, reasonsPage(texts, nameOf, words()));
+    const reasons = Uri.from({
+      scheme: SCHEME,
+      path: `/reasons/${String(number)}/${l10n.t("Reasons for {0}", nameOf(target.uri.toString()))}.md`,
+    });
+    pages.put(reasons, reasonsPage(nameOf(target.uri.toString()), texts, nameOf, words()));
     this.shown = { number, target, texts, documents: [...sides.map((side) => side.right), reasons] };
     await commands.executeCommand("setContext", "horovodize.previewing", true);
-    const [only] = sides;
-    if (sides.length === 1 && only !== undefined) {
-      await commands.executeCommand("vscode.diff", only.left, only.right, title, { viewColumn: ViewColumn.Active, preview: false });
-    } else {
-      await commands.executeCommand(
-        "vscode.changes",
-        title,
-        sides.map(({ left, right }) => [left, left, right]),
-      );
-    }
+    await showDiff(title, sides);
     await showMarkdown(reasons, { beside: true });
+    await tabOf((tab) => isReasonsOf(tab, this.shown)); // it takes the focus when it comes
     await commands.executeCommand("workbench.action.focusFirstEditorGroup");
     void this.offer(number, title);
   }
@@ -161,6 +161,38 @@ export class Previews extends Owner {
     this.shown = undefined;
     void commands.executeCommand("setContext", "horovodize.previewing", false);
   }
+}
+
+async function showDiff(title: string, sides: readonly { readonly left: Uri; readonly right: Uri }[]): Promise<void> {
+  const [only] = sides;
+  if (sides.length === 1 && only !== undefined) {
+    await commands.executeCommand("vscode.diff", only.left, only.right, title, { viewColumn: ViewColumn.One, preview: false });
+  } else {
+    const resources = sides.map(({ left, right }) => [left, left, right]);
+    await commands.executeCommand("vscode.changes", title, resources, { viewColumn: ViewColumn.One, preview: false });
+  }
+}
+
+const PATIENCE = 10_000; // milliseconds for a tab to come
+
+/** Resolves when there is such a tab (or none came). */
+async function tabOf(matches: (tab: Tab) => boolean): Promise<void> {
+  if (allTabs().some(matches)) {
+    return;
+  }
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      listener.dispose();
+      resolve();
+    };
+    const timer = setTimeout(done, PATIENCE);
+    const listener = window.tabGroups.onDidChangeTabs(() => {
+      if (allTabs().some(matches)) {
+        done();
+      }
+    });
+  });
 }
 
 function words(): Words {
@@ -212,7 +244,7 @@ function isDiffOf(tab: Tab, shown: Shown | undefined): boolean {
   return diffs.some((diff) => shown.documents.some((uri) => uri.toString() === diff.modified.toString()));
 }
 
-function isReasonsOf(tab: Tab, shown: Shown): boolean {
-  const name = shown.documents.at(-1)?.path.split("/").at(-1) ?? "";
+function isReasonsOf(tab: Tab, shown: Shown | undefined): boolean {
+  const name = shown?.documents.at(-1)?.path.split("/").at(-1) ?? "";
   return (tab.input instanceof TabInputText && tab.input.uri.path.endsWith(name)) || (name !== "" && tab.label.endsWith(name));
 }

@@ -18,14 +18,13 @@ interface Placed {
   readonly name: string;
 }
 
-/** `nameOf` says what a document is called; `several` whether that has to be said of each change. */
-export function reasonsPage(texts: readonly PreviewedText[], nameOf: (uri: string) => string, words: Words): string {
+/** `name`: of what is distributed; `nameOf` says what one of its files or cells is called. */
+export function reasonsPage(name: string, texts: readonly PreviewedText[], nameOf: (uri: string) => string, words: Words): string {
   const several = texts.length > 1;
   const all = texts.flatMap(({ uri, changes }) => changes.map((change): Placed => ({ change, name: several ? nameOf(uri) : "" })));
   const doubtful = all.filter(({ change }) => !change.sure);
   const sure = all.filter(({ change }) => change.sure);
-  const title = words.title(texts.map(({ uri }) => nameOf(uri)).join(", "));
-  const parts = [`# ${prose(title)}`, prose(words.howTo)];
+  const parts = [`# ${prose(words.title(name))}`, prose(words.howTo)];
   if (doubtful.length > 0) {
     parts.push(`## ${prose(words.toConfirm)}`, ...doubtful.map((placed) => section(placed, words)));
   }

@@ -8,8 +8,6 @@ import type { Place } from "../seeing/loopsTree";
 export interface Target {
   /** Of a script, or of a notebook as a whole. */
   readonly uri: Uri;
-  /** The version that is meant; undefined: whatever it is. */
-  readonly version?: number;
 }
 
 /** From the arguments of a command: of a lens, a node of the view, a menu of the editor; else the active editor. */
@@ -22,11 +20,7 @@ export function targetOf(argument: unknown): Target | undefined {
   }
   if (typeof argument === "object" && argument !== null) {
     if ("uri" in argument && typeof argument.uri === "string") {
-      const version = "version" in argument && typeof argument.version === "number" ? argument.version : undefined;
-      const given = Uri.parse(argument.uri);
-      const uri = wholeOf(given);
-      // a cell's version is not its notebook's
-      return version === undefined || uri !== given ? { uri } : { uri, version };
+      return { uri: wholeOf(Uri.parse(argument.uri)) };
     }
     if ("file" in argument && typeof argument.file === "object") {
       return targetOf(argument.file); // a file, or a loop, of the view

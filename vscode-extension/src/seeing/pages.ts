@@ -7,6 +7,8 @@ import { ServerCommand } from "../protocol";
 import type { Server } from "../server/server";
 
 export const SCHEME = "horovodize";
+/** Of texts as they would be: the path is that of the text as it is. */
+export const PREVIEW_SCHEME = "horovodize-preview";
 
 /** The document that is the page about a code ("HVD105") or a rule ("C5"). */
 export function pageUri(name: string): Uri {
@@ -22,7 +24,9 @@ export class Pages extends Owner implements TextDocumentContentProvider {
 
   constructor(private readonly server: Server) {
     super();
-    this.own(workspace.registerTextDocumentContentProvider(SCHEME, this));
+    for (const scheme of [SCHEME, PREVIEW_SCHEME]) {
+      this.own(workspace.registerTextDocumentContentProvider(scheme, this));
+    }
   }
 
   async provideTextDocumentContent(uri: Uri): Promise<string> {
