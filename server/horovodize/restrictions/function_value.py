@@ -81,6 +81,23 @@ def scale(x):
 app.run(main)
 ```
 
+```python
+import tensorflow as tf
+
+
+def model_fn(features, labels, mode):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((net(features) - labels) ** 2)
+    gradients = tape.gradient(loss, net.trainable_variables)
+    step = optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=step)
+
+
+net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+tf.estimator.Estimator(model_fn)
+```
+
 ## Source
 Seed 3.1, restriction 4. Lifted for functions that do not train, and for those that can be followed to their calls.
 """
@@ -100,7 +117,10 @@ from horovodize.summary.syntax import Function
 _CONCURRENT = re.compile(
     r"^(Thread|Timer|Process|Pool|ThreadPool|ThreadPoolExecutor|ProcessPoolExecutor|start_new_thread)$"
 )
-_FOLLOWED = ("tensorflow.function", "functools.partial", "functools.wraps", "fire.Fire")
+_FOLLOWED = (
+    "tensorflow.function", "functools.partial", "functools.wraps", "fire.Fire",
+    "tensorflow.estimator.Estimator", "tensorflow.compat.v1.estimator.Estimator",  # they call their model function
+)  # fmt: skip
 _EXECUTES = (
     "submit",
     "map",

@@ -77,6 +77,17 @@ model.compile("sgd", "mse")
 model.fit(x, y)
 ```
 
+```python
+import tensorflow as tf
+
+
+def train(strategy: tf.distribute.Strategy, x, y):  # HVD202
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    model.fit(x, y)
+```
+
 ## Near misses
 ```python
 import tensorflow as tf
@@ -170,21 +181,24 @@ def _tuners(context: Context) -> Iterator[Violation]:
 
 
 def _other_framework(context: Context) -> Iterator[Violation]:
-    """The first place that distributes in another way."""
-    for node in context.syntax.nodes:
-        if isinstance(node, ast.Call) and (
-            catalogue.is_distribution(context.names.of(node.func) or "")
-            or context.names.last(node.func)
-            in ("replica_device_setter", "SyncReplicasOptimizer", "ClusterSpec")
-        ):
-            break
-    else:
-        node = context.summary.loops[0].node
+    """The first place that distributes in another way: a call, else a mention (a strategy that another file makes)."""
+    calls = (
+        call
+        for call in context.syntax.calls
+        if catalogue.is_distribution(context.names.of(call.func) or "")
+        or context.names.last(call.func) in ("replica_device_setter", "SyncReplicasOptimizer", "ClusterSpec")
+    )
+    mentions = (
+        n
+        for n in context.syntax.nodes
+        if isinstance(n, (ast.Name, ast.Attribute)) and ".distribute." in (context.names.of(n) or "")
+    )
+    node = next(calls, None) or next(mentions, context.summary.loops[0].node)
+    by = context.text(node.func if isinstance(node, ast.Call) else node)
     yield RESTRICTION.at(
         context,
         node,
-        f"this training is distributed already by `{context.text(node.func)}`; take that out first, "
-        "or every process would distribute again",
+        f"this training is distributed already by `{by}`; take that out first, or every process would distribute again",
     )
 
 
