@@ -86,7 +86,9 @@ class Examination:
 
     @cached_property
     def _project(self) -> Project | None:
-        return read_project(self.script, self._load, self._path)
+        project = read_project(self.script, self._load, self._path)
+        del self._load  # it may hold all that an editor has open, and those documents what is known of them
+        return project
 
 
 def _together(

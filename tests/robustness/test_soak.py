@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from horovodize.lsp.distribution import outcome_of
 from horovodize.lsp.session import Session
 from tests.robustness.mutation import seeds
 from tests.robustness.soak import soak
@@ -43,3 +44,18 @@ def test_nothing_is_kept_of_a_version_that_is_gone() -> None:
     gc.collect()
     left = [type(part()).__name__ for of, part in kept if of < version - 1 and part() is not None]
     assert not left
+
+
+def test_nothing_is_kept_of_a_document_that_is_closed() -> None:
+    """Nor of what else was open when it was looked at."""
+    session, kept = Session(), []
+    for name, text in enumerate(seeds()):
+        uri = f"file:///train_{name}.py"
+        document = session.open(types.TextDocumentItem(uri, "python", 1, text))
+        assert document is not None
+        assert outcome_of(session, document) is not None
+        session.close(f"file:///train_{name - 1}.py")
+        kept.append(weakref.ref(document))
+    del document
+    gc.collect()
+    assert [number for number, document in enumerate(kept) if document() is not None] == [len(kept) - 1]
