@@ -369,3 +369,38 @@ def test_training_in_threads_is_refused() -> None:
 
 def test_threads_that_only_read_are_not() -> None:
     plan_of(OPENED + LOOP + THREADS.format(inside="sess.run(enqueue)"))
+
+
+def test_a_loop_of_a_base_class_and_a_step_of_a_derived_one() -> None:
+    head = BUILT + textwrap.dedent(
+        """
+        class Trainer:
+            def fit(self):
+                best = 0
+                for epoch in range(9):
+                    score = self.epoch()
+                    if score < best:
+                        break
+            def epoch(self):
+                raise NotImplementedError
+        """
+    )
+    body = """
+        class Own(Trainer):
+            def epoch(self):
+                for i in range({}):
+                    cost, _ = sess.run([loss, train], {{x: draw()}})
+                return cost
+        sess = tf.Session()
+        sess.run(tf.global_variables_initializer())
+        Own().fit()
+        """
+    plan = plan_of(head + textwrap.dedent(body.format("500")))
+    assert "for i in range(500 // hvd.size()):\n" in plan.text
+    assert "        if any_rank(score < best):\n" in plan.text or "from_root(" in plan.text
+
+
+def test_a_saver_behind_a_property() -> None:
+    head = "class Model:\n    @property\n    def saver(self):\n        return tf.train.Saver()\nmodel = Model()\n"
+    plan = plan_of(BUILT + head + RUN + "model.saver.save(sess, 'm')\n")
+    assert "if hvd.rank() == 0:\n    model.saver.save(sess, 'm')\n" in plan.text

@@ -206,3 +206,57 @@ def test_dependence_goes_through_everything() -> None:
     m = module("def f(v):\n    return v + d\nd = 4\na = 1\nb = [a * 2]\nc = f(b)\nlook(c)\n")
     names = {m.text(n) for n in m.values.depends([looked_at(m)])}
     assert {"a", "1", "2", "4", "[a * 2]"} <= names
+
+
+BASE = """\
+class Base:
+    def loop(self):
+        look(self.step())
+    def step(self):
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        # a method of the base that only says what derived classes do
+        (
+            BASE.format("raise NotImplementedError") + "class A(Base):\n    def step(self): return f()\n",
+            ["f()"],
+        ),
+        (BASE.format("pass") + "class M(Base): pass\nclass A(M):\n    def step(self): return f()\n", ["f()"]),
+        # near misses: a method that does something; a class that is not derived; another object's method
+        (BASE.format("return g()") + "class A(Base):\n    def step(self): return f()\n", ["g()"]),
+        (BASE.format("pass") + "class A:\n    def step(self): return f()\n", ["self.step()"]),
+        (BASE.format("pass") + "class A(Base):\n    def step(self): return f()\nlook(b.step())\n", ["f()"]),
+        # the method that overrides another one, whichever comes first in the text
+        (
+            "class Base:\n    def step(self): return g()\nclass A(Base):\n    def step(self): return f()\nlook(A().step())",
+            ["f()"],
+        ),
+        (
+            "class Base:\n    def step(self): return g()\nclass A(Base):\n    def step(self): return super().step()\n"
+            "look(A().step())",
+            ["g()"],
+        ),
+    ],
+)
+def test_methods_of_derived_classes(source: str, expected: list[str]) -> None:
+    assert origins(source) == expected
+
+
+def test_a_method_is_also_called_where_its_base_is() -> None:
+    source = BASE.format("return g()") + "class A(Base):\n    def step(self): return f()\n"
+    m = module(source)
+    base, derived = (f for f in m.syntax.functions if f.name == "step")
+    assert len(m.values.callers(base)) == len(m.values.callers(derived)) == 1
+    (call,) = m.values.callers(derived)
+    assert m.values.graph.runs(call) == [base, derived]
+
+
+@pytest.mark.parametrize("decorator", ["property", "functools.cached_property"])
+def test_properties_are_read_like_attributes(decorator: str) -> None:
+    source = "class A:\n    @{}\n    def saver(self):\n        return f()\na = A()\nlook(a.saver)\n"
+    assert origins(source.format(decorator)) == ["f()"]
+    assert origins(source.format("other")) != ["f()"]

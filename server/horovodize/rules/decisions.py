@@ -8,6 +8,7 @@ from enum import Enum
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
+from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.selecting import derived_from, uses_of
 from horovodize.summary.syntax import Loop
@@ -126,8 +127,9 @@ def _dealt_names(draft: Draft, driver: Driver) -> set[str]:
     """The names in a driving loop that differ between the ranks: items of the data, and what is made of the number by which
     it is selected. The number itself goes on counting (see `ranges`)."""
     loop = driver.loop
-    if isinstance(loop, ast.While):
-        return set()
+    if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
+        uses_of_cursors = [use for c in cursors_of(feeding(draft), driver) for use in c.selecting]
+        return derived_from(loop, uses_of_cursors)
     target, e = loop.target, loop.iter
     while e is not driver.iterable and isinstance(e, ast.Call) and e.args:
         if (

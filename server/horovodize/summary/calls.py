@@ -74,15 +74,49 @@ class CallGraph:
         ):
             owner = self.syntax.owner(f)
             bases = self.values.family(owner) - {owner} if owner is not None else set()
-            return next((m for m in methods if self.syntax.parent[m] in bases), None)
+            return self._most_derived([m for m in methods if self.syntax.parent[m] in bases])
         classes = self.values.receiver(f.value)
-        for m in methods:
-            if self.syntax.parent[m] in classes:
-                return m
+        found = self._most_derived([m for m in methods if self.syntax.parent[m] in classes])
+        if found is None or _is_abstract(found):
+            found = next(iter(self._overriding(f)), found)
+        if found is not None:
+            return found
         named = [c for c in classes if isinstance(c, ast.ClassDef)]
         if named or any(True for _ in self._known_elsewhere(f.value)):
             return None
         return methods[0] if len(methods) == 1 else None
+
+    def _most_derived(self, methods: list[Function]) -> Function | None:
+        """Of methods of one name, that of a class from which none of the others' classes is derived."""
+        if len(methods) < 2:
+            return methods[0] if methods else None
+        owners = [cls for m in methods if isinstance(cls := self.syntax.parent[m], ast.ClassDef)]
+        families = [self.values.family(cls) - {cls} for cls in owners]
+        return next(
+            (m for m in methods if not any(self.syntax.parent[m] in family for family in families)),
+            methods[0],
+        )
+
+    def _overriding(self, f: ast.Attribute) -> list[Function]:
+        """The methods of derived classes that `self.name` may be in a method of their base."""
+        owner = self.syntax.method_class(function := self.syntax.function(f))
+        if function is None or owner is None or not function.args.args:
+            return []
+        if not isinstance(f.value, ast.Name) or f.value.id != function.args.args[0].arg:
+            return []
+        return [
+            m
+            for m in self.methods.get(f.attr, ())
+            if isinstance(cls := self.syntax.parent[m], ast.ClassDef)
+            and cls is not owner
+            and owner in self.values.family(cls)
+        ]
+
+    def runs(self, call: ast.Call) -> list[Function | ast.Lambda | ast.ClassDef]:
+        """The functions or classes of this module that a call may run: also those that override what it names."""
+        callee = self.callee(call)
+        overriding = self._overriding(call.func) if isinstance(call.func, ast.Attribute) else []
+        return [*([callee] if callee is not None else ()), *(m for m in overriding if m is not callee)]
 
     def _known_elsewhere(self, e: ast.expr) -> Iterator[str]:
         """Canonical names of what an object is made by, where that is not this module."""
@@ -113,7 +147,8 @@ class CallGraph:
                         callers[init].append(call)
                         break
             elif callee is not None:
-                callers[callee].append(call)
+                for function in self.runs(call):
+                    callers[function].append(call)
             else:
                 for implied in self._implied(call):
                     callers[implied].append(call)
@@ -255,3 +290,20 @@ def _default(function: Function | ast.Lambda, parameter: ast.arg) -> ast.expr | 
     if parameter in a.kwonlyargs:
         return a.kw_defaults[a.kwonlyargs.index(parameter)]
     return None
+
+
+def is_property(function: Function) -> bool:
+    """Whether a method is read like an attribute."""
+    decorators = [
+        d.attr if isinstance(d, ast.Attribute) else getattr(d, "id", "") for d in function.decorator_list
+    ]
+    return any(name in ("property", "cached_property") for name in decorators)
+
+
+def _is_abstract(function: Function) -> bool:
+    """Whether a method only says what derived classes have to do."""
+    return all(
+        isinstance(s, (ast.Pass, ast.Raise))
+        or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        for s in function.body
+    )

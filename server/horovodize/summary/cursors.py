@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.syntax import COMPREHENSIONS, Function, Loop, end, position
@@ -33,8 +34,17 @@ class Cursor:
     selecting: tuple[ast.Name, ...] = ()
 
 
+_known: WeakKeyDictionary[Driver, list[Cursor]] = WeakKeyDictionary()
+
+
 def cursors_of(feeding: Feeding, driver: Driver) -> list[Cursor]:
     """The cursors of a loop that runs steps, in the order of their names."""
+    if driver not in _known:
+        _known[driver] = _find_cursors(feeding, driver)
+    return _known[driver]
+
+
+def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
     loop = driver.loop
     body = [n for s in loop.body for n in ast.walk(s)]
     moved = {ast.unparse(target) for target, _ in _moves(body)}

@@ -97,9 +97,11 @@ class Drive:
                 if n in sites:
                     return True
                 if isinstance(n, ast.Call):
-                    callee = self.module.values.callee(n)
-                    if isinstance(callee, ast.ClassDef):
-                        todo += [s for s in callee.body if isinstance(s, FUNCTIONS) and s.name == "__init__"]
-                    elif callee is not None:
-                        todo.append(callee)
+                    for callee in self.module.values.graph.runs(n):
+                        if isinstance(callee, ast.ClassDef):
+                            todo += [
+                                s for s in callee.body if isinstance(s, FUNCTIONS) and s.name == "__init__"
+                            ]
+                        else:
+                            todo.append(callee)
         return False

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from horovodize import catalogue
-from horovodize.summary.calls import CALLED_FOR, CallGraph
+from horovodize.summary.calls import CALLED_FOR, CallGraph, is_property
 from horovodize.summary.names import Names
 from horovodize.summary.scopes import Binding, Scopes
 from horovodize.summary.syntax import CALLABLES, Syntax, end, position
@@ -90,12 +90,13 @@ class Values:
                 bindings = self.attribute_bindings(e)
                 for binding in bindings:
                     yield from self._of_binding(binding, path)
-                if not bindings and not path and e.attr in self.graph.methods and self.names.of(e) is None:
-                    yield from (
-                        (m, path)
-                        for m in self.graph.methods[e.attr]
-                        if self.syntax.parent[m] in self.receiver(e.value)
-                    )
+                if not bindings and e.attr in self.graph.methods and self.names.of(e) is None:
+                    for m in self.graph.methods[e.attr]:
+                        if self.syntax.parent[m] in self.receiver(e.value):
+                            if is_property(m):
+                                yield from ((value, path) for value in self.returned(m))
+                            elif not path:
+                                yield m, path
             case ast.IfExp():
                 yield e.body, path
                 yield e.orelse, path
