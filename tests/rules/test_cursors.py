@@ -247,6 +247,9 @@ def test_a_dealer_in_a_loop_with_a_tape() -> None:
 
 
 def test_a_batch_that_is_shorter_on_one_rank_ends_the_loop_on_all() -> None:
-    loop = "k = 0\nwhile k < len(rows):\n    batch = rows[k:k + 9]\n    if {}:\n        break\n    sess.run(train, {{x: batch}})\n    k += 9\n"
+    loop = (
+        "k = 0\nwhile k < len(rows):\n    batch = rows[k:k + 9]\n    if {}:\n        break\n"
+        "    sess.run(train, {{x: batch}})\n    k += 9\n"
+    )
     plan = plan_of(OPENED + loop.format("len(batch) < 9"))
     assert "    if any_rank(len(batch) < 9):\n" in plan.text
