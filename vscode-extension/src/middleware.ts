@@ -1,7 +1,7 @@
 // What is changed on the way between the server and the editor.
 
 import { CancellationTokenSource, commands, Uri, type Diagnostic } from "vscode";
-import { vsdiag, type Middleware } from "vscode-languageclient/node";
+import type { Middleware, vsdiag } from "vscode-languageclient/node";
 import { answered } from "./doing/confirmation";
 import { ServerCommand } from "./protocol";
 import { pageUri } from "./seeing/pages";
@@ -27,7 +27,7 @@ export const middleware: Middleware = {
   },
   provideDiagnostics: async (document, previous, token, next) => {
     const report = await next(document, previous, token);
-    if (report?.kind === vsdiag.DocumentDiagnosticReportKind.full) {
+    if (report !== null && report !== undefined && isFull(report)) {
       report.items.forEach(linkToPage);
     }
     return report;
@@ -35,7 +35,7 @@ export const middleware: Middleware = {
   provideWorkspaceDiagnostics: async (ids, token, reporter, next) => {
     return next(ids, token, (chunk) => {
       chunk?.items.forEach((report) => {
-        if (report.kind === vsdiag.DocumentDiagnosticReportKind.full) {
+        if (isFull(report)) {
           report.items.forEach(linkToPage);
         }
       });
@@ -43,6 +43,14 @@ export const middleware: Middleware = {
     });
   },
 };
+
+/** By its text: the enumeration would load the whole library. */
+function isFull<F extends { readonly kind: vsdiag.DocumentDiagnosticReportKind.full }>(
+  report: F | { readonly kind: vsdiag.DocumentDiagnosticReportKind.unChanged },
+): report is F {
+  const kind: string = report.kind;
+  return kind === "full";
+}
 
 /** The code of a finding is a link to its page: here it opens as a page, not as the text of one. */
 function linkToPage(diagnostic: Diagnostic): void {

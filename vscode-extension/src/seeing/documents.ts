@@ -3,7 +3,7 @@
 import { commands, EventEmitter, window, type Uri } from "vscode";
 import { Owner } from "../owner";
 import { DOCUMENT_SUMMARY, type FileSummary } from "../protocol";
-import { isServed } from "../server/connection";
+import { isServed } from "../served";
 import type { Server } from "../server/server";
 
 export interface ActiveDocument {

@@ -3,11 +3,10 @@
 import { l10n, languages, LanguageStatusSeverity, type LanguageStatusItem } from "vscode";
 import { Owner } from "../owner";
 import type { FileSummary } from "../protocol";
+import { SERVED } from "../served";
 import { sentence } from "../server/tell";
 import type { Server } from "../server/server";
 import type { Documents } from "./documents";
-
-const SELECTOR = ["file", "untitled", "vscode-notebook-cell"].map((scheme) => ({ scheme, language: "python" }));
 
 export class StatusItem extends Owner {
   private readonly item: LanguageStatusItem;
@@ -17,7 +16,7 @@ export class StatusItem extends Owner {
     private readonly documents: Documents,
   ) {
     super();
-    this.item = this.own(languages.createLanguageStatusItem("horovodize", SELECTOR));
+    this.item = this.own(languages.createLanguageStatusItem("horovodize", SERVED));
     this.item.name = "Horovodize";
     const show = (): void => {
       this.show();

@@ -12,6 +12,7 @@ import {
   type LanguageClientOptions,
   type Middleware,
 } from "vscode-languageclient/node";
+import { SERVED } from "../served";
 import { SECTION, withoutOwn } from "../settings";
 import type { Found } from "./find";
 import type { Running } from "./lifeCycle";
@@ -22,8 +23,6 @@ import { Stopped } from "./troubles";
 const PATIENCE = 60_000;
 /** For a server that was told to end. Milliseconds. */
 const FAREWELL = 3_000;
-
-const DOCUMENTS = ["file", "untitled", "vscode-notebook-cell"].map((scheme) => ({ scheme, language: "python" }));
 
 export class Connection implements Running {
   readonly ended: Promise<void>;
@@ -39,7 +38,7 @@ export class Connection implements Running {
   ) {
     this.ended = new Promise((resolve) => (this.over = resolve));
     const options: LanguageClientOptions = {
-      documentSelector: DOCUMENTS,
+      documentSelector: SERVED,
       outputChannel: log,
       revealOutputChannelOn: RevealOutputChannelOn.Never, // the log is shown when the user asks
       initializationOptions: { workspaceSummary: true }, // settings are asked for by the server
@@ -196,9 +195,4 @@ class QuietClient extends LanguageClient {
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
-}
-
-/** Whether a document is one that the server is told of. */
-export function isServed(document: { readonly languageId: string; readonly uri: Uri }): boolean {
-  return DOCUMENTS.some(({ scheme, language }) => scheme === document.uri.scheme && language === document.languageId);
 }

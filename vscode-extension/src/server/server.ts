@@ -14,7 +14,7 @@ import {
 import type { Middleware } from "vscode-languageclient/node";
 import { Owner } from "../owner";
 import { SECTION, serverPath } from "../settings";
-import { Connection } from "./connection";
+import type { Connection } from "./connection";
 import { findServer, serverOfEnvironments, type Source, type Surroundings } from "./find";
 import { LifeCycle, type State } from "./lifeCycle";
 import { removePrivate } from "./privateEnvironment";
@@ -132,10 +132,12 @@ export class Server extends Owner {
   }
 
   private async start(signal: AbortSignal): Promise<Connection> {
+    const loading = import("./connection.js"); // the library is large, and not needed before
     const around = this.surroundings();
     const without: Source[] = [];
     for (;;) {
       const found = await findServer(around, signal, without);
+      const { Connection } = await loading;
       const connection = new Connection(found, around.neutral, this.log, this.middleware);
       try {
         await connection.start(signal);
