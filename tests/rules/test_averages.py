@@ -45,6 +45,24 @@ def test_ranges_over_examples() -> None:
     )
 
 
+@pytest.mark.parametrize("batches", ["n // 32", "n / 32", "int(n / 32)", "int(np.ceil(n / 32))"])
+def test_ranges_over_examples_in_batches(batches: str) -> None:
+    divided = f"(max(1, {batches} // hvd.size()))"
+    check(
+        TAPE,
+        f"total = 0\nfor i in range(0, n, 32):\n    total += step(a[i : i + 32], b)\ntotal /= ({batches})\n",
+        f"total = 0\nfor i in shard(range(0, n, 32)):\n    total += step(a[i : i + 32], b)\ntotal /= {divided}\n",
+    )
+
+
+def test_ranges_over_examples_in_other_batches_stay() -> None:
+    check(
+        TAPE,
+        "total = 0\nfor i in range(0, n, 32):\n    total += step(a[i : i + 32], b)\ntotal /= (n // 16)\n",
+        "total = 0\nfor i in shard(range(0, n, 32)):\n    total += step(a[i : i + 32], b)\ntotal /= (n // 16)\n",
+    )
+
+
 def test_what_is_no_sum_over_the_loop_stays() -> None:
     for after in ("share = other / len(a)", "print(len(a) / total)", "total / 7"):
         check(

@@ -136,3 +136,31 @@ def test_a_wait_inside_a_loop_for_what_the_turn_before_wrote() -> None:
                 model.save_weights("m.h5")
         """,
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "read"),
+    [
+        ('"data/part-%d.tfrecord" % i', 'tf.data.Dataset.list_files("data/part-*.tfrecord")'),
+        ('f"data/{i}.tfrecord"', 'tf.data.TFRecordDataset("data/3.tfrecord")'),
+        ('os.path.join("data", str(i))', 'tf.data.Dataset.list_files("data/*")'),
+        ('"data/{:03d}".format(i)', 'os.listdir("data")'),
+        ('FOLDER + "/x"', 'tf.data.TFRecordDataset(os.path.join("data", "x"))'),
+    ],
+)
+def test_paths_that_begin_alike_may_be_the_same(path: str, read: str) -> None:
+    """A writer in a function, its path put together by its caller."""
+    head = (
+        'FOLDER = "data"\ndef write(path):\n    with tf.io.TFRecordWriter(path) as w:\n        w.write(b"")\n'
+        f"for i in range(4):\n    write({path})\n"
+    )
+    assert WAIT + f"\nrecords = {read}" in apply(HEAD + head + f"records = {read}\n", *RULES).text
+
+
+@pytest.mark.parametrize(
+    "read",
+    ['tf.data.Dataset.list_files("other/*")', "tf.data.Dataset.list_files(pattern)", 'open("other.csv")'],
+)
+def test_paths_that_begin_otherwise_or_vary_are_not(read: str) -> None:
+    text = f'with open("data/x.csv", "w") as f:\n    f.write("")\nrecords = {read}\n'
+    assert "Wait until" not in apply(HEAD + text, *RULES).text

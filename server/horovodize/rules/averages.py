@@ -41,7 +41,8 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
             own = [] if _is_divided_where_made(draft, e.args[0]) else [ast.unparse(e.args[0])]
             if len(e.args) == 1:
                 return [*own, *_examples(draft, e.args[0])]
-            return [ast.unparse(e.args[1])]  # `range(0, n, batch_size)`: as many examples
+            examples = ast.unparse(e.args[1])  # `range(0, n, size)`: as many examples, so many batches
+            return [examples, *_batches(examples, ast.unparse(e.args[2]))] if len(e.args) == 3 else [examples]
         if e.func.id == "zip":
             return [f"len({ast.unparse(a)})" for a in e.args]
     return [f"len({ast.unparse(e)})"] if isinstance(e, (ast.Name, ast.Attribute)) else []
@@ -52,6 +53,13 @@ def _is_divided_where_made(draft: Draft, count: ast.expr) -> bool:
     return isinstance(count, ast.Name) and any(
         b.value is not None and b.value in draft.done for b in draft.module.scopes.reaching(count)
     )
+
+
+def _batches(examples: str, size: str) -> list[str]:
+    """How a number of batches is written."""
+    ratio = f"{examples} / {size}"
+    rounded = ("int({})", "math.ceil({})", "np.ceil({})", "int(np.ceil({}))", "round({})")
+    return [f"{examples} // {size}", ratio, *(form.format(ratio) for form in rounded)]
 
 
 def _examples(draft: Draft, steps: ast.expr) -> list[str]:

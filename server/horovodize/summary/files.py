@@ -31,7 +31,9 @@ _FILE_READERS = {
     "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "pandas.read_csv", "pandas.read_pickle",
     "pandas.read_hdf", "pandas.read_json", "pandas.read_excel", "pandas.read_parquet", "cv2.imread", "joblib.load",
     "matplotlib.pyplot.imread", "matplotlib.image.imread", "imageio.imread", "PIL.Image.open", "tensorflow.io.read_file",
-    "tensorflow.data.TFRecordDataset", "tensorflow.data.TextLineDataset", "os.listdir", "os.scandir", "os.chdir", "os.walk",
+    "tensorflow.data.TFRecordDataset", "tensorflow.data.TextLineDataset", "tensorflow.data.Dataset.list_files",
+    "tensorflow.data.FixedLengthRecordDataset", "tensorflow.data.experimental.make_csv_dataset", "os.listdir",
+    "os.scandir", "os.chdir", "os.walk",
     "glob.glob", "tensorflow.io.gfile.glob", "tensorflow.io.gfile.listdir", "scipy.io.loadmat",
 }  # fmt: skip
 _FOLDER_READERS = {
@@ -165,13 +167,34 @@ class Files:
         return write.family == "model"
 
     def _where(self, path: ast.expr) -> tuple[str, str | None]:
-        """A path as it is written, and what it is where that is written out."""
+        """A path as it is written, and how it begins where that is written out."""
         if path not in self._paths:
-            constants = (
-                o.node.value for o in self.module.values.origins(path) if isinstance(o.node, ast.Constant)
-            )
-            self._paths[path] = ast.unparse(path), next((c for c in constants if isinstance(c, str)), None)
+            self._paths[path] = ast.unparse(path), self._beginning(path)
         return self._paths[path]
+
+    def _beginning(self, path: ast.expr, depth: int = 4) -> str | None:
+        """How a path begins, as far as it is written out: what varies is put as `{`. None when it varies from the start."""
+        for origin in self.module.values.origins(path):
+            if origin.path or not isinstance(origin.node, ast.expr) or not depth:
+                continue
+            match origin.node:
+                case ast.Constant(value=str() as text):
+                    return text
+                case ast.JoinedStr(values=[ast.Constant(value=str() as text), *_]):
+                    return text + "{"
+                case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str() as text))):
+                    return text
+                case ast.BinOp(op=ast.Add() | ast.Mod() | ast.Div() as op, left=left):
+                    start = self._beginning(left, depth - 1)
+                    end = "/{" if isinstance(op, ast.Div) else "{"
+                case ast.Call(func=ast.Attribute(attr="join"), args=[left, right, *_]):
+                    start = self._beginning(left, depth - 1)
+                    end = f"/{self._beginning(right, depth - 1) or '{'}"
+                case _:
+                    continue
+            if start:
+                return start + end
+        return None
 
     # ------------------------------------------------------------------ order
 
@@ -241,7 +264,7 @@ def _path(call: ast.Call, index: int) -> ast.expr | None:
 
 def _may_be_same(written: str, wanted: str) -> bool:
     """Whether two paths may be the same file, up to what libraries add to names: a suffix, a number, a file in a folder."""
-    pattern = re.compile(r"%[\d.]*[a-z]|\{.*")
+    pattern = re.compile(r"%[\d.]*[a-z]|\{.*|[*?\[].*", re.DOTALL)
     a, b = (re.split(pattern, os.path.normpath(p))[0] for p in (written, wanted))
     a, b = os.path.splitext(a)[0], os.path.splitext(b)[0]
     return a.startswith(b) or b.startswith(a)
