@@ -404,3 +404,62 @@ def test_a_saver_behind_a_property() -> None:
     head = "class Model:\n    @property\n    def saver(self):\n        return tf.train.Saver()\nmodel = Model()\n"
     plan = plan_of(BUILT + head + RUN + "model.saver.save(sess, 'm')\n")
     assert "if hvd.rank() == 0:\n    model.saver.save(sess, 'm')\n" in plan.text
+
+
+def test_a_schedule_goes_on_counting_where_no_loop_is_divided() -> None:
+    head = (
+        LOSS
+        + "rate = tf.train.exponential_decay(0.1, step, 1000, 0.9)\ntrain = tf.train.AdamOptimizer(rate).minimize(loss)\n"
+    )
+    opened = head + "sess = tf.Session()\n" + INIT
+    played = textwrap.dedent(
+        """
+        for episode in range(500):
+            state = env.reset()
+            while True:
+                state, reward, done, _ = env.step(pick(state))
+                sess.run(train, {x: state})
+                if done:
+                    break
+        """
+    )
+    assert "(0.1 * hvd.size(), step, 1000, 0.9)" in plan_of(opened + played).text
+    assert "(0.1 * hvd.size(), step, 1000 // hvd.size(), 0.9)" in plan_of(opened + LOOP).text
+
+
+def test_a_bar_that_has_a_name() -> None:
+    """A bar has no part that a rank could take: what it goes through is divided where it is made."""
+    head = OPENED + "from tqdm import tqdm, trange\n"
+    loop = "bar = tqdm({})\nfor i in bar:\n    sess.run(train, {{x: draw()}})\n    bar.set_postfix(a=1)\n"
+    divided(loop.format("range(500)"), loop.format("range(500 // hvd.size())"), head)
+    loop = "bar = tqdm({})\nfor {} in bar:\n    if i % 9 == 0:\n        print(i)\n    sess.run(train, {{x: rows[{}]}})\n"
+    divided(loop.format("range(500)", "i", "i"), loop.format("rounds(range(500))", "i, own_i", "own_i"), head)
+    divided(
+        "bar = trange(500)\nfor i in bar:\n    sess.run(train, {x: rows[i]})\n",
+        "bar = trange(hvd.rank(), 500 // hvd.size() * hvd.size(), hvd.size())\n"
+        "for i in bar:\n    sess.run(train, {x: rows[i]})\n",
+        head,
+    )
+    again = "bar = tqdm(range(500))\nfor i in bar:\n    sess.run(train, {x: draw()})\nlast(bar)\n"
+    plan = plan_of(head + again)
+    assert again in plan.text.replace(", disable=hvd.rank() != 0", "")
+    assert any("this loop is not divided" in n.message for n in plan.notes)
+
+
+def test_a_loop_that_counts_in_an_attribute() -> None:
+    head = BUILT + "sess = tf.Session()\n" + INIT
+    body = (
+        "class Agent:\n    def run(self):\n        for self.step in range({}):\n            self.learn()\n"
+        "    def learn(self):\n        sess.run(train, {{x: draw()}})\nAgent().run()\n"
+    )
+    divided(body.format("500"), body.format("500 // hvd.size()"), head)
+
+
+def test_a_loop_that_only_chooses_what_is_trained_is_said_not_to_be_divided() -> None:
+    head = LOSS + (
+        "class Net:\n    def __init__(self):\n        self.train = tf.train.AdamOptimizer(0.1).minimize(loss)\n"
+        "nets = [Net(), Net()]\nsess = tf.Session()\n" + INIT
+    )
+    plan = plan_of(head + "for net in nets:\n    sess.run(net.train, {x: everything})\n")
+    assert "for net in nets:\n" in plan.text
+    assert any("the loops around this step are short, or choose" in n.message for n in plan.notes)

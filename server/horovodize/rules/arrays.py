@@ -65,6 +65,7 @@ def _divide(draft: Draft, data: ast.expr) -> None:
     if data in draft.done:
         return
     span, shard = draft.module.span(data), draft.helper("shard")
+    draft.divided = True
     if kind is Kind.ARRAYS:
         draft.done.add(data)
         edits = Edit.around(span, f"[{shard}(part) for part in ", "]")

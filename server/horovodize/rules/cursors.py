@@ -41,6 +41,7 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     read = [n for n in ast.walk(test) if isinstance(n, ast.Name) and n.id in named]
     if len(test.ops) != 1 or len(read) != 1 or not _grows_with(test.left, read[0]):
         return False
+    draft.divided = True
     cursor, lone = named[read[0].id], test.left is read[0]
     text = _moved(draft, cursor, f"({SIZE} - 1)" if not _is_one(cursor.step) else f"{SIZE} - 1")
     edit = Edit(draft.module.span(read[0]), text if lone else f"({text})")

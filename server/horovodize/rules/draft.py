@@ -48,9 +48,11 @@ class Draft:
         self.mere_prints: set[Change] = (
             set()
         )  # changes that keep lines from being printed size() times, no more
+        self.step_counts: set[Change] = set()  # changes that divide the steps which a schedule counts
         self.done: set[ast.AST] = (
             set()
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)
+        self.divided = False  # whether some loop takes fewer steps, or some data is dealt out, on each rank
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self.outputs: Outputs | None = None  # made by the first rule that asks (`guards.outputs_of`)

@@ -89,6 +89,7 @@ def _divide_array(draft: Draft, data: ast.expr, may_be_dict: bool) -> None:
     kinds = feeding(draft).kinds
     if may_be_dict and kinds.of(data, with_targets=True) is Kind.MAPPING:
         draft.done.add(data)
+        draft.divided = True
         around = f"{{key: {draft.helper('shard')}(part) for key, part in ", ".items()}"
         draft.change("E1", data, _WHAT, _WHY, Edit.around(draft.module.span(data), *around))
         return

@@ -29,6 +29,13 @@ _DIVIDE = "Divide the steps among the ranks"
 
 def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     """Divides a loop over `e`, a range, by the rule of that name."""
+    made = _bar(draft, e)
+    if made is not None:
+        within = feeding(draft).inside(made)
+        if _is_used_again(draft, e) or not isinstance(within, ast.Call):
+            draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
+            return
+        e = within
     called = isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "trange", "xrange")
     if called and isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
         return
@@ -45,12 +52,33 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
             draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
             return
         draft.done.add(n)
+        draft.divided = True
         edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
         draft.change(rule, e, "Give every rank its own batches", WHY, edits)
     elif traced or (isinstance(e, ast.Call) and draft.names.last(e.func) == "trange"):
         draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
     else:
         _deal_out(draft, driver, e, rule)
+
+
+def _bar(draft: Draft, e: ast.expr) -> ast.Call | None:
+    """The progress bar that a name stands for: `bar = tqdm(range(n))`. It has no part that could be a rank's share."""
+    bindings = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    if not isinstance(made, ast.Call):
+        return None
+    is_bar = feeding(draft).inside(made) is not made or draft.names.last(made.func) == "trange"
+    return made if is_bar else None
+
+
+def _is_used_again(draft: Draft, e: ast.expr) -> bool:
+    """Whether a name is read elsewhere than in its loop's head, other than to show something in it (`bar.set_postfix(…)`)."""
+    return isinstance(e, ast.Name) and any(
+        isinstance(n, ast.Name) and n.id == e.id and n is not e and isinstance(n.ctx, ast.Load)
+        and not isinstance(draft.syntax.parent[n], ast.Attribute)
+        and draft.syntax.function(n) is draft.syntax.function(e)
+        for n in draft.syntax.nodes
+    )  # fmt: skip
 
 
 def _counts_from(e: ast.Call) -> bool:
@@ -73,6 +101,7 @@ def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr, rule: str) -> No
         _divide_count(draft, stop.left, rule)
     elif stop not in draft.done and _is_resumed(draft, start):
         draft.done.add(stop)
+        draft.divided = True
         opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
         around = Edit.around(
             draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
@@ -80,6 +109,7 @@ def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr, rule: str) -> No
         draft.change(rule, stop, _DIVIDE, WHY, around)
     elif stop not in draft.done:
         draft.done.add(stop)
+        draft.divided = True
         span, first = draft.module.span(stop), draft.module.text(start)
         if isinstance(start, ast.Constant) and isinstance(stop, ast.Constant):
             edits = [Edit(span, f"{first} + max(1, {stop.value - start.value} // {SIZE})")]  # type: ignore[operator]
@@ -117,6 +147,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     if e in draft.done:
         return
     draft.done.add(e)
+    draft.divided = True
     own = draft.fresh(f"own_{variable.id}")
     within = isinstance(draft.syntax.parent[variable], (ast.Tuple, ast.List))
     opening, closing = ("(", ")") if within else ("", "")
@@ -134,6 +165,8 @@ def _variable(loop: ast.stmt, e: ast.expr) -> ast.Name | None:
     if not isinstance(loop, (ast.For, ast.AsyncFor)):
         return None
     target, iterated = loop.target, loop.iter
+    if isinstance(iterated, ast.Name) and iterated is not e:
+        return target if isinstance(target, ast.Name) else None  # a bar that is made elsewhere
     while iterated is not e and isinstance(iterated, ast.Call) and iterated.args:
         if isinstance(iterated.func, ast.Name) and iterated.func.id == "enumerate":
             if not isinstance(target, ast.Tuple) or len(target.elts) != 2:

@@ -8,7 +8,7 @@ Why            As for a plain rate (C5). A schedule object can't be multiplied: 
 Before         rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=1000, decay_rate=0.9)
 After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.size(), decay_steps=1000 // hvd.size(),
                                                                              decay_rate=0.9)
-Leaves alone   `decay_rate`, `alpha`, `power`: factors, not rates.
+Leaves alone   `decay_rate`, `alpha`, `power`: factors, not rates. Steps where no loop is divided: every rank takes all.
 Asks           A schedule of the user's own: its step numbers can't be seen into.
 Source         Seed 2.3.1. Errata: the seed records `PiecewiseConstantDecay` and does not scale it; of TF1's functions it
                knows `exponential_decay` only; it leaves the steps as they were.
@@ -28,6 +28,12 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _WHY = "The schedule starts from a rate for size() times the batch."
 _WHY_STEPS = "Each rank takes size() times fewer steps an epoch; the schedule counts steps."
+
+
+def apply(draft: Draft) -> None:
+    """Runs after the rules that divide: a schedule goes on counting all steps where every rank takes all of them."""
+    if not draft.divided:
+        draft.changes = [c for c in draft.changes if c not in draft.step_counts]
 
 
 def is_schedule(draft: Draft, call: ast.Call) -> bool:
@@ -102,11 +108,12 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
     )
     if not is_list:
         edits = _divided(draft, value) if item == "step" else draft.times(value, SIZE, operator)
-        draft.change("C4", value, what, why, edits)
-        return
-    name = draft.fresh(item)
-    span = draft.module.span(value)
-    draft.change("C4", value, what, why, Edit.around(span, f"[{name}{factor} for {name} in ", "]"))
+    else:
+        name = draft.fresh(item)
+        edits = Edit.around(draft.module.span(value), f"[{name}{factor} for {name} in ", "]")
+    draft.change("C4", value, what, why, edits)
+    if item == "step":
+        draft.step_counts.add(draft.changes[-1])
 
 
 def _divided(draft: Draft, steps: ast.expr) -> tuple[Edit, ...]:
@@ -158,4 +165,4 @@ def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
             )
 
 
-RULE = Rule("C4", "scale learning-rate schedules", lambda draft: None, __doc__ or "")
+RULE = Rule("C4", "scale learning-rate schedules", apply, __doc__ or "")

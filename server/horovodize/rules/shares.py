@@ -42,6 +42,7 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
     if count in draft.done:
         return ()
     draft.done.add(count)
+    draft.divided = True
     count = _where_made(draft, count)
     draft.done.add(count)
     known = feeding(draft).kinds.constant(count)
@@ -179,6 +180,7 @@ def wrap(draft: Draft, e: ast.expr, helper: str) -> tuple[Edit, ...]:
     if e in draft.done:
         return ()
     draft.done.add(e)
+    draft.divided = True
     return Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", ")")
 
 

@@ -155,6 +155,8 @@ def _why_undriven(draft: Draft, site: ast.Call) -> str:
         return "this step is taken inside a comprehension"
     if any(isinstance(a, ast.Lambda) for a in around):
         return "this step is taken by a `lambda`, whose calls are not followed"
+    if any(f.loops for way in draft.drive.ways(site) for f in way):
+        return "the loops around this step are short, or choose what is trained: none brings it its data"
     return "the loop that runs this step is not in this file"
 
 

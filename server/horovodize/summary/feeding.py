@@ -133,8 +133,9 @@ class Feeding:
 
     @cached_property
     def undriven(self) -> list[ast.Call]:
-        """Steps that no loop of this module runs."""
-        return [s for s in self._steps() if all(not f.loops for way in self.drive.ways(s) for f in way)]
+        """Steps of which no loop can be told that brings them their data."""
+        driven = {step for driver in self.drivers for step in driver.steps}
+        return [s for s in self._steps() if s not in driven]
 
     def _steps(self) -> list[ast.Call]:
         updates = [u.call for u in self.sites.updates if u.step_of is None]
@@ -160,7 +161,7 @@ class Feeding:
         """Whether a loop's variable says what is trained: `for net in nets: session.run(net.train_op)`."""
         if isinstance(loop, ast.While):
             return False
-        targets, steps = _names(loop.target), set[ast.AST](self._steps())
+        targets, steps = _bound_names(loop.target), set[ast.AST](self._steps())
         for call in (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Call)):
             if call in steps and call.args and _names(call.args[0]) & targets and self.sites.builds_graph:
                 return True
@@ -172,9 +173,10 @@ class Feeding:
 
     def iterable(self, loop: Loop) -> ast.expr | None:
         """What a loop iterates, without `enumerate` and `tqdm` around it."""
-        if isinstance(loop, ast.While):
-            return None
-        e = loop.iter
+        return None if isinstance(loop, ast.While) else self.inside(loop.iter)
+
+    def inside(self, e: ast.expr) -> ast.expr:
+        """An expression without `enumerate` and `tqdm` around it."""
         while (
             isinstance(e, ast.Call) and looked_through(self.module, e) and self.names.last(e.func) != "trange"
         ):
@@ -201,7 +203,7 @@ class Feeding:
             return True
         if isinstance(e, ast.Call) and self.names.last(e.func) in ("split", "items", "keys", "count"):
             return False
-        targets = _names(loop.target)
+        targets = _bound_names(loop.target)
         for n in (n for s in loop.body for n in ast.walk(s)):
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in targets:
                 return False  # `for model in models: model(x)`
@@ -216,7 +218,7 @@ class Feeding:
         e = self.iterable(loop)
         if e is None or not self.kinds.is_range(e):
             return False
-        tainted = _names(loop.target)
+        tainted = _bound_names(loop.target)
         body = [n for s in loop.body for n in ast.walk(s)]
         for _ in range(3):
             for n in body:
