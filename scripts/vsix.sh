@@ -15,7 +15,7 @@ say "Packaging the extension …"
 cp LICENSE "$extension/LICENSE"
 (
     cd "$extension" || exit 1
-    node esbuild.mjs --minify &&
+    node esbuild.mjs --minify && node third-party.mjs &&
         npx --no-install vsce package --no-dependencies --allow-missing-repository --no-rewrite-relative-links --out ../build/horovodize.vsix
 ) </dev/null >build/vsix.log 2>&1 || { cat build/vsix.log; fail "vsce could not package it"; }
 say "build/horovodize.vsix: $(($(stat -c %s build/horovodize.vsix) / 1024)) KiB"

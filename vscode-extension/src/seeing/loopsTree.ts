@@ -115,7 +115,7 @@ function contains(outer: Loop["range"], inner: Loop["range"]): boolean {
 
 function pathIn(folder: string, file: string): string[] {
   const root = folder.endsWith("/") ? folder : `${folder}/`;
-  const relative = folder !== "" && file.startsWith(root) ? file.slice(root.length) : (file.split("/").at(-1) ?? file);
+  const relative = folder !== "" && file.startsWith(root) ? file.slice(root.length) : (file.split(/[/:]/).at(-1) ?? file);
   return relative.split("/").map(decode);
 }
 

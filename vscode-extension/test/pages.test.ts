@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { prose, reasonsPage, type Words } from "../src/doing/reasons";
+import { workspaceReport } from "../src/doing/workspaceReport";
+import type { PreviewedChange, PreviewedText } from "../src/protocol";
+
+const WORDS: Words = {
+  title: (name) => `Changes in ${name}`,
+  howTo: "Read them.",
+  toConfirm: "To confirm",
+  changes: "Changes",
+  line: (line) => `line ${String(line)}`,
+  why: "Why:",
+  doubt: "Doubt:",
+};
+
+function change(rule: string, line: number, more: Partial<PreviewedChange> = {}): PreviewedChange {
+  const at = { line, character: 0 };
+  return { rule, title: `title of ${rule}`, what: `what ${rule}`, why: `why ${rule}`, sure: true, location: { uri: "file:///a.py", range: { start: at, end: at } }, ...more };
+}
+
+function text(uri: string, changes: PreviewedChange[]): PreviewedText {
+  return { uri, version: 1, oldText: "", newText: "", changes };
+}
+
+const name = (uri: string): string => uri.split("/").at(-1) ?? "";
+
+test("what is to be confirmed comes first, with its doubt; lines count from 1", () => {
+  const page = reasonsPage("a.py", [text("file:///a.py", [change("C1", 0), change("K3", 11, { sure: false, doubt: "is it so?" })])], name, WORDS);
+  assert.equal(
+    page,
+    `# Changes in a.py
+
+Read them.
+
+## To confirm
+
+### line 12: title of K3 ([K3](../../pages/K3.md))
+
+what K3
+
+**Doubt:** is it so?
+
+**Why:** why K3
+
+## Changes
+
+### line 1: title of C1 ([C1](../../pages/C1.md))
+
+what C1
+
+**Why:** why C1
+`,
+  );
+});
+
+test("of several files each change says its own", () => {
+  const page = reasonsPage("a.py", [text("file:///a.py", [change("C1", 0)]), text("file:///b.py", [change("C5", 2)])], name, WORDS);
+  assert.match(page, /### a\.py, line 1: /);
+  assert.match(page, /### b\.py, line 3: /);
+  assert.doesNotMatch(page, /To confirm/);
+});
+
+test("what is of the user's file is not rendered, code stays code", () => {
+  assert.equal(prose("a_b * [x](command:evil) <img> `x*y`"), "a\\_b \\* \\[x\\](command:evil) \\<img\\> `x*y`");
+  assert.equal(prose("two\n\n# lines"), "two \\# lines");
+});
+
+test("the report of a workspace", () => {
+  const words = { title: "Done", distributed: "Distributed", refused: "Refused", unchanged: "Left", none: "Nothing." };
+  const at = { line: 4, character: 0 };
+  const report = workspaceReport(
+    {
+      distributed: ["file:///a.py"],
+      refused: [{ uri: "file:///b.py", code: "HVD203", message: "no", location: { uri: "file:///b.py", range: { start: at, end: at } } }],
+      unchanged: [],
+    },
+    name,
+    words,
+  );
+  assert.equal(report, "# Done\n\n## Distributed (1)\n\n- a.py\n\n## Refused (1)\n\n- b.py:5: [HVD203](../pages/HVD203.md) no\n");
+  assert.equal(workspaceReport({ distributed: [], refused: [], unchanged: [] }, name, words), "# Done\n\nNothing.\n");
+});
