@@ -76,7 +76,7 @@ class Files:
 
     def _wrap_tensorflow(self) -> None:
         from tensorflow.python.lib.io import _pywrap_file_io as file_io
-        from tensorflow.python.lib.io import _pywrap_record_io as record_io
+        from tensorflow.python.lib.io import tf_record
         from tensorflow.python.ops import (
             gen_dataset_ops,
             gen_experimental_dataset_ops,
@@ -89,7 +89,9 @@ class Files:
         self._before(file_io, "WritableFile", lambda path, mode: self.note(self.files, path))
         self._before(file_io, "RenameFile", lambda source, target, *_, **__: self.note(self.files, target))
         self._before(file_io, "CopyFile", lambda source, target, *_, **__: self.note(self.files, target))
-        self._before(record_io, "RecordWriter", lambda path, *_, **__: self.note(self.files, path))
+        self._before(
+            tf_record.TFRecordWriter, "__init__", lambda writer, path, *_, **__: self.note(self.files, path)
+        )
         for module in (gen_io_ops, io_ops):
             self._before(module, "save_v2", lambda prefix, *_, **__: self.note(self.prefixes, prefix))
             self._before(
