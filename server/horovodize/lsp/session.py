@@ -106,13 +106,13 @@ class OpenDocument:
         """Applies the changes of one notification, each to what the one before it left."""
         document = self.document
         for change in changes:
-            document = Document(changed(document, change, encoding), document.path)
+            document = document.changed_to(changed(document, change, encoding))
         self._replace(version, document)
 
     def _replace(self, version: int, document: Document) -> None:
         """Goes over to a new version."""
-        if self._analysis is not None and self._analysis.summary.problem is None:
-            self._last_good = self._analysis
+        if self.document.is_parsed:  # it may have taken the tree of the last good one over
+            self._last_good = self._analysis or Analysis(self.document, self.settings.options)
         self.version, self.document, self._analysis = version, document, None
 
     def analysis(self, options: Options) -> Analysis:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -166,31 +165,16 @@ class Context:
             self._fresh[wanted] = name
         return self._fresh[wanted]
 
-    # ------------------------------------------------------------------ one pass for all
-
-    @cached_property
-    def _index(self) -> tuple[dict[str, list[ast.Name | ast.Attribute]], list[ast.Assign]]:
-        loads: dict[str, list[ast.Name | ast.Attribute]] = defaultdict(list)
-        assignments: list[ast.Assign] = []
-        for node in self.syntax.nodes:
-            kind = type(node)
-            if kind is ast.Name:
-                if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
-                    loads[node.id].append(node)  # type: ignore[attr-defined,arg-type]
-            elif kind is ast.Attribute:
-                if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
-                    loads[node.attr].append(node)  # type: ignore[attr-defined,arg-type]
-            elif kind is ast.Assign:
-                assignments.append(node)  # type: ignore[arg-type]
-        return loads, assignments
+    # ------------------------------------------------------------------ all of a kind
 
     def loads(self, names: Iterable[str]) -> list[ast.Name | ast.Attribute]:
         """The places where names, or attributes so called, are read; by name, then in the order of the text."""
-        return [node for name in sorted(set(names)) for node in self._index[0].get(name, ())]
+        found = [node for name in sorted(set(names)) for node in self.module.loads.get(name)]
+        return [node for node in found if isinstance(node, (ast.Name, ast.Attribute))]
 
     @property
     def assignments(self) -> list[ast.Assign]:
-        return self._index[1]
+        return self.syntax.every(ast.Assign)
 
 
 def is_main_guard(statement: ast.If) -> bool:

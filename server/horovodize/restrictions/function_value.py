@@ -173,9 +173,9 @@ def _steps_without_loop(context: Context) -> set[Function]:
 
 def _used_as_values(context: Context, functions: set[Function]) -> Iterator[tuple[Function, ast.expr]]:
     """Uses of functions other than calls."""
-    called = {c.func for c in context.syntax.calls}
     for node in context.loads(f.name for f in functions):
-        if node in called or _is_decorator(context, node):
+        parent = context.syntax.parent.get(node)
+        if (isinstance(parent, ast.Call) and parent.func is node) or _is_decorator(context, node):
             continue
         if isinstance(node, ast.Attribute):
             owners = context.values.receiver(node.value)

@@ -63,6 +63,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary import LoopKind
+from horovodize.summary.tables import in_order
 
 _PACKAGES = ("tensorflow", "keras", "tf_keras")
 _MODULES = ("tensorflow", "tensorflow.keras", "tensorflow.compat.v1")
@@ -74,8 +75,8 @@ def find(context: Context) -> Iterator[Violation]:
     trains = context.sites.method_calls(
         "fit", "fit_generator", "train_on_batch", "apply_gradients", "minimize"
     )
-    for call in context.syntax.calls if trains or context.strict else ():
-        module = _imported_module(context, call)
+    for call in _importing(context) if trains or context.strict else ():
+        module = _imported_module(call)
         if module is not None:
             yield RESTRICTION.at(
                 context,
@@ -87,13 +88,17 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _kept_modules(context)
 
 
-def _imported_module(context: Context, call: ast.Call) -> str | None:
-    """The TensorFlow module that a call imports."""
-    by_call = (
-        context.is_builtin(call.func, "__import__")
-        or context.names.of(call.func) == "importlib.import_module"
-    )
-    if not by_call or not call.args or not isinstance(call.args[0], ast.Constant):
+def _importing(context: Context) -> list[ast.Call]:
+    """The calls that import a module."""
+    builtin = [
+        c for c in context.module.calls_written.get("__import__") if context.is_builtin(c.func, "__import__")
+    ]
+    return in_order([*builtin, *context.module.calls_of("importlib.import_module")])
+
+
+def _imported_module(call: ast.Call) -> str | None:
+    """The TensorFlow module that an importing call imports."""
+    if not call.args or not isinstance(call.args[0], ast.Constant):
         return None
     name = call.args[0].value
     return name if isinstance(name, str) and name.split(".")[0] in _PACKAGES else None

@@ -69,14 +69,15 @@ from horovodize.restrictions.effects import effect, unknown
 from horovodize.restrictions.extract import extract
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.tables import in_order
 
 
 def find(context: Context) -> Iterator[Violation]:
     if not context.trains:
         return
-    for call in context.syntax.calls:
+    for call in _prints(context):
         statement = context.syntax.parent.get(call)
-        if not isinstance(statement, ast.Expr) or not _prints(context, call):
+        if not isinstance(statement, ast.Expr):
             continue
         movable = context.document.starts_line(statement)
         for inner in _calls_in(call):
@@ -95,8 +96,10 @@ def find(context: Context) -> Iterator[Violation]:
             )
 
 
-def _prints(context: Context, call: ast.Call) -> bool:
-    return context.is_builtin(call.func, "print") or context.names.of(call.func) == "tensorflow.print"
+def _prints(context: Context) -> list[ast.Call]:
+    """The calls that print, in order."""
+    builtin = [c for c in context.module.calls_written.get("print") if context.is_builtin(c.func, "print")]
+    return in_order([*builtin, *context.module.calls_of("tensorflow.print")])
 
 
 def _calls_in(call: ast.Call) -> Iterator[ast.Call]:

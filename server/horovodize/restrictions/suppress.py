@@ -41,7 +41,7 @@ class Suppressions:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.directives: list[Directive] = []
-        if re.search("horovodize:", document.text, re.I):
+        if "horovodize:" in document.text.lower():
             self._read()
 
     def _read(self) -> None:

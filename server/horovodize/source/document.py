@@ -9,11 +9,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from horovodize.source import verification
 from horovodize.source.edits import Edit, apply
 from horovodize.source.encoding import Encoded, decode
 from horovodize.source.lines import LineIndex, Span
+from horovodize.source.outline import Outline, Replaced
+from horovodize.source.reparse import difference, reparse
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,31 @@ class Untouchable(ValueError):
         self.span = span
 
 
+class Meaning(Protocol):
+    """What is known of the code of a document beyond its syntax."""
+
+    def outdated_by(self, replaced: Replaced) -> None:
+        """Some pieces of the document's outline were replaced."""
+
+
 class Document:
-    """One version of one file. Immutable; the parsed parts are made when first asked for."""
+    """One version of one file. Immutable; the parsed parts are made when first asked for.
+
+    meaning  what is known of the code beyond its syntax, kept here to be brought up to date by the next version"""
 
     def __init__(self, text: str, path: str = "<text>", *, encoded: Encoded | None = None) -> None:
         self.text = text
         self.path = path
         self.encoded = encoded or Encoded(text)
+        self.meaning: Meaning | None = None
+        self._before: Document | None = None
+
+    def changed_to(self, text: str) -> Document:
+        """The next version. When it is parsed, it takes over the syntax tree of this one (or of the last one that had a tree),
+        and replaces only the statements that have changed. From then on nobody may use the nodes of an older version."""
+        after = Document(text, self.path)
+        after._before = self if self.is_parsed else self._before
+        return after
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str) -> Document:
@@ -76,10 +97,40 @@ class Document:
 
     @cached_property
     def lines(self) -> LineIndex:
-        return LineIndex(self.text)
+        before = self._before
+        if before is None:
+            return LineIndex(self.text)
+        return before.lines.of(self.text, *difference(before.text, self.text))
 
     @cached_property
     def _parsed(self) -> ast.Module | Problem:
+        before = self._before
+        if before is not None and before.tree is not None:
+            replaced = reparse(before.outline, before.lines, self.lines)
+            if replaced is not None:
+                return self._take_over(before, replaced)
+        parsed = self._parse()
+        if isinstance(parsed, ast.Module):
+            self._before = None
+        return parsed
+
+    def _take_over(self, before: Document, replaced: Replaced) -> ast.Module:
+        tree = before.tree
+        assert tree is not None
+        self._before, self.outline, self.meaning = None, before.outline, before.meaning
+        if self.meaning is not None:
+            self.meaning.outdated_by(replaced)
+        before.meaning = None  # if it is asked again, it starts from nothing
+        del before._parsed, before.outline
+        return tree
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The tree in pieces. Only where there is a tree."""
+        assert self.tree is not None
+        return Outline([self.tree])
+
+    def _parse(self) -> ast.Module | Problem:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter(
@@ -92,6 +143,11 @@ class Document:
             return Problem("the code is nested too deeply to be parsed", Span(0, 0))
         except (ValueError, MemoryError) as e:  # null bytes; parser stack
             return Problem(str(e) or "too complex to be parsed", Span(0, 0))
+
+    @property
+    def is_parsed(self) -> bool:
+        """Whether there is a syntax tree already."""
+        return isinstance(self.__dict__.get("_parsed"), ast.Module)
 
     @property
     def tree(self) -> ast.Module | None:

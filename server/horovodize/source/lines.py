@@ -55,6 +55,19 @@ class LineIndex:
         self.text = text
         self.starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
 
+    def of(self, text: str, since: int, until: int) -> LineIndex:
+        """The lines of another text, which differs from this one only between two offsets of this one."""
+        grown = len(text) - len(self.text)
+        first = bisect_right(self.starts, max(since - 1, 0))  # "\r" and "\n" may have met, or parted
+        last = bisect_right(self.starts, until + 1)
+        end = self.starts[last] + grown if last < len(self.starts) else len(text)
+        index = LineIndex.__new__(LineIndex)
+        index.text = text
+        index.starts = self.starts[:first]
+        index.starts += [match.end() for match in _LINE_END.finditer(text, self.starts[first - 1], end)]
+        index.starts += [start + grown for start in self.starts[last + 1 :]]
+        return index
+
     def __len__(self) -> int:
         return len(self.starts)
 

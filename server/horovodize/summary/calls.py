@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
+from horovodize.summary.memo import CALLERS, Memo
 from horovodize.summary.scopes import Binding
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
 
 if TYPE_CHECKING:
     from horovodize.summary.values import Origin, Values
+
+Callee: TypeAlias = Function | ast.Lambda | ast.ClassDef
 
 _PARTIAL = "functools.partial"
 # What gives a function that runs the one it was given.
@@ -20,26 +22,82 @@ CALLED_FOR = ("tensorflow.function", "tensorflow.autograph.to_graph", _PARTIAL)
 
 
 class CallGraph:
-    """The calls of one module. It follows values to find functions, and values follow it through them."""
+    """The calls of one module. It follows values to find functions, and values follow it through them. `before`: what it finds
+    the callers of functions by; where there is none, nothing is known of them."""
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
+    def __init__(self, values: Values, before: CallGraph | None) -> None:
+        self.values, self.before = values, before
         self.syntax, self.scopes, self.names = values.syntax, values.scopes, values.names
-        self.methods: dict[str, list[Function]] = defaultdict(list)
-        for f in self.syntax.functions:
-            if self.syntax.method_class(f) is not None:
-                self.methods[f.name].append(f)
+        self.reads = values.scopes.reads
+        self._callee: Memo[ast.Call, Callee | None] = Memo(
+            self.reads, self._find_callee, None, before._callee if before else None
+        )
+        self._runs: Memo[ast.Call, tuple[ast.AST, ...]] = Memo(
+            self.reads, self._find_runs, (), before._runs if before else None
+        )
         self._callers: dict[ast.AST, list[ast.Call]] | None = None
-        self._callee: dict[ast.Call, Function | ast.Lambda | ast.ClassDef | None] = {}
+        self._methods: dict[str, list[Function]] | None = None
+        self._classes: dict[str, ast.ClassDef] | None = None
 
-    def callee(self, call: ast.Call) -> Function | ast.Lambda | ast.ClassDef | None:
+    def callee(self, call: ast.Call) -> Callee | None:
         """The function or class of this module that a call runs."""
-        if call not in self._callee:
-            self._callee[call] = None  # recursion
-            self._callee[call] = self._find_callee(call)
-        return self._callee[call]
+        return self._callee(call)
 
-    def _find_callee(self, call: ast.Call) -> Function | ast.Lambda | ast.ClassDef | None:
+    # ------------------------------------------------------------------ tables
+
+    def methods(self, name: str) -> list[Function]:
+        """The methods of any class that are called so."""
+        if self._methods is None:
+            self._methods = defaultdict(list)
+            for f in self.syntax.functions:
+                if self.syntax.method_class(f) is not None:
+                    self._methods[f.name].append(f)
+        self.reads.note("method", name)
+        return self._methods.get(name, [])
+
+    def class_named(self, name: str) -> ast.ClassDef | None:
+        """The (last) class of this module that is called so."""
+        if self._classes is None:
+            self._classes = {c.name: c for c in self.syntax.classes}
+        self.reads.note("class", name)
+        return self._classes.get(name)
+
+    def callers(self, function: ast.AST) -> list[ast.Call]:
+        """The calls in this module that run a function (constructing a class runs its `__init__`)."""
+        self.reads.note("callers", _name(function))
+        self.reads.mask |= CALLERS
+        if self.before is None:
+            return []
+        if self._callers is None:
+            mask, self._callers = self.reads.mask, defaultdict(list)
+            for call in self.syntax.calls:
+                for run in self.before._runs(call):
+                    self._callers[run].append(call)
+            self.reads.mask = mask
+        return self._callers.get(function, [])
+
+    def forget(self, changed: int, gone: Sequence[ast.AST]) -> int:
+        """Forgets what changed entries of tables led to, and all about nodes that are gone. Gives what else has changed by
+        that: who calls whom."""
+        self._methods = self._classes = None
+        if self.before is not None and self._callers is not None:
+            changed |= self._bring_callers_up_to_date(self.before)
+        calls = [n for n in gone if isinstance(n, ast.Call)]
+        self._callee.forget(changed, calls)
+        self._runs.forget(changed, calls)
+        return changed
+
+    def _bring_callers_up_to_date(self, before: CallGraph) -> int:
+        """Gives the entries that are others now."""
+        old, self._callers = self._callers or {}, None
+        mask = self.reads.mask
+        self.callers(self.syntax.tree)
+        self.reads.mask = mask
+        new: dict[ast.AST, list[ast.Call]] = self._callers or {}
+        names = {_name(f) for f in {*old, *new} if old.get(f) != new.get(f)}
+        return self.reads.of("callers", names)
+
+    def _find_callee(self, call: ast.Call) -> Callee | None:
         f = call.func
         if isinstance(f, ast.Name):
             return self._among(self.values.origins(f))
@@ -53,7 +111,7 @@ class CallGraph:
             return None
         return None
 
-    def _among(self, origins: list[Origin]) -> Function | ast.Lambda | ast.ClassDef | None:
+    def _among(self, origins: list[Origin]) -> Callee | None:
         """The first function or class among what a value may be."""
         for o in origins:
             if isinstance(o.node, (*CALLABLES, ast.ClassDef)) and not o.path:
@@ -61,7 +119,7 @@ class CallGraph:
         return None
 
     def _method(self, f: ast.Attribute) -> Function | ast.Lambda | None:
-        methods = self.methods.get(f.attr)
+        methods = self.methods(f.attr)
         if not methods:
             for o in self.values.origins(f):
                 if isinstance(o.node, CALLABLES) and not o.path:
@@ -106,7 +164,7 @@ class CallGraph:
             return []
         return [
             m
-            for m in self.methods.get(f.attr, ())
+            for m in self.methods(f.attr)
             if isinstance(cls := self.syntax.parent[m], ast.ClassDef)
             and cls is not owner
             and owner in self.values.family(cls)
@@ -125,53 +183,16 @@ class CallGraph:
             if name is not None:
                 yield name
 
-    def callers(self, function: ast.AST) -> list[ast.Call]:
-        """The calls in this module that run a function (constructing a class runs its `__init__`)."""
-        if self._callers is None:
-            self._callers = defaultdict(list)
-            self._add_callers(self._callers, self.syntax.calls)
-            again = self._forget_passed_functions(self._callers)
-            self.values.forget()  # what was asked meanwhile did not know yet what is passed to parameters
-            self._add_callers(self._callers, again)
-        return self._callers.get(function, [])
-
-    def _add_callers(self, callers: dict[ast.AST, list[ast.Call]], calls: list[ast.Call]) -> None:
-        for call in calls:
-            callee = self.callee(call)
-            if isinstance(callee, ast.ClassDef):
-                for cls in [callee, *(c for c in self.values.family(callee) if c is not callee)]:
-                    init = next(
-                        (s for s in cls.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), None
-                    )
-                    if init is not None:
-                        callers[init].append(call)
-                        break
-            elif callee is not None:
-                for function in self.runs(call):
-                    callers[function].append(call)
-            else:
-                for implied in self._implied(call):
-                    callers[implied].append(call)
-
-    def _forget_passed_functions(self, callers: dict[ast.AST, list[ast.Call]]) -> list[ast.Call]:
-        """A call of a parameter (`def loop(step): step(x)`) can be followed only once the callers of its function are known:
-        such calls, to be looked up again."""
-        parent = self.syntax.parent
-        again = [
-            call
-            for call in self.syntax.calls
-            if self._callee.get(call) is None
-            and isinstance(call.func, (ast.Name, ast.Attribute))
-            and any(
-                isinstance(o.node, ast.arg) and parent[parent[o.node]] in callers
-                for o in self.values.origins(call.func)
-            )
-        ]
-        for call in again:
-            del self._callee[call]
-        if again:
-            self.values.forget()
-        return again
+    def _find_runs(self, call: ast.Call) -> tuple[ast.AST, ...]:
+        """The functions that a call runs."""
+        callee = self.callee(call)
+        if isinstance(callee, ast.ClassDef):
+            for cls in [callee, *(c for c in self.values.family(callee) if c is not callee)]:
+                init = next((s for s in cls.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), None)
+                if init is not None:
+                    return (init,)
+            return ()
+        return tuple(self.runs(call) if callee is not None else self._implied(call))
 
     def _implied(self, call: ast.Call) -> Iterator[Function]:
         """Functions that a call runs through an argument (`app.run(main)`), or through an object (`model(x)`: `call`)."""
@@ -183,6 +204,7 @@ class CallGraph:
                     if isinstance(o.node, FUNCTIONS):
                         yield o.node
             if not targets:
+                self.reads.note("name", "main")
                 main = self.scopes.names[self.syntax.tree].get("main", [])
                 yield from (b.statement for b in main if isinstance(b.statement, FUNCTIONS))
         elif isinstance(call.func, (ast.Name, ast.Attribute)):
@@ -238,12 +260,12 @@ class CallGraph:
 
     def _held(self, call: ast.Call, function: ast.AST) -> list[ast.Call]:
         """The `functools.partial(…)` through which a call runs a function, the outermost first."""
-        if not self._partials:
+        if not self.scopes.imports_package("functools"):
             return []
         return [
             one
             for one in self.passed_through(call)
-            if one in self._partials and function in {o.node for o in self.values.origins(one)}
+            if self.names.of(one.func) == _PARTIAL and function in {o.node for o in self.values.origins(one)}
         ]
 
     def passed_through(self, call: ast.Call) -> list[ast.Call]:
@@ -258,10 +280,6 @@ class CallGraph:
                 found.append(e)
             todo += [step for step, path in self.values._steps(e, ()) if not path]
         return found
-
-    @cached_property
-    def _partials(self) -> set[ast.AST]:
-        return {call for call in self.syntax.calls if self.names.of(call.func) == _PARTIAL}
 
     def _is_static(self, function: ast.AST) -> bool:
         return isinstance(function, FUNCTIONS) and any(
@@ -307,3 +325,7 @@ def _is_abstract(function: Function) -> bool:
         or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
         for s in function.body
     )
+
+
+def _name(function: ast.AST) -> str:
+    return function.name if isinstance(function, FUNCTIONS) else ""

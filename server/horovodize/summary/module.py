@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 
 from horovodize import catalogue
 from horovodize.source import Document, Span
+from horovodize.source.outline import Outline, Piece, Replaced
 from horovodize.summary.links import Targets
 from horovodize.summary.names import Names
 from horovodize.summary.scopes import Scopes
-from horovodize.summary.syntax import Syntax
+from horovodize.summary.syntax import FUNCTIONS, Syntax
+from horovodize.summary.tables import Table, in_order, loads, written
 from horovodize.summary.values import Values
 
 _TENSORFLOW = ("tensorflow", "keras", "tf_keras")
+_MANY_READS = 2_000
 _WHOLE = ("tensorflow", "tensorflow.compat.v1", "tensorflow.compat.v2")
 
 
 class Module:
-    """The meaning of a document that parses; of a project, with the modules that its script imports."""
+    """The meaning of a document that parses; of a project, with the modules that its script imports.
+
+    calls          calls of functions and classes that are known, by their canonical names
+    calls_written  calls by how they are written: "fit", ".fit"
+    loads          names and attributes that are read, by their own names"""
 
     def __init__(
         self, document: Document, imported: Sequence[ast.Module] = (), targets: Targets | None = None
@@ -27,25 +33,57 @@ class Module:
         assert document.tree is not None
         self.document = document
         self.tree = document.tree
-        self.syntax = Syntax(document.tree, imported)
+        self.syntax = Syntax(Outline([*imported, document.tree]) if imported else document.outline)
         self.scopes = Scopes(self.syntax, targets)
         self.names = Names(self.scopes)
-        self.values = Values(self.syntax, self.scopes, self.names)
+        self.values = Values.read(self.syntax, self.scopes, self.names)
+        outline, reads = self.syntax.outline, self.scopes.reads
+        self.calls = Table(outline, reads, self._canonical)
+        self.calls_written = Table(outline, reads, written)
+        self.loads = Table(outline, reads, loads)
 
-    @cached_property
+    @classmethod
+    def of(cls, document: Document) -> Module:
+        """The meaning of a document; that of its last version, brought up to date, where there is one."""
+        known = document.meaning
+        if not isinstance(known, Module) or known._is_used_up:
+            known = document.meaning = Module(document)
+        known.document = document
+        return known
+
+    @property
+    def _is_used_up(self) -> bool:
+        """Whether it can't be brought up to date, or holds too much of names that are long gone."""
+        return not self.scopes.local or len(self.scopes.reads) > 2 * len(self.syntax.nodes) + _MANY_READS
+
+    def outdated_by(self, replaced: Replaced) -> None:
+        """Brings everything up to date with the document's outline, of which some pieces were replaced."""
+        self.syntax.forget()
+        gone = [node for piece in replaced.removed for node in piece.nodes]
+        changed = self.scopes.replace(replaced)
+        nodes = [*gone, *(node for piece in replaced.added for node in piece.nodes)]
+        changed |= self.scopes.reads.of("class", {n.name for n in nodes if isinstance(n, ast.ClassDef)})
+        changed |= self.scopes.reads.of("method", {n.name for n in nodes if isinstance(n, FUNCTIONS)})
+        self.scopes.bound.forget(changed, (n for n in gone if isinstance(n, ast.Name)))
+        self.names.forget(changed, gone)
+        self.values.forget(changed, gone)
+        for table in (self.calls, self.calls_written, self.loads):
+            table.forget(changed, replaced.removed)
+
+    @property
     def tensorflow_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The statements that import TensorFlow or Keras, in order."""
         found: list[ast.Import | ast.ImportFrom] = []
-        for node in self.syntax.nodes:
+        for node in self.syntax.every(ast.Import, ast.ImportFrom):
             if isinstance(node, ast.Import):
                 if any(a.name.split(".")[0] in _TENSORFLOW for a in node.names):
                     found.append(node)
-            elif isinstance(node, ast.ImportFrom) and not node.level:
+            elif not node.level:
                 if (node.module or "").split(".")[0] in _TENSORFLOW:
                     found.append(node)
         return found
 
-    @cached_property
+    @property
     def imported(self) -> set[str]:
         """Dotted paths of everything that is imported, as written."""
         return {b.imported for b in self.scopes.imports} | {base for base, _ in self.scopes.star_imports}
@@ -56,8 +94,20 @@ class Module:
 
     def calls_of(self, *names: str) -> list[ast.Call]:
         """The calls of functions or classes with these canonical names."""
-        wanted = set(names)
-        return [c for c in self.syntax.calls if self.names.of(c.func) in wanted]
+        return self.calls.get(*names)
+
+    def _canonical(self, piece: Piece) -> Iterator[tuple[str, ast.Call]]:
+        for call in piece.every((ast.Call,)):
+            assert isinstance(call, ast.Call)
+            name = self.names.of(call.func)
+            if name is not None:
+                yield name, call
+
+    def calls_called(self, *names: str) -> list[ast.Call]:
+        """The calls of functions or classes, known or not, whose own name is one of these."""
+        known = [full for full in self.calls if full.rsplit(".", 1)[-1] in names]
+        unknown = self.calls_written.get(*names, *(f".{name}" for name in names))
+        return in_order([*self.calls.get(*known), *(c for c in unknown if self.names.of(c.func) is None)])
 
     def makes(self, call: ast.Call, ancestor: str) -> bool:
         """Whether a call constructs an instance of a TensorFlow class (or of a class derived from it here)."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from horovodize import catalogue
+from horovodize.summary.memo import Memo
 from horovodize.summary.scopes import Binding, Scopes
 
 
@@ -13,22 +15,24 @@ class Names:
 
     def __init__(self, scopes: Scopes) -> None:
         self.scopes = scopes
-        self._known: dict[ast.AST, str | None] = {}
-        self._imported: dict[ast.Name, str | None] = {}
+        # a cycle of assignments (`x = x.y` in a loop) means nothing
+        self._canonical = Memo[ast.AST, str | None](scopes.reads, self._find, None)
+        self.of_unresolved = Memo[ast.Name, str | None](scopes.reads, self._follow_to_import, None)
+
+    def forget(self, changed: int, gone: Sequence[ast.AST]) -> None:
+        """Forgets what changed entries of tables led to, and all about nodes that are gone."""
+        self._canonical.forget(changed, gone)
+        self.of_unresolved.forget(changed, (n for n in gone if isinstance(n, ast.Name)))
 
     def of(self, expression: ast.AST | None) -> str | None:
         """`keras.optimizers.Adam`, however it is imported → "tensorflow.keras.optimizers.Adam"; None where unknown.
 
         Relative imports keep their dots: they are modules of the workspace, not TensorFlow."""
-        if not isinstance(expression, (ast.Name, ast.Attribute)):
-            return None
-        if expression in self._known:
-            return self._known[expression]
-        self._known[expression] = None  # a cycle of assignments means nothing
-        raw = self._raw(expression)
-        result = catalogue.canonical(raw) if raw else None
-        self._known[expression] = result
-        return result
+        return self._canonical(expression) if isinstance(expression, (ast.Name, ast.Attribute)) else None
+
+    def _find(self, expression: ast.AST) -> str | None:
+        raw = self._raw(expression) if isinstance(expression, (ast.Name, ast.Attribute)) else None
+        return catalogue.canonical(raw) if raw else None
 
     def _raw(self, expression: ast.Name | ast.Attribute) -> str | None:
         if isinstance(expression, ast.Attribute):
@@ -47,14 +51,8 @@ class Names:
         "tensorflow.compat.v1.Session"."""
         return self._raw(expression)
 
-    def of_unresolved(self, name: ast.Name) -> str | None:
-        """The dotted path that a name stands for as it was imported, before it is made canonical."""
-        if name not in self._imported:
-            self._imported[name] = None  # `x = x.y` in a loop means nothing
-            self._imported[name] = self._follow_to_import(name)
-        return self._imported[name]
-
     def _follow_to_import(self, name: ast.Name) -> str | None:
+        """The dotted path that a name stands for as it was imported, before it is made canonical."""
         bindings = self.scopes.reaching(name)
         if self.scopes.links.module(name) is not None:
             return None
@@ -74,6 +72,7 @@ class Names:
 
     def _starred(self, name: str) -> str | None:
         """A name that only a star import can have brought, where the catalogue knows it there."""
+        self.scopes.reads.note("star import", "")
         for base, _ in self.scopes.star_imports:
             path = catalogue.canonical(f"{base}.{name}")
             if catalogue.cls(path) or catalogue.function(path):

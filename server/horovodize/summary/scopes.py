@@ -12,7 +12,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
 
+from horovodize.source.outline import Piece, Replaced
 from horovodize.summary.links import Links, Targets
+from horovodize.summary.memo import Memo, Reads
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Syntax, end, position
 
 Kind = Literal[
@@ -23,7 +25,7 @@ _BINDING = frozenset({
     ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For, ast.AsyncFor,
     ast.comprehension, ast.withitem, *CALLABLES, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar,
 })  # fmt: skip
-_SCOPES = (*CALLABLES, *COMPREHENSIONS, ast.ClassDef, ast.Module)
+_SCOPE_TYPES = frozenset({*CALLABLES, *COMPREHENSIONS, ast.ClassDef})
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +48,81 @@ class Binding:
     operator: ast.operator | None = None
 
 
-class Scopes:
-    """All scopes of a module."""
+class _Bound:
+    """What the names of one piece of a module are bound to, where others can see it."""
 
-    def __init__(self, syntax: Syntax, targets: Targets | None = None) -> None:
+    def __init__(self) -> None:
+        self.names: dict[str, list[Binding]] = defaultdict(list)  # of the module itself
+        self.attributes: dict[str, list[Binding]] = defaultdict(list)
+        self.star_imports: list[tuple[str, ast.ImportFrom]] = []
+        self.imports: list[Binding] = []
+        self.elsewhere: list[Binding] = []
+
+
+class Scopes:
+    """All scopes of a module.
+
+    reads  notes which names of the module itself are looked up, for those who remember what they found"""
+
+    def __init__(self, syntax: Syntax, targets: Targets | None = None, reads: Reads | None = None) -> None:
         self.syntax = syntax
         self.links = Links(self, targets or {})
+        self.reads = reads or Reads()
         self.left_out: set[str] = set()  # names in code of the same files that is not read
         self.names: dict[ast.AST, dict[str, list[Binding]]] = defaultdict(lambda: defaultdict(list))
         self.attributes: dict[str, list[Binding]] = defaultdict(list)  # by the attribute's own name
         self.star_imports: list[tuple[str, ast.ImportFrom]] = []
         self.imports: list[Binding] = []
+        self.local = True  # whether no `nonlocal` reaches the module itself (Python would not run that)
         self._scope_of: dict[ast.AST, ast.AST] = {}
         self._globals: dict[ast.AST, set[str]] = defaultdict(set)
         self._nonlocals: dict[ast.AST, set[str]] = {}
         self._elsewhere: set[Binding] = set()  # bindings of a scope's names that functions inside it make
-        self._bind_all()
+        self._of_piece: dict[Piece, _Bound] = {}
+        self._bound = _Bound()
+        self.bound = Memo[ast.Name, list[Binding]](self.reads, self._find_bound, [])
+        for piece in syntax.outline.pieces:
+            self._bind_all(piece)
+        for bound in self._of_piece.values():
+            self._add_to_tables(bound)
+
+    def _add_to_tables(self, bound: _Bound) -> None:
+        for name, bindings in bound.attributes.items():
+            self.attributes[name] += bindings
+        self.star_imports += bound.star_imports
+        self.imports += bound.imports
+
+    def replace(self, replaced: Replaced) -> int:
+        """Brings everything up to date with an outline of which pieces were replaced. Gives what has changed, for `Reads`."""
+        old = [self._of_piece.pop(piece) for piece in replaced.removed]
+        for piece in replaced.removed:
+            for node in piece.nodes:
+                self._scope_of.pop(node, None)
+                if type(node) in _SCOPE_TYPES:
+                    self.names.pop(node, None)
+                    self._globals.pop(node, None)
+                    self._nonlocals.pop(node, None)
+        for bound in old:
+            self._elsewhere.difference_update(bound.elsewhere)
+        for piece in replaced.added:
+            self._bind_all(piece)
+        changed = old + [self._of_piece[piece] for piece in replaced.added]
+        every = [self._of_piece[piece] for piece in self.syntax.outline.pieces]
+        names = {name for bound in changed for name in bound.names}
+        attributes = {name for bound in changed for name in bound.attributes}
+        table = self.names[self.syntax.tree]
+        for name in names:
+            _set(table, name, [b for bound in every for b in bound.names.get(name, ())])
+        for name in attributes:
+            _set(self.attributes, name, [b for bound in every for b in bound.attributes.get(name, ())])
+        if any(bound.imports for bound in changed):
+            self.imports = [b for bound in every for b in bound.imports]
+        mask = self.reads.of("name", names) | self.reads.of("attribute", attributes)
+        mask |= self.reads.of("import", {_package(b) for bound in changed for b in bound.imports})
+        if any(bound.star_imports for bound in changed):
+            self.star_imports = [b for bound in every for b in bound.star_imports]
+            mask |= self.reads.of("star import", [""])
+        return mask
 
     # ------------------------------------------------------------------ scopes
 
@@ -109,40 +170,47 @@ class Scopes:
         while True:
             if name in self._globals[scope]:
                 root = self.root(scope)
+                self.reads.note("name", name)
                 return root if name in self.names[root] else None
+            if isinstance(scope, ast.Module):
+                self.reads.note("name", name)
+                return scope if name in self.names[scope] else None
             if (innermost or not isinstance(scope, ast.ClassDef)) and name in self.names[scope]:
                 return scope
-            if isinstance(scope, ast.Module):
-                return None
             innermost = False
             scope = self.scope(scope)
+
+    def imports_package(self, package: str) -> bool:
+        """Whether a package, or something in it, is imported anywhere."""
+        self.reads.note("import", package)
+        return any(_package(b) == package for b in self.imports)
 
     def all_names(self) -> set[str]:
         """Every identifier in the module: a fresh name is one that is not among them."""
         found = set(self.left_out)
-        for node in self.syntax.nodes:
-            if isinstance(node, ast.Name):
-                found.add(node.id)
-            elif isinstance(node, ast.arg):
-                found.add(node.arg)
-            elif isinstance(node, (ast.Global, ast.Nonlocal)):
-                found.update(node.names)
+        found.update(node.id for node in self.syntax.every(ast.Name))
+        found.update(node.arg for node in self.syntax.every(ast.arg))
+        for node in self.syntax.every(ast.Global, ast.Nonlocal):
+            found.update(node.names)
         for table in self.names.values():
             found.update(table)
         return found
 
     # ------------------------------------------------------------------ bindings
 
-    def _bind_all(self) -> None:
-        for node in self.syntax.nodes:
+    def _bind_all(self, piece: Piece) -> None:
+        self._bound = self._of_piece[piece] = _Bound()
+        nonlocals = dict[ast.AST, set[str]]()
+        for node in piece.every((ast.Global, ast.Nonlocal)):
             if isinstance(node, ast.Global):
                 self._globals[self.scope(node)].update(node.names)
             elif isinstance(node, ast.Nonlocal):
-                self._nonlocals.setdefault(self.scope(node), set()).update(node.names)
-        for node in self.syntax.nodes:
+                nonlocals.setdefault(self.scope(node), set()).update(node.names)
+        self._nonlocals |= nonlocals
+        for node in piece.nodes:
             if type(node) in _BINDING:
                 self._bind(node)
-        for scope, names in self._nonlocals.items():
+        for scope, names in nonlocals.items():
             for name in names:
                 self._move_out(name, scope)
 
@@ -156,7 +224,9 @@ class Scopes:
             or name in self._nonlocals.get(home, ())
         ):
             home = self.scope(home)
+        self.local &= not isinstance(home, ast.Module)
         self._elsewhere.update(bindings)
+        self._bound.elsewhere += bindings
         self.names[home][name] += bindings
 
     def _bind(self, node: ast.AST) -> None:
@@ -170,7 +240,7 @@ class Scopes:
                 base = "." * node.level + (node.module or "")
                 for alias in node.names:
                     if alias.name == "*":
-                        self.star_imports.append((base, node))
+                        self._bound.star_imports.append((base, node))
                     else:
                         path = f"{base}.{alias.name}" if not base.endswith(".") else base + alias.name
                         self._add(
@@ -220,9 +290,12 @@ class Scopes:
         if binding.name in self._globals[scope] and not isinstance(scope, ast.Module):
             scope = self.root(scope)
             self._elsewhere.add(binding)
+            self._bound.elsewhere.append(binding)
         self.names[scope][binding.name].append(binding)
+        if isinstance(scope, ast.Module):
+            self._bound.names[binding.name].append(binding)
         if binding.kind == "import":
-            self.imports.append(binding)
+            self._bound.imports.append(binding)
 
     def _bind_target(
         self,
@@ -238,7 +311,7 @@ class Scopes:
                 self._add(Binding(kind, target.id, statement, target, value, path, operator=operator), target)
             case ast.Attribute():
                 binding = Binding(kind, target.attr, statement, target, value, path, operator=operator)
-                self.attributes[target.attr].append(binding)
+                self._bound.attributes[target.attr].append(binding)
             case ast.Starred():
                 self._bind_target(target.value, kind, value, statement, (*path, -1))
             case ast.Tuple() | ast.List():
@@ -269,7 +342,7 @@ class Scopes:
             return list(self.links.starred(use.id, self.root(use)))
         return [b for f in found for b in self.links.followed(f)]
 
-    def bound(self, use: ast.Name) -> list[Binding]:
+    def _find_bound(self, use: ast.Name) -> list[Binding]:
         """The bindings of the use's own module that may give a name its value at a use; latest first."""
         scope = self.lookup(use.id, use)
         if scope is None:
@@ -370,3 +443,14 @@ class Scopes:
                     dominates = False
             child = a
         return True, dominates
+
+
+def _package(binding: Binding) -> str:
+    return binding.imported.partition(".")[0]
+
+
+def _set(table: dict[str, list[Binding]], name: str, bindings: list[Binding]) -> None:
+    if bindings:
+        table[name] = bindings
+    else:
+        table.pop(name, None)

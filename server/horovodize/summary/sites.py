@@ -213,7 +213,7 @@ class Sites(Tf1Sites):
 
     def _from_compute_gradients(self, call: ast.Call) -> bool:
         pairs = argument(call, "grads_and_vars", 0)
-        if pairs is None or not self._methods.get("compute_gradients"):
+        if pairs is None or not self.method_calls("compute_gradients"):
             return False
         return any(
             isinstance(n, ast.Call)

@@ -73,7 +73,7 @@ class ModuleSummary:
         return self._read()
 
     def _read(self) -> Module:
-        return Module(self.document)
+        return Module.of(self.document)
 
     @cached_property
     def sites(self) -> Sites | None:

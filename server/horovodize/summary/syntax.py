@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, overload
+
+from horovodize.source.outline import Outline
+
+N = TypeVar("N", bound=ast.AST)
+M = TypeVar("M", bound=ast.AST)
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
@@ -14,72 +19,54 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-# Fields that hold no node, or one that nobody asks for (`ctx`, `op`).
-_PLAIN = {
-    "ctx",
-    "op",
-    "type_comment",
-    "kind",
-    "level",
-    "module",
-    "asname",
-    "is_async",
-    "conversion",
-    "simple",
-    "id",
-    "attr",
-}
-_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
-
-
 class Syntax:
-    """Parents of nodes, and the lists that everything else starts from. One walk over the tree.
+    """What stands inside what, and the lists that everything else starts from.
 
     tree   the module; of a project, the script that is run
     trees  the modules of a project, those that are imported first; of a module by itself, just that"""
 
-    def __init__(self, tree: ast.Module, imported: Sequence[ast.Module] = ()) -> None:
-        self.tree = tree
-        self.trees = (*imported, tree)
-        self.parent: dict[ast.AST, ast.AST] = {}
-        self.field: dict[ast.AST, str] = {}
-        self.nodes: list[ast.AST] = []
-        self.calls: list[ast.Call] = []
-        self.functions: list[Function] = []
-        self.classes: list[ast.ClassDef] = []
-        self._walk()
+    def __init__(self, outline: Outline) -> None:
+        self.outline = outline
+        self.tree = outline.trees[-1]
+        self.trees = outline.trees
+        self.parent, self.field = outline.parent, outline.field
+        self._every: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
 
-    def _walk(self) -> None:
-        """In the order of the text, so that lists made from it are too."""
-        parent, field, nodes = self.parent, self.field, self.nodes
-        todo: list[ast.AST] = list(reversed(self.trees))
-        while todo:
-            node = todo.pop()
-            nodes.append(node)
-            if isinstance(node, ast.Call):
-                self.calls.append(node)
-            elif isinstance(node, FUNCTIONS):
-                self.functions.append(node)
-            elif isinstance(node, ast.ClassDef):
-                self.classes.append(node)
-            children: list[ast.AST] = []
-            kind = type(node)
-            names = _FIELDS.get(kind)
-            if names is None:
-                names = _FIELDS[kind] = tuple(f for f in kind._fields if f not in _PLAIN)
-            for name in names:
-                value = getattr(node, name, None)
-                if isinstance(value, ast.AST):
-                    if isinstance(value, (ast.expr_context, ast.operator)):
-                        continue
-                    parent[value], field[value] = node, name
-                    children.append(value)
-                elif isinstance(value, list):
-                    for child in value:
-                        if isinstance(child, ast.AST):
-                            parent[child], field[child] = node, name
-                            children.append(child)
-            todo.extend(reversed(children))
+    def forget(self) -> None:
+        """The outline has changed."""
+        self._every.clear()
+
+    # ------------------------------------------------------------------ all of a kind, in the order of the text
+
+    @property
+    def nodes(self) -> list[ast.AST]:
+        known = self._every.get(())
+        if known is None:
+            known = self._every[()] = [n for piece in self.outline.pieces for n in piece.nodes]
+        return known
+
+    @overload
+    def every(self, first: type[N], /) -> list[N]: ...
+    @overload
+    def every(self, first: type[N], second: type[M], /) -> list[N | M]: ...
+    def every(self, *types: type[ast.AST]) -> Sequence[ast.AST]:
+        """The nodes of some types (of themselves: none derived from them)."""
+        known = self._every.get(types)
+        if known is None:
+            known = self._every[types] = [n for piece in self.outline.pieces for n in piece.every(types)]
+        return known
+
+    @property
+    def calls(self) -> list[ast.Call]:
+        return self.every(ast.Call)
+
+    @property
+    def functions(self) -> list[Function]:
+        return self.every(ast.FunctionDef, ast.AsyncFunctionDef)
+
+    @property
+    def classes(self) -> list[ast.ClassDef]:
+        return self.every(ast.ClassDef)
 
     # ------------------------------------------------------------------ upwards
 

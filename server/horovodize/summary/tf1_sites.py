@@ -23,19 +23,10 @@ class Tf1Sites(ABC):
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self._methods: dict[str, list[ast.Call]] = {}
-        for call in module.syntax.calls:
-            if isinstance(call.func, ast.Attribute):
-                self._methods.setdefault(call.func.attr, []).append(call)
 
     def method_calls(self, *names: str) -> list[ast.Call]:
         """Calls of methods with these names, on whatever, in the order of the text."""
-        found = [c for name in names for c in self._methods.get(name, ())]
-        return (
-            found
-            if len(names) == 1
-            else sorted(found, key=lambda c: (c.lineno, c.col_offset, c.end_lineno or 0))
-        )
+        return self.module.calls_written.get(*(f".{name}" for name in names))
 
     @property
     @abstractmethod
@@ -51,35 +42,27 @@ class Tf1Sites(ABC):
 
     @cached_property
     def sessions(self) -> list[ast.Call]:
-        return [
-            c
-            for c in self.module.syntax.calls
-            if (self.module.names.of(c.func) or "").startswith(("tensorflow.", "tensorflow.keras"))
-            and self.module.names.last(c.func)
-            in ("Session", "InteractiveSession", "managed_session", "get_session")
-        ]
+        names = ("Session", "InteractiveSession", "managed_session", "get_session")
+        return [c for c in self.module.calls_called(*names) if self._is_known(c)]
 
     @cached_property
     def monitored(self) -> list[ast.Call]:
         names = ("MonitoredTrainingSession", "MonitoredSession", "SingularMonitoredSession")
         return [
             c
-            for c in self.module.syntax.calls
-            if self.module.names.last(c.func) in names
-            and (self.module.names.of(c.func) or "tensorflow").startswith("tensorflow")
+            for c in self.module.calls_called(*names)
+            if self._is_known(c) or self.module.names.of(c.func) is None
         ]
+
+    def _is_known(self, call: ast.Call) -> bool:
+        return (self.module.names.of(call.func) or "").startswith("tensorflow.")
 
     @cached_property
     def estimators(self) -> list[ast.Call]:
         """Constructions and trainings of `tf.estimator` and `tf.contrib.learn`."""
-        return [
-            c
-            for c in self.module.syntax.calls
-            if (full := self.module.names.of(c.func) or "").startswith(
-                ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
-            )
-            or "contrib.learn" in full
-        ]
+        known = ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
+        names = [n for n in self.module.calls if n.startswith(known) or "contrib.learn" in n]
+        return self.module.calls_of(*names)
 
     # ------------------------------------------------------------------ graphs
 
@@ -121,17 +104,13 @@ class Tf1Sites(ABC):
     def v1_uses(self) -> list[ast.expr]:
         """The uses of names that only TensorFlow 1 has under that spelling (`tf.Session`; not `tf.compat.v1.Session`)."""
         names, found = self.module.names, list[ast.expr]()
-        for node in self.module.syntax.nodes:
-            if isinstance(node, ast.Attribute):
-                written = names.written(node) or ""
-                if (
-                    written.startswith(("tensorflow.compat.", *_ONLY_V2))
-                    or written == "tensorflow.__version__"
-                ):
-                    return []  # made for both
-                old = (names.of(node) or "").startswith(("tensorflow.compat.v1.", "tensorflow.contrib."))
-                if old and written.startswith("tensorflow."):
-                    found.append(node)
+        for node in self.module.syntax.every(ast.Attribute):
+            written = names.written(node) or ""
+            if written.startswith(("tensorflow.compat.", *_ONLY_V2)) or written == "tensorflow.__version__":
+                return []  # made for both
+            old = (names.of(node) or "").startswith(("tensorflow.compat.v1.", "tensorflow.contrib."))
+            if old and written.startswith("tensorflow."):
+                found.append(node)
         return found
 
     @cached_property

@@ -7,11 +7,12 @@ What can't be followed is given back as it is: a caller that needs a proof treat
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from horovodize import catalogue
 from horovodize.summary.calls import CALLED_FOR, CallGraph, is_property
+from horovodize.summary.memo import Memo
 from horovodize.summary.names import Names
 from horovodize.summary.scopes import Binding, Scopes
 from horovodize.summary.syntax import CALLABLES, Syntax, end, position
@@ -34,34 +35,51 @@ class Origin:
 
 
 class Values:
-    """Data flow of one module."""
+    """Data flow of one module. `before`: a reading of the same module that knows less of who calls whom, and is what callers
+    are found by."""
 
-    def __init__(self, syntax: Syntax, scopes: Scopes, names: Names) -> None:
+    def __init__(self, syntax: Syntax, scopes: Scopes, names: Names, before: Values | None = None) -> None:
         self.syntax, self.scopes, self.names = syntax, scopes, names
-        self.class_named: dict[str, ast.ClassDef] = {c.name: c for c in syntax.classes}
-        self._origins: dict[ast.AST, list[Origin]] = {}
-        self._receivers: dict[ast.expr, frozenset[object]] = {}
-        self.graph = CallGraph(self)
+        self.before = before
+        self.reads = scopes.reads
+        self.graph: CallGraph = CallGraph(self, before.graph if before is not None else None)
         self.callee, self.callers = self.graph.callee, self.graph.callers
         self.passed, self.returned = self.graph.passed, self.graph.returned
+        # a value that depends on itself is known to be itself
+        self._origins: Memo[ast.expr, list[Origin] | None] = Memo(
+            self.reads, self._find_origins, None, before._origins if before is not None else None
+        )
+        self._receivers: Memo[ast.expr, frozenset[object] | None] = Memo(
+            self.reads, self._find_receiver, None, before._receivers if before is not None else None
+        )
+        self._assigned: Memo[str, dict[object, list[tuple[int, Binding]]] | None] = Memo(
+            self.reads, self._find_assigned, None, before._assigned if before is not None else None
+        )
+
+    @classmethod
+    def read(cls, syntax: Syntax, scopes: Scopes, names: Names) -> Values:
+        """Reads a module. A call of a parameter (`def loop(step): step(x)`) can be followed only once the callers of its
+        function are known, and what that call passes on only after that: so it is read three times."""
+        return cls(syntax, scopes, names, cls(syntax, scopes, names, cls(syntax, scopes, names)))
 
     # ------------------------------------------------------------------ origins
 
     def origins(self, expression: ast.expr) -> list[Origin]:
         """What an expression's value may be; at least one origin (the expression itself, if nothing is known)."""
-        known = self._origins.get(expression)
-        if known is None:
-            self._origins[expression] = [
-                Origin(expression)
-            ]  # what a value that depends on itself is known to be
-            known = list(dict.fromkeys(self._follow(expression, (), set()))) or [Origin(expression)]
-            self._origins[expression] = known
-        return known
+        return self._origins(expression) or [Origin(expression)]
 
-    def forget(self) -> None:
-        """Origins have to be looked for again: more is known of what calls run."""
-        self._origins.clear()
-        self._receivers.clear()
+    def _find_origins(self, expression: ast.expr) -> list[Origin]:
+        return list(dict.fromkeys(self._follow(expression, (), set())))
+
+    def forget(self, changed: int, gone: Sequence[ast.AST]) -> None:
+        """Forgets what changed entries of tables led to, and all about nodes that are gone."""
+        if self.before is not None:
+            self.before.forget(changed, gone)
+        changed = self.graph.forget(changed, gone)
+        expressions = [n for n in gone if isinstance(n, ast.expr)]
+        self._origins.forget(changed, expressions)
+        self._receivers.forget(changed, expressions)
+        self._assigned.forget(changed)
 
     def calls(self, expression: ast.expr) -> list[ast.Call]:
         """The calls whose results the expression may be."""
@@ -90,9 +108,11 @@ class Values:
                 bindings = self.attribute_bindings(e)
                 for binding in bindings:
                     yield from self._of_binding(binding, path)
-                if not bindings and e.attr in self.graph.methods and self.names.of(e) is None:
-                    for m in self.graph.methods[e.attr]:
-                        if self.syntax.parent[m] in self.receiver(e.value):
+                methods = self.graph.methods(e.attr) if not bindings else []
+                if methods and self.names.of(e) is None:
+                    classes = self.receiver(e.value)
+                    for m in methods:
+                        if self.syntax.parent[m] in classes:
                             if is_property(m):
                                 yield from ((value, path) for value in self.returned(m))
                             elif not path:
@@ -197,23 +217,33 @@ class Values:
         of_project = self.scopes.links.of_module(e)
         if of_project is not None:
             return of_project
-        candidates = self.scopes.attributes.get(e.attr)
+        candidates = self._assigned(e.attr)
+        if candidates is None:  # asked for while it is being found: one by one
+            every = self.scopes.attributes.get(e.attr, [])
+            mine = self.receiver(e.value)
+            return self._latest([b for b in every if self._receiver_of_target(b) & mine], e)
         if not candidates:
             return []
-        mine = self.receiver(e.value)
-        found = [
-            b
-            for b in candidates
-            if isinstance(b.anchor, ast.Attribute) and self.receiver(b.anchor.value) & mine
-        ]
-        return self._latest(found, e)
+        found = {i: b for member in self.receiver(e.value) for i, b in candidates.get(member, ())}
+        return self._latest([found[i] for i in sorted(found)], e)
+
+    def _find_assigned(self, attribute: str) -> dict[object, list[tuple[int, Binding]]]:
+        """The assignments to an attribute so called, by what it hangs on, with their order."""
+        self.reads.note("attribute", attribute)
+        found: dict[object, list[tuple[int, Binding]]] = {}
+        for i, binding in enumerate(self.scopes.attributes.get(attribute, ())):
+            for member in self._receiver_of_target(binding):
+                found.setdefault(member, []).append((i, binding))
+        return found
+
+    def _receiver_of_target(self, binding: Binding) -> frozenset[object]:
+        target = binding.anchor
+        return self.receiver(target.value) if isinstance(target, ast.Attribute) else frozenset()
 
     def receiver(self, e: ast.expr) -> frozenset[object]:
         """What an attribute hangs on: the classes of this module it may be an instance of, else its text."""
-        known = self._receivers.get(e)
-        if known is None:
-            known = self._receivers[e] = self._find_receiver(e)
-        return known
+        known = self._receivers(e)
+        return known if known is not None else frozenset([ast.unparse(e)])
 
     def _find_receiver(self, e: ast.expr) -> frozenset[object]:
         if isinstance(e, ast.Name):
@@ -251,7 +281,7 @@ class Values:
                 self.scopes.reaching(base) if isinstance(base, ast.Name) else self.attribute_bindings(base)
             )
             return next((b.statement for b in bindings if isinstance(b.statement, ast.ClassDef)), None)
-        return self.class_named.get(self.names.last(base))
+        return self.graph.class_named(self.names.last(base))
 
     def _latest(self, bindings: list[Binding], use: ast.Attribute) -> list[Binding]:
         """In the use's own function the last assignment before it; elsewhere all that are not overwritten at once."""

@@ -1,0 +1,116 @@
+"""The shape of a module: its top-level statements, and what stands inside what.
+
+A text that changes by a keystroke keeps most of its tree. So a tree is held in pieces, one for each top-level statement, and
+a new version of the text replaces only the pieces that the change touches (`horovodize.source.reparse`)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+N = TypeVar("N", bound=ast.AST)
+
+# Fields that hold no node, or one that nobody asks for and that many nodes share (`ctx`, `op`, `ops`).
+_PLAIN = frozenset(
+    "ctx op ops type_comment kind level module asname is_async conversion simple id attr".split()
+)
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
+
+
+class Piece:
+    """A top-level statement with the nodes in it, itself first, in the order of the text. The first piece of a tree is its
+    `ast.Module` alone."""
+
+    __slots__ = ("_of_types", "nodes", "root")
+
+    def __init__(self, root: ast.AST, nodes: list[ast.AST]) -> None:
+        self.root = root
+        self.nodes = nodes
+        self._of_types: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
+
+    def every(self, types: tuple[type[ast.AST], ...]) -> list[ast.AST]:
+        """The nodes of some types, in order."""
+        known = self._of_types.get(types)
+        if known is None:
+            known = self._of_types[types] = [n for n in self.nodes if type(n) in types]
+        return known
+
+
+class Outline:
+    """Trees in pieces, with the parent of each node and the parent's field that holds it.
+
+    trees   one module; of a project, those that are imported first, the script last
+    pieces  of all trees, in order"""
+
+    def __init__(self, trees: Sequence[ast.Module]) -> None:
+        self.trees = tuple(trees)
+        self.parent: dict[ast.AST, ast.AST] = {}
+        self.field: dict[ast.AST, str] = {}
+        self.pieces: list[Piece] = []
+        for tree in trees:
+            self.pieces.append(Piece(tree, [tree]))
+            self.pieces += self._pieces(tree, tree.body)
+
+    def _pieces(self, tree: ast.Module, statements: Iterable[ast.stmt]) -> list[Piece]:
+        found = []
+        for statement in statements:
+            self.parent[statement], self.field[statement] = tree, "body"
+            found.append(Piece(statement, self._walk(statement)))
+        return found
+
+    def _walk(self, root: ast.AST) -> list[ast.AST]:
+        """The nodes of a statement in the order of the text, so that lists made from them are too."""
+        parent, field = self.parent, self.field
+        nodes: list[ast.AST] = []
+        todo = [root]
+        while todo:
+            node = todo.pop()
+            nodes.append(node)
+            children: list[ast.AST] = []
+            kind = type(node)
+            names = _FIELDS.get(kind)
+            if names is None:
+                names = _FIELDS[kind] = tuple(f for f in kind._fields if f not in _PLAIN)
+            for name in names:
+                value = getattr(node, name, None)
+                if isinstance(value, ast.AST):
+                    parent[value], field[value] = node, name
+                    children.append(value)
+                elif isinstance(value, list):
+                    for child in value:
+                        if isinstance(child, ast.AST):
+                            parent[child], field[child] = node, name
+                            children.append(child)
+            children.reverse()
+            todo += children
+        return nodes
+
+    # ------------------------------------------------------------------ a new version of the text
+
+    def replace(self, start: int, end: int, statements: Sequence[ast.stmt], lines: int) -> Replaced:
+        """Puts other statements in the place of those from `start` up to `end` of the one tree's body, and moves what stands
+        behind them down by some lines (up, if negative)."""
+        (tree,) = self.trees
+        removed = self.pieces[start + 1 : end + 1]
+        for piece in removed:
+            for node in piece.nodes:
+                del self.parent[node], self.field[node]
+        if lines:
+            for piece in self.pieces[end + 1 :]:
+                for node in piece.nodes:
+                    if hasattr(node, "lineno"):
+                        node.lineno += lines
+                        node.end_lineno += lines  # type: ignore[attr-defined]
+        added = self._pieces(tree, statements)
+        tree.body[start:end] = statements
+        self.pieces[start + 1 : end + 1] = added
+        return Replaced(removed, added)
+
+
+class Replaced:
+    """Pieces of an earlier version, and those that stand in their place now."""
+
+    def __init__(self, removed: list[Piece], added: list[Piece]) -> None:
+        self.removed = removed
+        self.added = added

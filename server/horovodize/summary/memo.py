@@ -1,0 +1,93 @@
+"""Answers that are remembered over the versions of a text, as long as nothing has changed that they were found by.
+
+An answer about a node is found by looking at nodes near it, which are replaced together with it, and by looking names up in
+the tables of the whole module: what `model` is bound to, where an attribute `step` is assigned, who calls `train`. Each such
+entry has a bit. Who looks one up notes it; an answer is kept with the bits of all entries that were looked up for it, and
+forgotten when one of them changes. An answer that leans on itself (`x = f(x)` in a loop) depends on where one began to ask,
+and so is found again for each version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+CYCLE = 1  # the answer leans on itself
+CALLERS = 2  # the answer leans on who calls whom
+
+
+class Reads:
+    """The entries that were looked up while an answer is being found: `mask` has their bits."""
+
+    def __init__(self) -> None:
+        self.mask = 0
+        self._bits: dict[str, dict[str, int]] = {}
+        self._next = CALLERS << 1
+
+    def __len__(self) -> int:
+        """How many entries have ever been looked up."""
+        return self._next.bit_length() - 2
+
+    def note(self, table: str, name: str) -> None:
+        """An entry of a table is looked up, whether there is one or not."""
+        bits = self._bits.get(table)
+        bit = bits.get(name) if bits is not None else None
+        self.mask |= bit if bit is not None else self._new(table, name)
+
+    def _new(self, table: str, name: str) -> int:
+        bit = self._bits.setdefault(table, {})[name] = self._next
+        self._next <<= 1
+        return bit
+
+    def of(self, table: str, names: Iterable[str]) -> int:
+        """The bits of entries that anybody has looked up."""
+        bits, mask = self._bits.get(table, {}), 0
+        for name in names:
+            mask |= bits.get(name, 0)
+        return mask
+
+
+class Memo(Generic[K, V]):
+    """A function whose answers are remembered. `while_asked`: its answer to a question that comes up while the same question
+    is being answered. `before`: another one, whose answers are taken where they don't lean on who calls whom."""
+
+    def __init__(
+        self, reads: Reads, answer: Callable[[K], V], while_asked: V, before: Memo[K, V] | None = None
+    ) -> None:
+        self._reads, self._answer, self._before = reads, answer, before
+        self._asked = (while_asked, CYCLE)
+        self._known: dict[K, tuple[V, int]] = {}
+
+    def __call__(self, question: K) -> V:
+        reads = self._reads
+        known = self._known.get(question)
+        if known is None and self._before is not None:
+            known = self._before._known.get(question)
+            if known is not None and known[1] & CALLERS:
+                known = None
+        if known is None:
+            outside, reads.mask = reads.mask, 0
+            self._known[question] = self._asked
+            try:
+                known = self._known[question] = self._answer(question), reads.mask
+            except BaseException:
+                del self._known[question]
+                raise
+            finally:
+                reads.mask |= outside
+        else:
+            reads.mask |= known[1]
+        return known[0]
+
+    def forget(self, changed: int, gone: Iterable[K] = ()) -> list[K]:
+        """Forgets what was found by entries that have changed, and all about questions that nobody can ask any more. Gives
+        what it forgot."""
+        changed |= CYCLE
+        forgotten = [question for question, known in self._known.items() if known[1] & changed]
+        forgotten += [question for question in gone if question in self._known]
+        for question in forgotten:
+            self._known.pop(question, None)
+        return forgotten

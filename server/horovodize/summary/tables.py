@@ -1,0 +1,84 @@
+"""The nodes of a module by what they are called, so that who looks for a few of them need not look at all.
+
+A table is made piece by piece, and kept for the pieces that a new version of the text leaves as they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+from horovodize.source.outline import Outline, Piece
+from horovodize.summary.memo import Memo, Reads
+
+N = TypeVar("N", bound=ast.expr)
+
+
+class Table(Generic[N]):
+    """Nodes by keys. `entries`: the nodes of a piece that the table holds, with their keys, in the order of the text."""
+
+    def __init__(
+        self, outline: Outline, reads: Reads, entries: Callable[[Piece], Iterable[tuple[str, N]]]
+    ) -> None:
+        self._outline = outline
+        self._entries = entries
+        self._of_piece: Memo[Piece, dict[str, list[N]]] = Memo(reads, self._find, {})
+        self._whole: dict[str, list[N]] | None = None
+
+    def _find(self, piece: Piece) -> dict[str, list[N]]:
+        found: dict[str, list[N]] = {}
+        for key, node in self._entries(piece):
+            found.setdefault(key, []).append(node)
+        return found
+
+    def forget(self, changed: int, gone: Iterable[Piece]) -> None:
+        """Forgets what changed entries of other tables led to, and all about pieces that are gone."""
+        self._of_piece.forget(changed, gone)
+        self._whole = None
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys."""
+        return iter(self._all)
+
+    @property
+    def _all(self) -> dict[str, list[N]]:
+        if self._whole is None:
+            whole: dict[str, list[N]] = {}
+            for piece in self._outline.pieces:
+                for key, nodes in self._of_piece(piece).items():
+                    known = whole.get(key)
+                    whole[key] = nodes if known is None else known + nodes
+            self._whole = whole
+        return self._whole
+
+    def get(self, *keys: str) -> list[N]:
+        """The nodes with any of some keys, in the order of the text."""
+        if len(keys) == 1:
+            return list(self._all.get(keys[0], ()))
+        return in_order(node for key in dict.fromkeys(keys) for node in self._all.get(key, ()))
+
+
+def in_order(nodes: Iterable[N]) -> list[N]:
+    """Expressions in the order of the text, outer ones before those in them."""
+    return sorted(
+        nodes, key=lambda n: (n.lineno, n.col_offset, -(n.end_lineno or 0), -(n.end_col_offset or 0))
+    )
+
+
+def written(piece: Piece) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of a piece by how they are written: `fit(…)` → "fit", `model.fit(…)` → ".fit"."""
+    for call in piece.every((ast.Call,)):
+        assert isinstance(call, ast.Call)
+        if isinstance(call.func, ast.Name):
+            yield call.func.id, call
+        elif isinstance(call.func, ast.Attribute):
+            yield "." + call.func.attr, call
+
+
+def loads(piece: Piece) -> Iterator[tuple[str, ast.expr]]:
+    """The names and attributes of a piece that are read, by their own name."""
+    for node in piece.every((ast.Name, ast.Attribute)):
+        if isinstance(node, ast.Name) and type(node.ctx) is ast.Load:
+            yield node.id, node
+        elif isinstance(node, ast.Attribute) and type(node.ctx) is ast.Load:
+            yield node.attr, node
