@@ -85,7 +85,9 @@ def test_only_what_changed_is_parsed_again() -> None:
     document = Document(SCRIPT)
     assert document.tree is not None
     kept = [s for s in document.tree.body if not isinstance(s, ast.ClassDef)]
-    changed = document.changed_to(SCRIPT.replace("class Second:\n    pass", "class Third:\n    a = 1\n    pass"))
+    changed = document.changed_to(
+        SCRIPT.replace("class Second:\n    pass", "class Third:\n    a = 1\n    pass")
+    )
     assert changed.tree is not None
     assert [s for s in changed.tree.body if any(s is k for k in kept)] == kept
     assert kept[-1].lineno == 23
@@ -112,7 +114,13 @@ def test_an_old_version_can_still_be_asked() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
-    [("", "", (0, 0)), ("abc", "abc", (3, 3)), ("abc", "axc", (1, 2)), ("aa", "aaa", (2, 2)), ("aaa", "aa", (2, 3))],
+    [
+        ("", "", (0, 0)),
+        ("abc", "abc", (3, 3)),
+        ("abc", "axc", (1, 2)),
+        ("aa", "aaa", (2, 2)),
+        ("aaa", "aa", (2, 3)),
+    ],
 )
 def test_the_difference_of_texts(old: str, new: str, expected: tuple[int, int]) -> None:
     assert difference(old, new) == expected
