@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
-from .pairs import changes, check, only, plan_of
+import pytest
+
+from .pairs import changes, check, only, plan_of, refused
 from .sessions import BUILT, INIT, LOOP
 
 OPENED = BUILT + "saver = tf.train.Saver()\nsess = tf.Session()\n" + INIT
@@ -194,4 +196,28 @@ def test_a_table_of_losses() -> None:
                 if hvd.rank() == 0:
                     table.writerow([i, value])
         """,
+    )
+
+
+@pytest.mark.parametrize("said", ["'in %s' % path", "'in {}'.format(path)", "f'in {path}'", "'in %s', path"])
+def test_a_path_that_every_rank_only_tells_may_be_none(said: str) -> None:
+    escaped = said.replace("{", "{{").replace("}", "}}")
+    told = f"{LOOP.replace('{', '{{').replace('}', '}}')}    if pick():\n        path = {{}}\n        logging.info({escaped})\n"
+    save = "saver.save(sess, 'm')"
+    guarded(told.format(save), told.format(f"{save} if hvd.rank() == 0 else None"))
+
+
+@pytest.mark.parametrize("used", ["logging.info('in ' + path)", "logging.info(path.upper())", "keep(path)"])
+def test_a_path_that_is_more_than_told_is_refused(used: str) -> None:
+    source = OPENED + LOOP + "    if pick():\n        path = saver.save(sess, 'm')\n        " + used + "\n"
+    refused(source, "HVD006", "its name is used under a condition")
+
+
+def test_a_save_that_is_returned_to_callers_who_throw_it_away() -> None:
+    head = "class Keeper:\n    def save(self):\n        return {}\nkeeper = Keeper()\n"
+    save = "saver.save(sess, 'm')"
+    plan = plan_of(OPENED + LOOP + head.format(save) + "keeper.save()\n")
+    assert f"        return {save} if hvd.rank() == 0 else None\n" in plan.text
+    refused(
+        OPENED + LOOP + head.format(save) + "if pick():\n    path = keeper.save()\n    open(path)\n", "HVD006"
     )

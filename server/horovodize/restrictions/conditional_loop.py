@@ -10,7 +10,8 @@ process; in a `try` whose handler goes on as if nothing had happened, or in such
 is left (`break`, `return`) depending on a loss, which each rank computes from its own batch: distributing makes all ranks
 leave together (rule G4). Conditions on the command line, constants,
 `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of `KeyboardInterrupt` and of the
-data's end. Strict mode reports, as printed, every loop under an `if`.
+data's end, and such as hand the exception to TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under
+an `if`.
 
 ## Quick fix
 None.
@@ -71,6 +72,8 @@ if __name__ == "__main__" and len(sys.argv) > 1:
         print("stopped")
     except OSError:
         raise SystemExit(1)
+    except Exception as error:
+        coordinator.request_stop(error)
 ```
 
 ## Source
@@ -217,9 +220,18 @@ def _goes_on(context: Context, handler: ast.ExceptHandler) -> bool:
     for node in ast.walk(handler):
         if isinstance(node, ast.Raise):
             return False
-        if isinstance(node, ast.Call) and (ast.unparse(node.func) in _ENDS):
+        if isinstance(node, ast.Call) and (ast.unparse(node.func) in _ENDS or _hands_on(handler, node)):
             return False
     return True
+
+
+def _hands_on(handler: ast.ExceptHandler, call: ast.Call) -> bool:
+    """`coord.request_stop(e)`: the coordinator of TensorFlow 1's threads raises it again where they are joined."""
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "request_stop"
+        and any(isinstance(a, ast.Name) and a.id == handler.name for a in call.args)
+    )
 
 
 def _is_shared(context: Context, handler: ast.ExceptHandler) -> bool:

@@ -20,6 +20,8 @@ _CONTRIB_WRITERS = {
     "tensorflow.contrib.summary.create_file_writer",
     "tensorflow.contrib.summary.create_summary_file_writer",
 }
+# Methods of loggers.
+_TELLING = {"debug", "info", "warning", "warn", "error", "critical", "log", "exception"}
 _BY_NAME = {_WRITER, WRITER, _BUILDER, *_CONTRIB_WRITERS, "wandb.init", "logging.basicConfig"}
 _WHAT, _WHY = "Write the file on rank 0 only", "Every rank runs this; only one may write the file."
 _NO_DEVICE = {"h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get_writer", "zipfile.ZipFile"}
@@ -116,7 +118,9 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
         draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(call))
         return
     reads = _reads(draft, parent)
-    elsewhere = None if reads is None else [n for n in reads if n not in guarded]
+    elsewhere = (
+        None if reads is None else [n for n in reads if n not in guarded and not _is_only_told(draft, n)]
+    )
     if elsewhere == []:
         edits = guards.only_on_root(call)
     elif guarded.collective(call):
@@ -137,6 +141,22 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
         )
         return
     draft.change("C6", call, _WHAT, _WHY, edits)
+
+
+def _is_only_told(draft: Draft, read: ast.Name) -> bool:
+    """`logging.info("saved to %s" % path)`: a rank that has no path may say so."""
+    statement = draft.syntax.statement(read)
+    said = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(said, ast.Call) or not isinstance(said.func, ast.Attribute):
+        return False
+    between = [a for a in draft.syntax.ancestors(read) if draft.syntax.inside(a, said) and a is not said]
+    formatted = all(
+        isinstance(a, (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.keyword))
+        or (isinstance(a, ast.BinOp) and isinstance(a.op, ast.Mod) and isinstance(a.left, ast.Constant))
+        or (isinstance(a, ast.Call) and isinstance(a.func, ast.Attribute) and a.func.attr == "format")
+        for a in between
+    )
+    return formatted and said.func.attr in _TELLING
 
 
 def _has_value(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:
@@ -162,7 +182,12 @@ def _has_value(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:
 
 
 def _reads(draft: Draft, parent: ast.AST) -> list[ast.Name] | None:
-    """The places that read the name to which an assignment binds its value; None where it is bound to something else."""
+    """The places that read the name to which an assignment binds its value, none where it is returned to callers that throw
+    it away; None where it is bound to something else."""
+    if isinstance(parent, ast.Return):
+        function = draft.syntax.function(parent)
+        callers = draft.values.callers(function) if function is not None else []
+        return [] if callers and all(isinstance(draft.syntax.parent[c], ast.Expr) for c in callers) else None
     target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
     if isinstance(parent, ast.AnnAssign):
         target = parent.target

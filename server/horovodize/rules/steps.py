@@ -261,7 +261,8 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         ]
         if shared and isinstance(test, ast.Constant):
             return  # it ends with the rank's share
-    if isinstance(test, ast.Constant) and _divide_exits(draft, loop):
+    stops = isinstance(test, ast.Constant) or "should_stop" in ast.unparse(test)
+    if stops and _divide_exits(draft, loop):
         return
     if isinstance(test, ast.Constant) and any(
         _ends_with_its_share(draft, f) for f in feeding(draft).graph_feeds
