@@ -6,7 +6,8 @@ the rules of the loop's patterns write their changes, and a rule that can't prov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from typing import TypeAlias
 
 from horovodize.options import Options
 from horovodize.plan import Plan, Reason, Refusal, Unchanged
@@ -23,12 +24,27 @@ from horovodize.summary import LoopKind, ModuleSummary
 _REFUSING = {"HVD202", "HVD203", "HVD205", "HVD901"}
 
 
+Outcome: TypeAlias = Plan | Refusal | Unchanged
+
+
 def distribute(
     summary: ModuleSummary, options: Options | None = None, found: Sequence[Violation] | None = None
-) -> Plan | Refusal | Unchanged:
+) -> Outcome:
     """The plan that distributes a document. `found`: its violations under the same options, where they are known already.
     Never raises."""
-    options = options or Options()
+    steps = distributing(summary, options or Options(), found)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome
+
+
+def distributing(
+    summary: ModuleSummary, options: Options, found: Sequence[Violation] | None = None
+) -> Generator[None, None, Outcome]:
+    """The same, rule by rule, for who has other things to do in between; the outcome is what it returns."""
     document = summary.document
     early = _before_rules(summary, options, found)
     if early is not None:
@@ -36,11 +52,13 @@ def distribute(
     try:
         draft = Draft(summary, options)
         for rule in rules_for(summary.kinds):
+            yield
             rule.apply(draft)
             if draft.reasons and rule.id == "C6":
                 break
         if draft.reasons:
             return Refusal(document, sorted(draft.reasons, key=lambda r: r.span))
+        yield
         hvd, keras = horovod_names(draft)
         changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
         plan = Plan(document, changes, draft.notes)

@@ -8,7 +8,7 @@ trains, too, or is distributed already: then the script alone would be half of i
 from __future__ import annotations
 
 import os.path
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -50,8 +50,11 @@ class Examination:
         options: Options | None = None,
         path: str | None = None,
         summary: ModuleSummary | None = None,
+        outcome: Callable[[], single.Outcome] | None = None,
     ) -> None:
-        """As `distribute_script`; `summary` is that of the script by itself, where there is one."""
+        """As `distribute_script`; `summary` is that of the script by itself, where there is one, and `outcome` gives what
+        distributing it by itself comes to, where somebody knows."""
+        self._outcome = outcome
         self.script = script
         self.options = options
         self._load, self._path = load, path
@@ -69,7 +72,7 @@ class Examination:
     @cached_property
     def outcome(self) -> Plan | Refusal | Unchanged:
         """What distributing the script comes to."""
-        alone = single.distribute(self.alone, self.options)
+        alone = self._outcome() if self._outcome else single.distribute(self.alone, self.options)
         if isinstance(alone, Unchanged) or self._project is None:
             return alone
         if self.together is not None:

@@ -92,14 +92,23 @@ def _answers(measured: dict[str, latency.Times], lines: int) -> list[Row]:
 
     rows = [
         row("open to diagnostics", ours.opened, least.opened, YARDSTICK.name, 60, 25),
-        row("hover, first after a change", ours.hover, least.hover, YARDSTICK.name, 5, 1),
+        row("hover, 0.3 s after a change, as editors do", ours.hover, least.hover, YARDSTICK.name, 5, 1),
         row("hover again", ours.hover_again, least.hover_again, YARDSTICK.name, 5, 1),
-        row("code lenses, first after a change", ours.lens, [], "", 5, 1),
-        row("code actions, first after a change", ours.actions, ruff.actions, RUFF.name, 5, 1),
-        row("their edit, first after a change", ours.resolved, [], "", 100, 30),
+        row("code lenses, at once after a change", ours.lens, [], "", 5, 1),
+        row(
+            "code actions of a light bulb, at once after a change",
+            ours.actions,
+            ruff.actions,
+            RUFF.name,
+            5,
+            1,
+        ),
+        row("the edit that distributes, at once after a change", ours.resolved, [], "", 100, 30),
     ]
+    at_once = statistics.median(ours.hover_at_once)
+    rows.append(Row("hover, at once after a change", at_once, Unit.MS, best=min(ours.hover_at_once)))
     return rows + [
-        Row(f"{name}: hover, first after a change", statistics.median(its.hover), Unit.MS)
+        Row(f"{name}: hover, 0.3 s after a change", statistics.median(its.hover), Unit.MS)
         for name, its in measured.items()
         if its.hover and name not in (OURS.name, OURS_PUSHING.name, YARDSTICK.name, YARDSTICK_PUSHING.name)
     ]

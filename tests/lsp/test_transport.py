@@ -107,6 +107,40 @@ def test_work_is_done_once_when_nothing_waits() -> None:
     assert log == ["change", "change", "hover", "worked"]
 
 
+def test_later_work_is_done_after_idle_work_and_once() -> None:
+    """It is put off whenever it is asked for again; a message that comes before it is due is answered first."""
+    loop = Loop()
+    log: list[str] = []
+    done, stream = threading.Event(), [frame(b'{"method": "change"}') * 2]
+
+    def read(size: int) -> bytes:
+        if stream:
+            return stream.pop()
+        assert done.wait(10)
+        return b""
+
+    class Asking:
+        def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
+            return data
+
+        def handle_message(self, message: dict[str, Any]) -> None:
+            log.append(message["method"])
+            loop.later("work", 0.05, work)
+            loop.when_idle("idle", lambda: log.append("idle"))
+
+        def cancel(self, number: str | int) -> None: ...
+
+    def work() -> None:
+        log.append("later")
+        done.set()
+
+    loop.run(read, Asking(), lambda what, error: log.append(f"{what}: {error}"))
+    assert log[0] == "change"
+    assert log.count("change") == 2
+    assert log[-1] == "later"
+    assert log.count("later") == 1
+
+
 def test_a_failure_stops_nothing() -> None:
     log = run({"method": "fail"}, b"{not json", b"[]", {"method": "after"})
     assert log[-1] == "after"

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from horovodize.source import Document
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from horovodize.distribute import Outcome
     from horovodize.options import Options
-    from horovodize.plan import Plan, Refusal, Unchanged
     from horovodize.restrictions.violation import Violation
     from horovodize.summary import ModuleSummary
 
@@ -26,6 +28,7 @@ class Analysis:
         self.document = document
         self.options = options
         self._summary = summary
+        self._outcome: Outcome | None = None
 
     def under(self, options: Options) -> Analysis:
         """The same version under these options."""
@@ -46,10 +49,28 @@ class Analysis:
         return check(self.summary, self.options)
 
     @cached_property
-    def outcome(self) -> Plan | Refusal | Unchanged:
-        from horovodize.distribute import distribute
+    def outcome(self) -> Outcome:
+        """What distributing the document comes to."""
+        while self.prepare():
+            pass
+        assert self._outcome is not None
+        return self._outcome
 
-        return distribute(self.summary, self.options, self.violations)
+    def prepare(self) -> bool:
+        """Works a part of the outcome out. Whether there is more to do."""
+        if self._outcome is None:
+            try:
+                next(self._steps)
+            except StopIteration as end:
+                self._outcome = end.value
+        return self._outcome is None
+
+    @cached_property
+    def _steps(self) -> Generator[None, None, Outcome]:
+        from horovodize.distribute import distributing
+
+        _ = self.summary.roles
+        return distributing(self.summary, self.options, self.violations)
 
 
 def load_for_diagnostics() -> None:

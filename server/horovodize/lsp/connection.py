@@ -87,6 +87,10 @@ class HorovodizeServer(LanguageServer):
 
         self.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, title), answered)
 
+    def later(self, key: Hashable, seconds: float, work: Callable[[], None]) -> None:
+        """Does work that nobody waits for, when it was not asked for under the same key for so long."""
+        self._loop.later(key, seconds, work)
+
     def serve(self, read: Reader, writer: Writer) -> None:
         """Answers messages until the client says `exit` (then SystemExit with the code that the protocol asks
         for) or its stream ends."""

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from horovodize.lsp.convert import to_diagnostic
 from horovodize.lsp.drift import Drift
+from horovodize.lsp.preparation import prepare
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.settings import WhileTyping
 from horovodize.restrictions.violation import Severity, Violation
@@ -21,6 +22,7 @@ def publish(server: HorovodizeServer, uri: str) -> None:
     """Sends the diagnostics of a document's newest version, as soon as no message is waiting to be read. A client that
     pulls them asks by itself."""
     server.news.document_changed(uri)
+    prepare(server, uri)
     if not server.session.client.pulls_diagnostics:
         server.when_idle(("diagnostics", uri), lambda: _publish(server, uri))
 
@@ -61,6 +63,7 @@ def _publish(server: HorovodizeServer, uri: str) -> None:
 def clear(server: HorovodizeServer, uri: str) -> None:
     """Takes back what was reported about a document that is closed now."""
     server.news.document_changed(uri)
+    prepare(server, uri)
     if not server.session.client.pulls_diagnostics:
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 

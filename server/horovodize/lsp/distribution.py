@@ -79,7 +79,10 @@ def script_of(session: Session, opened: OpenDocument) -> Examination | None:
         return known.script
     from horovodize.distribute_project import Examination
 
-    script = Examination(opened.document, files.load, options, summary=opened.analysis(options).summary)
+    alone = opened.analysis(options)
+    script = Examination(
+        opened.document, files.load, options, summary=alone.summary, outcome=lambda: alone.outcome
+    )
     script.read()
     _KNOWN[opened] = _Known(opened.version, options, files.asked, script)
     return script

@@ -2,7 +2,7 @@
 
 A thread reads; everything else happens in the main thread, message after message. So what is already waiting can be looked at:
 a request that was cancelled in the meantime is not begun, and work that the next message would make stale
-(diagnostics while a person types) is done when nothing waits. No timer, no debounce.
+(diagnostics while a person types) is done when nothing waits. No timer, no debounce, for anything that is answered.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import queue
 import re
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Protocol
@@ -112,6 +113,7 @@ class Loop:
         self._inbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._waiting: deque[dict[str, Any] | None] = deque()
         self._idle: dict[Hashable, Callable[[], None]] = {}
+        self._later: dict[Hashable, tuple[float, Callable[[], None]]] = {}  # with the time when it is due
         self._current: str | int | None = None  # the number of the request that is being handled
 
     def when_idle(self, key: Hashable, work: Callable[[], None]) -> None:
@@ -119,21 +121,38 @@ class Loop:
         meantime."""
         self._idle[key] = work
 
+    def later(self, key: Hashable, seconds: float, work: Callable[[], None]) -> None:
+        """Does work that nobody waits for, when no message waits and this was not asked for under the same key for so long."""
+        self._later[key] = (time.monotonic() + seconds, work)
+
     def run(self, read: Reader, receiver: Receiver, failed: Callable[[str, Exception], None]) -> None:
         """Returns at the end of the stream. `failed` is told of work that raised; it stops nothing."""
         threading.Thread(target=self._read, args=(read,), name="reader", daemon=True).start()
         while True:
-            while not self._waiting and self._inbox.empty() and self._idle:
-                key = next(iter(self._idle))
+            while not self._waiting and self._inbox.empty() and (found := self._work()) is not None:
+                key, work = found
                 try:
-                    self._idle.pop(key)()
+                    work()
                 except Exception as e:
                     failed(str(key), e)
             self._take(failed)
-            data = self._waiting.popleft()
-            if data is None:
-                return
-            self._handle(data, receiver, failed)
+            if self._waiting:
+                data = self._waiting.popleft()
+                if data is None:
+                    return
+                self._handle(data, receiver, failed)
+
+    def _work(self) -> tuple[Hashable, Callable[[], None]] | None:
+        """What is to be done now that no message waits."""
+        now = time.monotonic()
+        for key, (due, work) in self._later.items():
+            if due <= now:
+                del self._later[key]
+                return key, work
+        if self._idle:
+            key = next(iter(self._idle))
+            return key, self._idle.pop(key)
+        return None
 
     def _read(self, read: Reader) -> None:
         try:
@@ -145,17 +164,22 @@ class Loop:
             self._inbox.put(None)
 
     def _take(self, failed: Callable[[str, Exception], None]) -> None:
-        """Moves all that has arrived to where it can be looked at; waits if nothing has."""
-        while not self._waiting:
-            self._take_one(failed)
+        """Moves all that has arrived to where it can be looked at; if nothing has, waits until something does or there is
+        work to do."""
+        if not self._waiting:
+            soonest = min((due for due, _ in self._later.values()), default=None)
+            try:
+                self._take_one(failed, None if soonest is None else max(0.0, soonest - time.monotonic()))
+            except queue.Empty:
+                return
         self._take_arrived(failed)
 
     def _take_arrived(self, failed: Callable[[str, Exception], None]) -> None:
         while not self._inbox.empty():
             self._take_one(failed)
 
-    def _take_one(self, failed: Callable[[str, Exception], None]) -> None:
-        body = self._inbox.get()
+    def _take_one(self, failed: Callable[[str, Exception], None], timeout: float | None = None) -> None:
+        body = self._inbox.get(timeout=timeout)
         try:
             data = None if body is None else json.loads(body)
             if body is not None and not isinstance(data, dict):
