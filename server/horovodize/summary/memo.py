@@ -50,6 +50,16 @@ class Reads:
         return mask
 
 
+class _Group(Generic[K]):
+    """The questions whose answers were found by the same entries."""
+
+    __slots__ = ("mask", "questions")
+
+    def __init__(self, mask: int) -> None:
+        self.mask = mask
+        self.questions: set[K] = set()
+
+
 class Memo(Generic[K, V]):
     """A function whose answers are remembered. `while_asked`: its answer to a question that comes up while the same question
     is being answered. `before`: another one, whose answers are taken where they don't lean on who calls whom."""
@@ -58,36 +68,48 @@ class Memo(Generic[K, V]):
         self, reads: Reads, answer: Callable[[K], V], while_asked: V, before: Memo[K, V] | None = None
     ) -> None:
         self._reads, self._answer, self._before = reads, answer, before
-        self._asked = (while_asked, CYCLE)
-        self._known: dict[K, tuple[V, int]] = {}
+        self._known: dict[K, tuple[V, _Group[K]]] = {}
+        self._groups: dict[int, _Group[K]] = {}
+        self._asked = while_asked, _Group[K](CYCLE)
 
     def __call__(self, question: K) -> V:
         reads = self._reads
         known = self._known.get(question)
         if known is None and self._before is not None:
             known = self._before._known.get(question)
-            if known is not None and known[1] & CALLERS:
+            if known is not None and known[1].mask & CALLERS:
                 known = None
         if known is None:
-            outside, reads.mask = reads.mask, 0
-            self._known[question] = self._asked
-            try:
-                known = self._known[question] = self._answer(question), reads.mask
-            except BaseException:
-                del self._known[question]
-                raise
-            finally:
-                reads.mask |= outside
-        else:
-            reads.mask |= known[1]
+            return self._find(question)
+        reads.mask |= known[1].mask
         return known[0]
 
-    def forget(self, changed: int, gone: Iterable[K] = ()) -> list[K]:
-        """Forgets what was found by entries that have changed, and all about questions that nobody can ask any more. Gives
-        what it forgot."""
+    def _find(self, question: K) -> V:
+        reads = self._reads
+        outside, reads.mask = reads.mask, 0
+        self._known[question] = self._asked
+        try:
+            answer = self._answer(question)
+            group = self._groups.get(reads.mask)
+            if group is None:
+                group = self._groups[reads.mask] = _Group(reads.mask)
+            group.questions.add(question)
+            self._known[question] = answer, group
+        except BaseException:
+            del self._known[question]
+            raise
+        finally:
+            reads.mask |= outside
+        return answer
+
+    def forget(self, changed: int, gone: Iterable[K] = ()) -> None:
+        """Forgets what was found by entries that have changed, and all about questions that nobody can ask any more."""
+        for question in gone:
+            known = self._known.pop(question, None)
+            if known is not None:
+                known[1].questions.discard(question)
         changed |= CYCLE
-        forgotten = [question for question, known in self._known.items() if known[1] & changed]
-        forgotten += [question for question in gone if question in self._known]
-        for question in forgotten:
-            self._known.pop(question, None)
-        return forgotten
+        for group in [g for g in self._groups.values() if g.mask & changed or not g.questions]:
+            del self._groups[group.mask]
+            for question in group.questions:
+                del self._known[question]

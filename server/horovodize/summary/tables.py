@@ -23,7 +23,7 @@ class Table(Generic[N]):
         self._outline = outline
         self._entries = entries
         self._of_piece: Memo[Piece, dict[str, list[N]]] = Memo(reads, self._find, {})
-        self._whole: dict[str, list[N]] | None = None
+        self._by_piece: list[dict[str, list[N]]] | None = None
 
     def _find(self, piece: Piece) -> dict[str, list[N]]:
         found: dict[str, list[N]] = {}
@@ -34,28 +34,23 @@ class Table(Generic[N]):
     def forget(self, changed: int, gone: Iterable[Piece]) -> None:
         """Forgets what changed entries of other tables led to, and all about pieces that are gone."""
         self._of_piece.forget(changed, gone)
-        self._whole = None
-
-    def __iter__(self) -> Iterator[str]:
-        """The keys."""
-        return iter(self._all)
+        self._by_piece = None
 
     @property
-    def _all(self) -> dict[str, list[N]]:
-        if self._whole is None:
-            whole: dict[str, list[N]] = {}
-            for piece in self._outline.pieces:
-                for key, nodes in self._of_piece(piece).items():
-                    known = whole.get(key)
-                    whole[key] = nodes if known is None else known + nodes
-            self._whole = whole
-        return self._whole
+    def _all(self) -> list[dict[str, list[N]]]:
+        if self._by_piece is None:
+            found = [self._of_piece(piece) for piece in self._outline.pieces]
+            self._by_piece = [entries for entries in found if entries]
+        return self._by_piece
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys, each once, in no order."""
+        return iter(set().union(*self._all))
 
     def get(self, *keys: str) -> list[N]:
         """The nodes with any of some keys, in the order of the text."""
-        if len(keys) == 1:
-            return list(self._all.get(keys[0], ()))
-        return in_order(node for key in dict.fromkeys(keys) for node in self._all.get(key, ()))
+        found = [n for key in dict.fromkeys(keys) for entries in self._all for n in entries.get(key, ())]
+        return found if len(keys) == 1 else in_order(found)
 
 
 def in_order(nodes: Iterable[N]) -> list[N]:
