@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from horovodize import catalogue
@@ -47,14 +47,13 @@ class RoleAt:
 
 def find_roles(module: Module) -> Iterator[RoleAt]:
     """Every value that plays a role, in the order of the text."""
-    uses = _uses(module)
+    roles = {call: role for call in module.syntax.calls if (role := role_of(module, call)) is not None}
+    uses = _uses(module, roles)
     for statement in module.tensorflow_imports[:1]:
         yield RoleAt("tensorflow", module.tensorflow_name() or "", module.span(statement), (), "TensorFlow")
-    for call in module.syntax.calls:
-        role = role_of(module, call)
-        if role is not None:
-            name = _target(module, call)
-            yield RoleAt(role, name, module.span(call), tuple(uses.get(call, ())), _detail(module, call))
+    for call, role in roles.items():
+        name = _target(module, call)
+        yield RoleAt(role, name, module.span(call), tuple(uses.get(call, ())), _detail(module, call))
 
 
 def role_of(module: Module, call: ast.Call) -> str | None:
@@ -69,20 +68,24 @@ def role_of(module: Module, call: ast.Call) -> str | None:
     return "optimizer" if module.is_optimizer(call) else None
 
 
-def _uses(module: Module) -> dict[ast.AST, list[Span]]:
-    """For each call that makes something, the names bound to it directly."""
+def _uses(module: Module, calls: Container[ast.AST]) -> dict[ast.AST, list[Span]]:
+    """For each of some calls, where names are that are bound to what it makes, directly."""
     found: dict[ast.AST, list[Span]] = {}
+    names: set[str] = set()
     for scope_names in module.scopes.names.values():
         for bindings in scope_names.values():
             for b in bindings:
                 if (
                     b.kind in ("assign", "with")
                     and isinstance(b.value, ast.Call)
+                    and b.value in calls
                     and isinstance(b.anchor, ast.Name)
                 ):
                     found.setdefault(b.value, []).append(module.span(b.anchor))
+                    names.add(b.name)
+    elsewhere = bool(module.scopes.links.targets)  # other modules may import them under any name
     for node in module.syntax.nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and (elsewhere or node.id in names):
             for b in module.scopes.reaching(node):
                 if b.kind in ("assign", "with") and b.value in found:
                     found[b.value].append(module.span(node))
