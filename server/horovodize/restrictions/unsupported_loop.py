@@ -213,7 +213,9 @@ def _by_hand(context: Context) -> Iterator[Violation]:
     for call in context.sites.method_calls(*_ASSIGNS):
         assert isinstance(call.func, ast.Attribute)
         value = argument(call, "delta", 0) or argument(call, "value", 0)
-        gradient = _gradient_of(context, value, call.func.value) if value is not None else None
+        if value is None or context.sites.gathers(call.func.value):
+            continue
+        gradient = _gradient_of(context, value, call.func.value)
         if gradient is not None:
             updates.setdefault(gradient, []).append(call)
     for gradient, calls in updates.items():
@@ -257,7 +259,8 @@ def _gradient_of(context: Context, value: ast.expr, variable: ast.expr) -> ast.C
 def _named_in(context: Context, expressions: list[ast.expr]) -> set[str]:
     """What variables expressions are made of, by the names and attributes that stand for them."""
     found = set()
-    for node in context.values.depends(expressions, 200):
+    added = [a for e in expressions if isinstance(e, ast.Name) for a in context.sites.appended(e)]
+    for node in context.values.depends([*expressions, *added], 200):
         if isinstance(node, ast.Name) and context.scopes.lookup(node.id, node) is not None:
             found.add(node.id)
         elif isinstance(node, ast.Attribute):

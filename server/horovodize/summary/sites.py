@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from horovodize.summary.accumulators import Accumulators
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 from horovodize.summary.tf1_sites import Tf1Sites
@@ -290,6 +291,7 @@ class Sites(Tf1Sites):
                 if is_source(n):
                     found.append(n)
                     continue
+                todo += self.accumulators.through(n)
                 callee = values.callee(n)
                 if isinstance(callee, CALLABLES):
                     todo += values.returned(callee)
@@ -300,7 +302,7 @@ class Sites(Tf1Sites):
                         todo += values.passed(b)
                     elif b.value is not None:
                         todo += self._parts(b.value, b.path)
-                todo += self._appended(n)
+                todo += self.appended(n)
             elif isinstance(n, ast.Attribute):
                 todo += [b.value for b in values.attribute_bindings(n) if b.value is not None]
             todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, ast.stmt)]
@@ -313,7 +315,8 @@ class Sites(Tf1Sites):
         origins = list(self.module.values._follow(value, path, set()))
         return [o.node for o in origins]
 
-    def _appended(self, name: ast.Name) -> list[ast.expr]:
+    def appended(self, name: ast.Name) -> list[ast.expr]:
+        """What is appended to the list that a name stands for."""
         scope = self.module.scopes.lookup(name.id, name)
         return [
             c.args[-1]
@@ -321,6 +324,14 @@ class Sites(Tf1Sites):
             if c.args and isinstance(c.func, ast.Attribute) and isinstance(c.func.value, ast.Name)
             and c.func.value.id == name.id and self.module.scopes.lookup(name.id, c) is scope
         ]  # fmt: skip
+
+    @cached_property
+    def accumulators(self) -> Accumulators:
+        return Accumulators(self.module, self.method_calls)
+
+    def gathers(self, variable: ast.expr) -> bool:
+        """Whether a variable only gathers gradients which an optimizer applies later."""
+        return bool(self.updates) and self.accumulators.is_applied(variable)
 
     def _step_of(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> ast.ClassDef | None:
         """The Keras model class whose `train_step` a node stands in, or alone runs it through helpers."""

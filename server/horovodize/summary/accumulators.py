@@ -1,0 +1,68 @@
+"""Variables that gather the gradients of several batches until an optimizer applies them: gradient accumulation.
+
+for a, g in zip(gathered, tape.gradient(loss, weights)):
+    a.assign_add(g)
+…
+optimizer.apply_gradients(zip(gathered, weights))
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import argument
+from horovodize.summary.values import ITEM
+
+
+class Accumulators:
+    """The accumulators of one module. `method_calls` gives the calls of methods of some names."""
+
+    def __init__(self, module: Module, method_calls: Callable[..., Iterable[ast.Call]]) -> None:
+        self.module, self.method_calls = module, method_calls
+        self._applied: set[ast.AST] = set()
+
+    def through(self, made: ast.Call) -> list[ast.expr]:
+        """What is assigned to the variable that a call makes, on the way back from an optimizer to its gradients."""
+        if made not in self._gathered:
+            return []
+        self._applied.add(made)
+        return self._gathered[made]
+
+    def is_applied(self, variable: ast.expr) -> bool:
+        """Whether an optimizer's gradients were followed through a variable; all of them have been looked at by now."""
+        made = self._makers(variable)
+        return bool(made) and all(call in self._applied for call in made)
+
+    @cached_property
+    def _gathered(self) -> dict[ast.AST, list[ast.expr]]:
+        """What is assigned to variables that are not trained themselves, by the calls that make them."""
+        found: dict[ast.AST, list[ast.expr]] = {}
+        for call in self.method_calls("assign_add", "assign"):
+            value = argument(call, "delta", 0) or argument(call, "value", 0)
+            assert isinstance(call.func, ast.Attribute)
+            if value is None:
+                continue
+            for made in self._makers(call.func.value):
+                if self.module.names.of(made.func) == "tensorflow.Variable":
+                    found.setdefault(made, []).append(value)
+        for node in self._trained() if found else ():
+            found.pop(node, None)
+        return found
+
+    def _trained(self) -> Iterable[ast.AST]:
+        """What the variables are made of with respect to which gradients are taken."""
+        for call in self.method_calls("gradient", "jacobian"):
+            sources = argument(call, "sources", 1)
+            if sources is not None:
+                yield from self.module.values.depends([sources], 200)
+
+    def _makers(self, variable: ast.expr) -> list[ast.Call]:
+        """The calls that make a variable, or an item of a list of variables."""
+        values = self.module.values
+        if isinstance(variable, ast.Subscript):
+            items = values._follow(variable.value, (ITEM,), set())
+            return [o.call for o in items if o.call is not None]
+        return values.calls(variable)

@@ -1,0 +1,95 @@
+"""Gradient accumulation: gradients that wait in variables until an optimizer applies them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .pairs import TF, changes, plan_of, refused
+
+HEAD = TF + "model = tf.keras.Sequential([])\nopt = tf.keras.optimizers.SGD(0.1)\n"
+LISTED = "waiting = [tf.Variable(tf.zeros_like(v), trainable=False) for v in model.trainable_variables]\n"
+PROGRAM = """\
+def accumulate(x):
+    with tf.GradientTape() as tape:
+        loss = model(x)
+    gradients = tape.gradient(loss, model.trainable_variables)
+{gather}
+def apply():
+    opt.apply_gradients(zip({waiting}, model.trainable_variables))
+    for a in waiting:
+        a.assign(tf.zeros_like(a))
+for i, x in enumerate(data):
+    accumulate(x)
+    if i % 4 == 3:
+        apply()
+"""
+
+
+@pytest.mark.parametrize(
+    ("gather", "waiting"),
+    [
+        ("    for a, g in zip(waiting, gradients):\n        a.assign_add(g)", "waiting"),
+        ("    for a, g in zip(waiting, gradients):\n        a.assign(a + g / 4)", "waiting"),
+        ("    for i in range(9):\n        waiting[i].assign_add(gradients[i])", "waiting"),
+        (
+            "    for i, g in enumerate(gradients):\n        waiting[i].assign_add(g / 4)",
+            "[a / 4 for a in waiting]",
+        ),
+        (
+            "    for a, g in zip(waiting, gradients):\n        a.assign_add(g)",
+            "tf.clip_by_global_norm([a.read_value() for a in waiting], 5.0)[0]",
+        ),
+    ],
+)
+def test_the_tape_is_wrapped_whose_gradients_wait(gather: str, waiting: str) -> None:
+    plan = plan_of(HEAD + LISTED + PROGRAM.format(gather=gather, waiting=waiting))
+    assert "tape = hvd.DistributedGradientTape(tape)\n    gradients = " in plan.text
+    assert len(changes(plan, "G1")) == 1
+    assert (
+        "        apply()\n        if first_batch:\n            hvd.broadcast_variables(model.variables"
+        in plan.text
+    )
+
+
+def test_in_an_object() -> None:
+    source = """\
+    import tensorflow as tf
+    class Trainer:
+        def __init__(self, model):
+            self.model, self.opt = model, tf.keras.optimizers.SGD(0.1)
+            self.waiting = [tf.Variable(tf.zeros_like(v)) for v in model.trainable_variables]
+        def accumulate(self, x):
+            with tf.GradientTape() as tape:
+                loss = self.model(x)
+            for a, g in zip(self.waiting, tape.gradient(loss, self.model.trainable_variables)):
+                a.assign_add(g)
+        def fit(self, data):
+            for x in data:
+                self.accumulate(x)
+                self.opt.apply_gradients(zip(self.waiting, self.model.trainable_variables))
+    Trainer(tf.keras.Sequential([])).fit(data)
+    """
+    assert "tape = hvd.DistributedGradientTape(tape)" in plan_of(textwrap.dedent(source)).text
+
+
+@pytest.mark.parametrize("made", ["params = [w]\n", "params = []\nparams.append(w)\n"])
+def test_weights_that_are_updated_by_hand_are_no_accumulators(made: str) -> None:
+    text = HEAD + "w = tf.Variable(0.0)\n" + made + (
+        "for x in data:\n    with tf.GradientTape(persistent=True) as tape:\n        a, b = w * x, model(x)\n"
+        "    w.assign(w - 0.1 * tape.gradient(a, params)[0])\n"
+        "    opt.apply_gradients(zip(tape.gradient(b, model.trainable_variables), model.trainable_variables))\n"
+    )  # fmt: skip
+    refused(text, "HVD202", "updated by hand")
+
+
+def test_gradients_that_are_gathered_and_never_applied_stay_refused() -> None:
+    """Nobody knows what they are gathered for."""
+    text = HEAD + LISTED + (
+        "for x in data:\n    with tf.GradientTape() as tape:\n        loss = model(x)\n"
+        "    gradients = tape.gradient(loss, model.trainable_variables)\n"
+        "    for a, g in zip(waiting, gradients):\n        a.assign_add(g)\n"
+        "    opt.apply_gradients(zip(gradients, model.trainable_variables))\n"
+    )  # fmt: skip
+    refused(text, "HVD202", "updated by hand")
