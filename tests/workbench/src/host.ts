@@ -7,7 +7,8 @@ import { join } from "node:path";
 import type { Result } from "./host/index";
 import { startBrowser } from "./support/browser";
 import { CodeServer } from "./support/code-server";
-import { EVIDENCE, ROOT, VENV, VSIX, needed } from "./support/places";
+import { until } from "./support/until";
+import { EVIDENCE, ROOT, TENSORFLOW_PYTHON, VENV, VSIX, needed } from "./support/places";
 
 const LIMIT = 400_000; // ms
 
@@ -15,7 +16,7 @@ async function main(): Promise<number> {
   const results = join(ROOT, "build", "host-results.json");
   const server = await CodeServer.start({
     packages: [needed(VSIX, "run make vsix")],
-    environment: { HOROVODIZE_TEST_RESULTS: results, HOROVODIZE_TEST_VENV: VENV },
+    environment: { HOROVODIZE_TEST_RESULTS: results, HOROVODIZE_TEST_VENV: VENV, HOROVODIZE_TEST_TF_PYTHON: TENSORFLOW_PYTHON },
   });
   const browser = await startBrowser();
   try {
@@ -37,6 +38,9 @@ async function main(): Promise<number> {
       await page.screenshot({ path: join(EVIDENCE, "host.png") });
       throw error;
     }
+    await page.close({ runBeforeUnload: true });
+    await until("deactivation leaves no server", () => server.processes("horovodize server").length === 0);
+    console.log("  ✔ deactivation leaves no process");
   } finally {
     await browser.close();
     const killed = await server.stop();

@@ -32,7 +32,8 @@ import { horovodrun, missing } from "./horovodrun";
 import { saying } from "./saying";
 
 const TYPE = "horovodize";
-const MATCHERS = ["$horovodize", "$horovodize-marked", "$horovodize-frame"];
+/** Not with those of frames: VS Code gives a line to the first matcher that is satisfied, and that would be theirs. */
+const MATCHERS = ["$horovodize", "$horovodize-marked"];
 const USUAL_RANKS = 2;
 
 /** What a task says in tasks.json; see `taskDefinitions` of package.json. */

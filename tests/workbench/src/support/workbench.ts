@@ -3,6 +3,7 @@
 import type { Browser, Locator, Page } from "playwright-core";
 
 import type { CodeServer } from "./code-server";
+import { plain } from "./text";
 
 const PATIENCE = 30_000; // ms for one thing to appear, on a busy machine
 const SIZE = { width: 1280, height: 800 }; // pixels
@@ -32,6 +33,10 @@ export class Workbench {
   async openFile(name: string): Promise<void> {
     await this.quickly(name, name);
     await this.tab(name).waitFor();
+    if (name.endsWith(".ipynb")) {
+      await this.page.locator(".notebookOverlay .view-line span span").first().waitFor();
+      return;
+    }
     await this.editor.locator(".view-line span span").first().waitFor();
     if (name.endsWith(".py")) {
       await this.page.locator("#status\\.editor\\.mode", { hasText: "Python" }).waitFor();
@@ -48,15 +53,16 @@ export class Workbench {
     await this.page.locator("#status\\.editor\\.selection", { hasText: `Ln ${String(line)}, Col ${String(column)}` }).waitFor();
   }
 
-  /** Types into a box of the workbench that asks, and accepts. */
+  /** Types into the box that asks for commands, files and places, and accepts, or chooses the row with exactly that label. */
   async quickly(text: string, row?: string): Promise<void> {
     const box = this.page.locator(".quick-input-widget");
     await this.page.keyboard.press("F1");
     await box.locator("input").first().fill(text);
-    if (row !== undefined) {
-      await box.locator(".monaco-list-row.focused", { hasText: row }).waitFor();
+    if (row === undefined) {
+      await this.page.keyboard.press("Enter");
+    } else {
+      await box.locator(".monaco-list-row").getByText(row, { exact: true }).first().click();
     }
-    await this.page.keyboard.press("Enter");
     await box.waitFor({ state: "hidden" });
   }
 
@@ -132,6 +138,11 @@ export class Workbench {
     return this.editor.locator(".codelens-decoration", { hasText: text });
   }
 
+  /** The cell of a notebook that holds a text. */
+  cell(text: string): Locator {
+    return this.page.locator(".notebookOverlay .monaco-list-row.code-cell-row, .notebookOverlay .monaco-list-row").filter({ hasText: text.replaceAll(" ", "\u00a0") });
+  }
+
   /** A line of the editor that is on the screen. */
   line(text: string | RegExp): Locator {
     return this.editor.locator(".view-line", { hasText: text });
@@ -155,6 +166,48 @@ export class Workbench {
     await this.page.locator(".monaco-hover:not(.hidden)", { hasText: text }).first().waitFor();
   }
 
+  /** The language status item that says a text, and details after it. */
+  status(text: string): Locator {
+    return this.page.locator(`#status\\.languageStatus[aria-label*="${text}"]`);
+  }
+
+  /** Shows the view Training Loops; its rows that say a text to a screen reader. */
+  async loops(text = ""): Promise<Locator> {
+    const view = this.page.locator(".pane", { has: this.page.locator('.pane-header[aria-label="Training Loops Section"]') });
+    if (!(await view.locator(".pane-body").isVisible())) {
+      await this.run("Horovodize: Show Training Loops");
+    }
+    return view.locator(`.monaco-list-row[aria-label*="${text}"]`);
+  }
+
+  /** What asks or tells in the corner. */
+  notification(text: string | RegExp): Locator {
+    return this.page.locator(".notifications-toasts .notification-list-item", { hasText: text });
+  }
+
+  /** Presses a button of a notification. */
+  async answer(notification: Locator, button: string): Promise<void> {
+    await notification.locator(".monaco-button", { hasText: button }).focus();
+    await this.page.keyboard.press("Enter");
+    await notification.waitFor({ state: "detached" });
+  }
+
+  /** Presses a button of a dialog that waits for an answer. */
+  async answerDialog(button: string): Promise<void> {
+    const dialog = this.page.locator(".monaco-dialog-box");
+    await dialog.locator(".monaco-button", { hasText: button }).first().click();
+    await dialog.waitFor({ state: "detached" });
+  }
+
+  /** The text of a page that is shown rendered, once it holds a heading. */
+  rendered(heading: string | RegExp): Locator {
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame").locator("h1, h2, h3", { hasText: heading });
+  }
+
+  get diff(): Locator {
+    return this.page.locator(".editor-group-container .monaco-diff-editor");
+  }
+
   async focusEditor(): Promise<void> {
     await this.page.keyboard.press("Control+1");
   }
@@ -162,9 +215,4 @@ export class Workbench {
   async picture(file: string): Promise<void> {
     await this.page.screenshot({ path: file, animations: "disabled", caret: "hide" });
   }
-}
-
-/** As read: the editor draws spaces that do not break. */
-export function plain(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
 }

@@ -4,74 +4,103 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
 import { story } from "../support/session";
+import { placeOf } from "../support/text";
 import { trainsAlike } from "../support/training";
 
 const KINDS = [
-  { kind: "Keras", program: "keras_points.py", finding: "model.evaluate(x, y)", loop: "model.fit" },
-  { kind: "GradientTape", program: "tape_curve.py", finding: "train_step(inputs, targets)", loop: "for step" },
-  { kind: "Session", program: "session_line.py", finding: "sess.run([loss, train_op]", loop: "for start" },
+  { kind: "Keras", program: "keras_points.py", finding: "model.evaluate(x, y)", loop: "model.fit", optimizer: "Adam" },
+  { kind: "GradientTape", program: "tape_curve.py", finding: "train_step(inputs, targets)", loop: "for step", optimizer: "Adam" },
+  { kind: "Session", program: "session_line.py", finding: "sess.run([loss, train_op]", loop: "for start", optimizer: "GradientDescentOptimizer" },
 ];
 
-for (const { kind, program, finding, loop } of KINDS) {
+for (const { kind, program, finding, loop, optimizer } of KINDS) {
   describe(`A ${kind} script`, () => {
     const opened = story({ "train.py": program });
-    let original: string;
+    let mended: string;
 
     it("shows its loop and what stands in the way", async () => {
-      const { workbench, file } = opened();
-      original = readFileSync(file("train.py"), "utf8");
+      const { workbench } = opened();
       await workbench.openFile("train.py");
       await workbench.squiggle("info").first().waitFor();
       await workbench.squiggle("hint").first().waitFor();
-      await workbench.lens(kind).first().waitFor();
+      await workbench.lens(`${kind} training loop: runs in one process, 1 finding`).waitFor();
+      await workbench.status(`${kind} training loop: runs in one process; can be distributed`).waitFor();
     });
 
-    it("has an entry in the Problems panel, with a link", async () => {
+    it("has an entry in the Problems panel, with a link that opens a page", async () => {
       const { workbench } = opened();
       const entry = (await workbench.problems()).filter({ hasText: "printing becomes rank 0's alone" });
-      await entry.waitFor();
-      const link = entry.locator("a", { hasText: "HVD104" });
-      assert.match((await link.getAttribute("href")) ?? "", /HVD104/);
+      await entry.locator("a", { hasText: "HVD104" }).click();
+      await workbench.rendered("printed-effect").waitFor();
+      await workbench.run("View: Close Editor");
+      await workbench.tab("train.py").waitFor();
       await workbench.page.keyboard.press("Control+Shift+M");
     });
 
-    it("says on hovering what the loop is, and what distributing would do", async () => {
+    it("is in the view of training loops, with its optimizer and the finding", async () => {
       const { workbench } = opened();
+      await (await workbench.loops("train.py, runs in one process; can be distributed")).waitFor();
+      await (await workbench.loops("Finding HVD104")).waitFor();
+      await (await workbench.loops(`${kind} training loop`)).locator(".monaco-tl-twistie").click();
+      await (await workbench.loops("optimizer")).filter({ hasText: optimizer }).waitFor();
+    });
+
+    it("says on hovering what the loop is, and what distributing would do", async () => {
+      const { workbench, file } = opened();
       await workbench.focusEditor();
-      await workbench.goTo(...at(original, loop));
+      await workbench.goTo(...placeOf(readFileSync(file("train.py"), "utf8"), loop));
       await workbench.hover(new RegExp(`${kind}.* training loop`));
       await workbench.hover("Distributing with Horovod would do here");
       await workbench.page.keyboard.press("Escape");
     });
 
     it("is mended by the quick fix from Ctrl+.", async () => {
-      const { workbench } = opened();
-      await workbench.focusEditor();
-      await workbench.goTo(...at(original, finding));
-      const titles = await workbench.actions();
-      const fix = titles.find((title) => title.startsWith("Evaluate"));
-      assert.ok(fix, titles.join("\n"));
+      const { workbench, file } = opened();
+      await workbench.goTo(...placeOf(readFileSync(file("train.py"), "utf8"), finding));
+      const fix = (await workbench.actions()).find((title) => title.startsWith("Evaluate `"));
+      assert.ok(fix);
       await workbench.choose(fix);
       await workbench.squiggle("info").first().waitFor({ state: "detached" });
+      await (await workbench.loops("Finding HVD104")).waitFor({ state: "detached" });
+      await workbench.save();
+      mended = readFileSync(file("train.py"), "utf8");
+      assert.doesNotMatch(mended, /horovod/);
     });
 
-    it("is distributed from Ctrl+.; one undo takes that back", async () => {
+    it("previews beside the reasons; discarding changes nothing", async () => {
       const { workbench, file } = opened();
-      await workbench.save();
-      const mended = readFileSync(file("train.py"), "utf8");
-      await workbench.goTo(...at(mended, loop));
-      await workbench.actions();
-      await workbench.choose("Distribute with Horovod");
+      await workbench.run("Horovodize: Preview Distribution with Horovod");
+      await workbench.diff.locator(".view-line", { hasText: "hvd.init()" }).waitFor();
+      await workbench.rendered("What distributing changes in train.py").waitFor();
+      await workbench.rendered("import and initialise Horovod").waitFor();
+      await workbench.answer(workbench.notification("Distribute train.py with Horovod"), "Discard");
+      await workbench.tab("train.py").waitFor();
+      await workbench.diff.waitFor({ state: "detached" });
+      assert.equal(await workbench.dirtyTab.count(), 0);
+      assert.equal(readFileSync(file("train.py"), "utf8"), mended);
+    });
+
+    it("is distributed from the preview; one undo takes that back", async () => {
+      const { workbench, file } = opened();
+      await workbench.run("Horovodize: Preview Distribution with Horovod");
+      await workbench.answer(workbench.notification("Distribute train.py with Horovod"), "Apply");
+      await workbench.tab("train.py").waitFor();
       await workbench.dirtyTab.waitFor();
-      await workbench.squiggle("hint").first().waitFor({ state: "detached" });
+      await workbench.status(`${kind} training loop: distributed with Horovod`).waitFor();
+      await workbench.focusEditor();
       await workbench.undo();
       await workbench.dirtyTab.waitFor({ state: "detached" });
-      await workbench.squiggle("hint").first().waitFor();
+      await workbench.status("can be distributed").waitFor();
       assert.equal(readFileSync(file("train.py"), "utf8"), mended);
-      await workbench.goTo(...at(mended, loop));
+    });
+
+    it("is distributed from Ctrl+., and saved", async () => {
+      const { workbench, file } = opened();
+      await workbench.goTo(...placeOf(mended, loop));
       await workbench.actions();
       await workbench.choose("Distribute with Horovod");
-      await workbench.dirtyTab.waitFor();
+      await workbench.squiggle("hint").first().waitFor({ state: "detached" });
+      await (await workbench.loops("train.py, distributed with Horovod")).waitFor();
       await workbench.save();
       assert.match(readFileSync(file("train.py"), "utf8"), /hvd\.init\(\)/);
     });
@@ -80,12 +109,4 @@ for (const { kind, program, finding, loop } of KINDS) {
       await trainsAlike(opened().file("train.py"));
     });
   });
-}
-
-/** Line and column of the last occurrence, from 1. */
-function at(text: string, part: string): [number, number] {
-  const offset = text.lastIndexOf(part);
-  assert.notEqual(offset, -1, `no ${part} in the text`);
-  const before = text.slice(0, offset).split("\n");
-  return [before.length, (before.at(-1) ?? "").length + 1];
 }

@@ -1,0 +1,108 @@
+// The commands, and training.
+
+import assert from "node:assert/strict";
+import { dirname } from "node:path";
+
+import { commands, env, languages, tasks, window, type TextDocument } from "vscode";
+
+import { until } from "../support/until";
+import { diagnostic, openScript, run, running, set, VENV } from "./support";
+
+const TRAINING_PYTHON = process.env.HOROVODIZE_TEST_TF_PYTHON ?? "";
+
+describe("The command", () => {
+  before(async () => {
+    await set("path", `${VENV}/bin/horovodize`);
+    await running();
+  });
+
+  it("Distribute with Horovod edits the document, and one undo takes it back", async () => {
+    const document = await openScript();
+    const original = document.getText();
+    await diagnostic(document, "HVD001");
+    await run("horovodize.distributeDocument");
+    await changed(document, /hvd\.init\(\)/);
+    await run("undo");
+    assert.equal(document.getText(), original);
+  });
+
+  it("Fix All Findings mends what has one fix, and does not distribute", async () => {
+    const document = await openScript(`import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(optimizer="sgd", loss="mse")
+model.fit(tf.ones((8, 2)), tf.ones((8, 1)))
+print(model.evaluate(tf.ones((8, 2)), tf.ones((8, 1))))
+`);
+    await diagnostic(document, "HVD104");
+    await run("horovodize.fixAllFindings");
+    await changed(document, /\nprint\(\w+\)\n/);
+    assert.doesNotMatch(document.getText(), /horovod/);
+  });
+
+  it("Copy Debug Information copies no text of the user's", async () => {
+    await openScript();
+    await run("horovodize.copyDebugInformation");
+    const text = await env.clipboard.readText();
+    assert.match(text, /"source": "path"/);
+    assert.doesNotMatch(text, /Dense|tf\.ones/);
+  });
+
+  it("Explain opens the page of a code", async () => {
+    await run("horovodize.explainFinding", "HVD105");
+    await until("a tab with the page", () => window.tabGroups.all.some((group) => group.tabs.some((tab) => tab.label.includes("HVD105"))));
+  });
+});
+
+describe("A training task", () => {
+  it("is provided for the script in the editor", async () => {
+    const document = await openScript();
+    await window.showTextDocument(document);
+    const found = await tasks.fetchTasks({ type: "horovodize" });
+    assert.ok(found.some((task) => task.name.includes("train.py on 2 ranks")), found.map((task) => task.name).join());
+  });
+
+  it("says what is missing where there is no Horovod", async () => {
+    await set("train.python", `${VENV}/bin/python`);
+    assert.equal(await train(await openScript()), 1);
+  });
+
+  it("runs on the ranks of the settings, and marks where one of them failed", async () => {
+    await set("train.python", TRAINING_PYTHON);
+    const document = await openScript('import os\n\nif os.environ["HOROVOD_RANK"] == "1":\n    raise ValueError("no data on this rank")\n');
+    assert.notEqual(await train(document), 0);
+    const found = await until("the problem", () =>
+      languages.getDiagnostics(document.uri).find(({ message }) => message.includes("no data on this rank")),
+    );
+    assert.equal(found.range.start.line, 3);
+  });
+
+  it("succeeds", async () => {
+    const document = await openScript('import os\n\nprint(os.environ["HOROVOD_RANK"], "of", os.environ["HOROVOD_SIZE"])\n');
+    assert.equal(await train(document), 0);
+  });
+
+  after(async () => {
+    await set("train.python", undefined);
+    await set("train.ranks", undefined);
+  });
+});
+
+/** Trains on two ranks, and returns the exit status of the task. */
+async function train(document: TextDocument): Promise<number | undefined> {
+  await set("train.ranks", 2);
+  const ended = new Promise<number | undefined>((resolve) => {
+    const listener = tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
+      if (execution.task.definition.type === "horovodize") {
+        listener.dispose();
+        resolve(exitCode);
+      }
+    });
+  });
+  await commands.executeCommand("horovodize.train", document.uri);
+  return ended;
+}
+
+async function changed(document: TextDocument, text: RegExp): Promise<void> {
+  await until(`the text of ${dirname(document.fileName)} changes`, () => text.test(document.getText()));
+}
