@@ -59,7 +59,7 @@ from horovodize.restrictions.flow import class_references, optimizer_arrivals
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit, Span
-from horovodize.summary.scopes import Binding
+from horovodize.summary.binding import Binding
 
 
 def find(context: Context) -> Iterator[Violation]:

@@ -67,7 +67,7 @@ from collections.abc import Iterator
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.scopes import Binding
+from horovodize.summary.binding import Binding
 
 
 def find(context: Context) -> Iterator[Violation]:

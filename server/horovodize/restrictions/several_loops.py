@@ -56,7 +56,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
-from horovodize.summary.scopes import Binding
+from horovodize.summary.binding import Binding
 
 _VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights")
 

@@ -14,8 +14,8 @@ from horovodize.rules.decisions import Cause, cause_of, is_own_value
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.shares import feeding
+from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Kind
-from horovodize.summary.scopes import Binding
 from horovodize.summary.steady import Steady
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, end, position
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from horovodize.summary.binding import Binding
 from horovodize.summary.memo import CALLERS, Memo
-from horovodize.summary.scopes import Binding
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
 
 if TYPE_CHECKING:

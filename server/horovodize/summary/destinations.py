@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from horovodize.summary.binding import Binding
 from horovodize.summary.dataset_methods import LOOKED_THROUGH, METHODS, PEEKS
-from horovodize.summary.scopes import Binding
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import ast
 import copy
 import itertools
 
+from horovodize.summary.binding import Binding
 from horovodize.summary.drive import Frame
 from horovodize.summary.module import Module
-from horovodize.summary.scopes import Binding
 from horovodize.summary.syntax import FUNCTIONS, Function
 
 

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Sequence
 
 from horovodize import catalogue
+from horovodize.summary.binding import Binding
 from horovodize.summary.memo import Memo
-from horovodize.summary.scopes import Binding, Scopes
+from horovodize.summary.scopes import Scopes
 
 
 class Names:

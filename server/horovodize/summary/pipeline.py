@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from horovodize.summary.binding import Binding
 from horovodize.summary.dataset_methods import (
     COMMON,
     DIRECTORY,
@@ -22,7 +23,6 @@ from horovodize.summary.dataset_methods import (
 from horovodize.summary.destinations import Destinations
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
-from horovodize.summary.scopes import Binding
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 

@@ -9,43 +9,20 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import Literal
 
 from horovodize.source.outline import Piece, Replaced
+from horovodize.summary.binding import Binding, Kind
 from horovodize.summary.links import Links, Targets
 from horovodize.summary.memo import Memo, Reads
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Syntax, end, position
+from horovodize.summary.reaching import paths, reaching
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Syntax
 
-Kind = Literal[
-    "assign", "augment", "item", "with", "parameter", "import", "def", "class", "except", "match", "delete"
-]
 # The nodes that bind names. All others are passed over quickly: there are many.
 _BINDING = frozenset({
     ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For, ast.AsyncFor,
     ast.comprehension, ast.withitem, *CALLABLES, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar,
 })  # fmt: skip
 _SCOPE_TYPES = frozenset({*CALLABLES, *COMPREHENSIONS, ast.ClassDef})
-
-
-@dataclass(frozen=True, eq=False)
-class Binding:
-    """One place where a name gets a value.
-
-    kind       assign: `value`, or the part `path` of it; item: an item of the iterable `value` (or a part of the item);
-               with: what the context manager `value` gives; import: the dotted `imported`; augment: `target op= value`
-    statement  the statement (for a parameter: the function; for a comprehension: the statement around it)
-    anchor     the node that is the target
-    """
-
-    kind: Kind
-    name: str
-    statement: ast.AST
-    anchor: ast.AST
-    value: ast.expr | None = None
-    path: tuple[int, ...] = ()
-    imported: str = ""
-    operator: ast.operator | None = None
 
 
 class _Bound:
@@ -342,6 +319,10 @@ class Scopes:
             return list(self.links.starred(use.id, self.root(use)))
         return [b for f in found for b in self.links.followed(f)]
 
+    def dominates(self, binding: Binding, use: ast.AST) -> bool:
+        """Whether a binding must have run before a use, whichever branches were taken."""
+        return paths(self.syntax, binding.statement, use)[1]
+
     def _find_bound(self, use: ast.Name) -> list[Binding]:
         """The bindings of the use's own module that may give a name its value at a use; latest first."""
         scope = self.lookup(use.id, use)
@@ -353,96 +334,7 @@ class Scopes:
         elsewhere = [b for b in reversed(every) if b in self._elsewhere]
         if elsewhere:  # made by calls, which may come before or after anything
             every = [b for b in every if b not in self._elsewhere]
-        statement = self.syntax.statement(use)
-        found: list[Binding] = []
-        dominated = False
-        for binding in reversed(every):
-            if not self._before(binding, use, statement):
-                continue
-            reaches, dominates = self._paths(binding.statement, use)
-            if reaches:
-                found.append(binding)
-                if dominates and binding.kind != "augment" and not self._may_be_skipped(binding, use):
-                    dominated = True
-                    break
-        loops = self.syntax.loops(use)
-        if isinstance(statement, ast.While) and self.syntax.inside(use, statement.test):
-            loops = [statement, *loops]  # its test is read in each turn too
-        if (loops and not dominated) or not found or self._carried(found, loops):
-            for binding in every:  # values of an earlier turn of a loop around the use
-                if binding not in found and binding.kind != "parameter":
-                    if not found or any(self.syntax.inside(binding.statement, loop) for loop in loops):
-                        if not self._before(binding, use, statement):
-                            found.append(binding)
-        return found + elsewhere
-
-    def _may_be_skipped(self, binding: Binding, use: ast.AST) -> bool:
-        """Whether a use stands behind the loop that binds its name: that may have had no turn."""
-        loop = binding.statement
-        return binding.kind == "item" and isinstance(loop, LOOPS) and not self.syntax.inside(use, loop)
-
-    def dominates(self, binding: Binding, use: ast.AST) -> bool:
-        """Whether a binding must have run before a use, whichever branches were taken."""
-        return self._paths(binding.statement, use)[1]
-
-    def _carried(self, found: list[Binding], loops: list[ast.For | ast.AsyncFor | ast.While]) -> bool:
-        """Whether the dominating binding stands outside a loop around the use, so that later ones in the loop may win."""
-        last = found[-1]
-        return any(not self.syntax.inside(last.statement, loop) for loop in loops)
-
-    def _before(self, binding: Binding, use: ast.Name, statement: ast.stmt) -> bool:
-        if binding.kind == "parameter":
-            return True
-        if binding.statement is statement and binding.kind in ("assign", "augment"):
-            return False
-        anchor = binding.anchor
-        if binding.kind in ("item", "with"):
-            inside_header = binding.statement is statement
-            return not inside_header and position(binding.statement) <= position(use)  # type: ignore[arg-type]
-        if binding.kind in ("def", "class"):
-            return end(anchor) <= position(use)  # type: ignore[arg-type]
-        at = (
-            binding.statement
-            if isinstance(binding.statement, ast.stmt) and not isinstance(binding.statement, LOOPS)
-            else anchor
-        )
-        return position(at) < position(use)  # type: ignore[arg-type]
-
-    def _paths(self, definition: ast.AST, use: ast.AST) -> tuple[bool, bool]:
-        """(can it reach the use, must it have run before the use), from the branches around both."""
-        syntax = self.syntax
-        if not isinstance(definition, ast.stmt):
-            return True, True
-        arm_of: dict[ast.AST, str] = {}
-        child = use
-        for a in syntax.ancestors(use):
-            arm_of[a] = syntax.field[child]
-            child = a
-        dominates = True
-        child = definition
-        for a in syntax.ancestors(definition):
-            arm = syntax.field[child]
-            if isinstance(
-                a,
-                (
-                    ast.If,
-                    ast.Try,
-                    ast.Match,
-                    ast.While,
-                    ast.For,
-                    ast.AsyncFor,
-                    ast.ExceptHandler,
-                    ast.match_case,
-                ),
-            ):
-                if a not in arm_of:
-                    dominates &= isinstance(a, ast.Try) and arm == "finalbody"
-                elif arm_of[a] != arm:
-                    if isinstance(a, ast.If) and "test" not in (arm_of[a], arm):
-                        return False, False
-                    dominates = False
-            child = a
-        return True, dominates
+        return reaching(self.syntax, every, use) + elsewhere
 
 
 def _package(binding: Binding) -> str:

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from horovodize import catalogue
+from horovodize.summary.binding import Binding
 from horovodize.summary.calls import CALLED_FOR, CallGraph, is_property
 from horovodize.summary.memo import Memo
 from horovodize.summary.names import Names
-from horovodize.summary.scopes import Binding, Scopes
+from horovodize.summary.reaching import paths
+from horovodize.summary.scopes import Scopes
 from horovodize.summary.syntax import CALLABLES, Syntax, end, position
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
@@ -297,7 +299,7 @@ class Values:
         if here:
             chosen: list[Binding] = []
             for b in reversed(here):
-                reaches, dominates = self.scopes._paths(b.statement, use)
+                reaches, dominates = paths(syntax, b.statement, use)
                 if reaches:
                     chosen.append(b)
                     if dominates:
