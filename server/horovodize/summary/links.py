@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from horovodize.summary.binding import Binding
-from horovodize.summary.scopes import Scopes
+    from horovodize.summary.scopes import Scopes
 
 # For each module: what it may import, by the dotted path as it is written there ("nets.model", ".model"), and what that is.
 Targets = Mapping[ast.Module, Mapping[str, ast.Module]]
