@@ -96,3 +96,22 @@ def test_what_changes_nothing_for_training_is_each_ranks_own_affair() -> None:
     loop = "for k in range({}):\n    loss = step(*draw(3))\n    if loss > worst:\n        worst = loss\n"
     check(TAPE, loop.format("1000"), loop.format("1000 // hvd.size()"))
     unchanged(TAPE, "for k in range(9):\n    if model(k) > 2:\n        opt.learning_rate = 0.1\n")
+
+
+def test_patience_with_attributes() -> None:
+    """The best value so far is an object's: rank 0 tells that, too."""
+    loop = """
+        class Trainer:
+            def fit(self):
+                for epoch in range(9):
+                    loss = step(*draw())
+                    {}if loss < self.best:
+                        self.best, self.bad = loss, 0
+                    else:
+                        self.bad += 1
+                        if self.bad > 3:
+                            break
+        """
+    told = "loss, self.best = hvd.broadcast_object((loss, self.best))\n                    "
+    divided = loop.replace("range(9)", "range(max(1, 9 // hvd.size()))")
+    check(TAPE, loop.format(""), divided.format(told))

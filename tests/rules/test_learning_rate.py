@@ -186,3 +186,37 @@ def test_an_attribute_of_an_object_is_followed() -> None:
         "        self.model.fit(x, y)\nT(0.1).train()\n"
     )
     assert "self.opt = o.SGD(rate * hvd.size())" in plan_of(source).text
+
+
+@pytest.mark.parametrize("tail", [COMPILED, LOOP], ids=["fit", "tape"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("opt = kinds[name](0.1)", "opt = kinds[name](0.1 * hvd.size())"),
+        (
+            "made = kinds[name]\nopt = made(learning_rate=0.1)",
+            "made = kinds[name]\nopt = made(learning_rate=0.1 * hvd.size())",
+        ),
+        (
+            "opt = {'a': o.SGD(0.1), 'b': o.Adam(0.2)}[name]",
+            "opt = {'a': o.SGD(0.1 * hvd.size()), 'b': o.Adam(0.2 * hvd.size())}[name]",
+        ),
+    ],
+)
+def test_optimizers_that_are_picked_from_a_dict(before: str, after: str, tail: str) -> None:
+    head = MODEL + "kinds = {'sgd': o.SGD, 'adam': o.Adam}\n"
+    check("C5", head, before + "\n", after + "\n", tail)
+
+
+@pytest.mark.parametrize(
+    "opt", ["getattr(o, name)({})", "mine.make(learning_rate={})", "mine.make(lr={}, clip=1)"]
+)
+def test_a_tape_with_an_optimizer_that_something_unseen_makes(opt: str) -> None:
+    head = MODEL + "import mine\n"
+    check("C5", head, f"opt = {opt.format('0.1')}\n", f"opt = {opt.format('0.1 * hvd.size()')}\n", LOOP)
+
+
+def test_a_tape_with_an_optimizer_whose_rate_is_not_in_sight() -> None:
+    plan = plan_of(MODEL + "import mine\nopt = mine.make(0.1)\n" + LOOP)
+    assert not changes(plan, "C5")
+    assert any("can't be seen, so it is not scaled" in n.message for n in plan.notes)

@@ -5,8 +5,8 @@ Which class makes the optimizer decides its default rate, which parameter is the
 class that is taken from a dict, an attribute or `getattr` is only known at run time.
 
 ## When it is reported
-Where the optimizer that trains is made by a class that can't be named: taken from a dict or list by a computed key, from an
-attribute or a parameter, by `getattr(tf.keras.optimizers, name)`. Plain aliases (`Adam = tf.keras.optimizers.Adam`,
+Where the optimizer that trains is made by a class that can't be named: taken by a computed key from a list or from a dict that
+is not written out, from an attribute or a parameter, by `getattr(tf.keras.optimizers, name)`. Plain aliases (`Adam = tf.keras.optimizers.Adam`,
 `from tensorflow.keras.optimizers import Adam as A`, `K = tf.keras`) are followed and no violation, and neither are aliases of
 layers, losses and the like, which distributing leaves alone. Strict mode reports every assignment of a TensorFlow member.
 
@@ -27,7 +27,7 @@ model.fit(x, y)
 ```python
 import tensorflow as tf
 
-classes = {"adam": tf.keras.optimizers.Adam, "sgd": tf.keras.optimizers.SGD}
+classes = dict(adam=tf.keras.optimizers.Adam, sgd=tf.keras.optimizers.SGD)
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(optimizer=classes[args.optimizer](0.01), loss="mse")  # HVD103
 model.fit(x, y)
@@ -45,8 +45,18 @@ model.compile(optimizer=Adam(0.01), loss="mse")
 model.fit(x, y)
 ```
 
+```python
+import tensorflow as tf
+
+classes = {"adam": tf.keras.optimizers.Adam, "sgd": tf.keras.optimizers.SGD}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(optimizer=classes[args.optimizer](0.01), loss="mse")
+model.fit(x, y)
+```
+
 ## Source
-Seed 2.1, restriction 3. Lifted for aliases that name a member: names are resolved through assignments.
+Seed 2.1, restriction 3. Lifted for aliases that name a member: names are resolved through assignments; and for
+dicts of classes that are written out: all of them are optimizers.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ _STEPS = (
     "size() times fewer"
 )
 _ELSEWHERE = "this optimizer is made in another file; its learning rate has to be multiplied by the number of ranks there"
+_UNSEEN = "the learning rate of the optimizer that this gives can't be seen, so it is not scaled; multiply it by the number of ranks"
 _VARIABLES = {"tensorflow.Variable", "tensorflow.keras.backend.variable", "tensorflow.compat.v1.Variable"}
 _RATE_NAMES = ("learning_rate", "lr")
 
@@ -57,6 +58,8 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
     call = trained.call
     if isinstance(trained.origin, ast.arg) and draft.once("rate elsewhere", trained.origin):
         draft.note("C5", trained.used_at, _ELSEWHERE)
+    if call is None and trained.sink == "update":
+        return _scale_unseen(draft, trained)
     if call is None or call in draft.done:
         return
     draft.done.add(call)
@@ -181,6 +184,29 @@ def _counts_steps(draft: Draft, rate: ast.expr) -> bool:
 
 def _is_variable(draft: Draft, call: ast.Call) -> bool:
     return draft.names.of(call.func) in _VARIABLES
+
+
+def _scale_unseen(draft: Draft, trained: Trained) -> None:
+    """An optimizer that something makes which can't be seen into (`getattr(optimizers, name)(learning_rate=0.1)`): the rate
+    that it is given is scaled there."""
+    call = trained.origin
+    if not isinstance(call, ast.Call) or draft.values.callee(call) is not None or call in draft.done:
+        return
+    draft.done.add(call)
+    made = call.func
+    of_optimizers = (
+        isinstance(made, ast.Call)
+        and isinstance(made.func, ast.Name)
+        and made.func.id == "getattr"
+        and (draft.names.of(made.args[0]) or "").startswith("tensorflow.keras.optimizers")
+    )
+    rate = argument(call, "learning_rate") or argument(call, "lr")
+    if rate is None and of_optimizers and call.args:
+        rate = call.args[0]
+    if rate is not None:
+        scale_rate(draft, rate)
+    else:
+        draft.note("C5", call, _UNSEEN)
 
 
 def _scale_made(draft: Draft, trained: Trained) -> None:

@@ -122,16 +122,15 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> b
         return False
     names: dict[str, None] = {}
     for decision in (n for n in ast.walk(outermost) if isinstance(n, ast.If)):
-        for name in (n for n in ast.walk(decision.test) if isinstance(n, ast.Name)):
+        for name in (n for n in ast.walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))):
             if is_own_value(draft, name, loop):
-                if any(
-                    draft.syntax.inside(b.statement, outermost) and b.kind != "assign"
-                    for b in _bound(draft, name)
-                ):
+                bound = _bound(draft, name)
+                if any(draft.syntax.inside(b.statement, outermost) and b.kind != "assign" for b in bound):
                     return False
-                names[name.id] = None
-        unnamed = [n for n in ast.walk(decision.test) if isinstance(n, (ast.Call, ast.Attribute))]
-        if any(is_own_value(draft, n, loop) for n in unnamed):
+                if isinstance(name, ast.Attribute) and not bound:
+                    return False
+                names[ast.unparse(name)] = None
+        if any(is_own_value(draft, n, loop) for n in ast.walk(decision.test) if isinstance(n, ast.Call)):
             return False  # a value without a name can't be told
     if not names:
         return False
@@ -146,7 +145,10 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> b
     return True
 
 
-def _bound(draft: Draft, name: ast.Name) -> list[Binding]:
+def _bound(draft: Draft, name: ast.Name | ast.Attribute) -> list[Binding]:
+    """The statements that give a variable its value, of an attribute those that set it on an object with a name."""
+    if isinstance(name, ast.Attribute):
+        return draft.values.attribute_bindings(name) if isinstance(name.value, ast.Name) else []
     return [b for b in draft.module.scopes.reaching(name) if isinstance(b.statement, ast.stmt)]
 
 

@@ -93,6 +93,9 @@ def _followed(draft: Draft, used_at: ast.expr, sink: Sink) -> list[Trained]:
                         continue
             if isinstance(node, ast.Constant) and node.value is None:
                 continue
+            if isinstance(node, ast.Subscript) and (chosen := draft.values.choices(node)) != [node]:
+                todo += [(value, outermost) for value in chosen]
+                continue
             found.append(Trained(used_at, node, None, sink, None))
     return found
 

@@ -341,12 +341,25 @@ class Values:
     def _made_by_value(self, func: ast.expr) -> set[str]:
         """The same where the class itself is a value: a parameter `optimizer=tf.train.AdamOptimizer`."""
         found: set[str] = set()
-        for origin in self.origins(func):
+        for origin in [o for f in self.choices(func) for o in self.origins(f)]:
             name = self.names.of(origin.node) if not origin.path else None
             known = catalogue.cls(name) if name is not None else None
             if name is not None and known is not None:
                 found |= {name, *known.ancestors}
         return found
+
+    def choices(self, e: ast.expr) -> list[ast.expr]:
+        """What an expression may be, where it picks from a dict by a key that is not seen: `classes[name]`; else itself."""
+        picked = [e] if isinstance(e, ast.Subscript) else [o.node for o in self.origins(e) if not o.path]
+        found = [
+            value
+            for p in picked
+            if isinstance(p, ast.Subscript) and not isinstance(p.slice, ast.Constant)
+            for o in self.origins(p.value)
+            if isinstance(o.node, ast.Dict) and not o.path
+            for value in o.node.values
+        ]
+        return found or [e]
 
     def ancestors(self, cls: ast.ClassDef) -> set[str]:
         """Canonical names of all bases of a class of this module."""

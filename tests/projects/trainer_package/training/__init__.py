@@ -1,0 +1,4 @@
+from .base import Trainer
+from .regression import Regression
+
+__all__ = ["Regression", "Trainer"]
