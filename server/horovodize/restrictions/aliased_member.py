@@ -6,9 +6,10 @@ class that is taken from a dict, an attribute or `getattr` is only known at run 
 
 ## When it is reported
 Where the optimizer that trains is made by a class that can't be named: taken by a computed key from a list or from a dict that
-is not written out, from an attribute or a parameter, by `getattr(tf.keras.optimizers, name)`. Plain aliases (`Adam = tf.keras.optimizers.Adam`,
-`from tensorflow.keras.optimizers import Adam as A`, `K = tf.keras`) are followed and no violation, and neither are aliases of
-layers, losses and the like, which distributing leaves alone. Strict mode reports every assignment of a TensorFlow member.
+is not written out, from an attribute or a parameter, by `getattr(tf.keras.optimizers, name)`. Plain aliases
+(`Adam = tf.keras.optimizers.Adam`, `from tensorflow.keras.optimizers import Adam as A`, `K = tf.keras`) are followed and no
+violation, and neither are aliases of layers, losses and the like, which distributing leaves alone. Strict mode reports every
+assignment of a TensorFlow member.
 
 ## Quick fix
 `getattr` of a constant name becomes the attribute; in strict mode, an alias that is assigned once is dropped: its uses become

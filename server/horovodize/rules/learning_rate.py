@@ -34,7 +34,10 @@ _STEPS = (
     "size() times fewer"
 )
 _ELSEWHERE = "this optimizer is made in another file; its learning rate has to be multiplied by the number of ranks there"
-_UNSEEN = "the learning rate of the optimizer that this gives can't be seen, so it is not scaled; multiply it by the number of ranks"
+_UNSEEN = (
+    "the learning rate of the optimizer that this gives can't be seen, so it is not scaled; "
+    "multiply it by the number of ranks"
+)
 _VARIABLES = {"tensorflow.Variable", "tensorflow.keras.backend.variable", "tensorflow.compat.v1.Variable"}
 _RATE_NAMES = ("learning_rate", "lr")
 
