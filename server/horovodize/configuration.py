@@ -20,6 +20,7 @@ from typing import Any
 
 from horovodize.options import Options, is_version
 
+_LARGEST = 1_000_000  # bytes of a pyproject.toml
 _LISTS = {"select": "codes", "ignore": "codes", "exclude": "patterns"}
 
 
@@ -62,11 +63,12 @@ def nearest_settings(folder: Path, known: dict[Path, FileSettings]) -> FileSetti
 
 def read_table(path: Path) -> Mapping[str, Any] | None:
     """The `[tool.horovodize]` of a file; None when there is no such file or table. Raises ConfigurationError."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    if b"horovodize" not in data:  # saves reading, and complaining about, other people's files
+    from horovodize.files import read_regular  # a language server's first answer does not need it
+
+    data = read_regular(path, _LARGEST)
+    if (
+        data is None or b"horovodize" not in data
+    ):  # saves reading, and complaining about, other people's files
         return None
     import sys
 

@@ -2,6 +2,7 @@
 
 from horovodize.files.exclude import Exclude
 from horovodize.files.gitignore import GitIgnore
-from horovodize.files.walk import walk
+from horovodize.files.reading import read_regular
+from horovodize.files.walk import lists, walk
 
-__all__ = ["Exclude", "GitIgnore", "walk"]
+__all__ = ["Exclude", "GitIgnore", "lists", "read_regular", "walk"]

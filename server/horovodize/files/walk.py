@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from horovodize.files.gitignore import GitIgnore
+from horovodize.files.reading import read_regular
 
 SKIPPED = frozenset(
     {
@@ -19,6 +20,7 @@ SKIPPED = frozenset(
     }
 )  # fmt: skip
 SUFFIXES = (".py", ".ipynb")
+_LARGEST = 1_000_000  # bytes of a .gitignore
 
 
 def walk(root: Path) -> Iterator[Path]:
@@ -29,34 +31,73 @@ def walk(root: Path) -> Iterator[Path]:
     yield from _walk(root, ignores)
 
 
+def lists(root: Path, path: Path) -> bool:
+    """Whether `walk` would come by a path below a folder, were a file there."""
+    ignores = _inherited(root)
+    if ignores and _ignored(ignores, root.absolute(), is_folder=True):
+        ignores = []
+    folder, parts = root, path.relative_to(root).parts
+    for number, name in enumerate(parts, 1):
+        ignores = _own(folder, ignores)
+        folder = folder / name
+        is_folder = number < len(parts)
+        if os.path.islink(folder) or (is_folder and _skipped(folder)):
+            return False
+        if ignores and _ignored(ignores, folder.absolute(), is_folder=is_folder):
+            return False
+    return path.name.endswith(SUFFIXES)
+
+
 _Ignores = list[tuple[Path, GitIgnore]]  # outermost first
 
 
-def _walk(folder: Path, ignores: _Ignores) -> Iterator[Path]:
+def _walk(root: Path, ignores: _Ignores) -> Iterator[Path]:
+    waiting = [
+        _entries(root, ignores)
+    ]  # folders that have been begun, innermost last: they may be nested deeply
+    while waiting:
+        for path, is_folder, beside in waiting[-1]:
+            if is_folder:
+                waiting.append(_entries(path, beside))
+                break
+            yield path
+        else:
+            waiting.pop()
+
+
+def _entries(folder: Path, ignores: _Ignores) -> Iterator[tuple[Path, bool, _Ignores]]:
+    """What counts of a folder's files and folders, by name: whether it is a folder, and what is ignored beside it."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
     except OSError:
         return
     names = {entry.name for entry in entries}
-    if ".git" in names:
-        ignores = []  # another repository: rules of the one around it do not reach in
-    if ".gitignore" in names:
-        ignores = [*ignores, *_read(folder)]
+    if ".git" in names or ".gitignore" in names:
+        ignores = _own(folder, ignores)
     for entry in entries:
         if entry.is_symlink():
             continue
         path = folder / entry.name
-        if entry.is_dir():
-            if entry.name in SKIPPED or os.path.exists(os.path.join(path, "pyvenv.cfg")):
+        is_folder = entry.is_dir()
+        if is_folder:
+            if _skipped(path):
                 continue
-            if not (ignores and _ignored(ignores, path.absolute(), is_folder=True)):
-                yield from _walk(path, ignores)
-        elif (
-            entry.name.endswith(SUFFIXES)
-            and entry.is_file()
-            and not (ignores and _ignored(ignores, path.absolute(), is_folder=False))
-        ):
-            yield path
+        elif not (entry.name.endswith(SUFFIXES) and entry.is_file()):
+            continue
+        if not (ignores and _ignored(ignores, path.absolute(), is_folder=is_folder)):
+            yield path, is_folder, ignores
+
+
+def _skipped(folder: Path) -> bool:
+    return folder.name in SKIPPED or os.path.exists(os.path.join(folder, "pyvenv.cfg"))
+
+
+def _own(folder: Path, ignores: _Ignores) -> _Ignores:
+    """The ignore files for what is in a folder, given those for the folder itself."""
+    if os.path.lexists(folder / ".git"):
+        ignores = []  # another repository: rules of the one around it do not reach in
+    return [*ignores, *_read(folder)]
 
 
 def _inherited(root: Path) -> _Ignores:
@@ -73,11 +114,10 @@ def _inherited(root: Path) -> _Ignores:
 
 
 def _read(folder: Path) -> _Ignores:
-    try:
-        text = (folder / ".gitignore").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
+    data = read_regular(folder / ".gitignore", _LARGEST)
+    if data is None:
         return []
-    return [(folder.absolute(), GitIgnore(text))]
+    return [(folder.absolute(), GitIgnore(data.decode("utf-8", "surrogateescape")))]
 
 
 def _ignored(ignores: _Ignores, path: Path, *, is_folder: bool) -> bool:

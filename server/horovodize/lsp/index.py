@@ -30,6 +30,7 @@ class BackgroundIndex:
         self._server = server
         self._index: Index | None = None
         self._scans: dict[str, Iterator[Progress]] = {}
+        self._changed: dict[str, None] = {}  # files to be read again, in the order in which that was heard
         self._token: str | None = None
         self._tokens = 0
         self.folders: list[Folder] = []
@@ -46,7 +47,7 @@ class BackgroundIndex:
 
     @property
     def complete(self) -> bool:
-        return not self._scans
+        return not self._scans and not self._changed
 
     def follow(self, folders: Sequence[Folder]) -> None:
         """Reads these folders, and no others any more."""
@@ -67,16 +68,17 @@ class BackgroundIndex:
         self._server.when_idle(self, self._go_on)
 
     def changed(self, path: str) -> None:
-        """Reads one file again."""
+        """Reads one file again, as soon as nothing else is to be done: many may change at once."""
         if self._index is not None:
-            self._index.update(path)
-            self._server.news.changed()
+            self._changed[path] = None
+            self._server.when_idle(self, self._go_on)
 
     def make_anew(self) -> None:
         """Forgets everything, on disk, too, and reads the folders again."""
         from horovodize.workspace import Cache
 
         self._scans.clear()
+        self._changed.clear()
         self._index = None
         cache = Cache()
         cache.clear()
@@ -92,8 +94,24 @@ class BackgroundIndex:
         return self._index
 
     def _go_on(self) -> None:
-        """Takes the scans some steps further."""
+        """Reads some of the files that changed, then takes the scans some steps further."""
+        try:
+            self._read_some()
+        finally:  # a fault at one file must not be the end of it
+            if not self.complete:
+                self._server.when_idle(self, self._go_on)
+            else:
+                self._tell(types.WorkDoneProgressEnd())
+                self._token = None
+                self._server.news.changed()
+
+    def _read_some(self) -> None:
         until = time.monotonic() + _SLICE
+        while self._changed and time.monotonic() < until:
+            path = next(iter(self._changed))
+            del self._changed[path]
+            if self._index is not None:
+                self._index.update(path)
         while self._scans and time.monotonic() < until:
             folder, scan = next(iter(self._scans.items()))
             progress = next(scan, None)
@@ -101,12 +119,6 @@ class BackgroundIndex:
                 del self._scans[folder]
             elif progress.total and progress.done % 100 == 0:
                 self._tell(types.WorkDoneProgressReport(percentage=100 * progress.done // progress.total))
-        if self._scans:
-            self._server.when_idle(self, self._go_on)
-        else:
-            self._tell(types.WorkDoneProgressEnd())
-            self._token = None
-            self._server.news.changed()
 
     # ------------------------------------------------------------------ progress
 

@@ -111,10 +111,12 @@ class ProjectFiles:
 
 
 def _read(path: str) -> Document | None:
+    from horovodize.files import read_regular  # the first answer does not need it
+
+    data = read_regular(path, _LARGEST)
     try:
-        with open(path, "rb") as f:
-            return Document.from_bytes(f.read(_LARGEST + 1), path)
-    except (OSError, UndecodableSource):
+        return Document.from_bytes(data, path) if data is not None else None
+    except UndecodableSource:
         return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from horovodize.files import Exclude, walk
+from horovodize.files import Exclude, lists, read_regular, walk
 from horovodize.options import Options
 from horovodize.workspace.cache import Cache
 from horovodize.workspace.describe import summarize_file
@@ -72,7 +72,7 @@ class Index:
         for folder, known in self._folders.items():
             if path.startswith(folder.rstrip(os.sep) + os.sep) and path.endswith(".py"):
                 known.pop(path, None)
-                if not self.excludes(folder, path):
+                if not self.excludes(folder, path) and lists(Path(folder), Path(path)):
                     self._read(known, path)
 
     def modules(self, folder: str) -> list[tuple[str, FileSummary]]:
@@ -80,14 +80,8 @@ class Index:
         return sorted((p, s) for p, s in self._folders.get(folder, {}).items() if s.counts)
 
     def _read(self, known: dict[str, FileSummary], path: str) -> None:
-        try:
-            if os.path.getsize(path) > _LARGEST:
-                return
-            with open(path, "rb") as f:
-                data = f.read()
-        except OSError:
-            return
-        if not mentions_tensorflow(data):
+        data = read_regular(path, _LARGEST)
+        if data is None or not mentions_tensorflow(data):
             return
         summary = self._cache.get(data, self.options) if self._cache is not None else None
         if summary is None:
