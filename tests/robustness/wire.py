@@ -133,6 +133,11 @@ class Wire:
             if wanted(message):
                 return message
 
+    def errors(self) -> bytes:
+        """All that an ended server wrote to standard error."""
+        self._threads[1].join(PATIENCE)
+        return self.stderr
+
     def check_alive(self) -> None:
         """Fails unless the server answers."""
         assert self.request("horovodize/areYouThere")["error"]["code"] == -32601

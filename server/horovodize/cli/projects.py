@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from horovodize.cli.runner import CommandError
 from horovodize.cli.write import write_atomically
+from horovodize.files import read_regular
 from horovodize.source import Document, UndecodableSource
 
 if TYPE_CHECKING:
     from horovodize.plan import Plan
 
 _MARKS = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")  # what stands at the top of a project
+_LARGEST = 20_000_000  # bytes of a module
 
 
 class ProjectOnDisk:
@@ -32,10 +34,12 @@ class ProjectOnDisk:
         """A file by its absolute path, called as the user would from the current folder."""
         if not os.path.realpath(path).startswith(self._top.rstrip(os.sep) + os.sep):
             return None
+        data = read_regular(path, _LARGEST)
+        if data is None:
+            return None
         try:
-            with open(path, "rb") as f:
-                document = Document.from_bytes(f.read(), _shown(path))
-        except (OSError, ValueError, UndecodableSource):
+            document = Document.from_bytes(data, _shown(path))
+        except (ValueError, UndecodableSource):
             return None
         self._files[document.path] = Path(path)
         return document
