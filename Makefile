@@ -25,6 +25,7 @@ vsix: ## build/horovodize.vsix: the extension for Visual Studio Code, with the s
 bench: ## how long things take, beside other language servers: make bench ARGS='--repetitions 40 server'
 	@scripts/setup.sh dev
 	@scripts/peers.sh
+	@scripts/horovod.sh
 	@.venv/bin/python -m tests.bench $(ARGS)
 
 corpus: ## what becomes of the scripts of a folder: make corpus DIR=path/to/code

@@ -4,16 +4,18 @@ Servers take turns, change by change, so that a busy moment of the machine meets
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tests.bench.client import Client, memory
+from tests.bench.client import Client, Message, cpu, memory
 from tests.bench.places import Edit, edits, hover_position, loop_position
 from tests.bench.scripts import training_script
 from tests.bench.servers import Server, client_capabilities
@@ -26,23 +28,48 @@ _SLOW_LINES = 1500  # in longer files, servers that are not instant are asked fo
 
 
 @dataclass
+class Taken:
+    """How long one kind of question took, time by time, and how long the server's process computed for all of them, in ms."""
+
+    times: list[float] = field(default_factory=list)
+    computed: float = 0.0
+
+    def add(self, client: Client, ask: Callable[[], float]) -> float:
+        """Asks and notes how long that took."""
+        before = cpu(client.pid)
+        took = ask()
+        self.computed += 1000 * (cpu(client.pid) - before)
+        self.times.append(took)
+        return took
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.times)
+
+    @property
+    def own(self) -> float:
+        """How long the server's process computed for one, on average."""
+        return self.computed / len(self.times)
+
+
+@dataclass
 class Times:
     """What was measured of one server in one file, in ms; the key of `changes` is the kind of edit."""
 
-    changes: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    opened: list[float] = field(default_factory=list)  # didOpen to diagnostics, in a server that has started
-    hover_at_once: list[float] = field(default_factory=list)  # after a change and its diagnostics
-    hover: list[float] = field(default_factory=list)  # the same, as long after the change as editors wait
-    hover_again: list[float] = field(default_factory=list)
-    lens: list[float] = field(default_factory=list)  # after a change, at once
-    actions: list[float] = field(default_factory=list)  # after a change, as a light bulb asks for them
-    resolved: list[float] = field(
-        default_factory=list
+    changes: dict[str, Taken] = field(default_factory=lambda: defaultdict(Taken))
+    opened: Taken = field(default_factory=Taken)  # didOpen to diagnostics, in a server that has started
+    hover_at_once: Taken = field(default_factory=Taken)  # after a change and its diagnostics
+    hover: Taken = field(default_factory=Taken)  # the same, as long after the change as editors wait
+    hover_again: Taken = field(default_factory=Taken)
+    lens: Taken = field(default_factory=Taken)  # after a change, at once
+    actions: Taken = field(default_factory=Taken)  # after a change, as a light bulb asks for them
+    resolved: Taken = field(
+        default_factory=Taken
     )  # the edit of "Distribute with Horovod", which is the first that is asked for
     memory: float = 0.0  # MiB, at the end
 
     def change(self, what: str) -> float:
-        return statistics.median(self.changes[what])
+        return self.changes[what].median
 
 
 @dataclass
@@ -57,13 +84,18 @@ class _Opened:
     """A document open in one server."""
 
     def __init__(self, client: Client, path: Path, text: str) -> None:
-        self.client, self.uri, self.version = client, path.as_uri(), 1
-        item = {"uri": self.uri, "languageId": "python", "version": 1, "text": text}
-        self.opening, found = client.timed_diagnostics(
+        self.client, self.uri, self.version, self._text = client, path.as_uri(), 0, text
+        self.there = {"textDocument": {"uri": self.uri}}
+        self.found: list[Message] = []
+
+    def open(self) -> float:
+        """ms until the diagnostics are here."""
+        self.version = 1
+        item = {"uri": self.uri, "languageId": "python", "version": 1, "text": self._text}
+        took, self.found = self.client.timed_diagnostics(
             "textDocument/didOpen", {"textDocument": item}, self.uri, 1
         )
-        self.there = {"textDocument": {"uri": self.uri}}
-        self.found = found
+        return took
 
     def close(self) -> None:
         self.client.notify("textDocument/didClose", self.there)
@@ -101,7 +133,8 @@ def answers(servers: Sequence[Server], lines: int, repetitions: int) -> dict[str
             path.write_text(text)
             client = stack.enter_context(_session(server, folder, cache))
             client.drain(0.5)  # whatever it does after a start
-            opened[server.name] = _open_often(client, path, text, times[server.name], server, repetitions)
+            opened[server.name] = document = _Opened(client, path, text)
+            document.open()  # may have to load something: that is what a start is measured for
         for edit in places:
             trying = [s for s in servers if s.instant or edit is places[0]]
             _changes(trying, opened, edit, times, repetitions)
@@ -110,22 +143,13 @@ def answers(servers: Sequence[Server], lines: int, repetitions: int) -> dict[str
                 turns = repetitions if server.instant else 1
                 _questions(opened[server.name], text, places[0], times[server.name], turns)
             times[server.name].memory = memory(opened[server.name].client.pid)
+        for _ in range(min(repetitions, 5)):
+            for server in servers:
+                if server.instant:
+                    document = opened[server.name]
+                    document.close()
+                    times[server.name].opened.add(document.client, document.open)
     return times
-
-
-def _open_often(
-    client: Client, path: Path, text: str, times: Times, server: Server, repetitions: int
-) -> _Opened:
-    document = _Opened(
-        client, path, text
-    )  # the first may have to load something: that is what a start is measured for
-    for _ in range(min(repetitions, 5) if server.instant else 0):
-        document.close()
-        document = _Opened(client, path, text)
-        times.opened.append(document.opening)
-    if not times.opened:
-        times.opened.append(document.opening)
-    return document
 
 
 def _changes(
@@ -142,50 +166,59 @@ def _changes(
             if spent[server.name] > (_TIME if server.instant else _SLOW_TIME):
                 continue
             for back in (False, True):
-                took = opened[server.name].change(edit, back=back)
-                if turn or not server.instant or repetitions == 1:  # the first of the fast ones: warming up
-                    taken.append(took)
+                kept = (
+                    taken if turn or not server.instant else Taken()
+                )  # the first of the fast ones: warming up
+                document = opened[server.name]
+                took = kept.add(document.client, lambda: document.change(edit, back=back))  # noqa: B023 - called at once
                 spent[server.name] += took / 1000
 
 
 def _questions(document: _Opened, text: str, edit: Edit, times: Times, repetitions: int) -> None:
-    """A hover, code lenses, code actions and the edit of one, each the first after a change and its diagnostics."""
+    """Hovers, code lenses, code actions and the edit of one, each the first after a change and its diagnostics."""
     client, can = document.client, document.client.capabilities
     hover = {**document.there, "position": hover_position(text)}
     loop = loop_position(text)
+    backs = itertools.cycle((False, True))
+
+    def change(pause: float) -> None:
+        document.change(edit, back=next(backs))
+        client.drain(pause)
+
+    def ask(taken: Taken, method: str, params: object) -> Any:
+        result = []
+
+        def timed() -> float:
+            took, found = client.timed(method, params)
+            result.append(found)
+            return took
+
+        taken.add(client, timed)
+        return result[0]
+
     end = time.perf_counter() + _TIME
-    for turn in range(repetitions):
+    for _ in range(repetitions):
         if time.perf_counter() > end:
             break
-        back = bool(turn % 2)
         if can.get("hoverProvider"):
-            for pause, taken in ((0.0, times.hover_at_once), (_EDITORS_PAUSE, times.hover)):
-                document.change(edit, back=back)
-                client.drain(pause)
-                taken.append(client.timed("textDocument/hover", hover)[0])
-                back = not back
-            times.hover_again.append(client.timed("textDocument/hover", hover)[0])
+            change(0.0)
+            ask(times.hover_at_once, "textDocument/hover", hover)
+            change(_EDITORS_PAUSE)
+            ask(times.hover, "textDocument/hover", hover)
+            ask(times.hover_again, "textDocument/hover", hover)
         if can.get("codeLensProvider"):
-            document.change(edit, back=back)
-            times.lens.append(client.timed("textDocument/codeLens", document.there)[0])
-            back = not back
+            change(0.0)
+            ask(times.lens, "textDocument/codeLens", document.there)
         if can.get("codeActionProvider"):
-            document.change(edit, back=back)
-            asked = {
-                **document.there,
-                "range": {"start": loop, "end": loop},
-                "context": {"diagnostics": document.found[:1], "triggerKind": 2},
-            }
-            took, found = client.timed("textDocument/codeAction", asked)
-            times.actions.append(took)
-            ours = [action for action in found or () if action["title"].startswith("Distribute with Horovod")]
+            wanted = {"start": loop, "end": loop}
+            asked = {**document.there, "range": wanted, "context": {"diagnostics": [], "triggerKind": 2}}
+            change(_EDITORS_PAUSE)
+            ask(times.actions, "textDocument/codeAction", asked)
+            change(0.0)
+            found = client.request("textDocument/codeAction", asked) or ()
+            ours = [action for action in found if action["title"].startswith("Distribute with Horovod")]
             if ours and "edit" not in ours[0]:
-                took, resolved = client.timed("codeAction/resolve", ours[0])
-                assert resolved["edit"], resolved
-                times.resolved.append(took)
-            back = not back
-        if back is bool(turn % 2):  # an odd number of questions: the text is as it was
-            document.change(edit, back=back)
+                assert ask(times.resolved, "codeAction/resolve", ours[0])["edit"]
 
 
 def starts(servers: Sequence[Server], lines: int, repetitions: int) -> dict[str, Start]:
@@ -201,7 +234,7 @@ def starts(servers: Sequence[Server], lines: int, repetitions: int) -> dict[str,
                     continue
                 with Client(server.command, Path(folder), Path(cache)) as client:
                     answered = client.initialize(client_capabilities(server))
-                    _Opened(client, path, text)
+                    _Opened(client, path, text).open()
                     diagnosed = (time.perf_counter() - client.started) * 1000
                 if turn:  # the first one may compile its modules
                     found[server.name].initialized.append(answered)

@@ -26,9 +26,9 @@ class Bound:
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement, a median. `reference` is what the least, or a peer, took in the same run, in the same unit; `best` the
-    best of the repetitions. That is what is held against bounds which are no ratios: on a machine that others use, too, longer
-    repetitions tell of the others."""
+    """One measurement, a median. `reference` is what the least, or a peer, took in the same run, in the same unit; `own` how
+    long the server's process computed for one answer, on average. That is what is held against bounds which are no ratios: on
+    a machine that others use, too, the rest is waiting for them."""
 
     what: str
     value: float
@@ -37,7 +37,7 @@ class Row:
     reference_is: str = ""
     must: Bound | None = None
     aim: Bound | None = None
-    best: float | None = None
+    own: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -48,7 +48,7 @@ class Row:
         if bound is None:
             return None
         if bound.unit is not Unit.RATIO:
-            return (self.value if self.best is None else self.best) <= bound.most
+            return (self.value if self.own is None else min(self.own, self.value)) <= bound.most
         assert self.ratio is not None, self.what
         return self.ratio <= bound.most
 
@@ -83,7 +83,7 @@ def table(title: str, rows: Sequence[Row]) -> str:
         cells = [
             row.what,
             _figure(row.value, row.unit),
-            _figure(row.best, row.unit) if row.best is not None else "",
+            _figure(row.own, row.unit) if row.own is not None else "",
             ratio,
             reference,
             _verdict(row, row.must),

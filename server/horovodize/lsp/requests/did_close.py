@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -13,8 +14,15 @@ if TYPE_CHECKING:
 
 METHOD = types.TEXT_DOCUMENT_DID_CLOSE
 OPTIONS = None
+_QUIET = 1.0  # seconds without another close
 
 
 def handle(server: HorovodizeServer, params: types.DidCloseTextDocumentParams) -> None:
     if server.session.close(params.text_document.uri):
         clear(server, params.text_document.uri)
+        # What was known of it refers to itself: without this, it would stay until some later collection.
+        server.later("what was closed", _QUIET, _collect)
+
+
+def _collect() -> None:
+    gc.collect()
