@@ -4,9 +4,11 @@ import { l10n, languages, LanguageStatusSeverity, type LanguageStatusItem } from
 import { Owner } from "../owner";
 import type { FileSummary } from "../protocol";
 import { SERVED } from "../served";
-import { sentence } from "../server/tell";
+import { brief, sentence } from "../server/tell";
 import type { Server } from "../server/server";
 import type { Documents } from "./documents";
+
+const LONGEST = 60; // characters of a reason
 
 export class StatusItem extends Owner {
   private readonly item: LanguageStatusItem;
@@ -36,14 +38,15 @@ export class StatusItem extends Owner {
     } else if (state.name === "failed") {
       item.severity = LanguageStatusSeverity.Error;
       item.text = l10n.t("Horovodize does not run");
-      item.detail = sentence(state.trouble);
+      item.detail = brief(state.trouble);
       item.command = { command: "horovodize.restartServer", title: l10n.t("Try Again") };
     } else {
       item.text = "Horovodize";
       item.detail = state.name === "starting" ? l10n.t("starting") : l10n.t("stopped");
       item.command = { command: "horovodize.showLog", title: l10n.t("Show Log") };
     }
-    item.accessibilityInformation = { label: [item.text, item.detail].filter(Boolean).join(": ") };
+    const detail = state.name === "failed" ? sentence(state.trouble) : item.detail;
+    item.accessibilityInformation = { label: [item.text, detail].filter(Boolean).join(": ") };
   }
 
   private showSummary(summary: FileSummary | undefined): void {
@@ -80,5 +83,9 @@ export class StatusItem extends Owner {
 }
 
 function withReason(text: string, reason: string | null | undefined): string {
-  return reason === undefined || reason === null || reason === "" ? text : `${text}: ${reason}`;
+  if (reason === undefined || reason === null || reason === "") {
+    return text;
+  }
+  // A longer one would push the command out of sight; Problems has all of it.
+  return `${text}: ${reason.length <= LONGEST ? reason : `${reason.slice(0, LONGEST - 1).trimEnd()}…`}`;
 }

@@ -49,6 +49,32 @@ export function sentence(trouble: Trouble): string {
   }
 }
 
+/** The same in a few words, for where there is little room. */
+export function brief(trouble: Trouble): string {
+  switch (trouble.kind) {
+    case "path":
+      return l10n.t("horovodize.path is wrong");
+    case "no-python":
+      return l10n.t("no Python found");
+    case "python-too-old":
+      return l10n.t("Python is too old");
+    case "no-venv":
+      return l10n.t("venv is missing");
+    case "offline":
+      return l10n.t("no connection");
+    case "install":
+      return l10n.t("it could not be installed");
+    case "no-wheel":
+      return l10n.t("no server in this build");
+    case "cancelled":
+      return l10n.t("cancelled");
+    case "start":
+      return l10n.t("the server did not start");
+    case "crashes":
+      return l10n.t("the server keeps ending");
+  }
+}
+
 function pathSentence(path: string, why: "missing" | "broken" | "without" | "old"): string {
   switch (why) {
     case "missing":

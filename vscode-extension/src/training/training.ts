@@ -32,7 +32,7 @@ import { horovodrun, missing } from "./horovodrun";
 import { saying } from "./saying";
 
 const TYPE = "horovodize";
-/** Not with those of frames: VS Code gives a line to the first matcher that is satisfied, and that would be theirs. */
+/** Of several lines: horovodrun passes on what a rank writes at once, and a traceback is written at once. */
 const MATCHERS = ["$horovodize", "$horovodize-marked"];
 const USUAL_RANKS = 2;
 
