@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .pairs import FIT, MODEL, changes, check, plan_of, refused, untouched
+from .pairs import FIT, MODEL, TF, changes, check, plan_of, refused, untouched
 
 SCHEDULES = "from tensorflow.keras.optimizers import schedules as d\n"
 HEAD = MODEL + SCHEDULES
@@ -121,3 +121,44 @@ def test_a_zero_end_rate_stays() -> None:
     plan = plan_of(HEAD + "s = d.PolynomialDecay(0.1, 100, 0)\n" + TAIL)
     assert "PolynomialDecay(0.1 * hvd.size(), 100 // hvd.size(), 0)" in plan.text
     assert len(changes(plan, "C4")) == 2
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "decay_steps=len(ds) * 3",
+        "decay_steps=total",
+        "decay_steps=ds.cardinality().numpy() * 3",
+    ],
+)
+def test_steps_that_count_a_rank_s_share_are_not_divided_again(steps: str) -> None:
+    """A data set that is divided where it is made has a rank's number of batches from there on."""
+    head = TF + "ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)\ntotal = 3 * len(ds)\n"
+    made = "s = tf.keras.optimizers.schedules.CosineDecay(0.1{}, " + steps + ")\n"
+    tail = "m = tf.keras.Sequential([])\nm.compile(tf.keras.optimizers.SGD(s), 'mse')\nm.fit(ds, epochs=3)\n"
+    check("C4", head, made.format(""), made.format(" * hvd.size()"), tail)
+
+
+def test_boundaries_of_a_rank_s_share_are_not_divided_again() -> None:
+    head = TF + "ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)\nn = len(ds)\n"
+    tail = "m = tf.keras.Sequential([])\nm.compile(tf.keras.optimizers.SGD(s), 'mse')\nm.fit(ds, epochs=3)\n"
+    made = "s = tf.keras.optimizers.schedules.PiecewiseConstantDecay([n, 2 * n], [0.1, 0.01, 0.001])\n"
+    after = made.replace("[0.1, 0.01, 0.001]", "[rate * hvd.size() for rate in [0.1, 0.01, 0.001]]")
+    check("C4", head, made, after, tail)
+
+
+def test_steps_of_the_whole_are_divided_where_the_data_are_divided_later() -> None:
+    """`fit(shard_dataset(ds))`: what is counted before is all."""
+    head = (
+        TF
+        + "ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)\nwhole = ds\nn = int(ds.cardinality())\nuse(ds)\n"
+    )
+    tail = "m = tf.keras.Sequential([])\nm.compile(tf.keras.optimizers.SGD(s), 'mse')\nm.fit(ds, epochs=3)\n"
+    made = "s = tf.keras.optimizers.schedules.CosineDecay(0.1, n)\n"
+    check(
+        "C4",
+        head,
+        made,
+        "s = tf.keras.optimizers.schedules.CosineDecay(0.1 * hvd.size(), max(1, n // hvd.size()))\n",
+        tail,
+    )

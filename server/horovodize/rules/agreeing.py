@@ -12,7 +12,9 @@ WHY = "A rank that leaves the loop alone leaves the others waiting for it for ev
 ALIKE = "all ranks must come to the same decision here: one that leaves alone stalls the others"
 
 
-def agree(draft: Draft, test: ast.expr, doubt: str = "", why: str = WHY, what: str = _WHAT) -> None:
+def agree(
+    draft: Draft, test: ast.expr, doubt: str = "", why: str = WHY, what: str = _WHAT, rule: str = ""
+) -> None:
     """`test` → `any_rank(test)`, once."""
     if test in draft.done:
         return
@@ -24,10 +26,10 @@ def agree(draft: Draft, test: ast.expr, doubt: str = "", why: str = WHY, what: s
         draft.session_config(draft.sites.any_v1)
     edits = Edit.around(draft.module.span(test), f"{draft.helper('any_rank')}(", ")")
     draft.change(
-        "S5" if draft.in_graph else "G4",
+        rule or ("S5" if draft.in_graph else "G4"),
         test,
-        "Leave the loop on all ranks together",
-        WHY,
+        what,
+        why,
         edits,
         doubt=doubt,
     )

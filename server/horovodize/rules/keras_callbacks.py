@@ -21,7 +21,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import statistics
+from horovodize.rules import callback_stops, statistics
 from horovodize.rules.draft import KERAS, Draft
 from horovodize.rules.listed import elements, extended, only_on_root
 from horovodize.rules.rule import Rule
@@ -56,6 +56,7 @@ def apply(draft: Draft) -> None:
         elif fit.method != "train_on_batch":
             _callbacks(draft, fit)
             statistics.after_fit(draft, fit)
+    callback_stops.apply(draft)
 
 
 def _foreign_keyword(fit: Fit) -> str | None:

@@ -9,6 +9,7 @@ Before         rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_
 After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.size(), decay_steps=1000 // hvd.size(),
                                                                              decay_rate=0.9)
 Leaves alone   `decay_rate`, `alpha`, `power`: factors, not rates. Steps where no loop is divided: every rank takes all.
+               Steps that count a rank's share already: `len(dataset)` of a dataset that is divided where it is made.
 Asks           A schedule of the user's own: its step numbers can't be seen into.
 Source         Seed 2.3.1. Errata: the seed records `PiecewiseConstantDecay` and does not scale it; of TF1's functions it
                knows `exponential_decay` only; it leaves the steps as they were.
@@ -21,7 +22,7 @@ import ast
 from horovodize import catalogue
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import PLENTY, feeding
+from horovodize.rules.shares import PLENTY, counts_a_share, feeding
 from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
@@ -81,7 +82,7 @@ def divide_steps(draft: Draft, call: ast.Call) -> None:
     index = _positions(name)
     for steps in (*parameters.steps, *parameters.step_lists):
         value = argument(call, steps, index.get(steps))
-        if value is not None and not _is_none(value):
+        if value is not None and not _is_none(value) and not counts_a_share(draft, value):
             _scale_values(draft, value, "step", f" // {SIZE}", _WHY_STEPS, steps in parameters.step_lists)
 
 
@@ -138,7 +139,7 @@ def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
         for statement in member.body:
             if isinstance(statement, FUNCTIONS) and statement.name == "__call__":
                 scale_function(draft, statement, "C4")
-                if draft.options.split_data:
+                if draft.options.split_data and not _is_given_a_share(draft, cls):
                     draft.note(
                         "C4",
                         statement,
@@ -146,6 +147,16 @@ def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
                     )
                 return
     draft.refuse("HVD006", cls, f"`{cls.name}` is a schedule whose `__call__` is not in this module")
+
+
+def _is_given_a_share(draft: Draft, cls: ast.ClassDef) -> bool:
+    """Whether a schedule of the user's own is made with a number of steps that is a rank's: `Warmup(0.1, len(dataset))`."""
+    return any(
+        counts_a_share(draft, value)
+        for call in draft.syntax.calls
+        if draft.values.callee(call) is cls
+        for value in (*call.args, *(k.value for k in call.keywords))
+    )
 
 
 def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:

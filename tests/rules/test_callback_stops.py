@@ -1,0 +1,71 @@
+"""K3: callbacks of the user's own that end training."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .pairs import TF, changes, plan_of, refused
+
+HEAD = TF + "import time\nclass Stop(tf.keras.callbacks.Callback):\n"
+TAIL = "model = tf.keras.Sequential([])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y, callbacks=[Stop()])\n"
+STOP = "        self.model.stop_training = True\n"
+
+
+def method(name: str, body: str) -> str:
+    return f"    def {name}(self, n, logs=None):\n" + textwrap.indent(textwrap.dedent(body), " " * 8)
+
+
+def asked(source: str) -> list[str]:
+    """The tests in which all ranks ask each other."""
+    plan = plan_of(HEAD + source + TAIL)
+    found = [c for c in changes(plan, "K3") if c.what == "Stop on all ranks together"]
+    assert all(not c.sure for c in found)
+    return [plan.document.text[c.span.start : c.span.end] for c in found]
+
+
+def test_a_batch_s_loss_is_a_rank_s_own() -> None:
+    before = method("on_train_batch_end", "if logs['loss'] > 9:\n    self.model.stop_training = True\n")
+    assert asked(before) == ["logs['loss'] > 9"]
+    plan = plan_of(HEAD + before + TAIL)
+    assert "if any_rank(logs['loss'] > 9):" in plan.text
+
+
+def test_the_clock_is_a_rank_s_own_when_an_epoch_ends_too() -> None:
+    late = "late = time.time() - self.start\nif late > 60:\n    self.model.stop_training = True\n"
+    assert asked(method("on_epoch_end", late)) == ["late > 60"]
+    assert asked(method("on_epoch_end", "self.model.stop_training = time.time() > self.end\n")) == [
+        "time.time() > self.end"
+    ]
+
+
+def test_every_test_on_the_way_is_asked_and_those_that_leave_before() -> None:
+    body = """\
+    if n < 3:
+        return
+    if logs:
+        if logs['loss'] > 9:
+            self.model.stop_training = True
+    if n > 99:
+        return
+    """
+    assert asked(method("on_train_batch_end", body)) == ["n < 3", "logs", "logs['loss'] > 9"]
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("on_epoch_end", "if logs['accuracy'] > 0.99:\n    self.model.stop_training = True\n"),  # averaged
+        ("on_train_batch_end", "if logs['loss'] > 9:\n    print(n)\n"),
+        ("on_train_begin", "self.model.stop_training = False\n"),
+        ("on_epoch_end", "if time.time() > self.end:\n    print('late')\n"),
+    ],
+)
+def test_nothing_is_asked(name: str, body: str) -> None:
+    assert asked(method(name, body)) == []
+
+
+def test_a_stop_in_a_loop_is_refused() -> None:
+    body = "for value in logs.values():\n    if value > 9:\n        self.model.stop_training = True\n"
+    refused(HEAD + method("on_train_batch_end", body) + TAIL, "HVD006", "whether all ranks stop here")
