@@ -463,3 +463,19 @@ def test_a_loop_that_only_chooses_what_is_trained_is_said_not_to_be_divided() ->
     plan = plan_of(head + "for net in nets:\n    sess.run(net.train, {x: everything})\n")
     assert "for net in nets:\n" in plan.text
     assert any("the loops around this step are short, or choose" in n.message for n in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("steps", "last", "divided_steps", "divided_last"),
+    [
+        ("1000", "999", "1000 // hvd.size()", "1000 // hvd.size() - 1"),
+        ("16", "15", "max(1, 16 // hvd.size())", "max(1, 16 // hvd.size()) - 1"),
+        ("1, 1001", "1000", "1, 1 + max(1, 1000 // hvd.size())", "1000 // hvd.size()"),
+        # near misses
+        ("1000", "998", "1000 // hvd.size()", "998"),
+        ("1000", "0", "1000 // hvd.size()", "0"),
+    ],
+)
+def test_the_last_step_by_its_number(steps: str, last: str, divided_steps: str, divided_last: str) -> None:
+    loop = "for step in range({}):\n    sess.run(train, {{x: draw()}})\n    if step % 9 == 0 or step == {}:\n        print(step)\n"
+    divided(loop.format(steps, last), loop.format(divided_steps, divided_last))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
-from horovodize.rules.shares import counts_a_share, divide, feeding, wrap
+from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
 from horovodize.summary.selecting import uses_of
@@ -42,9 +42,10 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     traced = draft.drive.in_traced(driver.loop)
     single = isinstance(e, ast.Call) and called and len(e.args) == 1 and not e.keywords
     if single and isinstance(e, ast.Call) and not driver.indexed:
+        _keep_last(draft, driver, e.args[0], 0, rule)
         _divide_count(draft, e.args[0], rule)
     elif isinstance(e, ast.Call) and called and _counts_from(e) and not driver.indexed:
-        _divide_from(draft, e.args[0], e.args[1], rule)
+        _divide_from(draft, driver, e.args[0], e.args[1], rule)
     elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
         n = e.args[0]
         text = draft.module.text(n)
@@ -88,10 +89,11 @@ def _counts_from(e: ast.Call) -> bool:
     )
 
 
-def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr, rule: str) -> None:
+def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, rule: str) -> None:
     """`range(1, n + 1)` → `range(1, n // size() + 1)`: counted one by one as before, so that every 50th step still is one of
     rank 0's."""
     if isinstance(start, ast.Constant) and start.value == 0:
+        _keep_last(draft, driver, stop, 0, rule)
         _divide_count(draft, stop, rule)
     elif (
         isinstance(stop, ast.BinOp)
@@ -112,6 +114,7 @@ def _divide_from(draft: Draft, start: ast.expr, stop: ast.expr, rule: str) -> No
         draft.divided = True
         span, first = draft.module.span(stop), draft.module.text(start)
         if isinstance(start, ast.Constant) and isinstance(stop, ast.Constant):
+            _keep_last(draft, driver, stop, start.value, rule)  # type: ignore[arg-type]
             edits = [Edit(span, f"{first} + max(1, {stop.value - start.value} // {SIZE})")]  # type: ignore[operator]
         else:
             opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
@@ -131,6 +134,27 @@ def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:
     edits = divide(draft, count)
     if edits:
         draft.change(rule, count, _DIVIDE, WHY, edits)
+
+
+def _keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: str) -> None:
+    """`if step == 999:` in `for step in range(1000)`: the last step stays the last, by a number of its own."""
+    end = feeding(draft).kinds.constant(stop)
+    target = driver.loop.target if isinstance(driver.loop, (ast.For, ast.AsyncFor)) else None
+    if end is None or not isinstance(target, ast.Name) or end - 1 <= first:
+        return
+    turns = end - first
+    last = f"{turns} // {SIZE}" if turns >= PLENTY else f"max(1, {turns} // {SIZE})"
+    last = f"{last} - 1" if first == 0 else last if first == 1 else f"{first - 1} + {last}"
+    for n in (n for s in driver.loop.body for n in ast.walk(s)):
+        if not isinstance(n, ast.Compare) or len(n.ops) != 1 or not isinstance(n.ops[0], (ast.Eq, ast.GtE)):
+            continue
+        left, right = n.left, n.comparators[0]
+        turn = isinstance(left, ast.Name) and left.id == target.id
+        if turn and isinstance(right, ast.Constant) and right.value == end - 1 and right not in draft.done:
+            draft.done.add(right)
+            draft.change(
+                rule, right, "Let the last step be the last", WHY, [Edit(draft.module.span(right), last)]
+            )
 
 
 def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
