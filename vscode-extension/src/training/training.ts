@@ -35,6 +35,7 @@ const TYPE = "horovodize";
 /** Of several lines: horovodrun passes on what a rank writes at once, and a traceback is written at once. */
 const MATCHERS = ["$horovodize", "$horovodize-marked"];
 const USUAL_RANKS = 2;
+const FRESH = 5_000; // milliseconds for which a Python stays what it is
 
 /** What a task says in tasks.json; see `taskDefinitions` of package.json. */
 interface Definition extends TaskDefinition {
@@ -45,6 +46,9 @@ interface Definition extends TaskDefinition {
 }
 
 export class Training extends Owner implements TaskProvider {
+  /** What was asked last: a list of tasks asks for every script. */
+  private latest: { readonly key: string; readonly time: number; readonly python: Promise<Python | undefined> } | undefined;
+
   constructor(
     private readonly context: ExtensionContext,
     private readonly server: Server,
@@ -152,7 +156,16 @@ export class Training extends Owner implements TaskProvider {
   private async python(folder: Uri): Promise<Python | undefined> {
     const setting = trainingPython(folder);
     const chosen = setting === "" ? await this.pythons.of(folder) : setting;
-    for (const candidate of chosen === undefined ? commonPythons() : [chosen]) {
+    const candidates = chosen === undefined ? commonPythons() : [chosen];
+    const key = candidates.join("\n");
+    if (this.latest?.key !== key || Date.now() - this.latest.time > FRESH) {
+      this.latest = { key, time: Date.now(), python: this.firstOf(candidates) };
+    }
+    return this.latest.python;
+  }
+
+  private async firstOf(candidates: readonly string[]): Promise<Python | undefined> {
+    for (const candidate of candidates) {
       const python = await askPython(candidate, { cwd: this.context.extensionPath });
       if (python !== undefined) {
         return python;
