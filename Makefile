@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension vsix unit workbench training bench corpus fuzz soak format clean
+.PHONY: help demo test setup lint types extension vsix pictures unit workbench training bench corpus fuzz soak format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -21,6 +21,9 @@ lint types extension unit workbench training: ## one part of `make test`
 
 vsix: ## build/horovodize.vsix: the extension for Visual Studio Code, with the server in it
 	@scripts/vsix.sh
+
+pictures: ## docs/pictures, taken of the product as it is
+	@scripts/pictures.sh
 
 bench: ## how long things take, beside other language servers: make bench ARGS='--repetitions 40 server'
 	@scripts/setup.sh dev

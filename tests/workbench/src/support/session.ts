@@ -38,7 +38,7 @@ export function story(files: Files, options: { settings?: Settings; open?: strin
       place(join(folder, name), content);
     }
     if (options.settings !== undefined) {
-      place(join(folder, ".vscode", "settings.json"), { text: JSON.stringify(options.settings) });
+      place(join(folder, options.open?.endsWith(".code-workspace") === false ? options.open : "", ".vscode", "settings.json"), { text: JSON.stringify(options.settings) });
     }
     const workbench = await Workbench.open(browser, server, join(folder, options.open ?? ""));
     current = { workbench, server, folder, file: (name) => join(folder, name) };

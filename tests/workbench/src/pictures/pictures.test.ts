@@ -1,0 +1,71 @@
+// The pictures of README and docs, taken of the product as it is. `make pictures` runs this, and makes the files small.
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { ROOT } from "../support/places";
+import { story } from "../support/session";
+import { placeOf } from "../support/text";
+
+const PICTURES = join(ROOT, "build", "pictures");
+const THEMES = { light: "Default Light Modern", dark: "Default Dark Modern", contrast: "Default High Contrast" };
+const ROOM = { "editor.fontSize": 13, "outline.collapseItems": "alwaysCollapse", "explorer.openEditors.visible": 0 };
+
+for (const [name, theme] of Object.entries(THEMES)) {
+  describe(`Pictures, ${name}`, () => {
+    const files = { "points/train.py": "keras_points.py", "points/mirrored.py": "mirrored.py", "points/line.ipynb": "line.ipynb" };
+    const opened = story(files, { settings: { ...ROOM, "workbench.colorTheme": theme }, open: "points" });
+    const picture = (what: string): string => join(PICTURES, `${what}-${name}.png`);
+
+    before(() => mkdirSync(PICTURES, { recursive: true }));
+
+    it("of a script as it is opened", async () => {
+      const { workbench } = opened();
+      await workbench.openFile("train.py");
+      await workbench.lens("Keras training loop: runs in one process, 1 finding").waitFor();
+      await workbench.page.locator('.pane-header[aria-label^="Explorer Section"]').click();
+      await (await workbench.loops("Keras training loop")).first().locator(".monaco-tl-twistie").click();
+      await (await workbench.loops("mirrored.py, can't be distributed")).waitFor();
+      await (await workbench.problems()).filter({ hasText: "printing becomes rank 0's alone" }).waitFor();
+      await workbench.focusEditor();
+      await workbench.picture(picture("script"));
+      await workbench.page.keyboard.press("Control+Shift+M");
+      await workbench.page.keyboard.press("Control+Shift+M");
+    });
+
+    it("of what hovering says", async () => {
+      const { workbench, file } = opened();
+      await workbench.focusEditor();
+      await workbench.goTo(...placeOf(readFileSync(file("points/train.py"), "utf8"), "tf.keras.optimizers"));
+      await workbench.hover("Distributing with Horovod would do here");
+      await workbench.picture(picture("hover"));
+      await workbench.page.keyboard.press("Escape");
+    });
+
+    it("of a quick fix", async () => {
+      const { workbench, file } = opened();
+      await workbench.goTo(...placeOf(readFileSync(file("points/train.py"), "utf8"), "model.evaluate"));
+      await workbench.actions();
+      await workbench.picture(picture("fix"));
+      await workbench.page.keyboard.press("Escape");
+    });
+
+    it("of the preview", async () => {
+      const { workbench } = opened();
+      await workbench.run("Horovodize: Preview Distribution with Horovod");
+      await workbench.rendered("import and initialise Horovod").waitFor();
+      await workbench.diff.locator(".view-line", { hasText: "hvd.init()" }).waitFor();
+      await workbench.notification("Distribute train.py with Horovod").waitFor();
+      await workbench.picture(picture("preview"));
+      await workbench.answer(workbench.notification("Distribute train.py with Horovod"), "Discard");
+    });
+
+    it("of a notebook", async () => {
+      const { workbench } = opened();
+      await workbench.openFile("line.ipynb");
+      await workbench.cell("model.fit").locator(".codelens-decoration", { hasText: "Keras training loop" }).waitFor();
+      await workbench.cell("model.evaluate").locator(".squiggly-info").first().waitFor();
+      await workbench.picture(picture("notebook"));
+    });
+  });
+}
