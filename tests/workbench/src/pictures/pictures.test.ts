@@ -24,7 +24,7 @@ for (const [name, theme] of Object.entries(THEMES)) {
       await workbench.openFile("train.py");
       await workbench.lens("Keras training loop: runs in one process, 1 finding").waitFor();
       await workbench.page.locator('.pane-header[aria-label^="Explorer Section"]').click();
-      await (await workbench.loops("Keras training loop")).first().locator(".monaco-tl-twistie").click();
+      await (await workbench.loops("Keras training loop")).last().locator(".monaco-tl-twistie").click();
       await (await workbench.loops("mirrored.py, can't be distributed")).waitFor();
       await (await workbench.problems()).filter({ hasText: "printing becomes rank 0's alone" }).waitFor();
       await workbench.focusEditor();

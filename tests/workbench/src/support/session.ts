@@ -25,14 +25,24 @@ export interface Story {
   readonly file: (name: string) => string;
 }
 
+export interface StoryOptions {
+  /** Of the workspace. */
+  readonly settings?: Settings;
+  /** What of the workspace to open; without, its folder. */
+  readonly open?: string;
+  /** Settings of the user's, in a code-server of the story's own in which nothing has been set up yet. */
+  readonly fresh?: Settings;
+}
+
 /** To be called in a `describe`: opens the files in a workbench of their own, before its first test. Once a test of it has failed,
  * those after it fail at once. */
-export function story(files: Files, options: { settings?: Settings; open?: string } = {}): () => Story {
+export function story(files: Files, options: StoryOptions = {}): () => Story {
   let current: Story | undefined;
   let broken: string | undefined;
 
   before("open the workbench", async function () {
-    const { server, browser } = await start();
+    const { server: common, browser } = await start();
+    const server = options.fresh === undefined ? common : await freshServer(options.fresh);
     const folder = server.workspace();
     for (const [name, content] of Object.entries(files)) {
       place(join(folder, name), content);
@@ -61,6 +71,9 @@ export function story(files: Files, options: { settings?: Settings; open?: strin
 
   after("close the workbench", async () => {
     await current?.workbench.close();
+    if (options.fresh !== undefined) {
+      await current?.server.stop();
+    }
   });
 
   return () => {
@@ -84,13 +97,14 @@ function place(target: string, content: string | { readonly text: string }): voi
 
 async function start(): Promise<{ readonly server: CodeServer; readonly browser: Browser }> {
   shared ??= {
-    server: await CodeServer.start({
-      packages: [needed(VSIX, "run make vsix")],
-      settings: { "horovodize.path": join(VENV, "bin", "horovodize") },
-    }),
+    server: await freshServer({ "horovodize.path": join(VENV, "bin", "horovodize") }),
     browser: await startBrowser(),
   };
   return shared;
+}
+
+async function freshServer(settings: Settings): Promise<CodeServer> {
+  return CodeServer.start({ packages: [needed(VSIX, "run make vsix")], settings });
 }
 
 /** Mocha calls it after all tests. */

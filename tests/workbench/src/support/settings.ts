@@ -12,6 +12,8 @@ export const QUIET: Settings = {
   "extensions.ignoreRecommendations": true,
   "files.autoSave": "off",
   "git.enabled": false,
+  "remote.autoForwardPorts": false,
+  "remote.restoreForwardedPorts": false,
   "security.workspace.trust.enabled": false,
   "telemetry.telemetryLevel": "off",
   "update.mode": "none",
