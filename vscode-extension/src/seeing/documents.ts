@@ -1,6 +1,6 @@
 // What the document in the active editor trains with, kept up to date; and the context keys that menus depend on.
 
-import { commands, EventEmitter, window, type Uri } from "vscode";
+import { commands, EventEmitter, window, workspace, type Uri } from "vscode";
 import { Owner } from "../owner";
 import { DOCUMENT_SUMMARY, type FileSummary } from "../protocol";
 import { isServed } from "../served";
@@ -24,6 +24,7 @@ export class Documents extends Owner {
     const update = (): void => void this.update();
     this.own(window.onDidChangeActiveTextEditor(update));
     this.own(window.onDidChangeActiveNotebookEditor(update));
+    this.own(workspace.onDidOpenTextDocument(update)); // also when a document becomes one of another language
     this.own(server.onDidChangeSummaries(update));
     update();
   }
