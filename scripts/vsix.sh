@@ -13,6 +13,11 @@ rm -rf "$extension/server"
 
 say "Packaging the extension …"
 cp LICENSE "$extension/LICENSE"
+rm -rf "$extension/media/pictures"
+mkdir -p "$extension/media/pictures"
+for picture in script-light script-dark script-contrast fix-light preview-light; do
+    cp "docs/pictures/$picture.png" "$extension/media/pictures/" || fail "docs/pictures/$picture.png is missing"
+done
 (
     cd "$extension" || exit 1
     node esbuild.mjs --minify && node third-party.mjs &&
