@@ -477,5 +477,6 @@ def test_a_loop_that_only_chooses_what_is_trained_is_said_not_to_be_divided() ->
     ],
 )
 def test_the_last_step_by_its_number(steps: str, last: str, divided_steps: str, divided_last: str) -> None:
-    loop = "for step in range({}):\n    sess.run(train, {{x: draw()}})\n    if step % 9 == 0 or step == {}:\n        print(step)\n"
+    loop = "for step in range({}):\n    sess.run(train, {{x: draw()}})\n"
+    loop += "    if step % 9 == 0 or step == {}:\n        print(step)\n"
     divided(loop.format(steps, last), loop.format(divided_steps, divided_last))
