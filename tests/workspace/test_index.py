@@ -1,22 +1,36 @@
-"""The index of a folder: which files it reads, and that it stays right."""
+"""The index of a folder: which files it reads, what it makes of them together, and that it stays right."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
+import shutil
 from pathlib import Path
 
 import pytest
 
+from horovodize.files import Exclude
 from horovodize.options import Options
-from horovodize.workspace import Cache, FileSummary, Index, State, summarize_file
+from horovodize.workspace import Cache, FileSummary, Index, State
+from horovodize.workspace.index import Rules
 
+PROJECTS = Path(__file__).parent.parent / "golden" / "projects"
 KERAS = """\
 import tensorflow as tf
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 model.fit(tf.ones((8, 3)), tf.ones((8, 1)))
+"""
+TAPE = """\
+import tensorflow as tf
+
+
+def train(model, data, optimizer):
+    for x, y in data:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        grads = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(grads, model.trainable_variables))
 """
 
 
@@ -40,19 +54,53 @@ def folder(tmp_path):
     return top
 
 
+@pytest.fixture
+def project(tmp_path):
+    """A project of four modules, without what is expected of it."""
+    ignored = shutil.ignore_patterns("*.expected.*", "__pycache__")
+    return Path(shutil.copytree(PROJECTS / "four_modules", tmp_path / "project", ignore=ignored))
+
+
 def scanned(folder, **more):
     index = Index(**more)
-    progress = list(index.scan(str(folder)))
-    return index, progress
+    index.add(str(folder))
+    return index, list(index.steps())
 
 
-def names(index, folder):
-    return {os.path.relpath(path, folder): summary for path, summary in index.modules(str(folder))}
+def summaries(index, folder):
+    return {os.path.relpath(path, folder): summary for path, summary in index.summaries(str(folder))}
+
+
+def done(index):
+    """Has the index do what is to be done. Whether there was anything."""
+    return bool(list(index.steps()))
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The files that are summarised from now on, by name, as they are."""
+    names = []
+    from horovodize.workspace import index
+
+    summarize_file, describe_script = index.summarize_file, index.describe_script
+
+    def file(data, path, options):
+        names.append(os.path.basename(path))
+        return summarize_file(data, path, options)
+
+    def script(examined, *rest):
+        names.append(f"{os.path.basename(examined.script.path)} with others")
+        return describe_script(examined, *rest)
+
+    monkeypatch.setattr(index, "summarize_file", file)
+    monkeypatch.setattr(index, "describe_script", script)
+    return names
 
 
 def test_what_trains_and_what_cannot_be_read_is_found(folder):
-    index, progress = scanned(folder, exclude=["skipped"])
-    found = names(index, folder)
+    exclude = Exclude(["skipped"], str(folder))
+    index, progress = scanned(folder, rules=lambda path: Rules(Options(), exclude(path)))
+    found = summaries(index, folder)
     assert sorted(found) == ["broken.py", "done.py", "sub/deep.py", "train.py"]
     (loop,) = found["train.py"].loops
     assert (loop.kind, loop.place.start.line, loop.function) == ("Keras", 4, "")
@@ -60,19 +108,13 @@ def test_what_trains_and_what_cannot_be_read_is_found(folder):
     assert found["done.py"].state is State.DISTRIBUTED
     assert found["train.py"].state is State.DISTRIBUTABLE
     assert found["broken.py"].state is State.UNREADABLE
-    assert found["broken.py"].problem
     assert progress[-1].done == progress[-1].total == 5
 
 
-def test_files_that_say_nothing_of_tensorflow_are_not_parsed(folder, monkeypatch):
-    read = []
-    monkeypatch.setattr(
-        "horovodize.workspace.index.summarize_file",
-        lambda data, path, options: read.append(path) or FileSummary(),
-    )
+def test_files_that_say_nothing_of_tensorflow_are_not_parsed(folder, read):
     scanned(folder)
-    assert str(folder / "plain.py") not in read
-    assert str(folder / "train.py") in read
+    assert "plain.py" not in read
+    assert "train.py" in read
 
 
 def test_a_changed_a_new_and_a_deleted_file(folder):
@@ -80,86 +122,166 @@ def test_a_changed_a_new_and_a_deleted_file(folder):
     (folder / "train.py").write_text("x = 1\n")
     (folder / "new.py").write_text(KERAS)
     (folder / "sub" / "deep.py").unlink()
-    for name in ("train.py", "new.py", "sub/deep.py"):
-        index.update(str(folder / name))
-    assert sorted(names(index, folder)) == ["broken.py", "done.py", "new.py", "skipped/train.py"]
-    index.update("/elsewhere/train.py")
+    assert index.changed([str(folder / name) for name in ("train.py", "new.py", "sub/deep.py")])
+    done(index)
+    assert sorted(summaries(index, folder)) == ["broken.py", "done.py", "new.py", "skipped/train.py"]
+    assert not index.changed(["/elsewhere/train.py"])
     index.forget(str(folder))
-    assert index.modules(str(folder)) == []
+    assert index.summaries(str(folder)) == []
+    assert index.idle
 
 
-def test_a_folder_that_goes_away_ends_its_scan(folder):
-    index = Index()
-    steps = index.scan(str(folder))
-    next(steps)
-    index.forget(str(folder))
-    assert len(list(steps)) <= 1
-    assert index.folders == []
+def test_a_folder_that_is_deleted_and_one_that_comes(folder):
+    index, _ = scanned(folder)
+    (folder / "sub").rename(folder / "moved")
+    assert index.changed([str(folder / "sub"), str(folder / "moved")])
+    done(index)
+    found = summaries(index, folder)
+    assert "moved/deep.py" in found
+    assert "sub/deep.py" not in found
 
 
-# ---------------------------------------------------------------------- cache
+def test_new_files_are_ignored_as_others_are(folder):
+    index, _ = scanned(folder)
+    (folder / "ignored" / "new.py").write_text(KERAS)
+    index.changed([str(folder / "ignored" / "new.py")])
+    done(index)
+    assert "ignored/new.py" not in summaries(index, folder)
+    (folder / ".gitignore").write_text("sub/\n")
+    assert index.changed([str(folder / ".gitignore")])
+    done(index)
+    found = summaries(index, folder)
+    assert {"ignored/new.py", "ignored/train.py"} <= found.keys()
+    assert "sub/deep.py" not in found
 
 
-def test_a_second_scan_summarises_nothing_again(folder, tmp_path, monkeypatch):
+def test_only_what_changed_is_read_again(folder, read):
+    index, _ = scanned(folder)
+    read.clear()
+    (folder / "train.py").write_text(KERAS + "\n")
+    index.changed([str(folder / "train.py"), str(folder / "done.py")])
+    done(index)
+    assert read == ["train.py"]
+
+
+def test_thousands_of_changes_at_once_are_one(folder, read):
+    """As when another branch is checked out."""
+    names = [f"many/file_{i}.py" for i in range(2000)]
+    (folder / "many").mkdir()
+    for name in names:
+        (folder / name).write_text("x = 1\n")
+    index, _ = scanned(folder)
+    read.clear()
+    for name in names:
+        (folder / name).write_text("x = 22\n")
+    (folder / names[7]).write_text(KERAS)
+    for _ in range(3):
+        index.changed([str(folder / name) for name in names])
+    done(index)
+    assert read == ["file_7.py"]
+    assert names[7] in summaries(index, folder)
+
+
+# ---------------------------------------------------------------------- scripts of several files
+
+
+def test_a_script_trains_with_what_it_imports(project):
+    index, _ = scanned(project)
+    found = summaries(index, project)["train.py"]
+    assert found.state is State.DISTRIBUTABLE
+    assert [os.path.basename(path) for path in found.project] == ["data.py", "optim.py", "step.py"]
+    (loop,) = found.loops
+    assert loop.kind == "GradientTape"
+    assert {os.path.basename(role.place.file) for role in loop.roles} >= {"", "data.py", "optim.py"}
+
+
+@pytest.mark.parametrize("name", ["step.py", "optim.py"])
+def test_a_change_is_seen_where_it_is_imported(project, read, name):
+    index, _ = scanned(project)
+    read.clear()
+    (project / name).write_text("import tensorflow as tf\n")
+    index.changed([str(project / name)])
+    done(index)
+    assert read == [name, "train.py with others"]
+    found = summaries(index, project).get("train.py")
+    assert found is None or str(project / name) not in found.project
+
+
+def test_a_module_that_comes_later_is_seen(project):
+    (project / "step.py").rename(project / "kept")
+    index, _ = scanned(project)
+    assert "train.py" not in summaries(index, project)
+    (project / "kept").rename(project / "step.py")
+    index.changed([str(project / "step.py")])
+    done(index)
+    assert summaries(index, project)["train.py"].loops
+
+
+def test_a_change_that_nobody_imports_concerns_nobody_else(project, read):
+    (project / "other.py").write_text(KERAS)
+    index, _ = scanned(project)
+    read.clear()
+    (project / "other.py").write_text(KERAS + "\n")
+    index.changed([str(project / "other.py")])
+    done(index)
+    assert read == ["other.py"]
+
+
+def test_a_library_of_functions_is_no_script(project, read):
+    (project / "library.py").write_text("import tensorflow as tf\nimport model\n\n\ndef f():\n    pass\n")
+    scanned(project)
+    assert "library.py" in read
+    assert "library.py with others" not in read
+
+
+def test_files_may_import_each_other(tmp_path):
+    (tmp_path / "a.py").write_text("import b\n" + KERAS)
+    (tmp_path / "b.py").write_text("import a\n" + TAPE)
+    index, _ = scanned(tmp_path)
+    assert summaries(index, tmp_path)["a.py"].loops
+    (tmp_path / "b.py").unlink()
+    index.changed([str(tmp_path / "b.py")])
+    done(index)
+    assert list(summaries(index, tmp_path)) == ["a.py"]
+
+
+# ---------------------------------------------------------------------- the next session
+
+
+def test_a_second_time_nothing_is_summarised_again(folder, project, tmp_path, read):
+    for top in (folder, project):
+        cache = Cache(tmp_path / "cache")
+        first, _ = scanned(top, cache=cache)
+        cache.close()
+        assert read
+        read.clear()
+        again, _ = scanned(top, cache=Cache(tmp_path / "cache"))
+        assert read == []
+        assert summaries(again, top) == summaries(first, top) != {}
+
+
+def test_a_script_is_read_again_when_a_module_has_changed_since(project, tmp_path, read):
+    cache = Cache(tmp_path / "cache")
+    scanned(project, cache=cache)
+    cache.close()
+    (project / "optim.py").write_text("import tensorflow as tf\n")
+    read.clear()
+    scanned(project, cache=Cache(tmp_path / "cache"))
+    assert read == ["optim.py", "train.py with others"]
+
+
+def test_files_that_were_not_written_since_are_not_opened(folder, tmp_path, monkeypatch):
+    for path in folder.rglob("*.py"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
     cache = Cache(tmp_path / "cache")
     first, _ = scanned(folder, cache=cache)
     cache.close()
-
-    def never(*_):
-        raise AssertionError("this was summarised already")
-
-    monkeypatch.setattr("horovodize.workspace.index.summarize_file", never)
+    monkeypatch.setattr("horovodize.workspace.index._bytes", lambda path: pytest.fail(f"{path} is read"))
     again, _ = scanned(folder, cache=Cache(tmp_path / "cache"))
-    assert names(again, folder) == names(first, folder) != {}
+    assert summaries(again, folder) == summaries(first, folder)
 
 
-def test_a_cache_goes_by_content_options_and_version(tmp_path, monkeypatch):
-    cache, data, summary = Cache(tmp_path), KERAS.encode(), summarize_file(KERAS.encode(), "a.py")
-    cache.put(data, Options(), summary)
-    assert cache.get(data, Options()) == summary
-    assert cache.get(data + b"\n", Options()) is None
-    assert cache.get(data, Options(strict=True)) is None
-    monkeypatch.setattr("horovodize.workspace.cache.__version__", "99")
-    assert cache.get(data, Options()) is None
-
-
-@pytest.mark.parametrize("damage", [b"no database", b""])
-def test_a_damaged_cache_is_thrown_away(tmp_path, damage):
-    cache = Cache(tmp_path)
-    cache.put(b"a", Options(), FileSummary())
-    cache.close()
-    (tmp_path / "index.sqlite3").write_bytes(damage)
-    cache = Cache(tmp_path)
-    assert cache.get(b"a", Options()) is None
-    cache.put(b"a", Options(), FileSummary(problem="x"))
-    assert cache.get(b"a", Options()) == FileSummary(problem="x")
-
-
-def test_a_damaged_entry_is_not_believed(tmp_path):
-    cache = Cache(tmp_path)
-    cache.put(b"a", Options(), FileSummary())
-    with sqlite3.connect(tmp_path / "index.sqlite3") as database:
-        database.execute("UPDATE summaries SET summary = '{\"loops\": 3}'")
-    assert cache.get(b"a", Options()) is None
-    cache.put(b"a", Options(), FileSummary())
-    assert cache.get(b"a", Options()) == FileSummary()
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
-    (tmp_path / "file").write_text("")
-    cache = Cache(Path(tmp_path / "file" / "cache"))
-    cache.put(b"a", Options(), FileSummary())
-    assert cache.get(b"a", Options()) is None
-
-
-def test_a_cache_has_a_bound_and_keeps_what_was_used_last(tmp_path):
-    cache = Cache(tmp_path)
-    for i in range(10):
-        cache.put(b"%d" % i, Options(), FileSummary())
-    cache.close()
-    cache = Cache(tmp_path)
-    assert cache.get(b"3", Options()) is not None
-    cache.trim(4)
-    kept = [i for i in range(10) if cache.get(b"%d" % i, Options()) is not None]
-    assert len(kept) == 4
-    assert 3 in kept
+def test_a_summary_is_the_same_after_a_way_through_json(project):
+    index, _ = scanned(project)
+    for _, summary in index.summaries(str(project)):
+        assert FileSummary.from_json(summary.to_json()) == summary

@@ -16,6 +16,7 @@ class Capabilities:
     markdown                hovers may be Markdown
     related_information     diagnostics may name other places
     code_descriptions       diagnostics may link to a page
+    deprecated_tag          diagnostics may be tagged as about something deprecated
     diagnostic_data         diagnostics come back with the data they were sent with
     tells_saves             the client says when a document is saved
     disabled_actions        code actions may be shown disabled, with a reason
@@ -36,6 +37,7 @@ class Capabilities:
     markdown: bool = False
     related_information: bool = False
     code_descriptions: bool = False
+    deprecated_tag: bool = False
     diagnostic_data: bool = False
     tells_saves: bool = False
     disabled_actions: bool = False
@@ -59,12 +61,14 @@ class Capabilities:
 
         formats = get_capability(client, "text_document.hover.content_format", None) or ()
         resolved = get_capability(client, "text_document.code_action.resolve_support.properties", None) or ()
+        tags = get_capability(client, "text_document.publish_diagnostics.tag_support.value_set", None) or ()
         versioned = has("workspace.workspace_edit.document_changes")
         annotated = get_capability(client, "workspace.workspace_edit.change_annotation_support", None)
         return Capabilities(
             markdown=types.MarkupKind.Markdown in formats,
             related_information=has("text_document.publish_diagnostics.related_information"),
             code_descriptions=has("text_document.publish_diagnostics.code_description_support"),
+            deprecated_tag=types.DiagnosticTag.Deprecated in tags,
             diagnostic_data=has("text_document.publish_diagnostics.data_support"),
             tells_saves=has("text_document.synchronization.did_save"),
             disabled_actions=has("text_document.code_action.disabled_support"),

@@ -3,6 +3,8 @@ for everything or for a folder of the workspace. Later ones win, value by value.
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,8 @@ from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
+from horovodize.files import Exclude
+from horovodize.lsp.project_files import Folder
 from horovodize.lsp.refresh import refresh_all
 from horovodize.lsp.settings import SECTION, Settings, layer_of, read
 
@@ -34,7 +38,20 @@ class Configuration:
         self._of_folders: dict[str, object] = {}  # by the folder's URI, as the client gives it
         self._files: dict[Path, FileSettings] = {}
         self._stamps: dict[Path, tuple[int, int] | None] = {}
+        self._tops: list[str] = []  # folders of the workspace, on disk
         self._told: set[str] = set()
+
+    @property
+    def closed_files(self) -> bool:
+        """Whether files that are not open are reported on anywhere."""
+        layers = (
+            (self._initial, self._current, of_folder) for of_folder in (None, *self._of_folders.values())
+        )
+        return any(read(*layer).settings.closed_files for layer in layers)
+
+    def follow(self, folders: Sequence[Folder]) -> None:
+        """These are the folders of the workspace."""
+        self._tops = [folder.path.rstrip(os.sep) + os.sep for folder in folders]
 
     def pull(self, server: HorovodizeServer) -> None:
         """Asks the client, if it answers; the settings are in force when the answer is there."""
@@ -77,6 +94,7 @@ class Configuration:
             opened.settings = self._settings_of(opened, wrong)
         self._tell(server, wrong)
         self._told &= set(wrong)  # what was mended and is broken again is told again
+        server.index.settings_changed()
         if before != [server.session.settings, *(opened.settings for opened in server.session.documents)]:
             refresh_all(server)
 
@@ -96,6 +114,19 @@ class Configuration:
         """The settings of a file on disk."""
         return self._settings(from_fs_path(path) or "", Path(path).parent, [])
 
+    def rules_at(self, path: str) -> tuple[Settings, Exclude]:
+        """The settings of a file on disk, and what leaves files of its folder out: the patterns of the client count from the
+        folder of the workspace, those of a `pyproject.toml` from its own."""
+        settings = self.settings_at(path)
+        uri, top = from_fs_path(path) or "", ""
+        given = read(self._initial, self._current, self._of_folders.get(self._folder(uri))).settings.exclude
+        if given is not None:
+            top = max((f for f in self._tops if path.startswith(f)), key=len, default="")
+        else:
+            with contextlib.suppress(ConfigurationError):
+                top = str(nearest_settings(Path(path).parent, self._files).folder or "")
+        return settings, Exclude(settings.exclude or (), top)
+
     def _settings_of(self, opened: OpenDocument, wrong: list[str]) -> Settings:
         return self._settings(opened.uri, opened.folder, wrong)
 
@@ -103,7 +134,8 @@ class Configuration:
         layers = [self._initial, self._current, self._of_folders.get(self._folder(uri))]
         if folder is not None:
             for above in (folder, *folder.parents):
-                self._stamps.setdefault(above, _stamp(above))
+                if above not in self._stamps:
+                    self._stamps[above] = _stamp(above)
             try:
                 layers.insert(0, layer_of(nearest_settings(folder, self._files)))
             except ConfigurationError as e:

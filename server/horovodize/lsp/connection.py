@@ -13,6 +13,7 @@ from pygls.exceptions import FeatureRequestError, JsonRpcException, JsonRpcInter
 from pygls.lsp.server import LanguageServer
 
 from horovodize import __version__
+from horovodize.lsp.closed_files import ClosedFiles
 from horovodize.lsp.configuration import Configuration
 from horovodize.lsp.index import BackgroundIndex
 from horovodize.lsp.protocol import Protocol
@@ -40,6 +41,7 @@ class HorovodizeServer(LanguageServer):
         self.configuration = Configuration()
         self.index = BackgroundIndex(self)
         self.news = SummaryNews(self)
+        self.closed_files = ClosedFiles(self)
         self._loop = Loop()
         for request in REQUESTS:
             self._register(request)
@@ -66,8 +68,6 @@ class HorovodizeServer(LanguageServer):
         capabilities.execute_command_provider = execute_command.OPTIONS
         if not self.session.client.pulls_diagnostics:  # it would get them twice
             capabilities.diagnostic_provider = None
-        elif self.session.client.synchronizes_notebooks and capabilities.diagnostic_provider is not None:
-            capabilities.diagnostic_provider.inter_file_dependencies = True  # cells of one notebook
 
     def is_taken_back(self, token: int | str | None = None) -> bool:
         """Whether the client has cancelled the request that is being handled, or the progress with a token."""

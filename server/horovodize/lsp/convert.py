@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -10,6 +11,9 @@ from horovodize.documentation import page_address
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.source import Document, Position, PositionEncoding, Span
+
+if TYPE_CHECKING:
+    from horovodize.workspace import Restriction
 
 SOURCE = "horovodize"
 
@@ -32,6 +36,35 @@ def to_offset(document: Document, position: types.Position, encoding: PositionEn
     return document.lines.offset(Position(position.line, position.character), encoding)
 
 
+def to_closed_diagnostic(
+    restriction: Restriction, encoding: PositionEncoding, client: Capabilities
+) -> types.Diagnostic:
+    """A finding in a file that is not open."""
+    start, end = (
+        types.Position(mark.line, mark.column(encoding))
+        for mark in (restriction.place.start, restriction.place.end)
+    )
+    return types.Diagnostic(
+        range=types.Range(start, end),
+        message=restriction.message,
+        severity=_SEVERITIES[Severity(restriction.severity)],
+        code=restriction.code,
+        code_description=_page(restriction.code, client),
+        source=SOURCE,
+        tags=_tags(restriction.deprecated, client),
+        data={"name": restriction.name} if client.diagnostic_data else None,
+    )
+
+
+def _page(code: str, client: Capabilities) -> types.CodeDescription | None:
+    page = page_address(code) if client.code_descriptions else None
+    return types.CodeDescription(page) if page else None
+
+
+def _tags(deprecated: bool, client: Capabilities) -> list[types.DiagnosticTag] | None:
+    return [types.DiagnosticTag.Deprecated] if deprecated and client.deprecated_tag else None
+
+
 def to_diagnostic(
     violation: Violation,
     version: int,
@@ -45,14 +78,14 @@ def to_diagnostic(
     severity = _SEVERITIES[violation.severity]
     if soft:
         severity = types.DiagnosticSeverity(max(severity, types.DiagnosticSeverity.Information))
-    page = page_address(violation.code) if client.code_descriptions else None
     return types.Diagnostic(
         range=locate(violation.span).range,
         message=violation.message,
         severity=severity,
         code=violation.code,
-        code_description=types.CodeDescription(page) if page else None,
+        code_description=_page(violation.code, client),
         source=SOURCE,
+        tags=_tags(violation.deprecated, client),
         related_information=[
             types.DiagnosticRelatedInformation(locate(related.span), related.message)
             for related in violation.related

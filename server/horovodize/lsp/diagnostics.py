@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from horovodize.lsp import linked
 from horovodize.lsp.convert import to_diagnostic
 from horovodize.lsp.drift import Drift
 from horovodize.lsp.preparation import prepare
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
 
 
+def result_id(diagnostics: list[types.Diagnostic]) -> str:
+    """What tells one answer about a document from another. It means something in this process only."""
+    return f"{hash(repr(diagnostics)) & (2**64 - 1):x}"
+
+
 def publish(server: HorovodizeServer, uri: str) -> None:
     """Sends the diagnostics of a document's newest version, as soon as no message is waiting to be read. A client that
     pulls them asks by itself."""
@@ -25,6 +31,7 @@ def publish(server: HorovodizeServer, uri: str) -> None:
     prepare(server, uri)
     if not server.session.client.pulls_diagnostics:
         server.when_idle(("diagnostics", uri), lambda: _publish(server, uri))
+    look_further(server, uri)
 
 
 def report_saved(server: HorovodizeServer, uri: str) -> None:
@@ -44,6 +51,20 @@ def refresh(server: HorovodizeServer) -> None:
         server.when_idle("diagnostics", lambda: _ask_to_pull(server))
     for document in server.session.documents:
         publish(server, document.uri)
+
+
+def look_further(server: HorovodizeServer, uri: str) -> None:
+    """Reports on a document again if the modules that it imports add something new, when nothing else is to be done."""
+    server.when_idle(("modules", uri), lambda: _look_further(server, uri))
+
+
+def _look_further(server: HorovodizeServer, uri: str) -> None:
+    opened = server.session.get(uri)
+    if opened is not None and linked.look(server, opened):
+        if server.session.client.pulls_diagnostics:
+            refresh(server)
+        else:
+            _publish(server, opened.uri)
 
 
 def _ask_to_pull(server: HorovodizeServer) -> None:
@@ -103,10 +124,12 @@ def reported(session: Session, opened: OpenDocument) -> list[Violation]:
     if shown is None:
         return []
     analysis, drift = shown
-    wanted = [v for v in analysis.violations if opened.settings.wants(v.code, v.name)]
-    if drift is None:
-        return wanted
-    return [found for violation in wanted if (found := _moved(violation, drift)) is not None]
+    found = analysis.violations
+    if drift is not None:
+        found = [moved for violation in found if (moved := _moved(violation, drift)) is not None]
+    if added := linked.findings(opened):
+        found = sorted([*found, *added], key=lambda v: v.span)
+    return [v for v in found if opened.settings.wants(v.code, v.name)]
 
 
 def _moved(violation: Violation, drift: Drift) -> Violation | None:

@@ -1,25 +1,30 @@
-"""The index of the workspace, made while nothing else is to be done: a few files at a time, so that every message is answered
-at once. The client may show how far it is, and stop it."""
+"""The index of the workspace, made while nothing else is to be done: for a few milliseconds at a time, so that every message is
+answered at once. The client may show how far it is, and stop it."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from horovodize.lsp import diagnostics
 from horovodize.lsp.project_files import Folder
 
 if TYPE_CHECKING:
+    from horovodize.files import Exclude
     from horovodize.lsp.connection import HorovodizeServer
     from horovodize.lsp.session import OpenDocument
+    from horovodize.lsp.settings import Settings
+    from horovodize.source import Document
     from horovodize.workspace import FileSummary, Index
-    from horovodize.workspace.index import Progress
+    from horovodize.workspace.index import Progress, Rules
 
 _SLICE = 0.01  # seconds; one file may take longer
+_TELLING = 1.0  # seconds between what the client is told while work goes on
 _TOKEN = "horovodize/index"
 
 
@@ -29,107 +34,168 @@ class BackgroundIndex:
     def __init__(self, server: HorovodizeServer) -> None:
         self._server = server
         self._index: Index | None = None
-        self._scans: dict[str, Iterator[Progress]] = {}
-        self._changed: dict[str, None] = {}  # files to be read again, in the order in which that was heard
+        self._steps: Iterator[Progress] | None = None
+        self._rules: dict[str, tuple[Settings, Exclude]] = {}  # by folder
         self._token: str | None = None
         self._tokens = 0
+        self._told = 0.0
         self.folders: list[Folder] = []
+
+    # ------------------------------------------------------------------ what is known
 
     def summaries(self, folder: str) -> list[tuple[str, FileSummary]]:
         """The files of a folder that train or can't be read, by path, as far as they are known."""
-        return self._index.modules(folder) if self._index is not None else []
+        return self._index.summaries(folder) if self._index is not None else []
 
     def holds(self, folder: str, opened: OpenDocument) -> bool:
-        """Whether an open document belongs to a folder, and no setting leaves it out."""
+        """Whether an open document belongs to a folder, and nothing leaves it out."""
         path = opened.path
-        inside = path is not None and path.startswith(folder.rstrip(os.sep) + os.sep)
-        return inside and self._index is not None and not self._index.excludes(folder, path or "")
+        if self._index is None or path is None or not path.startswith(folder.rstrip(os.sep) + os.sep):
+            return False
+        return self._index.holds(path) or not (os.path.exists(path) or self._rules_of(path).excluded)
+
+    def may_run_others(self, path: str) -> bool:
+        """Whether a file may train with what it imports, as far as is known."""
+        return self._index is not None and self._index.may_run_others(path)
 
     @property
     def complete(self) -> bool:
-        return not self._scans and not self._changed
+        return self._steps is None
+
+    # ------------------------------------------------------------------ what is told
 
     def follow(self, folders: Sequence[Folder]) -> None:
         """Reads these folders, and no others any more."""
         self.folders = list(folders)
         paths = [folder.path for folder in folders]
-        known = self._index.folders if self._index is not None else []
-        for gone in set(known) - set(paths):
-            assert self._index is not None
-            self._index.forget(gone)
-            self._scans.pop(gone, None)
-        new = [path for path in paths if path not in known]
-        if not new:
+        index = self._made() if paths else self._index
+        if index is None:
             return
-        index = self._made()
-        for folder in new:
-            self._scans[folder] = index.scan(folder)
+        for gone in set(index.folders) - set(paths):
+            index.forget(gone)
+        for path in paths:
+            index.add(path)
+        self._rules.clear()
         self._begin()
-        self._server.when_idle(self, self._go_on)
 
-    def changed(self, path: str) -> None:
-        """Reads one file again, as soon as nothing else is to be done: many may change at once."""
-        if self._index is not None:
-            self._changed[path] = None
-            self._server.when_idle(self, self._go_on)
+    def changed(self, paths: Iterable[str]) -> None:
+        """Files changed, on disk or in a buffer, or came or went."""
+        if self._index is not None and self._index.changed(paths):
+            self._rules.clear()
+            self._begin()
+
+    def buffer_changed(self, opened: OpenDocument) -> None:
+        """The text of an open document has changed: scripts that import it are read again."""
+        path = opened.path
+        if path is not None and self._index is not None and self._index.askers(path) - {path}:
+            self.changed([path])
+
+    def buffer_came_or_went(self, opened: OpenDocument) -> None:
+        """From now on a buffer counts, or the disk again."""
+        if opened.path is not None:
+            self.changed([opened.path])
+        self._server.closed_files.changed()
+
+    def settings_changed(self) -> None:
+        """What settings say of files may be different."""
+        self._rules.clear()
+        if self._index is not None and self._index.folders:
+            self._index.look_again()
+            self._begin()
 
     def make_anew(self) -> None:
         """Forgets everything, on disk, too, and reads the folders again."""
         from horovodize.workspace import Cache
 
-        self._scans.clear()
-        self._changed.clear()
-        self._index = None
+        self._steps = self._index = None
         cache = Cache()
         cache.clear()
         cache.close()
         self.follow(self.folders)
 
+    # ------------------------------------------------------------------ the work
+
     def _made(self) -> Index:
         from horovodize.workspace import Cache, Index
 
-        settings = self._server.session.settings
         if self._index is None:
-            self._index = Index(Cache(), settings.options, settings.exclude or ())
+            self._index = Index(Cache(), self._load, self._rules_of)
         return self._index
 
-    def _go_on(self) -> None:
-        """Reads some of the files that changed, then takes the scans some steps further."""
-        try:
-            self._read_some()
-        finally:  # a fault at one file must not be the end of it
-            if not self.complete:
-                self._server.when_idle(self, self._go_on)
-            else:
-                self._tell(types.WorkDoneProgressEnd())
-                self._token = None
-                self._server.news.changed()
+    def _load(self, path: str) -> Document | None:
+        return self._server.session.files.load(path)
 
-    def _read_some(self) -> None:
+    def _rules_of(self, path: str) -> Rules:
+        from horovodize.workspace.index import Rules
+
+        settings, exclude = self._known_rules(path)
+        return Rules(settings.options, exclude(path))
+
+    def settings_of(self, path: str) -> Settings:
+        """The settings of a file on disk."""
+        return self._known_rules(path)[0]
+
+    def _known_rules(self, path: str) -> tuple[Settings, Exclude]:
+        folder = os.path.dirname(path)
+        if folder not in self._rules:
+            self._rules[folder] = self._server.configuration.rules_at(path)
+        return self._rules[folder]
+
+    def _begin(self) -> None:
+        """Goes to work, if there is any."""
+        if self._index is None or self._index.idle:
+            return
+        if self._steps is None:
+            self._steps = self._index.steps()
+            self._told = time.monotonic()
+        self._server.when_idle(self, self._go_on)
+
+    def _go_on(self) -> None:
+        """Takes some steps further."""
+        if self._index is None or self._steps is None:
+            return
         until = time.monotonic() + _SLICE
-        while self._changed and time.monotonic() < until:
-            path = next(iter(self._changed))
-            del self._changed[path]
-            if self._index is not None:
-                self._index.update(path)
-        while self._scans and time.monotonic() < until:
-            folder, scan = next(iter(self._scans.items()))
-            progress = next(scan, None)
-            if progress is None or self._stopped():
-                del self._scans[folder]
-            elif progress.total and progress.done % 100 == 0:
-                self._tell(types.WorkDoneProgressReport(percentage=100 * progress.done // progress.total))
+        progress: Progress | None = None
+        while time.monotonic() < until:
+            progress = next(self._steps, None)
+            if progress is None:
+                break
+        if self._stopped():
+            self._index.stop()
+            progress = None
+        if progress is None:
+            self._steps = None
+            self._tell(types.WorkDoneProgressEnd())
+            self._token = None
+            self._announce()
+            return
+        self._server.when_idle(self, self._go_on)
+        if time.monotonic() > self._told + _TELLING:
+            self._told = time.monotonic()
+            self._show_progress()
+            if progress.total:
+                percentage = 100 * progress.done // progress.total
+                self._tell(types.WorkDoneProgressReport(percentage=percentage, cancellable=True))
+            self._announce()
+
+    def _announce(self) -> None:
+        """Who shows what is known is told that there is more."""
+        for opened in self._server.session.documents:
+            diagnostics.look_further(self._server, opened.uri)
+        self._server.news.changed()
+        self._server.closed_files.changed()
 
     # ------------------------------------------------------------------ progress
 
-    def _begin(self) -> None:
+    def _show_progress(self) -> None:
+        """Has the client show that work is going on, once that is longer than a moment."""
         if not self._server.session.client.shows_progress or self._token is not None:
             return
         self._tokens += 1
         token = f"{_TOKEN}/{self._tokens}"
 
         def created(_: object) -> None:
-            if self._scans:
+            if self._steps is not None:
                 self._token = token
                 self._server.work_done_progress.tokens[token] = (
                     Future()

@@ -36,6 +36,7 @@ Horovod 0.28.1, `horovod/tensorflow/__init__.py`: the hook is defined where `tf.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
@@ -56,12 +57,13 @@ def find(context: Context) -> Iterator[Violation]:
         return
     what = "`tf.estimator`" if loops[0].kind is LoopKind.ESTIMATOR else "Horovod's hook for MonitoredSessions"
     wherever = f"on TensorFlow {context.options.tensorflow}" if known else "from TensorFlow 2.16 on"
-    yield RESTRICTION.at(
+    found = RESTRICTION.at(
         context,
         loops[0].node,
         f"{what} does not exist {wherever}; this runs distributed up to TensorFlow {_LAST}",
         severity=Severity.WARNING if known else Severity.INFORMATION,
     )
+    yield replace(found, deprecated=loops[0].kind is LoopKind.ESTIMATOR)
 
 
 RESTRICTION = Restriction(

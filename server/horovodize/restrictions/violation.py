@@ -35,7 +35,8 @@ class Fix:
 class Violation:
     """A finding.
 
-    code "HVD105", name its slug ("aliased-optimizer"), message for a reader at that place, span in the document."""
+    code "HVD105", name its slug ("aliased-optimizer"), message for a reader at that place, span in the document.
+    deprecated: it is about something that later versions have no more."""
 
     code: str
     name: str
@@ -44,3 +45,4 @@ class Violation:
     severity: Severity = Severity.WARNING
     related: tuple[Related, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    deprecated: bool = False

@@ -55,15 +55,12 @@ def describe(
     document = summary.document
     if summary.problem is not None:
         where = document.place(summary.problem.span.start).line_words
-        return FileSummary(State.UNREADABLE, f"{where}: {summary.problem.message}")
+        problem = f"{where}: {summary.problem.message}"
+        return FileSummary(State.UNREADABLE, problem, (), _restrictions(document, violations, locate))
     if not summary.loops:
         return FileSummary()
     state, problem = _state(summary, violations, options, outcome)
-    restrictions = tuple(
-        Restriction(v.code, v.name, v.message, locate(document, v.span), v.severity.value)
-        for v in violations
-        if v.code != HINT
-    )
+    restrictions = _restrictions(document, violations, locate)
     return FileSummary(state, problem, tuple(_loops(summary, locate)), restrictions)
 
 
@@ -110,6 +107,16 @@ def _state(
     if isinstance(outcome, Refusal):
         return State.BLOCKED, "; ".join(dict.fromkeys(reason.message for reason in outcome.reasons))
     return State.DISTRIBUTABLE, ""
+
+
+def _restrictions(
+    document: Document, violations: Sequence[Violation], locate: Locate
+) -> tuple[Restriction, ...]:
+    return tuple(
+        Restriction(v.code, v.name, v.message, locate(document, v.span), v.severity.value, v.deprecated)
+        for v in violations
+        if v.code != HINT
+    )
 
 
 def _loops(summary: ModuleSummary, locate: Locate) -> list[Loop]:

@@ -56,6 +56,7 @@ class Restriction:
     message: str
     place: Place
     severity: str
+    deprecated: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,14 @@ class FileSummary:
                 for loop in self.loops
             ],
             "restrictions": [
-                [found.code, found.name, found.message, found.place.to_json(), found.severity]
+                [
+                    found.code,
+                    found.name,
+                    found.message,
+                    found.place.to_json(),
+                    found.severity,
+                    found.deprecated,
+                ]
                 for found in self.restrictions
             ],
             "project": list(self.project),
@@ -105,8 +113,8 @@ class FileSummary:
             found = tuple(Role(r, name, Place.from_json(at), detail) for r, name, at, detail in roles)
             loops.append(Loop(kind, Place.from_json(place), function, description, found))
         restrictions = tuple(
-            Restriction(code, name, message, Place.from_json(place), severity)
-            for code, name, message, place, severity in data["restrictions"]
+            Restriction(code, name, message, Place.from_json(place), severity, deprecated)
+            for code, name, message, place, severity, deprecated in data["restrictions"]
         )
         return FileSummary(
             State(data["state"]), str(data["problem"]), tuple(loops), restrictions, tuple(data["project"])

@@ -1,12 +1,72 @@
-"""What a file's bytes say without being parsed."""
+"""What a file's bytes say without being parsed: whether it is about TensorFlow, what it imports, whether running it does
+something. Guesses that err on the side of looking closer."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import sys
+from dataclasses import dataclass
 
 _MENTIONS = re.compile(rb"tensorflow|keras")
+_IMPORTS = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([^#\r\n]*)|import[ \t]+([^#\r\n]*))", re.MULTILINE
+)
+# A statement at the start of a line that is more than an import, a definition or a constant.
+_RUNS = re.compile(
+    rb"^(?:(?:if|for|while|with|try)\b|[A-Za-z_][\w.]*[ \t]*\(|[A-Za-z_][\w., \t]*=[^=\r\n]*\()", re.MULTILINE
+)
+_NAME = re.compile(rb"\w+")
+_OF_OTHERS = frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "horovod", "numpy"}
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What was seen.
+
+    digest      of the bytes
+    tensorflow  it names TensorFlow or Keras: only such a file can train by itself
+    runs        importing or running it does something: it may be a script
+    imports     the names in its imports of what may be modules nearby, each once"""
+
+    digest: str
+    tensorflow: bool
+    runs: bool
+    imports: tuple[str, ...]
+
+
+def glance_at(data: bytes) -> Glance:
+    """What a file's bytes say."""
+    return Glance(digest_of(data), mentions_tensorflow(data), _RUNS.search(data) is not None, _imported(data))
+
+
+def digest_of(data: bytes) -> str:
+    """What tells one content from another."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def mentions_tensorflow(data: bytes) -> bool:
     """Whether a file's bytes name TensorFlow or Keras: only such a file can train by itself."""
     return _MENTIONS.search(data) is not None
+
+
+def _imported(data: bytes) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for match in _IMPORTS.finditer(data):
+        base, members, modules = match.groups()
+        if modules is not None:
+            parts = [name for module in modules.split(b",") for name in _local(module.split(b" as ")[0])]
+        else:
+            parts = _local(base)
+            if parts or base.startswith(b"."):
+                parts += [n.decode() for n in _NAME.findall(members)]
+        names.update(dict.fromkeys(map(sys.intern, parts)))
+    return tuple(names)
+
+
+def _local(dotted: bytes) -> list[str]:
+    """The names of a dotted path; none where it is the standard library's or TensorFlow's."""
+    parts = [part.decode() for part in _NAME.findall(dotted)]
+    if parts and parts[0] in _OF_OTHERS and not dotted.lstrip().startswith(b"."):
+        return []
+    return parts

@@ -1,95 +1,384 @@
-"""The Python files of some folders, and what is known of each."""
+"""The Python files of some folders, and what each trains with, by itself or together with the files that it imports.
+
+Work is done in small steps, taken when there is time (`steps`), and may be left off at any of them. A file that changes is
+looked at again, and so are the scripts that import it. Knows nothing of editors: where an open buffer wins over the disk, the
+loader and `changed` say so."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from horovodize.files import Exclude, lists, read_regular, walk
+from horovodize.files import lists, read_regular, walk
 from horovodize.options import Options
-from horovodize.workspace.cache import Cache
-from horovodize.workspace.describe import summarize_file
-from horovodize.workspace.file_summary import FileSummary
-from horovodize.workspace.glance import mentions_tensorflow
+from horovodize.source import Document, UndecodableSource
+from horovodize.workspace.cache import Asked, Cache, Stamp
+from horovodize.workspace.describe import describe_script, place_in_project, summarize_file
+from horovodize.workspace.file_summary import FileSummary, State
+from horovodize.workspace.glance import Glance, digest_of, glance_at
+from horovodize.workspace.neighbours import leading_to_tensorflow, may_run_others
 
 _LARGEST = 2_000_000  # bytes
-_STEP = 50  # files that are looked for in one go
+_STEP = 50  # files that are looked for, or glanced at, in one go
+_JUST_NOW = 2_000_000_000  # nanoseconds: what was written so lately may be written again without a trace
+_RULES_OF_FOLDERS = (".gitignore", "pyproject.toml")
+
+Loader = Callable[[str], Document | None]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a scan is; `total` is None while files are still being looked for."""
+    """How far the work is; `total` is None while files are still being looked for."""
 
     done: int
     total: int | None
 
 
+@dataclass(frozen=True)
+class Rules:
+    """What settings say of a file."""
+
+    options: Options
+    excluded: bool = False
+
+
+class _Entry:
+    """One file. `summary` is None until it is known; `asked`: of a script, what its imports led to when it was."""
+
+    __slots__ = ("asked", "glance", "stamp", "summary")
+
+    def __init__(self, stamp: Stamp, glance: Glance) -> None:
+        self.stamp, self.glance = stamp, glance
+        self.summary: FileSummary | None = None
+        self.asked: Asked | None = None
+
+
 class Index:
-    """What is known of the files in folders. Files that do not train are known to be there, and no more."""
+    """What is known of the files in folders.
+
+    cache  what was found out earlier; None: nothing is kept
+    load   a file of the project by its path, as the user sees it now; None: as it is on disk
+    rules  what settings say of a file by its path"""
 
     def __init__(
-        self, cache: Cache | None = None, options: Options | None = None, exclude: Sequence[str] = ()
+        self,
+        cache: Cache | None = None,
+        load: Loader | None = None,
+        rules: Callable[[str], Rules] | None = None,
     ) -> None:
-        self.options = options or Options()
         self._cache = cache
-        self._exclude = exclude
-        self._folders: dict[str, dict[str, FileSummary]] = {}
+        self._load = load or _from_disk
+        self._rules = rules or (lambda path: Rules(Options()))
+        self._files: dict[str, dict[str, _Entry]] = {}  # by folder, by path
+        self._held: dict[str, str | None] = {}  # what files hold that imports lead to
+        self._askers: dict[str, set[str]] = {}  # for what imports lead to: the scripts that asked
+        self._to_walk: deque[str] = deque()
+        self._to_look_at: deque[str] = deque()
+        self._to_read: dict[str, None] = {}  # in order
+        self._names: set[str] = set()  # of files that lead to TensorFlow
+        self._total = 0
+
+    # ------------------------------------------------------------------ what is known
 
     @property
     def folders(self) -> list[str]:
-        return list(self._folders)
+        return list(self._files)
 
-    def scan(self, folder: str) -> Iterator[Progress]:
-        """Reads a folder file by file; the work is done as the steps are taken, and may be left off at any of them."""
-        known: dict[str, FileSummary] = {}
-        self._folders[folder] = known
-        return self._scan(folder, known)
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to be done."""
+        return not (self._to_walk or self._to_look_at or self._to_read)
 
-    def _scan(self, folder: str, known: dict[str, FileSummary]) -> Iterator[Progress]:
-        paths: list[str] = []
-        for found in walk(Path(folder)):
-            if found.suffix == ".py" and not self.excludes(folder, str(found)):
-                paths.append(str(found))
-                if len(paths) % _STEP == 0:
-                    yield Progress(0, None)
-        for done, path in enumerate(paths):
-            yield Progress(done, len(paths))
-            if self._folders.get(folder) is not known:
-                return
-            self._read(known, path)
-        if self._cache is not None:
-            self._cache.trim()
-        yield Progress(len(paths), len(paths))
+    def summaries(self, folder: str) -> list[tuple[str, FileSummary]]:
+        """The files of a folder that train or can't be read, by path."""
+        files = self._files.get(folder, {})
+        return sorted((p, e.summary) for p, e in files.items() if e.summary is not None and e.summary.counts)
+
+    def summary(self, path: str) -> FileSummary | None:
+        """What is known of a file; None where it is not known (yet)."""
+        entry = self._entry(path)
+        return entry.summary if entry is not None else None
+
+    def holds(self, path: str) -> bool:
+        """Whether a file is one of the folders' that is neither ignored nor excluded."""
+        return self._entry(path) is not None
+
+    def may_run_others(self, path: str) -> bool:
+        """Whether a file may train with what it imports, as far as is known."""
+        entry = self._entry(path)
+        return entry is not None and may_run_others(entry.glance, self._names, trains=entry.glance.tensorflow)
+
+    def askers(self, path: str) -> set[str]:
+        """The scripts whose imports lead to a file."""
+        return set(self._askers.get(path, ()))
+
+    # ------------------------------------------------------------------ what is told
+
+    def add(self, folder: str) -> None:
+        """Takes a folder in."""
+        if folder not in self._files:
+            self._files[folder] = {}
+            self._to_walk.append(folder)
 
     def forget(self, folder: str) -> None:
         """Leaves a folder out from now on."""
-        self._folders.pop(folder, None)
+        files = self._files.pop(folder, {})
+        for path in list(files):
+            self._remove(files, path)
+        if folder in self._to_walk:
+            self._to_walk.remove(folder)
 
-    def update(self, path: str) -> None:
-        """Reads a file again that was made, changed or deleted, wherever it belongs."""
-        for folder, known in self._folders.items():
-            if path.startswith(folder.rstrip(os.sep) + os.sep) and path.endswith(".py"):
-                known.pop(path, None)
-                if not self.excludes(folder, path) and lists(Path(folder), Path(path)):
-                    self._read(known, path)
+    def look_again(self) -> None:
+        """Which files belong to the folders, or what settings say of them, may have changed."""
+        self._held.clear()
+        for folder, files in self._files.items():
+            if folder not in self._to_walk:
+                self._to_walk.append(folder)
+            for path in files:
+                self._to_read[path] = None
 
-    def modules(self, folder: str) -> list[tuple[str, FileSummary]]:
-        """The files of a folder that are about TensorFlow and train or can't be read, by path."""
-        return sorted((p, s) for p, s in self._folders.get(folder, {}).items() if s.counts)
+    def changed(self, paths: Iterable[str]) -> bool:
+        """Files were made, changed, renamed or deleted, on disk or in a buffer; a folder stands for all that is in it. Whether
+        that matters here."""
+        wanted = dict.fromkeys(p for p in paths if p in self._askers or self._around(p) is not None)
+        rules = [p for p in wanted if os.path.basename(p) in _RULES_OF_FOLDERS]
+        folders = {p for p in wanted if not p.endswith(".py") and p not in rules}
+        before = len(self._to_look_at)
+        waiting = set(self._to_look_at)
+        inside = (
+            p for files in self._files.values() for p in files if not folders.isdisjoint(_folders_of(p))
+        )
+        for path in (*(p for p in wanted if p.endswith(".py")), *(inside if folders else ())):
+            if path not in waiting:
+                waiting.add(path)
+                self._to_look_at.append(path)
+        if rules:
+            self.look_again()
+        for folder in {self._around(path) for path in folders if os.path.isdir(path)}:  # moved to here
+            if folder is not None and folder not in self._to_walk:
+                self._to_walk.append(folder)
+        return len(self._to_look_at) > before or not self.idle
 
-    def _read(self, known: dict[str, FileSummary], path: str) -> None:
-        data = read_regular(path, _LARGEST)
-        if data is None or not mentions_tensorflow(data):
+    # ------------------------------------------------------------------ the work
+
+    def steps(self) -> Iterator[Progress]:
+        """Does what is to be done, until nothing is."""
+        while not self.idle:
+            while self._to_walk:
+                folder = self._to_walk[0]
+                yield from self._walk(folder)
+                if self._to_walk and self._to_walk[0] == folder:
+                    self._to_walk.popleft()
+            changed = len(self._to_look_at) > 0
+            while self._to_look_at:
+                self._look_at(self._to_look_at.popleft())
+                yield Progress(0, None)
+            if changed or self._to_read:
+                glances = {p: e.glance for f in self._files.values() for p, e in f.items()}
+                self._names = leading_to_tensorflow(glances)
+                self._total = len(self._to_read)
+                while self._to_read and not self._to_look_at and not self._to_walk:
+                    path = next(iter(self._to_read))
+                    del self._to_read[path]
+                    self._read(path)
+                    yield Progress(self._total - len(self._to_read), self._total)
+        if self._cache is not None:
+            self._cache.trim()
+
+    def stop(self) -> None:
+        """Leaves the rest undone: what is not known yet is found out when it changes."""
+        self._to_walk.clear()
+        self._to_look_at.clear()
+        self._to_read.clear()
+
+    def _walk(self, folder: str) -> Iterator[Progress]:
+        """Finds the files of a folder, and glances at those that are new or were written since."""
+        files = self._files.get(folder)
+        if files is None:
             return
-        summary = self._cache.get(data, self.options) if self._cache is not None else None
-        if summary is None:
-            summary = summarize_file(data, path, self.options)
-            if self._cache is not None:
-                self._cache.put(data, self.options, summary)
-        known[path] = summary
+        cached = self._cache.glances(folder) if self._cache is not None else {}
+        found: set[str] = set()
+        for count, at in enumerate(walk(Path(folder))):
+            if self._files.get(folder) is not files:
+                return
+            path = str(at)
+            if path.endswith(".py") and not self._rules(path).excluded:
+                found.add(path)
+                self._glance(files, path, cached)
+            if count % _STEP == _STEP - 1:
+                yield Progress(0, None)
+        for gone in files.keys() - found:
+            self._remove(files, gone)
+        yield Progress(0, None)
 
-    def excludes(self, folder: str, path: str) -> bool:
-        """Whether a setting leaves a file out."""
-        return Exclude(self._exclude, folder)(path)
+    def _look_at(self, path: str) -> None:
+        """Looks at a file that may have changed, and has the scripts that import it read again if it has."""
+        for folder, files in self._files.items():
+            if path.startswith(folder.rstrip(os.sep) + os.sep) and self._belongs(folder, path):
+                self._glance(files, path, {})
+        if self._entry(path) is not None and not os.path.exists(path):
+            for files in self._files.values():
+                self._remove(files, path)
+        self._held.pop(path, None)
+        now = self._content(path) if path in self._askers else None
+        for script in self._askers.get(path, ()):
+            known = self._entry(script)
+            if known is not None and known.asked is not None and known.asked.get(path) != now:
+                self._to_read[script] = None
+
+    def _belongs(self, folder: str, path: str) -> bool:
+        """Whether a file is one that walking the folder finds."""
+        return path in self._files[folder] or (
+            not self._rules(path).excluded and lists(Path(folder), Path(path))
+        )
+
+    def _glance(self, files: dict[str, _Entry], path: str, cached: dict[str, tuple[Stamp, Glance]]) -> None:
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return
+        stamp = (status.st_mtime_ns, status.st_size)
+        known = files.get(path)
+        if known is not None and known.stamp == stamp:
+            return
+        before = cached.get(path)
+        if before is not None and before[0] == stamp:
+            glance = before[1]
+        else:
+            data = _bytes(path) if status.st_size <= _LARGEST else b""
+            if data is None:
+                return
+            glance = glance_at(data)
+            if self._cache is not None and time.time_ns() - status.st_mtime_ns > _JUST_NOW:
+                self._cache.put_glance(path, stamp, glance)
+        if known is not None and known.glance == glance:
+            known.stamp = stamp
+            return
+        if known is not None:
+            self._unask(path, known)
+        files[path] = _Entry(stamp, glance)
+        self._to_read[path] = None
+
+    # ------------------------------------------------------------------ reading
+
+    def _read(self, path: str) -> None:
+        """Finds out what a file trains with."""
+        entry = self._entry(path)
+        if entry is None:
+            return
+        glance, options = entry.glance, self._rules(path).options
+        own = self._own(path, glance, options)
+        if may_run_others(glance, self._names, trains=bool(own.loops)):
+            entry.summary = self._together(path, entry, options) or own
+        else:
+            entry.summary = own
+            self._unask(path, entry)
+
+    def _own(self, path: str, glance: Glance, options: Options) -> FileSummary:
+        """The summary of a file by itself."""
+        if not glance.tensorflow:
+            return FileSummary()
+        known = self._cache.get(glance.digest, options) if self._cache is not None else None
+        if known is not None:
+            return known
+        data = _bytes(path)
+        if data is None:
+            return FileSummary()
+        summary = summarize_file(data, path, options)
+        if self._cache is not None and digest_of(data) == glance.digest:
+            self._cache.put(glance.digest, options, summary)
+        return summary
+
+    def _together(self, path: str, entry: _Entry, options: Options) -> FileSummary | None:
+        """The summary of a script together with what it imports; None where it can't be read."""
+        if self._cache is not None and (known := self._cache.get_script(path, options)) is not None:
+            asked, summary = known
+            if all(self._content(other) == content for other, content in asked.items()):
+                self._ask(path, entry, asked)
+                return summary
+        script = self._load(path)
+        if script is None:
+            return None
+        from horovodize.distribute_project import Examination
+        from horovodize.restrictions import check
+
+        asked = {path: self._content(path)}
+
+        def load(other: str) -> Document | None:
+            asked[other] = self._content(other)
+            return self._load(other) if asked[other] is not None else None
+
+        try:
+            examined = Examination(script, load, options)
+            examined.read()
+            summary = describe_script(examined, check(examined.alone, options), options, place_in_project)
+        except RecursionError:
+            summary = FileSummary(State.UNREADABLE, "the code is nested too deeply to be followed")
+        self._ask(path, entry, asked)
+        if self._cache is not None:
+            self._cache.put_script(path, options, asked, summary)
+        return summary
+
+    def _content(self, path: str) -> str | None:
+        """What tells one content of a file from another, as the user sees it; None: there is none."""
+        if path not in self._held:
+            document = self._load(path)
+            text = document.text.encode("utf-8", "surrogatepass") if document is not None else None
+            self._held[path] = digest_of(text) if text is not None else None
+        return self._held[path]
+
+    # ------------------------------------------------------------------ who asks for what
+
+    def _ask(self, path: str, entry: _Entry, asked: Asked) -> None:
+        self._unask(path, entry)
+        entry.asked = asked
+        for other in asked:
+            self._askers.setdefault(other, set()).add(path)
+
+    def _unask(self, path: str, entry: _Entry) -> None:
+        for other in entry.asked or ():
+            askers = self._askers.get(other)
+            if askers is not None:
+                askers.discard(path)
+                if not askers:
+                    del self._askers[other]
+        entry.asked = None
+
+    def _remove(self, files: dict[str, _Entry], path: str) -> None:
+        """A file is there no more."""
+        entry = files.pop(path, None)
+        if entry is not None and self._entry(path) is None:
+            self._unask(path, entry)
+            self._to_read.pop(path, None)
+
+    def _entry(self, path: str) -> _Entry | None:
+        return next((files[path] for files in self._files.values() if path in files), None)
+
+    def _around(self, path: str) -> str | None:
+        """A folder of the index that a path lies in."""
+        return next((f for f in self._files if path.startswith(f.rstrip(os.sep) + os.sep)), None)
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """The folders around a file, innermost first."""
+    while (above := os.path.dirname(path)) != path:
+        yield above
+        path = above
+
+
+def _bytes(path: str) -> bytes | None:
+    return read_regular(path, _LARGEST)
+
+
+def _from_disk(path: str) -> Document | None:
+    data = _bytes(path)
+    if data is None:
+        return None
+    try:
+        return Document.from_bytes(data, path)
+    except UndecodableSource:
+        return None

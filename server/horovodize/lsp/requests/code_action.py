@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp import distribution, fixing, suppression
+from horovodize.lsp import distribution, fixing, linked, suppression
 from horovodize.lsp.analysis import NOT_DISTRIBUTED, Analysis
 from horovodize.lsp.convert import SOURCE, to_diagnostic
 from horovodize.lsp.diagnostics import reported
@@ -70,7 +70,8 @@ class _Offer:
             return
         if self.context.trigger_kind is types.CodeActionTriggerKind.Automatic and self.lazy:
             # The light bulb asks at every step of the cursor. The plan is not made for that: the hint says that there is one.
-            if all(violation.code != NOT_DISTRIBUTED for violation in self.analysis.violations):
+            known = (*self.analysis.violations, *linked.findings(self.opened))
+            if all(violation.code != NOT_DISTRIBUTED for violation in known):
                 return
         elif (obstacle := distribution.obstacle(self.session, self.opened)) is not None:
             if self.session.client.disabled_actions:

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from horovodize.lsp.convert import SOURCE
-from horovodize.lsp.diagnostics import diagnostics_of
+from horovodize.lsp.diagnostics import diagnostics_of, result_id
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
 
 METHOD = types.TEXT_DOCUMENT_DIAGNOSTIC
-OPTIONS = types.DiagnosticOptions(
-    identifier=SOURCE, inter_file_dependencies=False, workspace_diagnostics=False
-)
+OPTIONS = types.DiagnosticOptions(identifier=SOURCE, inter_file_dependencies=True, workspace_diagnostics=True)
 
 
 def handle(
@@ -24,7 +22,7 @@ def handle(
     uri = params.text_document.uri
     opened = server.session.get(uri)
     found = diagnostics_of(server.session, opened).get(uri, []) if opened is not None else []
-    result = f"{hash(repr(found)) & (2**64 - 1):x}"  # means something in this process only, as it should
+    result = result_id(found)
     if result == params.previous_result_id:
         return types.RelatedUnchangedDocumentDiagnosticReport(result)
     return types.RelatedFullDocumentDiagnosticReport(found, result_id=result)

@@ -18,5 +18,7 @@ OPTIONS = None
 
 def handle(server: HorovodizeServer, params: types.DidChangeTextDocumentParams) -> None:
     document = params.text_document
-    if server.session.change(document.uri, document.version, params.content_changes) is not None:
+    opened = server.session.change(document.uri, document.version, params.content_changes)
+    if opened is not None:
         publish(server, document.uri)
+        server.index.buffer_changed(opened)

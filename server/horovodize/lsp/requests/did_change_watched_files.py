@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -15,6 +16,7 @@ OPTIONS = None
 
 
 def handle(server: HorovodizeServer, params: types.DidChangeWatchedFilesParams) -> None:
-    for path in {to_fs_path(event.uri) for event in params.changes}:
-        if path is not None:
-            server.index.changed(path)
+    paths = {path for event in params.changes if (path := to_fs_path(event.uri))}
+    if any(os.path.basename(path) == "pyproject.toml" for path in paths):
+        server.configuration.reread(server)
+    server.index.changed(paths)

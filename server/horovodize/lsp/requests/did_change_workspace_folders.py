@@ -18,5 +18,6 @@ OPTIONS = None
 def handle(server: HorovodizeServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
     folders = folders_of(server.workspace)  # pygls keeps them
     server.session.disk.serve(folders)
-    server.index.follow(folders)
+    server.configuration.follow(folders)
     server.configuration.pull(server)
+    server.index.follow(folders)

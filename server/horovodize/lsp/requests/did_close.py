@@ -18,8 +18,10 @@ _QUIET = 1.0  # seconds without another close
 
 
 def handle(server: HorovodizeServer, params: types.DidCloseTextDocumentParams) -> None:
-    if server.session.close(params.text_document.uri):
+    opened = server.session.get(params.text_document.uri)
+    if opened is not None and server.session.close(params.text_document.uri):
         clear(server, params.text_document.uri)
+        server.index.buffer_came_or_went(opened)
         # What was known of it refers to itself: without this, it would stay until some later collection.
         server.later("what was closed", _QUIET, _collect)
 

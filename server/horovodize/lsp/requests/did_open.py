@@ -20,3 +20,4 @@ def handle(server: HorovodizeServer, params: types.DidOpenTextDocumentParams) ->
     if opened is not None:
         server.configuration.attend(server, opened)
         publish(server, params.text_document.uri)
+        server.index.buffer_came_or_went(opened)

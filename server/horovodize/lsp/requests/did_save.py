@@ -19,4 +19,4 @@ OPTIONS = types.SaveOptions(include_text=False)
 def handle(server: HorovodizeServer, params: types.DidSaveTextDocumentParams) -> None:
     report_saved(server, params.text_document.uri)
     if path := to_fs_path(params.text_document.uri):
-        server.index.changed(path)  # not every client watches files
+        server.index.changed([path])  # not every client watches files

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from horovodize.lsp.analysis import load_for_actions, load_for_diagnostics
 from horovodize.lsp.capabilities import Capabilities
+from horovodize.lsp.closed_files import ClosedFiles
 from horovodize.lsp.configuration import Configuration
 from horovodize.lsp.parent import exit_with
 from horovodize.lsp.project_files import folders_of
@@ -27,8 +28,11 @@ def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
     server.session = Session(
         Capabilities.of(params.capabilities), PositionEncoding(server.workspace.position_encoding or "utf-16")
     )
-    server.session.disk.serve(folders_of(server.workspace))
+    folders = folders_of(server.workspace)
+    server.session.disk.serve(folders)
     server.configuration = Configuration(params.initialization_options)
+    server.configuration.follow(folders)
+    server.closed_files = ClosedFiles(server)
     server.news = SummaryNews(server, params.initialization_options)
     if (info := params.client_info) is not None:
         server.client_name = f"{info.name} {info.version or ''}".rstrip()

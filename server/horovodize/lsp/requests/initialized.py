@@ -12,6 +12,8 @@ from horovodize.lsp.settings import SECTION
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
 
+# Python files, and what says which of them count.
+WATCHED = ("**/*.py", "**/.gitignore", "**/pyproject.toml")
 METHOD = types.INITIALIZED
 OPTIONS = None
 
@@ -27,7 +29,11 @@ def handle(server: HorovodizeServer, params: types.InitializedParams) -> None:
         server.client_register_capability(types.RegistrationParams([registration]))
     server.configuration.pull(server)
     if server.session.client.registers_watching:
-        watchers = [types.FileSystemWatcher("**/*.py")]
+        # a folder that comes or goes is told as one, whatever is in it
+        watchers = [
+            types.FileSystemWatcher("**/*", kind) for kind in (types.WatchKind.Create, types.WatchKind.Delete)
+        ]
+        watchers += [types.FileSystemWatcher(pattern, types.WatchKind.Change) for pattern in WATCHED]
         registration = types.Registration(
             "files",
             types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
