@@ -7,6 +7,7 @@ trains, too, or is distributed already: then the script alone would be half of i
 
 from __future__ import annotations
 
+import ast
 import os.path
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,8 @@ from functools import cached_property
 from horovodize import distribute as single
 from horovodize.options import Options
 from horovodize.plan import Plan, Reason, Refusal, Unchanged
+from horovodize.restrictions import check
+from horovodize.restrictions.violation import Violation
 from horovodize.source import Document, Edit, Span
 from horovodize.source.project import ProjectDocument
 from horovodize.summary import ModuleSummary, summarize
@@ -86,6 +89,37 @@ class Examination:
         """What is known of the script with its modules; None where it has none."""
         project = self._project
         return ProjectSummary(project) if project is not None and len(project.members) > 1 else None
+
+    @cached_property
+    def findings(self) -> list[tuple[Document, Violation]]:
+        """What is found in the script and its modules, each with its file. What nothing in the script says, a module may: with
+        a loop in them, what is found in the whole goes, and not what is found in the script alone."""
+        together = self.together
+        if together is None or not together.loops:
+            return [(self.script, violation) for violation in check(self.alone, self.options)]
+        return [in_own_file(together.document, violation) for violation in check(together, self.options)]
+
+    @cached_property
+    def lines_run(self) -> dict[str, list[tuple[int, int]]]:
+        """Of each imported module, by its path, the lines (from 0, the last one included) of the statements that the script may
+        run: what is found there by looking at the module alone says less than `findings`."""
+        together = self.together
+        if together is None or not together.loops or together.module is None:
+            return {}
+        whole = together.document
+        found: dict[str, list[tuple[int, int]]] = {}
+        for index, tree in enumerate(whole.trees[:-1]):
+            lines = found.setdefault(whole.members[index].path, [])
+            first = whole.first_line(index)
+            for statement in tree.body:
+                inner = statement.body if isinstance(statement, ast.ClassDef) else [statement]
+                lines += [(s.lineno - 1 - first, (s.end_lineno or s.lineno) - 1 - first) for s in inner]
+        return found
+
+    @property
+    def members(self) -> list[Document]:
+        """The files that it runs with, and itself."""
+        return list(self.together.document.members) if self.together is not None else [self.script]
 
     @cached_property
     def _project(self) -> Project | None:
@@ -180,6 +214,15 @@ def file_plans(plan: Plan) -> list[Plan]:
         if changes or notes:
             found.append(Plan(document, changes, notes))
     return found
+
+
+def in_own_file(document: Document, violation: Violation) -> tuple[Document, Violation]:
+    """The file that a finding is in, and the finding there. What belongs to it in other files is left out."""
+    own, span = in_file(document, violation.span)
+    places = [(note, *in_file(document, note.span)) for note in violation.related]
+    related = tuple(replace(note, span=place) for note, file, place in places if file is own)
+    fixes = violation.fixes if own is document else ()
+    return own, replace(violation, span=span, related=related, fixes=fixes)
 
 
 def in_file(document: Document, span: Span) -> tuple[Document, Span]:

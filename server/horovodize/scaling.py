@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from horovodize.plan import Change, Plan
 from horovodize.source import Edit
-from horovodize.source.project import ProjectDocument
 
 _TIMES = re.compile(r"(?:(?P<name>\w+)=(?P<default>[\w.+-]+))? \* \w+\.size\(\)")
 _DIVIDED = re.compile(r" // \w+\.size\(\)")
@@ -36,9 +35,7 @@ class Scaled:
 
 
 def scaled(plan: Plan) -> list[Scaled]:
-    """The places of a plan for one file, in the order of the text, one of each text at an offset."""
-    if isinstance(plan.document, ProjectDocument):
-        return []
+    """The places of a plan for one file (see `file_plans`), in the order of the text, one of each text at an offset."""
     found = [scale for change in plan.changes for scale in _of_change(change)] + list(_batches(plan))
     unique = {(scale.offset, scale.text): scale for scale in reversed(found)}
     return sorted(unique.values(), key=lambda scale: (scale.offset, scale.text))

@@ -145,3 +145,93 @@ def test_a_link_out_of_the_project_is_not_followed(run, project, tmp_path_factor
     before = outside.read_text()
     assert run("distribute", "--write", "train.py").status == 1
     assert outside.read_text() == before
+
+
+# ---------------------------------------------------------------------- folders
+
+
+@pytest.fixture
+def projects(run, tmp_path):
+    """The current folder, with all projects below it, as they are before they are distributed."""
+    ignored = shutil.ignore_patterns("*.expected.*", "__pycache__")
+    return Path(shutil.copytree(PROJECTS, tmp_path, ignore=ignored, dirs_exist_ok=True))
+
+
+def test_a_folder_is_distributed_project_by_project(run, projects):
+    result = run("distribute", "--write", ".")
+    for path in PROJECTS.rglob("*.expected.py"):
+        name = str(path.relative_to(PROJECTS)).replace(".expected", "")
+        assert (projects / name).read_text() == path.read_text(), name
+    assert "half_distributed/optim.py:1:8: HVD202" in result.err
+    again = run("distribute", "--write", ".")
+    assert "distributed (" not in again.err
+
+
+def test_a_module_of_two_scripts_is_changed_once(run, project):
+    shutil.copy(project / "train.py", project / "other.py")
+    shown = run("distribute", ".")
+    assert shown.out.count("+++ b/optim.py") == 1
+    result = run("distribute", "--write", ".")
+    assert result.status == 0, result.err
+    assert texts(project)["optim.py"] == expected("optim.py")
+    assert texts(project)["train.py"] == texts(project)["other.py"] == expected("train.py")
+    assert texts(project)["model.py"] == (PROJECTS / "four_modules" / "model.py").read_text()
+
+
+def test_scripts_that_want_a_module_otherwise_are_told_apart(run, project):
+    (project / "other.py").write_text(
+        "import tensorflow as tf\nfrom model import Net\nimport optim\n\nnet = Net()\n"
+        'net.compile(optim.make_optimizer("adam", 0.1), "mse")\nnet.fit(tf.ones((8, 3)), tf.ones((8, 1)))\n'
+    )
+    before = texts(project)
+    result = run("distribute", "--write", ".")
+    after = texts(project)
+    assert result.status == 1
+    assert after["train.py"] == expected("train.py")
+    assert after["optim.py"] == expected("optim.py")
+    assert after["other.py"] == before["other.py"]
+    assert "other.py:1:1: HVD006 `optim.py` is run by `train.py`, too" in result.err
+
+
+def test_a_script_whose_loop_is_in_another_module_trains(run, projects):
+    for arguments in (["name_collision/train.py"], ["name_collision"]):
+        result = run("summary", *arguments)
+        assert "name_collision/train.py: Keras\n" in result.out
+        assert "name_collision/small.py:11:5  loop" in result.out
+    report = json.loads(run("summary", "--format", "json", "name_collision/train.py").out)
+    assert report["loop"] == "keras"
+    assert report["loops"][0]["range"]["path"] == "name_collision/small.py"
+
+
+def test_what_a_module_settles_is_no_finding(run, projects):
+    alone = projects / "alone"
+    alone.mkdir()
+    shutil.copy(projects / "four_modules" / "step.py", alone)
+    assert "HVD105" in run("check", "alone").out
+    result = run("check", "four_modules")
+    assert result.out == ""
+    assert result.status == 0
+    assert run("check", "four_modules/train.py").out == ""
+
+
+def test_findings_in_a_module_of_two_scripts_are_told_once(run, project):
+    text = (project / "optim.py").read_text()
+    (project / "optim.py").write_text(
+        text + "\n\nstrategy = __import__('tensorflow').distribute.MirroredStrategy()\n"
+    )
+    (project / "optim.py").write_text(
+        "import tensorflow as tf\n\nstrategy = tf.distribute.MirroredStrategy()\n" + text
+    )
+    shutil.copy(project / "train.py", project / "other.py")
+    result = run("check", ".")
+    lines = [line for line in result.out.splitlines() if "HVD202" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("optim.py:3:")
+
+
+def test_what_is_excluded_is_not_looked_for(run, projects):
+    (projects / "pyproject.toml").write_text('[tool.horovodize]\nexclude = ["n*", "!names_differ"]\n')
+    result = run("summary", ".")
+    assert "names_differ/train.py" in result.out
+    assert "name_collision" not in result.out
+    assert "name_collision/train.py: Keras" in run("summary", "name_collision/train.py").out

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import re
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,8 @@ class Editor(LanguageClient):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.published: list[types.PublishDiagnosticsParams] = []
+        self.registered: list[types.Registration] = []
+        self.progressed: list[types.ProgressParams] = []
         self.told: list[str] = []  # notifications of the server's own
         self.refreshed: list[str] = []  # what the server asked to be asked for again
         self.asked_to_apply: list[types.ApplyWorkspaceEditParams] = []
@@ -205,6 +207,29 @@ class Editor(LanguageClient):
             await asyncio.sleep(0.005)
         raise TimeoutError(f"no diagnostics for version {self.versions[uri]} of {uri}")
 
+    async def pull_all(
+        self, known: Sequence[types.PreviousResultId] = (), **params: Any
+    ) -> types.WorkspaceDiagnosticReport:
+        """What is wrong with the files that are not open."""
+        return await self.workspace_diagnostic_async(types.WorkspaceDiagnosticParams(list(known), **params))
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Waits until something holds that messages of the server bring about."""
+        for _ in range(int(PATIENCE / 0.01)):
+            if holds():
+                return
+            await asyncio.sleep(0.01)
+        raise TimeoutError("it never came to be")
+
+    async def indexed(self) -> None:
+        """Waits until the workspace is known."""
+        for _ in range(int(PATIENCE / 0.01)):
+            answer = await self.protocol.send_request_async("horovodize/workspaceSummary", {})
+            if answer.complete:
+                return
+            await asyncio.sleep(0.01)
+        raise TimeoutError("the index is never complete")
+
     async def pull(self, uri: str, previous: str | None = None) -> types.DocumentDiagnosticReport:
         return await self.text_document_diagnostic_async(
             types.DocumentDiagnosticParams(types.TextDocumentIdentifier(uri), previous_result_id=previous)
@@ -220,6 +245,11 @@ class Editor(LanguageClient):
             return None
         assert isinstance(answer.contents, types.MarkupContent)
         return answer.contents.value
+
+    async def hover_at(self, uri: str, offset: int) -> types.Hover | None:
+        return await self.text_document_hover_async(
+            types.HoverParams(types.TextDocumentIdentifier(uri), self.position(uri, offset))
+        )
 
     async def actions(
         self,
@@ -292,6 +322,9 @@ def make_editor() -> Editor:
     def publish(client: Editor, params: types.PublishDiagnosticsParams) -> None:
         client.published.append(params)
 
+    def progress(client: Editor, params: types.ProgressParams) -> None:
+        client.progressed.append(params)
+
     def refreshed(method: str) -> Callable[..., None]:
         return lambda params: editor.refreshed.append(method)
 
@@ -306,7 +339,8 @@ def make_editor() -> Editor:
         {
             **DEFAULT_CLIENT_FEATURES,
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: publish,
-            types.CLIENT_REGISTER_CAPABILITY: lambda params: None,
+            types.CLIENT_REGISTER_CAPABILITY: lambda params: editor.registered.extend(params.registrations),
+            types.PROGRESS: progress,
             types.WORKSPACE_APPLY_EDIT: apply,
             **{method: refreshed(method) for method in REFRESHING},
             SUMMARY_CHANGED: lambda params: editor.told.append(SUMMARY_CHANGED),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +15,10 @@ from horovodize.cli.runner import CommandError, ExitStatus, for_each
 from horovodize.configuration import matches
 
 if TYPE_CHECKING:
+    from horovodize.cli.folders import Folders
+    from horovodize.options import Options
     from horovodize.restrictions.violation import Violation
-    from horovodize.source import Document, UndecodableSource
+    from horovodize.source import Document, Span, UndecodableSource
 
 HELP = "say what stands in the way of distributing scripts"
 
@@ -51,9 +55,14 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     inputs, missing = find_inputs(arguments.paths, arguments.stdin_filename)
     for message in missing:
         console.error(message)
-    command = _Check(arguments, console)
-    status = for_each(inputs, console, command.handle, traceback=arguments.traceback)
-    findings = command.findings
+    from horovodize.cli.folders import Folders
+
+    configuration = Configuration(arguments)
+    folders = Folders(inputs, configuration)
+    command = _Check(arguments, console, configuration, folders)
+    status = for_each(folders.importing_first(), console, command.handle, traceback=arguments.traceback)
+    findings = sorted(command.findings, key=lambda found: folders.place(found.document.path))
+    command.show(findings)
     if arguments.format == "json":
         console.json([_json(finding) for finding in findings])
     elif arguments.format == "sarif":
@@ -70,37 +79,73 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 class _Check:
     """One run over all inputs."""
 
-    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+    def __init__(
+        self, arguments: argparse.Namespace, console: Console, configuration: Configuration, folders: Folders
+    ) -> None:
         self.console = console
         self.format: str = arguments.format
-        self.configuration = Configuration(arguments)
+        self.configuration = configuration
+        self.folders = folders
         self.findings: list[Finding] = []
+        self._lines_run: dict[str, list[tuple[int, int]]] = {}  # of modules, by scripts
+        self._known: set[tuple[str, str, Span]] = set()  # a module of several scripts is reported on once
 
     def handle(self, source: Input) -> int:
-        from horovodize.restrictions import check
         from horovodize.restrictions.violation import Severity
         from horovodize.source import UndecodableSource
         from horovodize.source.notebook_json import OtherLanguage
-        from horovodize.summary import summarize
 
         settings = self.configuration.settings(source.home)
         wanted = _Selection(settings.select, settings.ignore)
         try:
-            document = source.document()
-            violations = check(summarize(document), settings.options)
+            all_found = self._found(source, settings.options)
         except UndecodableSource as e:
             if isinstance(e, OtherLanguage) and not source.named:
                 return ExitStatus.OK
-            document, violations = _undecodable(source.path, e)
-        found = [Finding(document, v) for v in violations if wanted(v.code, v.name)]
+            all_found = [_undecodable(source.path, e)]
+        found = [f for f in all_found if wanted(f.violation.code, f.violation.name) and self._is_new(f)]
         self.findings += found
-        for finding in found:
+        in_the_way = any(f.violation.severity is not Severity.INFORMATION for f in found)
+        return ExitStatus.FINDINGS if in_the_way else ExitStatus.OK
+
+    def _found(self, source: Input, options: Options) -> list[Finding]:
+        """The findings in an input; of a script that trains with its modules, in all of them."""
+        from horovodize.restrictions import check
+        from horovodize.summary import summarize
+
+        document = source.document()
+        summary = summarize(document)
+        script = self.folders.examine(source, document, summary, options)
+        path = os.path.abspath(source.path)
+        if script is None:
+            own = [Finding(document, v) for v in check(summary, options)]
+        else:
+            own = [Finding(file, v) for file, v in script.findings]
+            for module, lines in script.lines_run.items():
+                self._lines_run.setdefault(os.path.abspath(module), []).extend(lines)
+        ran = self._lines_run.get(path, [])
+
+        def said_better(finding: Finding) -> bool:
+            """Whether a script that runs this place has been looked at before."""
+            line = finding.document.lines.line_of(finding.violation.span.start)
+            return finding.document.path == document.path and any(a <= line <= b for a, b in ran)
+
+        return [finding for finding in own if not said_better(finding)]
+
+    def _is_new(self, finding: Finding) -> bool:
+        v = finding.violation
+        key = (os.path.abspath(finding.document.path), v.code, v.span)
+        new = key not in self._known
+        self._known.add(key)
+        return new
+
+    def show(self, findings: Sequence[Finding]) -> None:
+        """Prints findings, where the format is one for lines."""
+        for finding in findings:
             if self.format == "text":
                 self._print(finding)
             elif self.format == "github":
                 self.console.line(_github(finding))
-        in_the_way = any(f.violation.severity is not Severity.INFORMATION for f in found)
-        return ExitStatus.FINDINGS if in_the_way else ExitStatus.OK
 
     def _print(self, finding: Finding) -> None:
         document, v = finding.document, finding.violation
@@ -115,14 +160,16 @@ class _Check:
             self.console.line(paint(f"    quick fix: {fix.title}", "dim"))
 
 
-def _undecodable(path: str, error: UndecodableSource) -> tuple[Document, list[Violation]]:
+def _undecodable(path: str, error: UndecodableSource) -> Finding:
     """A finding about a file that has no text, in an empty document that has the place."""
     from horovodize.restrictions.violation import Severity, Violation
     from horovodize.source import Document, Span
 
     text = "\n" * (error.line - 1) + " " * (error.column - 1)
     span = Span(len(text), len(text))
-    return Document(text, path), [Violation(UNREADABLE, "unreadable", str(error), span, Severity.ERROR)]
+    return Finding(
+        Document(text, path), Violation(UNREADABLE, "unreadable", str(error), span, Severity.ERROR)
+    )
 
 
 class _Selection:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+from horovodize.cli.inputs import Input
 from horovodize.cli.runner import CommandError
 from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
+from horovodize.files import Exclude
 from horovodize.options import Options, is_version
 
 
@@ -41,6 +44,16 @@ class Configuration:
             options=replace(Options(**found.options), **self._flags),
             select=found.select if self._select is None else self._select,
             ignore=(found.ignore or ()) if self._ignore is None else self._ignore,
+        )
+
+    def excludes(self, source: Input) -> bool:
+        """Whether settings leave a file of a folder out."""
+        try:
+            found = nearest_settings(source.home, self._known)
+        except ConfigurationError:
+            return False  # told when its settings are asked for
+        return bool(found.exclude) and Exclude(found.exclude or (), str(found.folder))(
+            os.path.abspath(source.path)
         )
 
 

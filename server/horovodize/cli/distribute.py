@@ -4,6 +4,7 @@ distributed."""
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,8 +25,10 @@ from horovodize.cli.plan_json import plan_json, project_json, reason_json
 from horovodize.cli.runner import CommandError, ExitStatus, for_each
 
 if TYPE_CHECKING:
+    from horovodize.cli.folders import Folders
     from horovodize.cli.notebooks import Made
     from horovodize.cli.projects import ProjectOnDisk
+    from horovodize.distribute_together import Covered
     from horovodize.options import Options
     from horovodize.plan import Plan, Refusal, Unchanged
     from horovodize.source import Document, Edit, UndecodableSource
@@ -64,9 +67,13 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     inputs, missing = find_inputs(arguments.paths, arguments.stdin_filename)
     for message in missing:
         console.error(message)
-    command = _Distribute(arguments, console, mode)
-    status = for_each(inputs, console, command.handle, traceback=arguments.traceback)
+    from horovodize.cli.folders import Folders
+
+    folders = Folders(inputs, Configuration(arguments))
+    command = _Distribute(arguments, console, mode, folders)
+    status = for_each(folders.importing_first(), console, command.handle, traceback=arguments.traceback)
     if mode == "json":
+        command.reports.sort(key=lambda report: folders.place(report["path"]))
         print_reports(console, arguments.paths, command.reports)
     elif not is_single(arguments.paths):
         console.message(command.total())
@@ -99,12 +106,17 @@ def _mode(arguments: argparse.Namespace) -> str:
 class _Distribute:
     """One run over all inputs."""
 
-    def __init__(self, arguments: argparse.Namespace, console: Console, mode: str) -> None:
+    def __init__(self, arguments: argparse.Namespace, console: Console, mode: str, folders: Folders) -> None:
         self.arguments = arguments
         self.console = console
         self.mode = mode
+        self.folders = folders
+        from horovodize.distribute_together import Together
+
+        self.together = Together(lambda document: os.path.abspath(document.path))
         self.configuration = Configuration(arguments)
         self.reports: list[dict[str, Any]] = []
+        self.done: set[Path] = set()  # files that several scripts share, and one has changed
         self.outcomes: Counter[str] = Counter()
 
     def _wants_script(self, source: Input) -> bool:
@@ -117,6 +129,7 @@ class _Distribute:
         )
 
     def handle(self, source: Input) -> int:
+        from horovodize.distribute_together import Covered
         from horovodize.plan import Plan, Refusal
         from horovodize.source import UndecodableSource
         from horovodize.source.notebook_json import OtherLanguage
@@ -135,9 +148,14 @@ class _Distribute:
                 return ExitStatus.OK
             return self._undecodable(source, e)
         summary = summarize(document)
+        if not self.folders.runs_others(source) and summary.loop is LoopKind.NONE and not source.named:
+            return self._pass_over(document, summary)
+        alone = summary
+        result, project, summary = self._result(source, document, alone, options)
         if summary.loop is LoopKind.NONE and not source.named:
             return self._pass_over(document, summary)
-        result, project = self._result(source, document, summary, options)
+        if isinstance(result, Covered):
+            return self._covered(source, summary, result)
         if isinstance(result, Refusal):
             return self._refused(summary, result)
         if isinstance(result, Plan) and project is not None:
@@ -146,7 +164,7 @@ class _Distribute:
             plans = file_plans(result)
             others = [p.document.path for p in plans[:-1] if p.edits]
             if others and self.mode in ("text", "output"):
-                result = self._alone(source, summary, options, others)
+                result = self._alone(source, alone, options, others)
                 if isinstance(result, Refusal):
                     return self._refused(summary, result)
             elif len(plans) > 1:
@@ -180,17 +198,20 @@ class _Distribute:
 
     def _result(
         self, source: Input, document: Document, summary: ModuleSummary, options: Options
-    ) -> tuple[Plan | Refusal | Unchanged, ProjectOnDisk | None]:
-        """What the document comes to: a script that the user names together with what it imports of its project."""
-        if source.file is None or not source.named or source.is_notebook:
+    ) -> tuple[Plan | Refusal | Unchanged | Covered, ProjectOnDisk | None, ModuleSummary]:
+        """What the document comes to: a script together with what it imports of its project, and with the scripts before it."""
+        script = self.folders.examine(source, document, summary, options)
+        if script is None:
             from horovodize.distribute import distribute
 
-            return distribute(summary, options), None
-        from horovodize.cli.projects import ProjectOnDisk
-        from horovodize.distribute_project import distribute_script
-
-        project = ProjectOnDisk(source.file)
-        return distribute_script(document, project.load, options, project.script.as_posix()), project
+            outcome = distribute(summary, options)
+            if source.is_notebook or source.file is None:
+                return outcome, None, summary
+            return self.together.admit(document, [document], outcome), None, summary
+        admitted = self.together.admit(document, script.members, script.outcome)
+        if script.together is not None and script.together.loops and not summary.loops:
+            summary = script.together
+        return admitted, self.folders.project(source), summary
 
     def _made(
         self, source: Input, document: Document, edits: Sequence[Edit], to_script: bool
@@ -229,10 +250,12 @@ class _Distribute:
         """A plan over several files, as one plan each."""
         from horovodize.cli.projects import new_contents, write_together
 
-        contents = new_contents(plans, project)
         if self.mode == "json":
             self._report(source.path, "distributed", summary, project_json(plans))
             return ExitStatus.OK
+        plans = [plan for plan in plans if project.file(plan.document) not in self.done]
+        self.done.update(project.file(plan.document) for plan in plans if plan.edits)
+        contents = new_contents(plans, project)
         for plan in plans:
             self._tell(plan)
         if self.mode in ("diff", "write"):
@@ -297,6 +320,17 @@ class _Distribute:
                 self.console.at_span(*in_file(document, reason.span), reason.code, reason.message)
         self.outcomes["refused"] += 1
         return ExitStatus.REFUSED
+
+    def _covered(self, source: Input, summary: ModuleSummary, covered: Covered) -> int:
+        """A module of a script that was distributed before."""
+        by = os.path.relpath(covered.by)
+        what = "distributed" if covered.changed else "unchanged"
+        if self.mode == "json":
+            self._report(source.path, what, summary, {"message": f"with {by}"})
+        elif not covered.changed:
+            self.console.message(f"{source.path}: nothing to do: {by}, which runs it, is distributed")
+        self.outcomes[what] += 1
+        return ExitStatus.OK
 
     def _undecodable(self, source: Input, error: UndecodableSource) -> int:
         if self.mode == "json":

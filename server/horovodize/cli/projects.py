@@ -25,8 +25,10 @@ class ProjectOnDisk:
     """The files that a script may import of its project: those below its top. That is the nearest folder above the script
     with a repository or a package's settings in it, else the current one, else the script's own."""
 
-    def __init__(self, script: Path) -> None:
+    def __init__(self, script: Path, known: dict[str, Document | None] | None = None) -> None:
+        """`known`: files that were read before, and are not read again though they be written meanwhile."""
         self.script = Path(os.path.abspath(script))
+        self._known = known if known is not None else {}
         self._top = os.path.realpath(_top(self.script.parent))
         self._files: dict[str, Path] = {}
 
@@ -34,14 +36,11 @@ class ProjectOnDisk:
         """A file by its absolute path, called as the user would from the current folder."""
         if not os.path.realpath(path).startswith(self._top.rstrip(os.sep) + os.sep):
             return None
-        data = read_regular(path, _LARGEST)
-        if data is None:
-            return None
-        try:
-            document = Document.from_bytes(data, _shown(path))
-        except (ValueError, UndecodableSource):
-            return None
-        self._files[document.path] = Path(path)
+        if path not in self._known:
+            self._known[path] = _read(path)
+        document = self._known[path]
+        if document is not None:
+            self._files[document.path] = Path(path)
         return document
 
     def file(self, document: Document) -> Path:
@@ -85,6 +84,14 @@ def write_together(contents: Sequence[NewContent]) -> None:
             with contextlib.suppress(CommandError):
                 write_atomically(content.path, content.old, expected=content.new)
         raise
+
+
+def _read(path: str) -> Document | None:
+    data = read_regular(path, _LARGEST)
+    try:
+        return Document.from_bytes(data, _shown(path)) if data is not None else None
+    except (ValueError, UndecodableSource):
+        return None
 
 
 def _top(folder: Path) -> Path:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from horovodize.cli.config import Configuration
 from horovodize.cli.inputs import Input, add_path_arguments, find_inputs, print_reports
 from horovodize.cli.output import Console, json_range, plural
 from horovodize.cli.runner import ExitStatus, for_each
 
 if TYPE_CHECKING:
+    from horovodize.cli.folders import Folders
+    from horovodize.source import Span
     from horovodize.summary import ModuleSummary
 
 HELP = "say how scripts train"
@@ -25,18 +27,20 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     inputs, missing = find_inputs(arguments.paths, arguments.stdin_filename)
     for message in missing:
         console.error(message)
+    from horovodize.cli.folders import Folders
+
+    folders = Folders(inputs, Configuration(arguments))
     reports: list[dict[str, Any]] = []
     silent = 0
 
     def handle(source: Input) -> int:
         from horovodize.source import UndecodableSource
         from horovodize.source.notebook_json import OtherLanguage
-        from horovodize.summary import summarize
         from horovodize.summary.lattice import LoopKind
 
         nonlocal silent
         try:
-            summary = summarize(source.document())
+            summary = _read(source, folders)
         except UndecodableSource as e:
             if isinstance(e, OtherLanguage) and not source.named:
                 silent += 1
@@ -56,7 +60,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             _print(summary, console)
         return ExitStatus.OK
 
-    status = for_each(inputs, console, handle, traceback=arguments.traceback)
+    status = for_each(folders.inputs, console, handle, traceback=arguments.traceback)
     if arguments.format == "json":
         print_reports(console, arguments.paths, reports)
     elif silent:
@@ -64,10 +68,29 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return max(status, ExitStatus.ERROR if missing else ExitStatus.OK)
 
 
+def _read(source: Input, folders: Folders) -> ModuleSummary:
+    """The summary of an input; of a script whose loops are in what it imports, of both together."""
+    from horovodize.summary import summarize
+
+    document = source.document()
+    summary = summarize(document)
+    script = folders.examine(source, document, summary, None) if not summary.loops else None
+    together = script.together if script is not None else None
+    return together if together is not None and together.loops else summary
+
+
 def _json(summary: ModuleSummary) -> dict[str, Any]:
-    """Lines and characters from 0, characters in UTF-16 units, as in LSP; in a notebook with `cell`."""
+    """Lines and characters from 0, characters in UTF-16 units, as in LSP; in a notebook with `cell`, in another file with
+    `path`."""
     document = summary.document
-    place = partial(json_range, document)
+
+    def place(span: Span) -> dict[str, Any]:
+        file, own = in_file(document, span)
+        path = {} if file.path == document.path else {"path": file.path}
+        return {**path, **json_range(file, own)}
+
+    from horovodize.distribute_project import in_file
+
     problem = summary.problem
     return {
         "path": document.path,
@@ -105,6 +128,12 @@ def _print(summary: ModuleSummary, console: Console) -> None:
     if summary.problem is not None:
         place = document.place(summary.problem.span.start)
         console.line(f"  {place}  {paint('cannot be parsed', 'red')}: {summary.problem.message}")
+    from horovodize.distribute_project import in_file
+
+    def where(span: Span) -> str:
+        file, own = in_file(document, span)
+        return f"{'' if file.path == document.path else file.path + ':'}{file.place(own.start)}"
+
     rows = [(loop.span, "loop", loop.describe()) for loop in summary.loops]
     rows += [
         (r.span, r.role, ": ".join(part for part in (r.name, r.detail) if part))
@@ -112,8 +141,8 @@ def _print(summary: ModuleSummary, console: Console) -> None:
         if r.role != "loop"
     ]
     width = max((len(role) for _, role, _ in rows), default=0)
-    places = max([8, *(len(str(document.place(span.start))) for span, _, _ in rows)])
+    places = max([8, *(len(where(span)) for span, _, _ in rows)])
     for span, role, text in rows:
         console.line(
-            f"  {document.place(span.start)!s:>{places}}  {paint(role.ljust(width), 'green')}  {' '.join(text.split())}"
+            f"  {where(span):>{places}}  {paint(role.ljust(width), 'green')}  {' '.join(text.split())}"
         )

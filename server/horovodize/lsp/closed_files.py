@@ -4,7 +4,6 @@ Clients that ask for it do so by `workspace/diagnostic`, and are told when to as
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -14,7 +13,6 @@ from horovodize.lsp.summaries import uri_of
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
-    from horovodize.workspace import Place
 
 Reports = dict[str, list[types.Diagnostic]]
 
@@ -22,23 +20,19 @@ Reports = dict[str, list[types.Diagnostic]]
 def reports_of(server: HorovodizeServer) -> Reports:
     """The diagnostics of the files that are not open and have some, by URI: their own, and what scripts that import them find
     in them."""
-    found: dict[str, dict[tuple[str, Place], types.Diagnostic]] = {}
+    found: Reports = {}
     session, background = server.session, server.index
-    for folder in background.folders:
-        for path, summary in background.summaries(folder.path):
-            for restriction in summary.restrictions:
-                file = restriction.place.file or path
-                uri = uri_of(file)
-                settings = background.settings_of(file)
-                if (
-                    session.get(uri) is None
-                    and settings.closed_files
-                    and settings.wants(restriction.code, restriction.name)
-                ):
-                    diagnostic = to_closed_diagnostic(restriction, session.encoding, session.client)
-                    place = replace(restriction.place, file=file)
-                    found.setdefault(uri, {}).setdefault((restriction.code, place), diagnostic)
-    return {uri: list(by_place.values()) for uri, by_place in sorted(found.items())}
+    for path in background.files():
+        uri, settings = uri_of(path), background.settings_of(path)
+        if settings.closed_files and session.get(uri) is None:
+            diagnostics = [
+                to_closed_diagnostic(restriction, session.encoding, session.client)
+                for restriction in background.restrictions_in(path)
+                if settings.wants(restriction.code, restriction.name)
+            ]
+            if diagnostics:
+                found[uri] = diagnostics
+    return found
 
 
 class ClosedFiles:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from horovodize.lsp import linked
 from horovodize.lsp.convert import to_diagnostic
-from horovodize.lsp.drift import Drift
 from horovodize.lsp.preparation import prepare
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.settings import WhileTyping
@@ -126,16 +124,5 @@ def reported(session: Session, opened: OpenDocument) -> list[Violation]:
     analysis, drift = shown
     found = analysis.violations
     if drift is not None:
-        found = [moved for violation in found if (moved := _moved(violation, drift)) is not None]
-    if added := linked.findings(opened):
-        found = sorted([*found, *added], key=lambda v: v.span)
-    return [v for v in found if opened.settings.wants(v.code, v.name)]
-
-
-def _moved(violation: Violation, drift: Drift) -> Violation | None:
-    span = drift.forward(violation.span)
-    if span is None:
-        return None
-    related = [(note, drift.forward(note.span)) for note in violation.related]
-    kept = tuple(dataclasses.replace(note, span=place) for note, place in related if place is not None)
-    return dataclasses.replace(violation, span=span, related=kept, fixes=())
+        found = [moved for violation in found if (moved := drift.moved(violation)) is not None]
+    return [v for v in linked.together(opened, found) if opened.settings.wants(v.code, v.name)]

@@ -5,9 +5,11 @@ lies before it stays, what lies after it shifts, what lies in it is gone."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from horovodize.restrictions.violation import Violation
 from horovodize.source import Span
 
 
@@ -35,6 +37,15 @@ class Drift:
         if span.start >= self.old.end:
             return Span(span.start + self._shift, span.end + self._shift)
         return None
+
+    def moved(self, violation: Violation) -> Violation | None:
+        """Where a finding of the earlier text is now, without its fixes; None when the replacement touched it."""
+        span = self.forward(violation.span)
+        if span is None:
+            return None
+        related = [(note, self.forward(note.span)) for note in violation.related]
+        kept = tuple(dataclasses.replace(note, span=place) for note, place in related if place is not None)
+        return dataclasses.replace(violation, span=span, related=kept, fixes=())
 
     def back(self, offset: int) -> int | None:
         """Where an offset of the text now was; None inside the replacement."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from horovodize.lsp.session import OpenDocument
     from horovodize.lsp.settings import Settings
     from horovodize.source import Document
-    from horovodize.workspace import FileSummary, Index
+    from horovodize.workspace import FileSummary, Index, Restriction
     from horovodize.workspace.index import Progress, Rules
 
 _SLICE = 0.01  # seconds; one file may take longer
@@ -47,6 +47,20 @@ class BackgroundIndex:
         """The files of a folder that train or can't be read, by path, as far as they are known."""
         return self._index.summaries(folder) if self._index is not None else []
 
+    def restrictions_in(self, path: str) -> list[Restriction]:
+        """What is found in a file, by itself and together with the scripts that run it."""
+        return self._index.restrictions_in(path) if self._index is not None else []
+
+    def files(self) -> list[str]:
+        """The files that something is known of."""
+        found = (
+            path
+            for folder in self.folders
+            for own, summary in self.summaries(folder.path)
+            for path in (own, *(r.place.file for r in summary.restrictions if r.place.file))
+        )
+        return sorted(set(found))
+
     def holds(self, folder: str, opened: OpenDocument) -> bool:
         """Whether an open document belongs to a folder, and nothing leaves it out."""
         path = opened.path
@@ -54,9 +68,19 @@ class BackgroundIndex:
             return False
         return self._index.holds(path) or not (os.path.exists(path) or self._rules_of(path).excluded)
 
-    def may_run_others(self, path: str) -> bool:
-        """Whether a file may train with what it imports, as far as is known."""
-        return self._index is not None and self._index.may_run_others(path)
+    def knows(self, path: str) -> bool:
+        """Whether a file is one of the workspace's that count."""
+        return self._index is not None and self._index.holds(path)
+
+    def is_run(self, path: str) -> bool:
+        """Whether scripts that train run a file."""
+        index = self._index
+        summaries = [index.summary(asker) for asker in index.askers(path) - {path}] if index else []
+        return any(file == path for summary in summaries if summary for file, _ in summary.ran)
+
+    def may_run_others(self, path: str, *, trains: bool) -> bool:
+        """Whether a file may train with what it imports, as far as is known. `trains`: it has a loop of its own."""
+        return self._index is not None and self._index.may_run_others(path, trains=trains)
 
     @property
     def complete(self) -> bool:

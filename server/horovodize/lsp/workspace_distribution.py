@@ -1,25 +1,18 @@
-"""Distributing all scripts of some folders by one edit.
-
-A script is distributed together with the modules that it imports, so scripts that import others come first. A module that is
-changed for one script is not changed again: where the next script would change it otherwise, that one is refused."""
+"""Distributing all scripts of some folders by one edit: see `distribute_together`."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from horovodize.lsp import distribution
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.options import Options
-from horovodize.plan import Plan, Reason, Refusal, Unchanged
-from horovodize.source import Document, Edit, Span
+from horovodize.plan import Plan, Reason, Unchanged
+from horovodize.source import Document
 
 if TYPE_CHECKING:
     from horovodize.distribute_project import Examination
-
-_ELSEWHERE = "HVD006"
 
 
 @dataclass(frozen=True)
@@ -31,14 +24,9 @@ class Script:
     examined: Examination
 
     @property
-    def outcome(self) -> Plan | Refusal | Unchanged:
-        return self.examined.outcome
-
-    @property
-    def members(self) -> list[str]:
-        """The paths of the modules that it runs with, and its own."""
-        together = self.examined.together
-        return [m.path for m in together.document.members] if together is not None else [self.path]
+    def members(self) -> list[Document]:
+        """The modules that it runs with, and itself."""
+        return self.examined.members
 
 
 @dataclass
@@ -65,50 +53,16 @@ def read_script(session: Session, path: str, opened: OpenDocument | None, option
 
 def distribute_all(scripts: list[Script]) -> Distribution:
     """Puts the plans of scripts together."""
-    result = Distribution()
-    edits: dict[str, list[Edit]] = {}
-    run_by: dict[str, str] = {}  # modules of scripts that are distributed
+    from horovodize.distribute_together import Covered, Together
+
+    result, together = Distribution(), Together()
     for script in sorted(scripts, key=lambda script: (-len(script.members), script.path)):
-        outcome = script.outcome
-        if isinstance(outcome, Unchanged):
+        outcome = together.admit(script.examined.script, script.members, script.examined.outcome)
+        if isinstance(outcome, Plan):
+            result.plans.append((script, outcome))
+        elif isinstance(outcome, Unchanged) or (isinstance(outcome, Covered) and not outcome.changed):
             result.unchanged.append(script.path)
-        elif isinstance(outcome, Plan):
-            _take(result, edits, run_by, script, outcome)
-        elif script.path in edits:
-            continue  # changed for a script that imports it
-        elif script.path in run_by:
-            result.unchanged.append(script.path)
-        else:
+        elif not isinstance(outcome, Covered):
             result.refused += [(script, reason, outcome.document) for reason in outcome.reasons]
-    result.distributed = sorted(edits)
+    result.distributed = together.changed
     return result
-
-
-def _take(
-    result: Distribution, edits: dict[str, list[Edit]], run_by: dict[str, str], script: Script, plan: Plan
-) -> None:
-    if script.path in edits:
-        return
-    own = dict(_edits(plan))
-    clash = next((path for path, wanted in own.items() if edits.get(path, wanted) != wanted), None)
-    if script.path in run_by:
-        clash = script.path
-    if clash is not None:
-        other = os.path.basename(run_by[clash])
-        message = (
-            f"`{os.path.basename(clash)}` is run by `{other}`, too, which is distributed now and needs it otherwise: look "
-            "at that first, then distribute this script by itself"
-        )
-        result.refused.append((script, Reason(_ELSEWHERE, message, Span(0, 0)), script.examined.script))
-        return
-    edits.update(own)
-    run_by.update(dict.fromkeys(script.members, script.path))
-    result.plans.append((script, plan))
-
-
-def _edits(plan: Plan) -> Iterator[tuple[str, list[Edit]]]:
-    from horovodize.distribute_project import files
-
-    for file in files(plan):
-        if file.edits:
-            yield file.document.path, list(file.edits)

@@ -105,6 +105,10 @@ class ProjectDocument(Document):
         span = Span(min(edit.span.start - start, len(member.text)), min(end, len(member.text)))
         return Edit(span, text)
 
+    def first_line(self, index: int) -> int:
+        """The line of the whole, from 0, on which a member starts."""
+        return self.lines.line_of(self._starts[index])
+
     def local_span(self, index: int, span: Span) -> Span:
         """A span in a member, counted from the member's start."""
         start, length = self._starts[index], len(self.members[index].text)

@@ -76,7 +76,6 @@ def describe_script(
     if together is None or not together.loops:
         return describe(script.alone, violations, options, locate)
     outcome = script.outcome
-    own = describe(script.alone, violations, options, locate, outcome if script.alone.loops else None)
     whole = describe(together, check(together, options), options, locate, outcome)
     changed: tuple[str, ...] = ()
     if isinstance(outcome, Plan):
@@ -85,8 +84,9 @@ def describe_script(
         whole.state,
         whole.problem,
         whole.loops,
-        tuple(dict.fromkeys((*own.restrictions, *whole.restrictions))),
+        whole.restrictions,
         tuple(path for path in changed if path != script.script.path),
+        tuple((path, tuple(lines)) for path, lines in script.lines_run.items()),
     )
 
 

@@ -64,13 +64,16 @@ class FileSummary:
     """What is known of one file.
 
     problem  why it is BLOCKED or UNREADABLE, in a sentence; "" otherwise
-    project  the other files that distributing it would change, by their paths"""
+    project  the other files that distributing it would change, by their paths
+    ran      of a script's modules, by their paths, the lines (from 0, the last included) that it may run: what is found in them
+             together with the script counts, and not what is found in the module alone"""
 
     state: State = State.NONE
     problem: str = ""
     loops: tuple[Loop, ...] = ()
     restrictions: tuple[Restriction, ...] = ()
     project: tuple[str, ...] = ()
+    ran: tuple[tuple[str, tuple[tuple[int, int], ...]], ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -103,6 +106,7 @@ class FileSummary:
                 for found in self.restrictions
             ],
             "project": list(self.project),
+            "ran": [[path, [list(lines) for lines in found]] for path, found in self.ran],
         }
 
     @staticmethod
@@ -116,6 +120,12 @@ class FileSummary:
             Restriction(code, name, message, Place.from_json(place), severity, deprecated)
             for code, name, message, place, severity, deprecated in data["restrictions"]
         )
+        ran = tuple((str(path), tuple((int(a), int(b)) for a, b in lines)) for path, lines in data["ran"])
         return FileSummary(
-            State(data["state"]), str(data["problem"]), tuple(loops), restrictions, tuple(data["project"])
+            State(data["state"]),
+            str(data["problem"]),
+            tuple(loops),
+            restrictions,
+            tuple(data["project"]),
+            ran,
         )

@@ -10,7 +10,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from horovodize.files import lists, read_regular, walk
@@ -18,9 +18,9 @@ from horovodize.options import Options
 from horovodize.source import Document, UndecodableSource
 from horovodize.workspace.cache import Asked, Cache, Stamp
 from horovodize.workspace.describe import describe_script, place_in_project, summarize_file
-from horovodize.workspace.file_summary import FileSummary, State
+from horovodize.workspace.file_summary import FileSummary, Restriction, State
 from horovodize.workspace.glance import Glance, digest_of, glance_at
-from horovodize.workspace.neighbours import leading_to_tensorflow, may_run_others
+from horovodize.workspace.neighbours import Neighbours
 
 _LARGEST = 2_000_000  # bytes
 _STEP = 50  # files that are looked for, or glanced at, in one go
@@ -79,7 +79,7 @@ class Index:
         self._to_walk: deque[str] = deque()
         self._to_look_at: deque[str] = deque()
         self._to_read: dict[str, None] = {}  # in order
-        self._names: set[str] = set()  # of files that lead to TensorFlow
+        self._neighbours = Neighbours()
         self._total = 0
 
     # ------------------------------------------------------------------ what is known
@@ -103,14 +103,29 @@ class Index:
         entry = self._entry(path)
         return entry.summary if entry is not None else None
 
+    def restrictions_in(self, path: str) -> list[Restriction]:
+        """What is found in a file: by itself, where no script runs it; else together with the scripts that run it."""
+        entry = self._entry(path)
+        own = entry.summary.restrictions if entry is not None and entry.summary is not None else ()
+        scripts = [s for asker in self.askers(path) - {path} if (s := self.summary(asker)) is not None]
+        elsewhere = [r for s in scripts for r in s.restrictions if r.place.file == path]
+        ran = [lines for s in scripts for file, found in s.ran if file == path for lines in found]
+        alone = [
+            r
+            for r in own
+            if r.place.file in ("", path)
+            and not any(first <= r.place.start.line <= last for first, last in ran)
+        ]
+        return list(dict.fromkeys(replace(r, place=replace(r.place, file="")) for r in (*alone, *elsewhere)))
+
     def holds(self, path: str) -> bool:
         """Whether a file is one of the folders' that is neither ignored nor excluded."""
         return self._entry(path) is not None
 
-    def may_run_others(self, path: str) -> bool:
-        """Whether a file may train with what it imports, as far as is known."""
+    def may_run_others(self, path: str, *, trains: bool) -> bool:
+        """Whether a file may train with what it imports, as far as is known. `trains`: it has a loop of its own."""
         entry = self._entry(path)
-        return entry is not None and may_run_others(entry.glance, self._names, trains=entry.glance.tensorflow)
+        return entry is not None and self._neighbours.may_run_others(entry.glance, trains=trains)
 
     def askers(self, path: str) -> set[str]:
         """The scripts whose imports lead to a file."""
@@ -179,7 +194,7 @@ class Index:
                 yield Progress(0, None)
             if changed or self._to_read:
                 glances = {p: e.glance for f in self._files.values() for p, e in f.items()}
-                self._names = leading_to_tensorflow(glances)
+                self._neighbours = Neighbours(glances)
                 self._total = len(self._to_read)
                 while self._to_read and not self._to_look_at and not self._to_walk:
                     path = next(iter(self._to_read))
@@ -272,7 +287,7 @@ class Index:
             return
         glance, options = entry.glance, self._rules(path).options
         own = self._own(path, glance, options)
-        if may_run_others(glance, self._names, trains=bool(own.loops)):
+        if self._neighbours.may_run_others(glance, trains=bool(own.loops)):
             entry.summary = self._together(path, entry, options) or own
         else:
             entry.summary = own

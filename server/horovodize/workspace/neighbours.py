@@ -1,23 +1,37 @@
-"""Which files may train together with others, judged by names alone: those that import something that is called like a file, or
-a folder of files, about TensorFlow."""
+"""Which files may train together with others, judged by names alone: a script that trains, with any file that it imports;
+another one, with a file about TensorFlow that its imports may lead to."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from horovodize.workspace.glance import Glance
 
 
-def names_of(path: str) -> tuple[str, ...]:
+class Neighbours:
+    """The files of some folders, by path, as their imports may name them."""
+
+    def __init__(self, glances: Mapping[str, Glance] | None = None) -> None:
+        glances = glances or {}
+        self._all = {name for path in glances for name in _names_of(path)}
+        self._training = _leading_to_tensorflow(glances)
+
+    def may_run_others(self, glance: Glance, *, trains: bool) -> bool:
+        """Whether a file may train with what it imports. `trains`: it has a loop of its own."""
+        names = self._all if trains else self._training
+        return (trains or glance.runs) and not names.isdisjoint(glance.imports)
+
+
+def _names_of(path: str) -> tuple[str, ...]:
     """What an import that leads to a file may name: it, or the package that it is in."""
     folder, name = os.path.split(path)
     return (name.removesuffix(".py"), os.path.basename(folder))
 
 
-def leading_to_tensorflow(glances: Mapping[str, Glance]) -> set[str]:
+def _leading_to_tensorflow(glances: Mapping[str, Glance]) -> set[str]:
     """The names by which a file that is about TensorFlow may be reached, directly or through others."""
-    names = {name for path, glance in glances.items() if glance.tensorflow for name in names_of(path)}
+    names = {name for path, glance in glances.items() if glance.tensorflow for name in _names_of(path)}
     waiting = [(path, glance) for path, glance in glances.items() if not glance.tensorflow and glance.imports]
     found = True
     while found:
@@ -25,10 +39,5 @@ def leading_to_tensorflow(glances: Mapping[str, Glance]) -> set[str]:
         found = bool(reached)
         gone = set(reached)
         waiting = [pair for pair in waiting if pair[0] not in gone]
-        names.update(name for path in reached for name in names_of(path))
+        names.update(name for path in reached for name in _names_of(path))
     return names
-
-
-def may_run_others(glance: Glance, names: Iterable[str], *, trains: bool) -> bool:
-    """Whether a file may train with what it imports. `trains`: it has a loop of its own."""
-    return (trains or glance.runs) and not set(glance.imports).isdisjoint(names)

@@ -42,7 +42,7 @@ def run(server: HorovodizeServer, arguments: Sequence[Any], work: Work) -> dict[
         )
         script = read_script(session, path, opened, options)
         if script is not None:
-            _ = script.outcome  # all that takes long
+            _ = script.examined.outcome  # all that takes long
             found.append(script)
     result = distribute_all(found)
     work.check()

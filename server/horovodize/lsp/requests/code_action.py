@@ -66,11 +66,11 @@ class _Offer:
             yield self._fix_all(found)
 
     def _distribute(self, hints: Sequence[Violation]) -> Iterator[types.CodeAction]:
-        if not distribution.offered_at(self.analysis, self.span):
+        if not hints and not distribution.offered_at(self.analysis, self.span):
             return
         if self.context.trigger_kind is types.CodeActionTriggerKind.Automatic and self.lazy:
             # The light bulb asks at every step of the cursor. The plan is not made for that: the hint says that there is one.
-            known = (*self.analysis.violations, *linked.findings(self.opened))
+            known = linked.together(self.opened, self.analysis.violations)
             if all(violation.code != NOT_DISTRIBUTED for violation in known):
                 return
         elif (obstacle := distribution.obstacle(self.session, self.opened)) is not None:

@@ -26,11 +26,15 @@ def handle(server: HorovodizeServer, params: types.InlayHintParams) -> list[type
     outcome = distribution.outcome_of(session, opened)
     if not isinstance(outcome, Plan):
         return []
+    from horovodize.distribute_project import file_plans
     from horovodize.scaling import scaled
 
+    own = next((plan for plan in file_plans(outcome) if plan.document is opened.document), None)
+    if own is None:
+        return []
     wanted = opened.span(uri, params.range, session.encoding)
     hints: list[types.InlayHint] = []
-    for scale in scaled(outcome):
+    for scale in scaled(own):
         place = opened.location(Span(scale.offset, scale.offset), session.encoding)
         if place.uri == uri and wanted.start <= scale.offset <= wanted.end:
             why = f"{scale.rule}: {scale.why}" if scale.rule else scale.why
