@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from horovodize import distribute as single
+from horovodize import restrictions
 from horovodize.options import Options
 from horovodize.plan import Plan, Reason, Refusal, Unchanged
-from horovodize.restrictions import check
 from horovodize.restrictions.violation import Violation
 from horovodize.source import Document, Edit, Span
 from horovodize.source.project import ProjectDocument
@@ -96,8 +96,11 @@ class Examination:
         a loop in them, what is found in the whole goes, and not what is found in the script alone."""
         together = self.together
         if together is None or not together.loops:
-            return [(self.script, violation) for violation in check(self.alone, self.options)]
-        return [in_own_file(together.document, violation) for violation in check(together, self.options)]
+            return [(self.script, violation) for violation in restrictions.check(self.alone, self.options)]
+        return [
+            in_own_file(together.document, violation)
+            for violation in restrictions.check(together, self.options)
+        ]
 
     @cached_property
     def lines_run(self) -> dict[str, list[tuple[int, int]]]:
