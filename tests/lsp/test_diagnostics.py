@@ -176,3 +176,25 @@ async def test_untitled_documents_are_served(editor, keras):
 
 async def test_files_without_tensorflow_are_clean(editor):
     assert await editor.diagnostics_of(await editor.open("import os\nprint(os.sep)\n")) == []
+
+
+ESTIMATOR = """\
+import tensorflow as tf
+
+
+def model_fn(features, labels, mode):
+    loss = tf.reduce_mean(features["x"])
+    train = tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+
+tf.estimator.Estimator(model_fn).train(data, steps=5)
+"""
+
+
+async def test_what_later_versions_have_no_more_is_struck_out(editor, client_named):
+    uri = await editor.open(ESTIMATOR)
+    found = {d.code: d.tags for d in await editor.diagnostics_of(uri)}
+    support = editor.capabilities.text_document
+    support = support and support.publish_diagnostics and support.publish_diagnostics.tag_support
+    assert found["HVD901"] == ([types.DiagnosticTag.Deprecated] if support else None)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 from lsprotocol import types
+
+PROJECTS = Path(__file__).parent.parent / "golden" / "projects"
 
 
 async def hints(editor, uri: str, marked: str) -> list[tuple[str, str]]:
@@ -47,3 +52,22 @@ async def test_a_tooltip_says_the_rule_and_why(fresh, client_named, keras):
         types.InlayHintParams(types.TextDocumentIdentifier(uri), fresh.place(uri, "Adam(0.001)"))
     )
     assert hint.tooltip.startswith("C5: ")
+
+
+async def test_what_several_files_are_scaled_by(fresh, client_named, tmp_path, monkeypatch):
+    """In a module, what the script that runs it needs there."""
+    monkeypatch.setenv("HOROVODIZE_CACHE_DIR", str(tmp_path / "cache"))
+    top = Path(shutil.copytree(PROJECTS / "script_in_subfolder", tmp_path / "top"))
+    await fresh.begin(
+        client_named("neovim-new"),
+        workspace_folders=[types.WorkspaceFolder(top.as_uri(), "top")],
+        initialization_options={"inlayHints": True, "exclude": ["*.expected.py"]},
+    )
+    await fresh.indexed()
+    model = top / "src" / "model.py"
+    uri = await fresh.open(model.read_text(), model.as_uri())
+    found = await hints(fresh, uri, fresh.texts[uri])
+    assert "× size()" in {label for _, label in found}
+    train = top / "tools" / "train.py"
+    uri = await fresh.open(train.read_text(), train.as_uri())
+    assert "÷ size()" in {label for _, label in await hints(fresh, uri, fresh.texts[uri])}

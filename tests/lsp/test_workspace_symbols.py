@@ -1,4 +1,4 @@
-"""workspace/symbol: training loops of open documents."""
+"""workspace/symbol: training loops of open documents, and of the files of the workspace."""
 
 from __future__ import annotations
 
@@ -31,3 +31,20 @@ async def test_loops_of_open_documents(fresh, client_named, keras, tape, client)
     assert await symbols(fresh, "pytorch") == []
     fresh.close(uris[0])
     assert [s.location.uri for s in await symbols(fresh, "keras")] == [uris[2]]
+
+
+@pytest.mark.parametrize("client", ["vscode", "neovim-new", "minimal"])
+async def test_loops_of_files(fresh, client_named, keras, tape, client, tmp_path):
+    (tmp_path / "train.py").write_text(keras)
+    (tmp_path / "tape.py").write_text(tape)
+    await fresh.begin(
+        client_named(client), workspace_folders=[types.WorkspaceFolder(tmp_path.as_uri(), "workspace")]
+    )
+    await fresh.indexed()
+    uri = await fresh.open(keras, (tmp_path / "train.py").as_uri())
+    fresh.type(uri, "import tensorflow as tf\n", "import tensorflow as tf\n\n\n")
+    found = await symbols(fresh, "")
+    assert [(s.name, s.location.uri, s.location.range.start.line) for s in found] == [
+        ("GradientTape training loop", (tmp_path / "tape.py").as_uri(), 5),
+        ("Keras training loop", uri, 8),
+    ]

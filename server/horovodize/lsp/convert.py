@@ -13,7 +13,7 @@ from horovodize.restrictions.violation import Severity, Violation
 from horovodize.source import Document, Position, PositionEncoding, Span
 
 if TYPE_CHECKING:
-    from horovodize.workspace import Restriction
+    from horovodize.workspace import Place, Restriction
 
 SOURCE = "horovodize"
 
@@ -36,16 +36,18 @@ def to_offset(document: Document, position: types.Position, encoding: PositionEn
     return document.lines.offset(Position(position.line, position.character), encoding)
 
 
+def to_place_range(place: Place, encoding: PositionEncoding) -> types.Range:
+    """A place of the index in the client's positions."""
+    start, end = (types.Position(mark.line, mark.column(encoding)) for mark in (place.start, place.end))
+    return types.Range(start, end)
+
+
 def to_closed_diagnostic(
     restriction: Restriction, encoding: PositionEncoding, client: Capabilities
 ) -> types.Diagnostic:
     """A finding in a file that is not open."""
-    start, end = (
-        types.Position(mark.line, mark.column(encoding))
-        for mark in (restriction.place.start, restriction.place.end)
-    )
     return types.Diagnostic(
-        range=types.Range(start, end),
+        range=to_place_range(restriction.place, encoding),
         message=restriction.message,
         severity=_SEVERITIES[Severity(restriction.severity)],
         code=restriction.code,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ class _Known:
 
 
 _KNOWN: weakref.WeakKeyDictionary[OpenDocument, _Known] = weakref.WeakKeyDictionary()
+_KNOWN_RUNNERS: weakref.WeakKeyDictionary[OpenDocument, _Known] = weakref.WeakKeyDictionary()  # by module
 
 
 def offered_at(analysis: Analysis, span: Span) -> bool:
@@ -86,6 +88,34 @@ def script_of(session: Session, opened: OpenDocument) -> Examination | None:
     script.read()
     _KNOWN[opened] = _Known(opened.version, options, files.asked, script)
     return script
+
+
+def plan_within(session: Session, opened: OpenDocument, runners: Sequence[str]) -> Plan | None:
+    """What distributing changes in the newest version of a document: as a script, or as a module of the first of the scripts
+    that run it, `runners`. None where it changes nothing."""
+    outcome = _outcome_at(session, opened, runners[0]) if runners else outcome_of(session, opened)
+    if not isinstance(outcome, Plan):
+        return None
+    from horovodize.distribute_project import file_plans
+
+    return next((plan for plan in file_plans(outcome) if plan.document is opened.document), None)
+
+
+def _outcome_at(session: Session, module: OpenDocument, path: str) -> Plan | Refusal | Unchanged | None:
+    """What a script of which a document is a module comes to; None where it can't be read."""
+    files, options = session.files, module.settings.options
+    known = _KNOWN_RUNNERS.get(module)
+    if known is not None and known.options == options and files.unchanged(known.asked):
+        return known.script.outcome
+    script = files.load(path)
+    if script is None:
+        return None
+    from horovodize.distribute_project import Examination
+
+    examined = Examination(script, files.load, options)
+    examined.read()
+    _KNOWN_RUNNERS[module] = _Known(module.version, options, files.asked, examined)
+    return examined.outcome
 
 
 def obstacle(session: Session, opened: OpenDocument) -> str | None:

@@ -72,11 +72,12 @@ class BackgroundIndex:
         """Whether a file is one of the workspace's that count."""
         return self._index is not None and self._index.holds(path)
 
-    def is_run(self, path: str) -> bool:
-        """Whether scripts that train run a file."""
+    def runners(self, path: str) -> list[str]:
+        """The scripts that train and run a file, by path."""
         index = self._index
-        summaries = [index.summary(asker) for asker in index.askers(path) - {path}] if index else []
-        return any(file == path for summary in summaries if summary for file, _ in summary.ran)
+        askers = sorted(index.askers(path) - {path}) if index is not None else []
+        summaries = [(asker, index.summary(asker)) for asker in askers] if index is not None else []
+        return [a for a, summary in summaries if summary and any(file == path for file, _ in summary.ran)]
 
     def may_run_others(self, path: str, *, trains: bool) -> bool:
         """Whether a file may train with what it imports, as far as is known. `trains`: it has a loop of its own."""

@@ -82,7 +82,7 @@ def _of_scripts(
     server: HorovodizeServer, path: str, document: Document, alone: Sequence[Violation]
 ) -> tuple[list[Violation], list[Violation]]:
     """What the scripts that run a module find in it, and which findings in it alone that settles."""
-    if not server.index.is_run(path):
+    if not server.index.runners(path):
         return list(alone), []
     known = server.index.restrictions_in(path)
     found = [_violation(restriction, document) for restriction in known]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from horovodize.lsp import distribution
-from horovodize.plan import Plan
 from horovodize.source import Span
 
 if TYPE_CHECKING:
@@ -23,15 +22,11 @@ def handle(server: HorovodizeServer, params: types.InlayHintParams) -> list[type
     opened = session.get(uri)
     if opened is None or not opened.settings.inlay_hints:
         return []
-    outcome = distribution.outcome_of(session, opened)
-    if not isinstance(outcome, Plan):
-        return []
-    from horovodize.distribute_project import file_plans
-    from horovodize.scaling import scaled
-
-    own = next((plan for plan in file_plans(outcome) if plan.document is opened.document), None)
+    own = distribution.plan_within(session, opened, server.index.runners(opened.path or ""))
     if own is None:
         return []
+    from horovodize.scaling import scaled
+
     wanted = opened.span(uri, params.range, session.encoding)
     hints: list[types.InlayHint] = []
     for scale in scaled(own):
