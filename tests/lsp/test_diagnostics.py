@@ -194,7 +194,7 @@ tf.estimator.Estimator(model_fn).train(data, steps=5)
 
 async def test_what_later_versions_have_no_more_is_struck_out(editor, client_named):
     uri = await editor.open(ESTIMATOR)
-    found = {d.code: d.tags for d in await editor.diagnostics_of(uri)}
+    found = {d.code: list(d.tags or []) for d in await editor.diagnostics_of(uri)}
     support = editor.capabilities.text_document
     support = support and support.publish_diagnostics and support.publish_diagnostics.tag_support
-    assert found["HVD901"] == ([types.DiagnosticTag.Deprecated] if support else None)
+    assert found["HVD901"] == ([types.DiagnosticTag.Deprecated] if support else [])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
     from horovodize.lsp.session import OpenDocument
     from horovodize.lsp.settings import Settings
+    from horovodize.lsp.work import Work
     from horovodize.source import Document
     from horovodize.workspace import FileSummary, Index, Restriction
     from horovodize.workspace.index import Progress, Rules
@@ -174,6 +175,12 @@ class BackgroundIndex:
             self._steps = self._index.steps()
             self._told = time.monotonic()
         self._server.when_idle(self, self._go_on)
+
+    def finish(self, work: Work) -> None:
+        """Does all that is to be done, for who can't go on without. Raises JsonRpcRequestCancelled."""
+        while self._steps is not None:
+            work.check()
+            self._go_on()
 
     def _go_on(self) -> None:
         """Takes some steps further."""

@@ -29,12 +29,11 @@ _TITLE = "Distribute the workspace with Horovod"
 
 
 def run(server: HorovodizeServer, arguments: Sequence[Any], work: Work) -> dict[str, Any]:
-    """Raises JsonRpcException for a client that applies no edits, and while the workspace is still being read."""
+    """Raises JsonRpcException for a client that applies no edits."""
     session = server.session
     if not session.client.applies_edits:
         raise JsonRpcException("the client applies no edits of the server", types.LSPErrorCodes.RequestFailed)
-    if not server.index.complete:
-        raise JsonRpcException("the workspace is still being read", types.LSPErrorCodes.RequestFailed)
+    server.index.finish(work)
     found: list[Script] = []
     for path, opened in work.each(_TITLE, list(_files(server, _folders(server, arguments)))):
         options = (
