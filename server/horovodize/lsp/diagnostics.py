@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
 
 
+_QUIET = 0.15  # seconds without a change
+
+
 def result_id(diagnostics: list[types.Diagnostic]) -> str:
     """What tells one answer about a document from another. It means something in this process only."""
     return f"{hash(repr(diagnostics)) & (2**64 - 1):x}"
@@ -52,8 +55,8 @@ def refresh(server: HorovodizeServer) -> None:
 
 
 def look_further(server: HorovodizeServer, uri: str) -> None:
-    """Reports on a document again if the modules that it imports add something new, when nothing else is to be done."""
-    server.when_idle(("modules", uri), lambda: _look_further(server, uri))
+    """Reports on a document again if the files that belong to it add something new, once nobody types."""
+    server.later(("modules", uri), _QUIET, lambda: _look_further(server, uri))
 
 
 def _look_further(server: HorovodizeServer, uri: str) -> None:

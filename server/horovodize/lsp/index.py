@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from horovodize.workspace.index import Progress, Rules
 
 _SLICE = 0.01  # seconds; one file may take longer
+_QUIET = 0.1  # seconds without a change
 _TELLING = 1.0  # seconds between what the client is told while work goes on
 _TOKEN = "horovodize/index"
 
@@ -111,10 +112,10 @@ class BackgroundIndex:
             self._begin()
 
     def buffer_changed(self, opened: OpenDocument) -> None:
-        """The text of an open document has changed: scripts that import it are read again."""
+        """The text of an open document has changed: scripts that import it are read again, once nobody types."""
         path = opened.path
         if path is not None and self._index is not None and self._index.askers(path) - {path}:
-            self.changed([path])
+            self._server.later((self, path), _QUIET, lambda: self.changed([path]))
 
     def buffer_came_or_went(self, opened: OpenDocument) -> None:
         """From now on a buffer counts, or the disk again."""
