@@ -67,7 +67,7 @@ async def test_what_several_files_are_scaled_by(fresh, client_named, tmp_path, m
     model = top / "src" / "model.py"
     uri = await fresh.open(model.read_text(), model.as_uri())
     found = await hints(fresh, uri, fresh.texts[uri])
-    assert "× size()" in {label for _, label in found}
+    assert {label for _, label in found} == {"learning_rate=0.01 × size()"}
     train = top / "tools" / "train.py"
     uri = await fresh.open(train.read_text(), train.as_uri())
     assert "÷ size()" in {label for _, label in await hints(fresh, uri, fresh.texts[uri])}
