@@ -13,12 +13,12 @@ from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
-from horovodize.files import Exclude
 from horovodize.lsp.project_files import Folder
 from horovodize.lsp.refresh import refresh_all
 from horovodize.lsp.settings import SECTION, Settings, layer_of, read
 
 if TYPE_CHECKING:
+    from horovodize.files import Exclude
     from horovodize.lsp.connection import HorovodizeServer
     from horovodize.lsp.session import OpenDocument
 
@@ -117,6 +117,8 @@ class Configuration:
     def rules_at(self, path: str) -> tuple[Settings, Exclude]:
         """The settings of a file on disk, and what leaves files of its folder out: the patterns of the client count from the
         folder of the workspace, those of a `pyproject.toml` from its own."""
+        from horovodize.files import Exclude  # the first answer does not need it
+
         settings = self.settings_at(path)
         uri, top = from_fs_path(path) or "", ""
         given = read(self._initial, self._current, self._of_folders.get(self._folder(uri))).settings.exclude

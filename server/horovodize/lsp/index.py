@@ -185,17 +185,13 @@ class BackgroundIndex:
 
     def _go_on(self) -> None:
         """Takes some steps further."""
-        if self._index is None or self._steps is None:
-            return
-        until = time.monotonic() + _SLICE
         progress: Progress | None = None
-        while time.monotonic() < until:
-            progress = next(self._steps, None)
-            if progress is None:
-                break
-        if self._stopped():
-            self._index.stop()
-            progress = None
+        try:
+            progress = self._step()
+        except Exception:  # a fault at one file must not be the end of it: the next ones wait
+            self._steps = self._index.steps() if self._index is not None else None
+            self._server.when_idle(self, self._go_on)
+            raise
         if progress is None:
             self._steps = None
             self._tell(types.WorkDoneProgressEnd())
@@ -210,6 +206,19 @@ class BackgroundIndex:
                 percentage = 100 * progress.done // progress.total
                 self._tell(types.WorkDoneProgressReport(percentage=percentage, cancellable=True))
             self._announce()
+
+    def _step(self) -> Progress | None:
+        """Works for a moment. How far that led; None: to the end."""
+        if self._index is None or self._steps is None:
+            return None
+        if self._stopped():
+            self._index.stop()
+            return None
+        until = time.monotonic() + _SLICE
+        progress = next(self._steps, None)
+        while progress is not None and time.monotonic() < until:
+            progress = next(self._steps, None)
+        return progress
 
     def _announce(self) -> None:
         """Who shows what is known is told that there is more."""

@@ -184,10 +184,7 @@ class Index:
         """Does what is to be done, until nothing is."""
         while not self.idle:
             while self._to_walk:
-                folder = self._to_walk[0]
-                yield from self._walk(folder)
-                if self._to_walk and self._to_walk[0] == folder:
-                    self._to_walk.popleft()
+                yield from self._walk(self._to_walk.popleft())
             changed = len(self._to_look_at) > 0
             while self._to_look_at:
                 self._look_at(self._to_look_at.popleft())
