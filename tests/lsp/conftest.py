@@ -61,6 +61,17 @@ x, y = tf.ones((64, 4)), tf.ones((64, 1))
 model.fit(x, y, batch_size=8, epochs=2)
 """
 
+# Arrays that nothing is known of: a change that has to be confirmed
+DOUBTFUL = """\
+import tensorflow as tf
+
+
+def train(x, y):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer=tf.keras.optimizers.Adam(0.001), loss="mse")
+    model.fit(x, y, batch_size=8, epochs=2)
+"""
+
 # A finding with a quick fix
 PRINTED = """\
 import tensorflow as tf
@@ -427,6 +438,11 @@ def keras() -> str:
 @pytest.fixture(scope="session")
 def tape() -> str:
     return TAPE
+
+
+@pytest.fixture(scope="session")
+def doubtful() -> str:
+    return DOUBTFUL
 
 
 @pytest.fixture(scope="session")

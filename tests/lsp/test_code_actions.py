@@ -113,12 +113,12 @@ async def test_vs_code_gets_versioned_edits_with_an_annotation_a_rule(vscode, ke
     assert all(annotation.description for annotation in edit.change_annotations.values())
 
 
-async def test_only_doubtful_changes_need_confirmation(vscode, chosen):
-    plan = distribute(summarize(Document(chosen.text)), Options())
+async def test_only_doubtful_changes_need_confirmation(vscode, doubtful):
+    plan = distribute(summarize(Document(doubtful)), Options())
     assert isinstance(plan, Plan)
     doubts = {change.rule: change.doubt for change in plan.changes if not change.sure}
     assert 0 < len(doubts) < len(plan.changes)
-    uri = await vscode.open(chosen.text)
+    uri = await vscode.open(doubtful)
     (action,) = of_kind(await vscode.actions(uri, "model.‸fit("), REWRITE)
     edit = await vscode.edit_of(action)
     confirmed = [a for a in edit.change_annotations.values() if a.needs_confirmation]

@@ -87,12 +87,12 @@ async def test_wrong_arguments_are_told(vscode, arguments, code):
 # ---------------------------------------------------------------------- preview
 
 
-async def test_preview_has_texts_and_reasons(editor, chosen):
-    uri = await editor.open(chosen.text)
+async def test_preview_has_texts_and_reasons(editor, doubtful):
+    uri = await editor.open(doubtful)
     (previewed,) = await editor.command(PREVIEW, uri)
-    plan = plan_of(chosen.text)
+    plan = plan_of(doubtful)
     assert (previewed["uri"], previewed["version"]) == (uri, 1)
-    assert (previewed["oldText"], previewed["newText"]) == (chosen.text, plan.text)
+    assert (previewed["oldText"], previewed["newText"]) == (doubtful, plan.text)
     assert [(c["rule"], c["what"], c["why"], c["sure"], c["doubt"]) for c in previewed["changes"]] == [
         (c.rule, c.what, c.why, c.sure, c.doubt) for c in plan.changes
     ]
@@ -100,7 +100,7 @@ async def test_preview_has_texts_and_reasons(editor, chosen):
     first = previewed["changes"][0]["location"]
     place = types.Range(*(types.Position(**first["range"][end]) for end in ("start", "end")))
     span = plan.changes[0].span
-    assert editor.text_at(uri, place) == chosen.text[span.start : span.end]
+    assert editor.text_at(uri, place) == doubtful[span.start : span.end]
 
 
 async def test_preview_says_why_not(editor, keras):
