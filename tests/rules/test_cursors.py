@@ -109,8 +109,9 @@ def test_a_while_over_rows() -> None:
         """
         for epoch in range(3):
             i = 0
-            while i * hvd.size() + (hvd.size() - 1) * 64 < len(rows):
-                own_i = i * hvd.size() + hvd.rank() * 64
+            ranks = hvd.size() if (hvd.size() - 1) * 64 < len(rows) else 1
+            while i * ranks + (ranks - 1) * 64 < len(rows):
+                own_i = i * ranks + (hvd.rank() % ranks) * 64
                 first, last = own_i, own_i + 64
                 sess.run(train, {x: rows[first:last]})
                 i += 64
@@ -132,8 +133,9 @@ def test_a_while_over_batches() -> None:
         """,
         """
         k = 0
-        while (k * hvd.size() + hvd.size() - 1) * n < len(rows):
-            own_k = k * hvd.size() + hvd.rank()
+        ranks = hvd.size() if (hvd.size() - 1) * n < len(rows) else 1
+        while (k * ranks + ranks - 1) * n < len(rows):
+            own_k = k * ranks + hvd.rank() % ranks
             start = own_k * n
             end = min(start + n, len(rows))
             sess.run(train, {x: rows[start:end]})
@@ -167,7 +169,7 @@ def test_cursors_in_a_counted_loop() -> None:
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_the_ranks_select_what_one_process_did(rank: int) -> None:
-    """The written loop, run on pretended ranks: every third batch, and as many on each."""
+    """The written loop, run on pretended ranks: every third batch, and as many on each; where there are too few, all."""
     loop = "def taken(n, size):\n    got = []\n    i = 0\n    while i < n:\n        {}\n        i += size\n    return got\n"
     plan = plan_of(OPENED + loop.format("sess.run(train, {x: rows[i:i + size]})"))
     text = (
@@ -179,6 +181,7 @@ def test_the_ranks_select_what_one_process_did(rank: int) -> None:
     exec(text, scope)
     batches = [scope["rows"][k : k + 7] for k in range(0, 70, 7)]
     assert scope["taken"](70, 7) == batches[: len(batches) // 3 * 3][rank::3]  # type: ignore[operator]
+    assert scope["taken"](14, 7) == batches[:2]  # type: ignore[operator]
 
 
 # ---------------------------------------------------------------------- what deals out

@@ -32,32 +32,71 @@ def note_unsteady(draft: Draft, driver: Driver, cursors: list[Cursor], rule: str
 
 
 def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str) -> bool:
-    """`while i < n` → `while i * size() + (size() - 1) * step < n`: there is a batch left for the last rank. Whether the test
-    is of such a form."""
+    """`while i < n` → `while i * ranks + (ranks - 1) * step < n`: there is a batch left for the last rank. Whether the test is
+    of such a form, and each rank selects its own by it. Where there are fewer batches than ranks, all take all of them."""
     test = loop.test
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], (ast.Lt, ast.LtE)):
         return False
     named = {c.name: c for c in cursors}
     read = [n for n in ast.walk(test) if isinstance(n, ast.Name) and n.id in named]
-    if len(test.ops) != 1 or len(read) != 1 or not _grows_with(test.left, read[0]):
+    if (
+        len(test.ops) != 1
+        or len(read) != 1
+        or not _grows_with(test.left, read[0])
+        or not draft.can_insert(loop)
+    ):
         return False
     draft.divided = True
-    cursor, lone = named[read[0].id], test.left is read[0]
-    text = _moved(draft, cursor, f"({SIZE} - 1)" if not _is_one(cursor.step) else f"{SIZE} - 1")
-    edit = Edit(draft.module.span(read[0]), text if lone else f"({text})")
-    draft.change(rule, test, "Divide the steps among the ranks", WHY, [edit])
+    cursor, place = named[read[0].id], draft.module.span(read[0])
+    ranks = draft.fresh("ranks")
+    whole, start = draft.module.text(test), draft.module.span(test).start
+    first = _last_of_a_turn(draft, cursor, SIZE, cursor.first)
+    later = _last_of_a_turn(draft, cursor, ranks, None)
+    before = whole[: place.start - start] + _within(test, read[0], first) + whole[place.end - start :]
+    edits = [
+        draft.before(loop, [f"{ranks} = {SIZE} if {before} else 1"]),
+        Edit(place, _within(test, read[0], later)),
+    ]
+    draft.change(rule, test, "Divide the steps among the ranks", WHY, edits)
+    _select(draft, loop, cursors, rule, ranks)
     return True
 
 
-def select_own(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str) -> None:
-    """Lets each rank select by its own cursor."""
+def select_own(draft: Draft, driver: Driver, cursors: list[Cursor], counted: str, rule: str) -> None:
+    """Lets each rank select by its own cursor, in a loop whose turns are divided. `counted`: how many there were, as an
+    expression; nothing where they are many more than there are ranks."""
+    if not cursors:
+        return
+    if not counted:
+        return _select(draft, driver.loop, cursors, rule, "")
+    ranks = draft.fresh("ranks")
+    line = f"{ranks} = {SIZE} if {counted} >= {SIZE} else 1"
+    draft.change(rule, driver.loop, _WHAT, WHY, [draft.before(driver.loop, [line])])
+    _select(draft, driver.loop, cursors, rule, ranks)
+
+
+def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: str) -> None:
     for cursor in cursors:
         own = draft.fresh(f"own_{cursor.name}")
+        turns = f"{RANK} % {ranks}" if ranks else RANK
+        if ranks and not _is_one(cursor.step):
+            turns = f"({turns})"
+        value = _moved(draft, cursor, turns, ranks or SIZE, None)
         edits = [
-            draft.before(loop.body[0], [f"{own} = {_moved(draft, cursor, RANK)}"]),
+            draft.before(loop.body[0], [f"{own} = {value}"]),
             *(Edit(draft.module.span(use), own) for use in cursor.selecting),
         ]
         draft.change(rule, cursor.selecting[0], _WHAT, WHY, edits)
+
+
+def _last_of_a_turn(draft: Draft, cursor: Cursor, ranks: str, at: ast.expr | None) -> str:
+    """Where the last rank's batch of a turn is: of the first turn, where the cursor is `at`, or of any."""
+    turns = f"{ranks} - 1" if _is_one(cursor.step) else f"({ranks} - 1)"
+    return _moved(draft, cursor, turns, ranks, at)
+
+
+def _within(test: ast.Compare, read: ast.Name, text: str) -> str:
+    return text if test.left is read else f"({text})"
 
 
 def _grows_with(e: ast.expr, read: ast.Name) -> bool:
@@ -72,15 +111,20 @@ def _grows_with(e: ast.expr, read: ast.Name) -> bool:
     )
 
 
-def _moved(draft: Draft, cursor: Cursor, turns: str) -> str:
-    """Where the batch is that is `turns` steps on from the first of this turn's."""
+def _moved(draft: Draft, cursor: Cursor, turns: str, ranks: str, at: ast.expr | None) -> str:
+    """Where the batch is that is `turns` steps on from the first of a turn's: of the first turn if `at` is given."""
     assert cursor.step is not None
     assert cursor.first is not None
     step, first = _text(draft, cursor.step), _text(draft, cursor.first)
     on = turns if _is_one(cursor.step) else f"{turns} * {step}"
-    if isinstance(cursor.first, ast.Constant) and cursor.first.value == 0:
-        return f"{cursor.name} * {SIZE} + {on}"
-    return f"{first} + ({cursor.name} - {first}) * {SIZE} + {on}"
+    is_zero = isinstance(cursor.first, ast.Constant) and cursor.first.value == 0
+    if at is not None:
+        return on if is_zero else f"{first} + {on}"
+    return (
+        f"{cursor.name} * {ranks} + {on}"
+        if is_zero
+        else f"{first} + ({cursor.name} - {first}) * {ranks} + {on}"
+    )
 
 
 def _text(draft: Draft, e: ast.expr) -> str:

@@ -33,7 +33,16 @@ from horovodize.rules.drawing import draws_freely, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.ranges import EVERYTHING, WHY, divide_range
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import begins, counts_a_share, divide, feeding, flows_from_share, is_none, wrap
+from horovodize.rules.shares import (
+    PLENTY,
+    begins,
+    counts_a_share,
+    divide,
+    feeding,
+    flows_from_share,
+    is_none,
+    wrap,
+)
 from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, FitFeed, Kind
 from horovodize.summary.syntax import COMPREHENSIONS, argument
@@ -42,6 +51,7 @@ _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
     "every rank gets the same batches"
 )
+_UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
 
 # ---------------------------------------------------------------------- K4: fit
@@ -232,10 +242,18 @@ def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
     found = [] if driver.indexed else cursors_of(feeding(draft), driver)
     if cursors.note_unsteady(draft, driver, found, rule):
         return
-    before = len(draft.changes)
+    before, counted = len(draft.changes), _counted(draft, driver, e)
     divide_range(draft, driver, e, rule)
     if len(draft.changes) > before:
-        cursors.select_own(draft, driver.loop, found, rule)
+        cursors.select_own(draft, driver, found, counted, rule)
+
+
+def _counted(draft: Draft, driver: Driver, e: ast.expr) -> str:
+    """How many turns a loop over a range has, as an expression; nothing where they are many."""
+    if not isinstance(e, ast.Call):
+        return f"len({draft.module.text(e)})"
+    known = feeding(draft).kinds.constant(e.args[-1])
+    return "" if known is not None and known >= 2 * PLENTY else f"len({draft.module.text(e)})"
 
 
 def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
@@ -243,12 +261,10 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     found = cursors_of(feeding(draft), driver)
     if cursors.note_unsteady(draft, driver, found, loop_rule(draft)):
         return
-    if cursors.divide_test(draft, loop, found, loop_rule(draft)):
-        return cursors.select_own(draft, loop, found, loop_rule(draft))
-    before = len(draft.changes)
-    _divide_turns(draft, driver, loop)
-    if len(draft.changes) > before:
-        cursors.select_own(draft, loop, found, loop_rule(draft))
+    if found and not cursors.divide_test(draft, loop, found, loop_rule(draft)):
+        draft.note(loop_rule(draft), loop.test, _UNCOUNTED)
+    elif not found:
+        _divide_turns(draft, driver, loop)
 
 
 def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
@@ -279,11 +295,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         return
     if "should_stop" in ast.unparse(test) and _is_stopped(draft):
         return
-    draft.note(
-        loop_rule(draft),
-        test,
-        f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}",
-    )
+    draft.note(loop_rule(draft), test, _UNCOUNTED)
 
 
 def _is_stopped(draft: Draft) -> bool:
