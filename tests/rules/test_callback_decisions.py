@@ -20,7 +20,7 @@ def method(name: str, body: str) -> str:
 def asked(source: str) -> list[str]:
     """The tests in which all ranks ask each other."""
     plan = plan_of(HEAD + source + TAIL)
-    found = [c for c in changes(plan, "K3") if c.what == "Stop on all ranks together"]
+    found = [c for c in changes(plan, "K3") if c.what == "Decide on all ranks together"]
     assert all(not c.sure for c in found)
     return [plan.document.text[c.span.start : c.span.end] for c in found]
 
@@ -60,6 +60,15 @@ def test_every_test_on_the_way_is_asked_and_those_that_leave_before() -> None:
         ("on_train_batch_end", "if logs['loss'] > 9:\n    print(n)\n"),
         ("on_train_begin", "self.model.stop_training = False\n"),
         ("on_epoch_end", "if time.time() > self.end:\n    print('late')\n"),
+        ("on_train_batch_end", "if n > 99:\n    self.model.stop_training = True\n"),
+        (
+            "on_train_batch_begin",
+            "if n < 9:\n    tf.keras.backend.set_value(self.model.optimizer.lr, n * 0.1)\n",
+        ),
+        (
+            "on_epoch_end",
+            "if logs['loss'] > self.best:\n    self.model.optimizer.lr = 0.1\nself.best = logs['loss']\n",
+        ),
     ],
 )
 def test_nothing_is_asked(name: str, body: str) -> None:
@@ -68,4 +77,21 @@ def test_nothing_is_asked(name: str, body: str) -> None:
 
 def test_a_stop_in_a_loop_is_refused() -> None:
     body = "for value in logs.values():\n    if value > 9:\n        self.model.stop_training = True\n"
-    refused(HEAD + method("on_train_batch_end", body) + TAIL, "HVD006", "whether all ranks stop here")
+    refused(HEAD + method("on_train_batch_end", body) + TAIL, "HVD006", "whether all ranks do this")
+
+
+@pytest.mark.parametrize("gathers", ["self.losses.append(logs['loss'])\n", "self.losses = logs['loss']\n"])
+@pytest.mark.parametrize(
+    "does",
+    [
+        "self.model.stop_training = True",
+        "self.model.optimizer.lr = self.model.optimizer.lr * 0.5",
+        "tf.keras.backend.set_value(self.model.optimizer.learning_rate, 0.1)",
+        "self.model.optimizer.learning_rate.assign(0.1)",
+    ],
+)
+def test_what_was_gathered_of_batches_is_a_rank_s_own(gathers: str, does: str) -> None:
+    """An epoch's own logs are averaged; a mean of batches' logs is not."""
+    body = "mean = np.mean(self.losses)\nif n and mean > self.last:\n    " + does + "\nself.last = mean\n"
+    source = method("on_train_batch_end", gathers) + method("on_epoch_end", body)
+    assert asked(source) == ["n and mean > self.last"]
