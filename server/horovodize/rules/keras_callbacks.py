@@ -10,8 +10,8 @@ After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariables
                                           hvd.callbacks.MetricAverageCallback(), EarlyStopping(),
                                           *([ModelCheckpoint("m.h5")] if hvd.rank() == 0 else [])])
 Leaves alone   `train_on_batch`, which takes no callbacks (K6).
-Asks           A callback that can't be seen into: every rank runs it. BackupAndRestore, which resumes rank 0 alone. What a class of the user's own
-               decides by batches' losses or by the clock (all ranks then do what one would).
+Asks           A callback that can't be seen into: every rank runs it. BackupAndRestore, which resumes rank 0 alone. What
+               a class of the user's own decides by batches' losses or by the clock: all ranks then do what one would.
 Source         Seed 2.3.1, `model.fit`. Errata: the seed passes `optim` as the first positional argument of `fit`, nests the
                user's list, and puts *all* user callbacks on rank 0: EarlyStopping there stops one rank and stalls the
                rest (horovod#4027, 3140). Metrics are averaged before anyone decides by them (1095, 2740).
