@@ -159,7 +159,9 @@ class Index:
     def changed(self, paths: Iterable[str]) -> bool:
         """Files were made, changed, renamed or deleted, on disk or in a buffer; a folder stands for all that is in it. Whether
         that matters here."""
-        wanted = dict.fromkeys(p for p in paths if p in self._askers or self._around(p) is not None)
+        wanted = dict.fromkeys(  # by `..`, a path might lead out of a folder
+            p for p in map(os.path.normpath, paths) if p in self._askers or self._around(p) is not None
+        )
         rules = [p for p in wanted if os.path.basename(p) in _RULES_OF_FOLDERS]
         folders = {p for p in wanted if not p.endswith(".py") and p not in rules}
         before = len(self._to_look_at)

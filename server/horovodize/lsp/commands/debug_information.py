@@ -27,7 +27,7 @@ def _lines(server: HorovodizeServer) -> Iterator[str]:
     yield f"# Horovodize {__version__}"
     yield ""
     yield f"- Python {platform.python_version()} at {sys.executable}"
-    yield f"- {platform.platform()}"
+    yield f"- {platform.system()} {platform.release()} {platform.machine()}"
     for package in ("pygls", "lsprotocol"):
         yield f"- {package} {_version(package)}"
     yield f"- client: {server.client_name or 'not told'}"
