@@ -178,3 +178,20 @@ async def test_the_setting_may_change(fresh, client_named, workspace):
     await fresh.until(lambda: sent(fresh, workspace / "sub" / "bad.py"))
     configure(False)
     await fresh.until(lambda: sent(fresh, workspace / "sub" / "bad.py") == [])
+
+
+async def test_uris_are_written_as_the_client_writes_them(fresh, client_named, tmp_path, chosen):
+    (tmp_path / "a+b").mkdir()
+    path = tmp_path / "a+b" / "bad.py"
+    path.write_text(chosen.text)
+    top = f"file://{path.parent}"  # not `a%2Bb`
+    await fresh.begin(
+        client_named("vscode-new"),
+        workspace_folders=[types.WorkspaceFolder(top, "a+b")],
+        initialization_options=ON,
+    )
+    await fresh.indexed()
+    (report,) = (await fresh.pull_all()).items
+    assert report.uri == f"{top}/bad.py"
+    await fresh.open(chosen.text, f"{top}/bad.py")
+    assert (await fresh.pull_all()).items in ([], ())

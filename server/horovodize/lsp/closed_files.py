@@ -23,7 +23,7 @@ def reports_of(server: HorovodizeServer) -> Reports:
     found: Reports = {}
     session, background = server.session, server.index
     for path in background.files():
-        uri, settings = uri_of(path), background.settings_of(path)
+        uri, settings = uri_of(session, path), background.settings_of(path)
         if settings.closed_files and session.get(uri) is None:
             diagnostics = [
                 to_closed_diagnostic(restriction, session.encoding, session.client)

@@ -7,8 +7,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
 
-from pygls.uris import to_fs_path
+from pygls.uris import from_fs_path, to_fs_path
 
 from horovodize.source import Document, UndecodableSource
 
@@ -49,10 +50,13 @@ class DiskFiles:
 
     def __init__(self) -> None:
         self._folders: list[str] = []
+        self._given: list[Folder] = []
         self._read: OrderedDict[str, tuple[Stamp, Document | None]] = OrderedDict()
 
     def serve(self, folders: Iterable[Folder]) -> None:
         """The folders to read in from now on."""
+        folders = list(folders)
+        self._given = folders
         self._folders = [os.path.realpath(folder.path) for folder in folders]
 
     def stamp(self, path: str) -> Stamp:
@@ -75,6 +79,14 @@ class DiskFiles:
             if len(self._read) > _KEPT:
                 self._read.popitem(last=False)
         return known[1]
+
+    def uri_of(self, path: str) -> str:
+        """The URI of a file: below that of its folder, which clients write in different ways."""
+        for folder in self._given:
+            top = folder.path.rstrip(os.sep) + os.sep
+            if path.startswith(top):
+                return f"{folder.uri.rstrip('/')}/{quote(path[len(top) :].replace(os.sep, '/'))}"
+        return from_fs_path(path) or path
 
     def _holds(self, path: str) -> bool:
         real = os.path.realpath(path)

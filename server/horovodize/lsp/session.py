@@ -163,6 +163,11 @@ class Session:
         """The open document, or the notebook that has it as a cell; None: closed, never opened, or not Python."""
         return self._documents.get(uri) or self._by_cell.get(uri)
 
+    def uri_of(self, path: str) -> str:
+        """The URI of a file as the client writes it."""
+        known = next((opened.uri for opened in self._documents.values() if opened.path == path), None)
+        return known or self.disk.uri_of(path)
+
     def open(self, item: types.TextDocumentItem) -> OpenDocument | None:
         """Takes a document in; None when it is not ours to look at."""
         if item.language_id != "python" or urlsplit(item.uri).scheme == "vscode-notebook-cell":

@@ -6,11 +6,11 @@ says, which is another file where a script's loop is in one of its modules."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pygls.uris import from_fs_path
 
 from horovodize.documentation import page_address
 from horovodize.lsp import distribution
@@ -52,11 +52,14 @@ def own_summary_of(session: Session, opened: OpenDocument) -> FileSummary:
     return replace(found, loops=before.loops, restrictions=before.restrictions)
 
 
-def file_json(summary: FileSummary, uri: str, encoding: PositionEncoding) -> dict[str, Any]:
+def file_json(session: Session, summary: FileSummary, uri: str) -> dict[str, Any]:
     """A file's summary for the client; `uri` is the file's."""
 
     def at(place: Place) -> dict[str, Any]:
-        return {"uri": uri_of(place.file) if place.file else uri, "range": _range(place, encoding)}
+        return {
+            "uri": uri_of(session, place.file) if place.file else uri,
+            "range": _range(place, session.encoding),
+        }
 
     return {
         "uri": uri,
@@ -85,13 +88,13 @@ def file_json(summary: FileSummary, uri: str, encoding: PositionEncoding) -> dic
             }
             for found in summary.restrictions
         ],
-        **({"project": [uri_of(path) for path in summary.project]} if summary.project else {}),
+        **({"project": [uri_of(session, path) for path in summary.project]} if summary.project else {}),
     }
 
 
-def uri_of(file: str) -> str:
-    """The URI of a file by its path, or by a URI."""
-    return file if ":" in file[2:] else from_fs_path(file) or file
+def uri_of(session: Session, file: str) -> str:
+    """The URI of a file by its path, or by a URI, as the client writes it."""
+    return file if ":" in file[2:] and not os.path.isabs(file) else session.uri_of(file)
 
 
 def _range(place: Place, encoding: PositionEncoding) -> dict[str, dict[str, int]]:

@@ -86,17 +86,17 @@ def _files(server: HorovodizeServer, folders: Sequence[str]) -> Iterator[tuple[s
 
 def _answer(server: HorovodizeServer, result: Distribution) -> dict[str, Any]:
     return {
-        "distributed": [uri_of(path) for path in result.distributed],
+        "distributed": [uri_of(server.session, path) for path in result.distributed],
         "refused": [
             {
-                "uri": uri_of(script.path),
+                "uri": uri_of(server.session, script.path),
                 "code": reason.code,
                 "message": reason.message,
                 "location": _location(server, script, reason, document),
             }
             for script, reason, document in result.refused
         ],
-        "unchanged": [uri_of(path) for path in result.unchanged],
+        "unchanged": [uri_of(server.session, path) for path in result.unchanged],
     }
 
 
@@ -107,7 +107,7 @@ def _location(server: HorovodizeServer, script: Script, reason: Reason, document
     range_ = to_range(member, span, server.session.encoding)
     start, end = range_.start, range_.end
     return {
-        "uri": uri_of(member.path if member.path != document.path else script.path),
+        "uri": uri_of(server.session, member.path if member.path != document.path else script.path),
         "range": {
             "start": {"line": start.line, "character": start.character},
             "end": {"line": end.line, "character": end.character},

@@ -23,4 +23,4 @@ def handle(server: HorovodizeServer, params: Any) -> dict[str, Any] | None:
     opened = server.session.get(uri)
     if opened is None:
         return None
-    return file_json(summary_of(server.session, opened), opened.uri, server.session.encoding)
+    return file_json(server.session, summary_of(server.session, opened), opened.uri)

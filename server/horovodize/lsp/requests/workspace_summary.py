@@ -19,10 +19,10 @@ def handle(server: HorovodizeServer, params: Any) -> dict[str, Any]:
     session, background = server.session, server.index
     folders = []
     for folder in background.folders:
-        files = {uri_of(path): summary for path, summary in background.summaries(folder.path)}
+        files = {uri_of(session, path): summary for path, summary in background.summaries(folder.path)}
         for opened in session.documents:
             if background.holds(folder.path, opened):
                 files[opened.uri] = summary_of(session, opened)
-        shown = [file_json(files[uri], uri, session.encoding) for uri in sorted(files) if files[uri].counts]
+        shown = [file_json(session, files[uri], uri) for uri in sorted(files) if files[uri].counts]
         folders.append({"uri": folder.uri, "name": folder.name, "files": shown})
     return {"complete": background.complete, "folders": folders}

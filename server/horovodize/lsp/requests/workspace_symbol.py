@@ -44,7 +44,7 @@ def _of_files(server: HorovodizeServer) -> Iterator[types.WorkspaceSymbol]:
     for folder in server.index.folders:
         for path, summary in server.index.summaries(folder.path):
             for loop in summary.loops:
-                uri = uri_of(loop.place.file or path)
+                uri = uri_of(session, loop.place.file or path)
                 if session.get(uri) is None:
                     location = types.Location(uri, to_place_range(loop.place, session.encoding))
                     yield _symbol(location, _NAME.format(loop.kind), loop.function)
