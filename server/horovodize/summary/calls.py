@@ -28,7 +28,7 @@ class CallGraph:
     def __init__(self, values: Values, before: CallGraph | None) -> None:
         self.values, self.before = values, before
         self.syntax, self.scopes, self.names = values.syntax, values.scopes, values.names
-        self.reads = values.scopes.reads
+        self.reads, self.definitions = values.scopes.reads, values.definitions
         self._callee: Memo[ast.Call, Callee | None] = Memo(
             self.reads, self._find_callee, None, before._callee if before else None
         )
@@ -36,31 +36,12 @@ class CallGraph:
             self.reads, self._find_runs, (), before._runs if before else None
         )
         self._callers: dict[ast.AST, list[ast.Call]] | None = None
-        self._methods: dict[str, list[Function]] | None = None
-        self._classes: dict[str, ast.ClassDef] | None = None
 
     def callee(self, call: ast.Call) -> Callee | None:
         """The function or class of this module that a call runs."""
         return self._callee(call)
 
-    # ------------------------------------------------------------------ tables
-
-    def methods(self, name: str) -> list[Function]:
-        """The methods of any class that are called so."""
-        if self._methods is None:
-            self._methods = defaultdict(list)
-            for f in self.syntax.functions:
-                if self.syntax.method_class(f) is not None:
-                    self._methods[f.name].append(f)
-        self.reads.note("method", name)
-        return self._methods.get(name, [])
-
-    def class_named(self, name: str) -> ast.ClassDef | None:
-        """The (last) class of this module that is called so."""
-        if self._classes is None:
-            self._classes = {c.name: c for c in self.syntax.classes}
-        self.reads.note("class", name)
-        return self._classes.get(name)
+    # ------------------------------------------------------------------ callers
 
     def callers(self, function: ast.AST) -> list[ast.Call]:
         """The calls in this module that run a function (constructing a class runs its `__init__`)."""
@@ -79,7 +60,6 @@ class CallGraph:
     def forget(self, changed: int, gone: Sequence[ast.AST]) -> int:
         """Forgets what changed entries of tables led to, and all about nodes that are gone. Gives what else has changed by
         that: who calls whom."""
-        self._methods = self._classes = None
         if self.before is not None and self._callers is not None:
             changed |= self._bring_callers_up_to_date(self.before)
         calls = [n for n in gone if isinstance(n, ast.Call)]
@@ -119,8 +99,7 @@ class CallGraph:
         return None
 
     def _method(self, f: ast.Attribute) -> Function | ast.Lambda | None:
-        methods = self.methods(f.attr)
-        if not methods:
+        if not self.definitions.has_method(f.attr):
             for o in self.values.origins(f):
                 if isinstance(o.node, CALLABLES) and not o.path:
                     return o.node  # self.step = tf.function(self._step)
@@ -132,9 +111,9 @@ class CallGraph:
         ):
             owner = self.syntax.owner(f)
             bases = self.values.family(owner) - {owner} if owner is not None else set()
-            return self._most_derived([m for m in methods if self.syntax.parent[m] in bases])
+            return self._most_derived(self.definitions.methods_of(f.attr, bases))
         classes = self.values.receiver(f.value)
-        found = self._most_derived([m for m in methods if self.syntax.parent[m] in classes])
+        found = self._most_derived(self.definitions.methods_of(f.attr, classes))
         if found is None or _is_abstract(found):
             found = next(iter(self._overriding(f)), found)
         if found is not None:
@@ -142,6 +121,7 @@ class CallGraph:
         named = [c for c in classes if isinstance(c, ast.ClassDef)]
         if named or any(True for _ in self._known_elsewhere(f.value)):
             return None
+        methods = self.definitions.methods(f.attr)
         return methods[0] if len(methods) == 1 else None
 
     def _most_derived(self, methods: list[Function]) -> Function | None:
@@ -164,7 +144,7 @@ class CallGraph:
             return []
         return [
             m
-            for m in self.methods(f.attr)
+            for m in self.definitions.methods(f.attr)
             if isinstance(cls := self.syntax.parent[m], ast.ClassDef)
             and cls is not owner
             and owner in self.values.family(cls)

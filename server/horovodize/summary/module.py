@@ -11,7 +11,7 @@ from horovodize.source.outline import Outline, Piece, Replaced
 from horovodize.summary.links import Targets
 from horovodize.summary.names import Names
 from horovodize.summary.scopes import Scopes
-from horovodize.summary.syntax import FUNCTIONS, Syntax
+from horovodize.summary.syntax import Syntax
 from horovodize.summary.tables import Table, in_order, loads, written
 from horovodize.summary.values import Values
 
@@ -61,9 +61,7 @@ class Module:
         self.syntax.forget()
         gone = [node for piece in replaced.removed for node in piece.nodes]
         changed = self.scopes.replace(replaced)
-        nodes = [*gone, *(node for piece in replaced.added for node in piece.nodes)]
-        changed |= self.scopes.reads.of("class", {n.name for n in nodes if isinstance(n, ast.ClassDef)})
-        changed |= self.scopes.reads.of("method", {n.name for n in nodes if isinstance(n, FUNCTIONS)})
+        changed |= self.values.definitions.replace(replaced)
         self.scopes.bound.forget(changed, (n for n in gone if isinstance(n, ast.Name)))
         self.names.forget(changed, gone)
         self.values.forget(changed, gone)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from horovodize import catalogue
 from horovodize.summary.binding import Binding
 from horovodize.summary.calls import CALLED_FOR, CallGraph, is_property
+from horovodize.summary.definitions import Definitions
 from horovodize.summary.memo import Memo
 from horovodize.summary.names import Names
 from horovodize.summary.reaching import paths
@@ -44,6 +45,7 @@ class Values:
         self.syntax, self.scopes, self.names = syntax, scopes, names
         self.before = before
         self.reads = scopes.reads
+        self.definitions: Definitions = before.definitions if before else Definitions(syntax, self.reads)
         self.graph: CallGraph = CallGraph(self, before.graph if before is not None else None)
         self.callee, self.callers = self.graph.callee, self.graph.callers
         self.passed, self.returned = self.graph.passed, self.graph.returned
@@ -110,15 +112,12 @@ class Values:
                 bindings = self.attribute_bindings(e)
                 for binding in bindings:
                     yield from self._of_binding(binding, path)
-                methods = self.graph.methods(e.attr) if not bindings else []
-                if methods and self.names.of(e) is None:
-                    classes = self.receiver(e.value)
-                    for m in methods:
-                        if self.syntax.parent[m] in classes:
-                            if is_property(m):
-                                yield from ((value, path) for value in self.returned(m))
-                            elif not path:
-                                yield m, path
+                if not bindings and self.definitions.has_method(e.attr) and self.names.of(e) is None:
+                    for m in self.definitions.methods_of(e.attr, self.receiver(e.value)):
+                        if is_property(m):
+                            yield from ((value, path) for value in self.returned(m))
+                        elif not path:
+                            yield m, path
             case ast.IfExp():
                 yield e.body, path
                 yield e.orelse, path
@@ -283,7 +282,7 @@ class Values:
                 self.scopes.reaching(base) if isinstance(base, ast.Name) else self.attribute_bindings(base)
             )
             return next((b.statement for b in bindings if isinstance(b.statement, ast.ClassDef)), None)
-        return self.graph.class_named(self.names.last(base))
+        return self.definitions.class_named(self.names.last(base))
 
     def _latest(self, bindings: list[Binding], use: ast.Attribute) -> list[Binding]:
         """In the use's own function the last assignment before it; elsewhere all that are not overwritten at once."""
