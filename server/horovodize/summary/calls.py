@@ -57,19 +57,17 @@ class CallGraph:
             self.reads.mask = mask
         return self._callers.get(function, [])
 
-    def forget(self, changed: int, gone: Sequence[ast.AST]) -> int:
-        """Forgets what changed entries of tables led to, and all about nodes that are gone. Gives what else has changed by
-        that: who calls whom."""
-        if self.before is not None and self._callers is not None:
-            changed |= self._bring_callers_up_to_date(self.before)
+    def forget(self, changed: int, gone: Sequence[ast.AST]) -> None:
+        """Forgets what changed entries of tables led to, and all about nodes that are gone."""
         calls = [n for n in gone if isinstance(n, ast.Call)]
         self._callee.forget(changed, calls)
         self._runs.forget(changed, calls)
-        return changed
 
-    def _bring_callers_up_to_date(self, before: CallGraph) -> int:
-        """Gives the entries that are others now."""
-        old, self._callers = self._callers or {}, None
+    def bring_callers_up_to_date(self) -> int:
+        """Gives what has changed of who calls whom, for `Reads`."""
+        if self.before is None or self._callers is None:
+            return 0
+        old, self._callers = self._callers, None
         mask = self.reads.mask
         self.callers(self.syntax.tree)
         self.reads.mask = mask

@@ -102,6 +102,11 @@ class Memo(Generic[K, V]):
             reads.mask |= outside
         return answer
 
+    def outdated(self, changed: int) -> dict[K, tuple[V, int]]:
+        """The answers that were found by entries that have changed, with all that they were found by."""
+        groups = [g for g in self._groups.values() if g.mask & (changed | CYCLE)]
+        return {question: (self._known[question][0], g.mask) for g in groups for question in g.questions}
+
     def forget(self, changed: int, gone: Iterable[K] = ()) -> None:
         """Forgets what was found by entries that have changed, and all about questions that nobody can ask any more."""
         for question in gone:

@@ -87,6 +87,7 @@ class Scopes:
         every = [self._of_piece[piece] for piece in self.syntax.outline.pieces]
         names = {name for bound in changed for name in bound.names}
         attributes = {name for bound in changed for name in bound.attributes}
+        assigned = {name for name in attributes if name in self.attributes}
         table = self.names[self.syntax.tree]
         for name in names:
             _set(table, name, [b for bound in every for b in bound.names.get(name, ())])
@@ -95,6 +96,9 @@ class Scopes:
         if any(bound.imports for bound in changed):
             self.imports = [b for bound in every for b in bound.imports]
         mask = self.reads.of("name", names) | self.reads.of("attribute", attributes)
+        mask |= self.reads.of(
+            "any attribute", {n for n in attributes if (n in assigned) != (n in self.attributes)}
+        )
         mask |= self.reads.of("import", {_package(b) for bound in changed for b in bound.imports})
         if any(bound.star_imports for bound in changed):
             self.star_imports = [b for bound in every for b in bound.star_imports]

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from horovodize import catalogue
+from horovodize.summary.attributes import Attributes
 from horovodize.summary.binding import Binding
 from horovodize.summary.calls import CALLED_FOR, CallGraph, is_property
 from horovodize.summary.definitions import Definitions
-from horovodize.summary.memo import Memo
+from horovodize.summary.memo import CYCLE, Memo
 from horovodize.summary.names import Names
-from horovodize.summary.reaching import paths
 from horovodize.summary.scopes import Scopes
-from horovodize.summary.syntax import CALLABLES, Syntax, end, position
+from horovodize.summary.syntax import CALLABLES, Syntax
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
 _LIMIT = 300
@@ -56,9 +56,8 @@ class Values:
         self._receivers: Memo[ast.expr, frozenset[object] | None] = Memo(
             self.reads, self._find_receiver, None, before._receivers if before is not None else None
         )
-        self._assigned: Memo[str, dict[object, list[tuple[int, Binding]]] | None] = Memo(
-            self.reads, self._find_assigned, None, before._assigned if before is not None else None
-        )
+        self.attributes: Attributes = Attributes(self, before.attributes if before is not None else None)
+        self.attribute_bindings = self.attributes.bindings
 
     @classmethod
     def read(cls, syntax: Syntax, scopes: Scopes, names: Names) -> Values:
@@ -75,15 +74,21 @@ class Values:
     def _find_origins(self, expression: ast.expr) -> list[Origin]:
         return list(dict.fromkeys(self._follow(expression, (), set())))
 
-    def forget(self, changed: int, gone: Sequence[ast.AST]) -> None:
-        """Forgets what changed entries of tables led to, and all about nodes that are gone."""
+    def forget(self, changed: int, gone: Sequence[ast.AST]) -> int:
+        """Forgets what changed entries of tables led to, and all about nodes that are gone. Gives all that has changed, for
+        `Reads`: by that, who calls whom, and what is assigned to attributes of which classes."""
         if self.before is not None:
-            self.before.forget(changed, gone)
-        changed = self.graph.forget(changed, gone)
+            changed |= self.before.forget(changed, gone)
+        changed |= self.graph.bring_callers_up_to_date()
         expressions = [n for n in gone if isinstance(n, ast.expr)]
-        self._origins.forget(changed, expressions)
-        self._receivers.forget(changed, expressions)
-        self._assigned.forget(changed)
+        more = changed | CYCLE
+        while more:
+            self._origins.forget(more, expressions)
+            self._receivers.forget(more, expressions)
+            self.graph.forget(more, expressions)
+            more = self.attributes.bring_up_to_date(more) & ~changed
+            changed |= more
+        return changed
 
     def calls(self, expression: ast.expr) -> list[ast.Call]:
         """The calls whose results the expression may be."""
@@ -211,35 +216,7 @@ class Values:
         elif name == "zip" and len(path) >= 2 and path[0] == ITEM and 0 <= path[1] < len(call.args):
             yield call.args[path[1]], (ITEM, *path[2:])
 
-    # ------------------------------------------------------------------ attributes
-
-    def attribute_bindings(self, e: ast.Attribute) -> list[Binding]:
-        """The assignments `x.attr = …` that may give `x.attr` its value here."""
-        of_project = self.scopes.links.of_module(e)
-        if of_project is not None:
-            return of_project
-        candidates = self._assigned(e.attr)
-        if candidates is None:  # asked for while it is being found: one by one
-            every = self.scopes.attributes.get(e.attr, [])
-            mine = self.receiver(e.value)
-            return self._latest([b for b in every if self._receiver_of_target(b) & mine], e)
-        if not candidates:
-            return []
-        found = {i: b for member in self.receiver(e.value) for i, b in candidates.get(member, ())}
-        return self._latest([found[i] for i in sorted(found)], e)
-
-    def _find_assigned(self, attribute: str) -> dict[object, list[tuple[int, Binding]]]:
-        """The assignments to an attribute so called, by what it hangs on, with their order."""
-        self.reads.note("attribute", attribute)
-        found: dict[object, list[tuple[int, Binding]]] = {}
-        for i, binding in enumerate(self.scopes.attributes.get(attribute, ())):
-            for member in self._receiver_of_target(binding):
-                found.setdefault(member, []).append((i, binding))
-        return found
-
-    def _receiver_of_target(self, binding: Binding) -> frozenset[object]:
-        target = binding.anchor
-        return self.receiver(target.value) if isinstance(target, ast.Attribute) else frozenset()
+    # ------------------------------------------------------------------ receivers
 
     def receiver(self, e: ast.expr) -> frozenset[object]:
         """What an attribute hangs on: the classes of this module it may be an instance of, else its text."""
@@ -283,39 +260,6 @@ class Values:
             )
             return next((b.statement for b in bindings if isinstance(b.statement, ast.ClassDef)), None)
         return self.definitions.class_named(self.names.last(base))
-
-    def _latest(self, bindings: list[Binding], use: ast.Attribute) -> list[Binding]:
-        """In the use's own function the last assignment before it; elsewhere all that are not overwritten at once."""
-        syntax = self.syntax
-        bindings = [b for b in bindings if b.anchor is not use]
-        here = [
-            b
-            for b in bindings
-            if syntax.function(b.anchor) is syntax.function(use)
-            and end(b.anchor) < position(use)  # type: ignore[arg-type]
-            and b.statement is not syntax.statement(use)
-        ]
-        if here:
-            chosen: list[Binding] = []
-            for b in reversed(here):
-                reaches, dominates = paths(syntax, b.statement, use)
-                if reaches:
-                    chosen.append(b)
-                    if dominates:
-                        return chosen
-            return chosen + [b for b in bindings if b not in here]
-        return [
-            b
-            for b in bindings
-            if not any(
-                o is not b
-                and o.statement is not b.statement
-                and syntax.parent.get(o.statement) is syntax.parent.get(b.statement)
-                and syntax.field.get(o.statement) == syntax.field.get(b.statement)
-                and position(o.statement) > position(b.statement)  # type: ignore[arg-type]
-                for o in bindings
-            )
-        ]
 
     # ------------------------------------------------------------------ classes
 

@@ -1,0 +1,114 @@
+"""What attributes are assigned: `self.model = …`, found by the class that `self` is of."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from horovodize.summary.binding import Binding
+from horovodize.summary.memo import CALLERS, CYCLE, Memo
+from horovodize.summary.reaching import paths
+from horovodize.summary.syntax import end, position
+
+if TYPE_CHECKING:
+    from horovodize.summary.values import Values
+
+
+class Attributes:
+    """The attributes of one module. It follows values to find what they hang on, and values follow it. `before`: those of an
+    earlier reading of the same module."""
+
+    def __init__(self, values: Values, before: Attributes | None) -> None:
+        self.values = values
+        self.syntax, self.scopes, self.reads = values.syntax, values.scopes, values.reads
+        self._assigned: Memo[str, dict[object, list[tuple[int, Binding]]] | None] = Memo(
+            self.reads, self._find_assigned, None, before._assigned if before is not None else None
+        )
+
+    def bindings(self, e: ast.Attribute) -> list[Binding]:
+        """The assignments `x.attr = …` that may give `x.attr` its value here."""
+        of_project = self.scopes.links.of_module(e)
+        if of_project is not None:
+            return of_project
+        self.reads.note("any attribute", e.attr)
+        if e.attr not in self.scopes.attributes:
+            return []
+        outside, self.reads.mask = self.reads.mask, 0
+        candidates = self._assigned(e.attr)  # of which only what hangs on the same counts
+        self.reads.mask = outside | self.reads.mask & (CYCLE | CALLERS)
+        mine = self.values.receiver(e.value)
+        for member in mine:
+            self.reads.note("attribute of", _entry(e.attr, member))
+        if candidates is None:  # asked for while it is being found: one by one
+            self.reads.note("attribute", e.attr)
+            every = self.scopes.attributes[e.attr]
+            return self._latest([b for b in every if self._receiver_of_target(b) & mine], e)
+        found = {i: b for member in mine for i, b in candidates.get(member, ())}
+        return self._latest([found[i] for i in sorted(found)], e)
+
+    def bring_up_to_date(self, changed: int) -> int:
+        """Gives what has changed of the assignments to attributes, for `Reads`."""
+        outdated = self._assigned.outdated(changed)
+        self._assigned.forget(changed)
+        outside, entries = self.reads.mask, set[str]()
+        for attribute, (old, old_mask) in outdated.items():
+            self.reads.mask = 0
+            new = self._assigned(attribute)
+            same_kind = not (self.reads.mask ^ old_mask) & CALLERS
+            for member in {*(old or ()), *(new or ())}:
+                before, after = ([b for _, b in (table or {}).get(member, ())] for table in (old, new))
+                if before != after or not same_kind:
+                    entries.add(_entry(attribute, member))
+        self.reads.mask = outside
+        return self.reads.of("attribute of", entries)
+
+    def _find_assigned(self, attribute: str) -> dict[object, list[tuple[int, Binding]]]:
+        """The assignments to an attribute so called, by what it hangs on, with their order."""
+        self.reads.note("attribute", attribute)
+        found: dict[object, list[tuple[int, Binding]]] = {}
+        for i, binding in enumerate(self.scopes.attributes.get(attribute, ())):
+            for member in self._receiver_of_target(binding):
+                found.setdefault(member, []).append((i, binding))
+        return found
+
+    def _receiver_of_target(self, binding: Binding) -> frozenset[object]:
+        target = binding.anchor
+        return self.values.receiver(target.value) if isinstance(target, ast.Attribute) else frozenset()
+
+    def _latest(self, bindings: list[Binding], use: ast.Attribute) -> list[Binding]:
+        """In the use's own function the last assignment before it; elsewhere all that are not overwritten at once."""
+        syntax = self.syntax
+        bindings = [b for b in bindings if b.anchor is not use]
+        here = [
+            b
+            for b in bindings
+            if syntax.function(b.anchor) is syntax.function(use)
+            and end(b.anchor) < position(use)  # type: ignore[arg-type]
+            and b.statement is not syntax.statement(use)
+        ]
+        if here:
+            chosen: list[Binding] = []
+            for b in reversed(here):
+                reaches, dominates = paths(syntax, b.statement, use)
+                if reaches:
+                    chosen.append(b)
+                    if dominates:
+                        return chosen
+            return chosen + [b for b in bindings if b not in here]
+        return [
+            b
+            for b in bindings
+            if not any(
+                o is not b
+                and o.statement is not b.statement
+                and syntax.parent.get(o.statement) is syntax.parent.get(b.statement)
+                and syntax.field.get(o.statement) == syntax.field.get(b.statement)
+                and position(o.statement) > position(b.statement)  # type: ignore[arg-type]
+                for o in bindings
+            )
+        ]
+
+
+def _entry(attribute: str, member: object) -> str:
+    """An attribute of what it hangs on, as an entry of a table."""
+    return f"{attribute} {member.name if isinstance(member, ast.ClassDef) else member}"
