@@ -22,12 +22,21 @@ class Piece:
     """A top-level statement with the nodes in it, itself first, in the order of the text. The first piece of a tree is its
     `ast.Module` alone."""
 
-    __slots__ = ("_of_types", "nodes", "root")
+    __slots__ = ("_of_types", "_placed", "nodes", "root")
 
     def __init__(self, root: ast.AST, nodes: list[ast.AST]) -> None:
         self.root = root
         self.nodes = nodes
         self._of_types: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
+        self._placed: list[ast.stmt] | None = None
+
+    def move(self, lines: int) -> None:
+        """Moves the nodes down by some lines (up, if negative)."""
+        if self._placed is None:  # typed as one kind of nodes that have a place
+            self._placed = [n for n in self.nodes if hasattr(n, "lineno")]  # type: ignore[misc]
+        for node in self._placed:
+            node.lineno += lines
+            node.end_lineno += lines  # type: ignore[operator]
 
     def every(self, types: tuple[type[ast.AST], ...]) -> list[ast.AST]:
         """The nodes of some types, in order."""
@@ -98,10 +107,7 @@ class Outline:
                 del self.parent[node], self.field[node]
         if lines:
             for piece in self.pieces[end + 1 :]:
-                for node in piece.nodes:
-                    if hasattr(node, "lineno"):
-                        node.lineno += lines
-                        node.end_lineno += lines  # type: ignore[attr-defined]
+                piece.move(lines)
         added = self._pieces(tree, statements)
         tree.body[start:end] = statements
         self.pieces[start + 1 : end + 1] = added
