@@ -49,8 +49,9 @@ async def test_preview_of_all_open_documents_tells_how_far_it_is(fresh, client_n
     params = types.ExecuteCommandParams(PREVIEW, [], work_done_token="here")
     previewed = await fresh.workspace_execute_command_async(params)
     assert [one["uri"] for one in previewed] == uris
-    told = [type(report).__name__ for report in fresh.progress_reports["here"]]
-    assert told == ["WorkDoneProgressBegin", *["WorkDoneProgressReport"] * 2, "WorkDoneProgressEnd"]
+    values = [report.value for report in fresh.progressed if report.token == "here"]
+    told = [value["kind"] if isinstance(value, dict) else value.kind for value in values]
+    assert told == ["begin", "report", "report", "end"]
 
 
 @pytest.mark.parametrize("also_open", [False, True])

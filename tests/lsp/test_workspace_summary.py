@@ -231,6 +231,22 @@ async def test_a_loop_in_another_file(fresh, client_named, tmp_path):
     assert loop["range"]["start"] == {"line": 6, "character": 11}  # in UTF-16 units
 
 
+async def test_an_open_notebook_is_one_of_its_folder_s_files(fresh, client_named, workspace):
+    path = workspace / "line.ipynb"
+    path.write_text("{}")
+    await fresh.begin(client_named("vscode-new"), workspace_folders=[folder(workspace)])
+    await summary(fresh)
+    text = "import tensorflow as tf\nmodel = tf.keras.Sequential()\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n"
+    cell = types.TextDocumentItem(f"vscode-notebook-cell:{path}#W0", "python", 1, text)
+    kind = types.NotebookCellKind.Code
+    book = types.NotebookDocument(path.as_uri(), "jupyter-notebook", 1, [types.NotebookCell(kind, cell.uri)])
+    fresh.notebook_document_did_open(types.DidOpenNotebookDocumentParams(book, [cell]))
+    (shown,) = await summary(fresh)
+    (found,) = [file for file in shown["files"] if file["uri"] == path.as_uri()]
+    assert found["state"] == "distributable"
+    assert [loop["uri"] for loop in found["loops"]] == [cell.uri]
+
+
 # ---------------------------------------------------------------------- news
 
 
@@ -250,9 +266,9 @@ async def test_changes_are_told_to_who_wants_to_hear(fresh, client_named, worksp
     )
     await summary(fresh)
     await heard(fresh, 1)
-    uri = await fresh.open((workspace / "train.py").read_text(), (workspace / "train.py").as_uri())
-    await now(fresh)
     before = fresh.told.count(NEWS)
+    uri = await fresh.open((workspace / "train.py").read_text(), (workspace / "train.py").as_uri())
+    await heard(fresh, before := before + 1)
     fresh.type(uri, "epochs=2", "epochs=3")  # it trains as before
     await fresh.diagnostics_of(uri)
     assert fresh.told.count(NEWS) == before

@@ -68,7 +68,11 @@ class BackgroundIndex:
         path = opened.path
         if self._index is None or path is None or not path.startswith(folder.rstrip(os.sep) + os.sep):
             return False
-        return self._index.holds(path) or not (os.path.exists(path) or self._rules_of(path).excluded)
+        if self._index.holds(path):
+            return True
+        if path.endswith(".py") and os.path.exists(path):
+            return False  # something leaves it out
+        return not self._rules_of(path).excluded
 
     def knows(self, path: str) -> bool:
         """Whether a file is one of the workspace's that count."""

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 
 import { story } from "../support/session";
 import { trainsAlike } from "../support/training";
+import { until } from "../support/until";
 
 const WORKSPACE = { text: JSON.stringify({ folders: [{ path: "vision" }, { path: "text" }] }) };
 
@@ -77,10 +78,15 @@ describe("A script of several files", () => {
     await workbench.openFile("train.py");
     await workbench.run("Horovodize: Distribute with Horovod");
     await workbench.line("hvd.init()").waitFor();
-    await workbench.run("File: Save All Files");
-    await workbench.page.locator(".tabs-container .tab.dirty").first().waitFor({ state: "detached" });
-    const changed = names.filter((_, index) => texts()[index] !== before[index]);
-    assert.deepEqual(changed, ["train.py", "data.py", "optim.py", "step.py"]);
+    const changed = (): string[] => {
+      const now = texts();
+      return names.filter((_, index) => now[index] !== before[index]);
+    };
+    await until("all files of the plan are changed", async () => {
+      await workbench.run("File: Save All Files"); // the editor changes one file after another
+      return changed().length >= 4;
+    });
+    assert.deepEqual(changed(), ["train.py", "data.py", "optim.py", "step.py"]);
   });
 
   it("trains on two ranks as it was saved", async () => {
