@@ -8,6 +8,13 @@ import { plain } from "./text";
 const PATIENCE = 30_000; // ms for one thing to appear, on a busy machine
 const SIZE = { width: 1280, height: 800 }; // pixels
 
+/** Waits until a workbench can be used. */
+async function loaded(page: Page): Promise<void> {
+  await page.locator(".monaco-workbench .part.statusbar").waitFor();
+  // Key bindings work from when the explorer has the folder.
+  await page.locator(".explorer-folders-view .monaco-list").waitFor();
+}
+
 export class Workbench {
   private constructor(readonly page: Page) {}
 
@@ -16,11 +23,13 @@ export class Workbench {
     const page = await browser.newPage({ viewport: SIZE });
     page.setDefaultTimeout(PATIENCE);
     await page.goto(server.address(workspace));
-    const workbench = new Workbench(page);
-    await page.locator(".monaco-workbench .part.statusbar").waitFor();
-    // Key bindings work from when the explorer has the folder.
-    await page.locator(".explorer-folders-view .monaco-list").waitFor();
-    return workbench;
+    try {
+      await loaded(page);
+    } catch {
+      await page.reload(); // as a person does when a page stays empty
+      await loaded(page);
+    }
+    return new Workbench(page);
   }
 
   async close(): Promise<void> {
