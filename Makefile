@@ -16,7 +16,7 @@ test: ## everything: lint, types, extension, unit tests, training under real Hor
 setup: ## .venv with all that developing needs
 	@scripts/setup.sh dev
 
-lint types extension unit workbench training: ## one part of `make test`
+lint types extension unit workbench training: ## one part of `make test`, or the workbench
 	@scripts/test.sh $@
 
 vsix: ## build/horovodize.vsix: the extension for Visual Studio Code, with the server in it

@@ -4,7 +4,8 @@
 source "$(dirname "$0")/lib.sh"
 
 parts=("$@")
-((${#parts[@]})) || parts=(lint types extension unit workbench training)
+# The workbench is a part that one asks for: the extension host's tests do not end the same way every time yet.
+((${#parts[@]})) || parts=(lint types extension unit training)
 jobs=${HOROVODIZE_TEST_JOBS:-2}
 export HOROVODIZE_TF_PYTHON=$PWD/.venv-horovod/bin/python
 results=()
