@@ -117,11 +117,15 @@ class Document:
     def _take_over(self, before: Document, replaced: Replaced) -> ast.Module:
         tree = before.tree
         assert tree is not None
-        self._before, self.outline, self.meaning = None, before.outline, before.meaning
-        if self.meaning is not None:
-            self.meaning.outdated_by(replaced)
-        before.meaning = None  # if it is asked again, it starts from nothing
-        del before._parsed, before.outline
+        meaning = before.meaning
+        self._before, self.outline, before.meaning = None, before.outline, None
+        del before._parsed, before.outline  # if it is asked again, it starts from nothing
+        if meaning is not None:
+            try:
+                meaning.outdated_by(replaced)
+                self.meaning = meaning
+            except RecursionError:  # nested too deeply to be followed: who asks next starts from nothing
+                pass
         return tree
 
     @cached_property

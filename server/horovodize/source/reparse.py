@@ -18,15 +18,15 @@ def reparse(outline: Outline, old: LineIndex, new: LineIndex) -> Replaced | None
     """Makes the outline of a text, of one tree, that of another text. None, and nothing is changed, where all of the other
     text has to be parsed."""
     (tree,) = outline.trees
-    begins = _begins(tree, old)
+    starts = begins(tree, old)
     since, until = difference(old.text, new.text)
     # the statements that the change touches, or that begin or end where it does
-    start = max(bisect_left(begins, since) - 1, 0)
-    end = bisect_right(begins, until)
-    while start and begins[start] == begins[start - 1]:
+    start = max(bisect_left(starts, since) - 1, 0)
+    end = bisect_right(starts, until)
+    while start and starts[start] == starts[start - 1]:
         start -= 1
-    at = begins[start] if start else 0
-    behind = len(new.text) - (len(old.text) - begins[end] if end < len(begins) else 0)
+    at = starts[start] if start else 0
+    behind = len(new.text) - (len(old.text) - starts[end] if end < len(starts) else 0)
     statements = _parse(new.text[at:behind], new.line_of(at))
     if statements is None:
         return None
@@ -53,7 +53,7 @@ def difference(old: str, new: str) -> tuple[int, int]:
     return since, len(old) - low
 
 
-def _begins(tree: ast.Module, lines: LineIndex) -> list[int]:
+def begins(tree: ast.Module, lines: LineIndex) -> list[int]:
     """Where the statements of a module begin, their decorators included. One that does not begin at the first column of a
     line of its own (`a; b`, a form feed before it) counts as part of the one before it."""
     text = lines.text

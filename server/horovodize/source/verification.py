@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from horovodize.source.edits import Edit, apply
 from horovodize.source.lines import LineIndex, Span
-
-_CONTINUED = ("\\\n", "\\\r", "\\\r\n")
+from horovodize.source.reparse import begins
 
 
 def check(text: str, tree: ast.Module, lines: LineIndex, edits: Sequence[Edit]) -> None:
@@ -29,19 +28,8 @@ def check(text: str, tree: ast.Module, lines: LineIndex, edits: Sequence[Edit]) 
 
 
 def _cuts(text: str, tree: ast.Module, lines: LineIndex) -> list[int]:
-    """The offsets at which the text may be cut: its ends, and the starts of lines that start a statement at the top level."""
-    found, last = [0], 1
-    for statement in tree.body:
-        decorators = getattr(statement, "decorator_list", ())
-        first = min([statement.lineno, *(d.lineno for d in decorators)])
-        start = lines.starts[first - 1]
-        is_start = (
-            text.startswith("@", start) or not decorators
-        )  # the brackets of a decorator are not in the tree
-        if first > last and start > found[-1] and is_start and not text.endswith(_CONTINUED, 0, start):
-            found.append(start)
-        last = statement.end_lineno or statement.lineno
-    return [*found, len(text)]
+    """The offsets at which the text may be cut: its ends, and where statements at the top level begin."""
+    return [0, *sorted({start for start in begins(tree, lines) if start}), len(text)]
 
 
 def _touched(cuts: list[int], edits: Sequence[Edit]) -> Iterator[tuple[Span, list[Edit]]]:

@@ -50,11 +50,11 @@ class CallGraph:
         if self.before is None:
             return []
         if self._callers is None:
-            mask, self._callers = self.reads.mask, defaultdict(list)
+            mask, callers = self.reads.mask, defaultdict[ast.AST, list[ast.Call]](list)
             for call in self.syntax.calls:
                 for run in self.before._runs(call):
-                    self._callers[run].append(call)
-            self.reads.mask = mask
+                    callers[run].append(call)
+            self.reads.mask, self._callers = mask, callers
         return self._callers.get(function, [])
 
     def forget(self, changed: int, gone: Sequence[ast.AST]) -> None:

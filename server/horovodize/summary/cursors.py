@@ -228,6 +228,3 @@ def _names(e: ast.AST) -> set[str]:
 def _mentions(e: ast.AST, names: set[str]) -> bool:
     """Whether an expression reads one of some variables, given as they are written."""
     return any(isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) in names for n in ast.walk(e))
-
-
-__all__ = ["Cursor", "cursors_of", "deals_by_cursor"]

@@ -29,7 +29,7 @@ class Reads:
 
     def __len__(self) -> int:
         """How many entries have ever been looked up."""
-        return self._next.bit_length() - 2
+        return self._next.bit_length() - 3
 
     def note(self, table: str, name: str) -> None:
         """An entry of a table is looked up, whether there is one or not."""
