@@ -140,6 +140,31 @@ test("a server that is killed comes back", async () => {
   assert.equal(Fake.running, 1);
 });
 
+for (let turns = 0; turns < 12; turns++) {
+  test(`a server that ends ${String(turns)} turns after it has started comes back`, async () => {
+    let first = true;
+    const { cycle, starts } = make(async () => {
+      await tick();
+      const server = new Fake();
+      if (first) {
+        first = false;
+        let left = turns;
+        const end = (): void => {
+          if (left-- > 0) {
+            queueMicrotask(end);
+          } else {
+            server.crash();
+          }
+        };
+        queueMicrotask(end);
+      }
+      return server;
+    });
+    void cycle.restart();
+    await until(() => starts() === 2 && cycle.state.name === "running" && cycle.server !== undefined);
+  });
+}
+
 test("a server that keeps ending is left alone", async () => {
   const { cycle, starts } = make();
   await cycle.restart();

@@ -63,7 +63,7 @@ export class LifeCycle<R extends Running> {
     this.wanted = wanted;
     this.asked++;
     this.current.abort(); // a start that is under way is no longer wanted
-    this.work ??= this.settle().finally(() => (this.work = undefined));
+    this.work ??= this.settle();
     return this.work;
   }
 
@@ -81,6 +81,7 @@ export class LifeCycle<R extends Running> {
       }
       this.done = goal;
     }
+    this.work = undefined; // in the same turn: who asks from now on is not to wait for work that is over
   }
 
   private async begin(signal: AbortSignal): Promise<void> {

@@ -54,10 +54,11 @@ describe("A running server", () => {
 
   it("is not started for ever when it keeps ending, and again when asked to", async () => {
     for (;;) {
-      await kill();
-      const now = await until("it is started, or given up", async () => {
-        const { state } = await server();
-        return (state === "running" || state === "failed") && state;
+      const killed = await kill();
+      // Its end is told to the extension host a turn later: until then, what runs is still what was killed.
+      const now = await until("another is started, or it is given up", async () => {
+        const { state, processId } = await server();
+        return (state === "failed" || (state === "running" && processId !== killed)) && state;
       });
       if (now === "failed") {
         break;
