@@ -154,7 +154,7 @@ def index(folder: Path, cache: Path) -> Indexing:
         client.timed_diagnostics("textDocument/didOpen", {"textDocument": item}, uri, 1)
         there = {"textDocument": {"uri": uri}, "position": hover_position(text)}
         client.request("textDocument/hover", there)  # the first one after a start loads what it needs
-        while not any(title.startswith("Indexing") for title in client.finished):
+        while not client.request("horovodize/workspaceSummary", {})["complete"]:
             found.hovers.append(client.timed("textDocument/hover", there)[0])
             time.sleep(_PAUSE)
             if time.perf_counter() - start > _PATIENCE:

@@ -8,16 +8,10 @@ import re
 import sys
 from dataclasses import dataclass
 
+from horovodize.workspace.at_import import IMPORTS, OF_OTHERS, does_something
+
 _MENTIONS = re.compile(rb"tensorflow|keras")
-_IMPORTS = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([^#\r\n]*)|import[ \t]+([^#\r\n]*))", re.MULTILINE
-)
-# A statement at the start of a line that is more than an import, a definition or a constant.
-_RUNS = re.compile(
-    rb"^(?:(?:if|for|while|with|try)\b|[A-Za-z_][\w.]*[ \t]*\(|[A-Za-z_][\w., \t]*=[^=\r\n]*\()", re.MULTILINE
-)
 _NAME = re.compile(rb"\w+")
-_OF_OTHERS = frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "horovod", "numpy"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +20,7 @@ class Glance:
 
     digest      of the bytes
     tensorflow  it names TensorFlow or Keras: only such a file can train by itself
-    runs        importing or running it does something: it may be a script
+    runs        running it may run what it defines or imports: it may be a script
     imports     the names in its imports of what may be modules nearby, each once"""
 
     digest: str
@@ -37,7 +31,7 @@ class Glance:
 
 def glance_at(data: bytes) -> Glance:
     """What a file's bytes say."""
-    return Glance(digest_of(data), mentions_tensorflow(data), _RUNS.search(data) is not None, _imported(data))
+    return Glance(digest_of(data), mentions_tensorflow(data), does_something(data), _imported(data))
 
 
 def digest_of(data: bytes) -> str:
@@ -52,7 +46,7 @@ def mentions_tensorflow(data: bytes) -> bool:
 
 def _imported(data: bytes) -> tuple[str, ...]:
     names: dict[str, None] = {}
-    for match in _IMPORTS.finditer(data):
+    for match in IMPORTS.finditer(data):
         base, members, modules = match.groups()
         if modules is not None:
             parts = [name for module in modules.split(b",") for name in _local(module.split(b" as ")[0])]
@@ -67,6 +61,6 @@ def _imported(data: bytes) -> tuple[str, ...]:
 def _local(dotted: bytes) -> list[str]:
     """The names of a dotted path; none where it is the standard library's or TensorFlow's."""
     parts = [part.decode() for part in _NAME.findall(dotted)]
-    if parts and parts[0] in _OF_OTHERS and not dotted.lstrip().startswith(b"."):
+    if parts and parts[0] in OF_OTHERS and not dotted.lstrip().startswith(b"."):
         return []
     return parts
