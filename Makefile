@@ -10,13 +10,13 @@ help: ## this list
 demo: ## show what Horovodize does, on examples/ (no TensorFlow needed)
 	@scripts/demo.sh
 
-test: ## everything: lint, types, extension, unit tests, training under real Horovod
+test: ## everything: lint, types, extension, unit tests, a real workbench, training under real Horovod
 	@scripts/test.sh
 
 setup: ## .venv with all that developing needs
 	@scripts/setup.sh dev
 
-lint types extension unit workbench training: ## one part of `make test`, or the workbench
+lint types extension unit workbench training: ## one part of `make test`
 	@scripts/test.sh $@
 
 vsix: ## build/horovodize.vsix: the extension for Visual Studio Code, with the server in it

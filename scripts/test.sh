@@ -4,8 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 
 parts=("$@")
-# The workbench is a part that one asks for: the extension host's tests do not end the same way every time yet.
-((${#parts[@]})) || parts=(lint types extension unit training)
+((${#parts[@]})) || parts=(lint types extension unit workbench training)
 jobs=${HOROVODIZE_TEST_JOBS:-2}
 export HOROVODIZE_TF_PYTHON=$PWD/.venv-horovod/bin/python
 results=()

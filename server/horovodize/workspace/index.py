@@ -16,10 +16,11 @@ from pathlib import Path
 from horovodize.files import lists, read_regular, walk
 from horovodize.options import Options
 from horovodize.source import Document, UndecodableSource
-from horovodize.workspace.cache import Asked, Cache, Stamp
+from horovodize.workspace.cache import Cache, Stamp
 from horovodize.workspace.describe import describe_script, place_in_project, summarize_file
 from horovodize.workspace.file_summary import FileSummary, Restriction, State
 from horovodize.workspace.glance import Glance, digest_of, glance_at
+from horovodize.workspace.imports import Imports
 from horovodize.workspace.neighbours import Neighbours
 
 _LARGEST = 2_000_000  # bytes
@@ -47,14 +48,13 @@ class Rules:
 
 
 class _Entry:
-    """One file. `summary` is None until it is known; `asked`: of a script, what its imports led to when it was."""
+    """One file. `summary` is None until it is known."""
 
-    __slots__ = ("asked", "glance", "stamp", "summary")
+    __slots__ = ("glance", "stamp", "summary")
 
     def __init__(self, stamp: Stamp, glance: Glance) -> None:
         self.stamp, self.glance = stamp, glance
         self.summary: FileSummary | None = None
-        self.asked: Asked | None = None
 
 
 class Index:
@@ -75,7 +75,7 @@ class Index:
         self._rules = rules or (lambda path: Rules(Options()))
         self._files: dict[str, dict[str, _Entry]] = {}  # by folder, by path
         self._held: dict[str, str | None] = {}  # what files hold that imports lead to
-        self._askers: dict[str, set[str]] = {}  # for what imports lead to: the scripts that asked
+        self._imports = Imports()
         self._to_walk: deque[str] = deque()
         self._to_look_at: deque[str] = deque()
         self._to_read: dict[str, None] = {}  # in order
@@ -129,7 +129,7 @@ class Index:
 
     def askers(self, path: str) -> set[str]:
         """The scripts whose imports lead to a file."""
-        return set(self._askers.get(path, ()))
+        return self._imports.askers(path)
 
     # ------------------------------------------------------------------ what is told
 
@@ -160,7 +160,7 @@ class Index:
         """Files were made, changed, renamed or deleted, on disk or in a buffer; a folder stands for all that is in it. Whether
         that matters here."""
         wanted = dict.fromkeys(  # by `..`, a path might lead out of a folder
-            p for p in map(os.path.normpath, paths) if p in self._askers or self._around(p) is not None
+            p for p in map(os.path.normpath, paths) if self._imports.lead_to(p) or self._around(p) is not None
         )
         rules = [p for p in wanted if os.path.basename(p) in _RULES_OF_FOLDERS]
         folders = {p for p in wanted if not p.endswith(".py") and p not in rules}
@@ -238,10 +238,11 @@ class Index:
             for files in self._files.values():
                 self._remove(files, path)
         self._held.pop(path, None)
-        now = self._content(path) if path in self._askers else None
-        for script in self._askers.get(path, ()):
-            known = self._entry(script)
-            if known is not None and known.asked is not None and known.asked.get(path) != now:
+        if not self._imports.lead_to(path):
+            return
+        now = self._content(path)
+        for script in self._imports.askers(path):
+            if self._entry(script) is not None and self._imports.asked(script).get(path) != now:
                 self._to_read[script] = None
 
     def _belongs(self, folder: str, path: str) -> bool:
@@ -272,8 +273,7 @@ class Index:
         if known is not None and known.glance == glance:
             known.stamp = stamp
             return
-        if known is not None:
-            self._unask(path, known)
+        self._imports.forget(path)
         files[path] = _Entry(stamp, glance)
         self._to_read[path] = None
 
@@ -287,10 +287,10 @@ class Index:
         glance, options = entry.glance, self._rules(path).options
         own = self._own(path, glance, options)
         if self._neighbours.may_run_others(glance, trains=bool(own.loops)):
-            entry.summary = self._together(path, entry, options) or own
+            entry.summary = self._together(path, options) or own
         else:
             entry.summary = own
-            self._unask(path, entry)
+            self._imports.forget(path)
 
     def _own(self, path: str, glance: Glance, options: Options) -> FileSummary:
         """The summary of a file by itself."""
@@ -307,12 +307,12 @@ class Index:
             self._cache.put(glance.digest, options, summary)
         return summary
 
-    def _together(self, path: str, entry: _Entry, options: Options) -> FileSummary | None:
+    def _together(self, path: str, options: Options) -> FileSummary | None:
         """The summary of a script together with what it imports; None where it can't be read."""
         if self._cache is not None and (known := self._cache.get_script(path, options)) is not None:
             asked, summary = known
             if all(self._content(other) == content for other, content in asked.items()):
-                self._ask(path, entry, asked)
+                self._imports.keep(path, asked)
                 return summary
         script = self._load(path)
         if script is None:
@@ -332,7 +332,7 @@ class Index:
             summary = describe_script(examined, check(examined.alone, options), options, place_in_project)
         except RecursionError:
             summary = FileSummary(State.UNREADABLE, "the code is nested too deeply to be followed")
-        self._ask(path, entry, asked)
+        self._imports.keep(path, asked)
         if self._cache is not None:
             self._cache.put_script(path, options, asked, summary)
         return summary
@@ -345,28 +345,11 @@ class Index:
             self._held[path] = digest_of(text) if text is not None else None
         return self._held[path]
 
-    # ------------------------------------------------------------------ who asks for what
-
-    def _ask(self, path: str, entry: _Entry, asked: Asked) -> None:
-        self._unask(path, entry)
-        entry.asked = asked
-        for other in asked:
-            self._askers.setdefault(other, set()).add(path)
-
-    def _unask(self, path: str, entry: _Entry) -> None:
-        for other in entry.asked or ():
-            askers = self._askers.get(other)
-            if askers is not None:
-                askers.discard(path)
-                if not askers:
-                    del self._askers[other]
-        entry.asked = None
-
     def _remove(self, files: dict[str, _Entry], path: str) -> None:
         """A file is there no more."""
         entry = files.pop(path, None)
         if entry is not None and self._entry(path) is None:
-            self._unask(path, entry)
+            self._imports.forget(path)
             self._to_read.pop(path, None)
 
     def _entry(self, path: str) -> _Entry | None:
