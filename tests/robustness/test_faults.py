@@ -195,7 +195,7 @@ DEEP = {
     "decorators": "@f\n" * _N + "def g(): pass",
     "statements": "; ".join(["x = 1"] * _N),
     "names": "\n".join(f"x{n} = x{n - 1}" for n in range(1, 5000)),
-    "one name": "x = 1\n" + "x = x + 1\n" * 700,
+    "one name": "x = 1\n" + "x = x + 1\n" * 5000,
     "calls in calls": "x = " + "f(" * 90 + ")" * 90,
     "functions of each other": "\n".join(f"def f{n}(): return f{n + 1}()" for n in range(3000)),
     "tape": "with tf.GradientTape() as t:\n    loss = " + " + ".join(["a * b"] * 3000),
