@@ -133,3 +133,18 @@ async def test_it_tells_how_far_it_is_and_can_be_cancelled(fresh, client_named, 
     values = [p.value for p in fresh.progressed if p.token == "far"]
     kinds = [value["kind"] if isinstance(value, dict) else value.kind for value in values]
     assert (kinds[0], kinds[-1]) == ("begin", "end")
+
+
+async def test_changes_that_are_to_be_confirmed_are_named(fresh, client_named, tmp_path, doubtful, keras):
+    (tmp_path / "sure.py").write_text(keras)
+    (tmp_path / "doubtful.py").write_text(doubtful)
+    await begin(fresh, client_named("vscode"), tmp_path)
+    answer, texts = await distributed(fresh)
+    assert {path.name for path in texts} == {"sure.py", "doubtful.py"}
+    assert answer["toConfirm"]
+    lines = doubtful.splitlines()
+    for reason in answer["toConfirm"]:
+        assert reason["uri"] == reason["location"]["uri"] == (tmp_path / "doubtful.py").as_uri()
+        assert reason["message"]
+        assert reason["code"]
+        assert "fit(" in lines[reason["location"]["range"]["start"]["line"]]

@@ -97,13 +97,17 @@ export interface UnchangedDocument {
 /** The answer of `horovodize.distributeWorkspace`. */
 export interface DistributedWorkspace {
   readonly distributed: readonly string[];
-  readonly refused: readonly {
-    readonly uri: string;
-    readonly code: string;
-    readonly message: string;
-    readonly location?: Location | null;
-  }[];
+  /** Changes that were made, and are to be looked at. */
+  readonly toConfirm: readonly FileReason[];
+  readonly refused: readonly FileReason[];
   readonly unchanged: readonly string[];
+}
+
+export interface FileReason {
+  readonly uri: string;
+  readonly code: string;
+  readonly message: string;
+  readonly location?: Location | null;
 }
 
 export const ServerCommand = {

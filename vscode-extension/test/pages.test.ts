@@ -67,17 +67,18 @@ test("what is of the user's file is not rendered, code stays code", () => {
 });
 
 test("the report of a workspace", () => {
-  const words = { title: "Done", distributed: "Distributed", refused: "Refused", unchanged: "Left", none: "Nothing." };
+  const words = { title: "Done", distributed: "Distributed", toConfirm: "Look", refused: "Refused", unchanged: "Left", none: "Nothing." };
   const at = { line: 4, character: 0 };
   const report = workspaceReport(
     {
       distributed: ["file:///a.py"],
+      toConfirm: [{ uri: "file:///a.py", code: "C7", message: "is it?", location: { uri: "file:///m.py", range: { start: at, end: at } } }],
       refused: [{ uri: "file:///b.py", code: "HVD203", message: "no", location: { uri: "file:///b.py", range: { start: at, end: at } } }],
       unchanged: [],
     },
     name,
     words,
   );
-  assert.equal(report, "# Done\n\n## Distributed (1)\n\n- a.py\n\n## Refused (1)\n\n- b.py:5: [HVD203](../pages/HVD203.md) no\n");
-  assert.equal(workspaceReport({ distributed: [], refused: [], unchanged: [] }, name, words), "# Done\n\nNothing.\n");
+  assert.equal(report, "# Done\n\n## Distributed (1)\n\n- a.py\n\n## Look (1)\n\n- m.py:5: [C7](../pages/C7.md) is it?\n\n## Refused (1)\n\n- b.py:5: [HVD203](../pages/HVD203.md) no\n");
+  assert.equal(workspaceReport({ distributed: [], toConfirm: [], refused: [], unchanged: [] }, name, words), "# Done\n\nNothing.\n");
 });

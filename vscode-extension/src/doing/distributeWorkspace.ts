@@ -5,6 +5,7 @@ import { ServerCommand, type DistributedWorkspace } from "../protocol";
 import { SCHEME, showMarkdown, type Pages } from "../seeing/pages";
 import type { Node } from "../seeing/loopsTree";
 import type { Server } from "../server/server";
+import { confirmNextEdit } from "./confirmation";
 import { messageOf } from "./distribute";
 import { workspaceReport } from "./workspaceReport";
 
@@ -28,24 +29,31 @@ export function registerDistributeWorkspace(server: Server, pages: Pages): Dispo
     }
     const folders =
       typeof argument === "string" ? [argument] : argument?.kind === "folder" ? [argument.folder.uri] : folderUris((uri) => connection.text(uri));
+    const { forget } = confirmNextEdit(); // made as a whole; what is to be confirmed is in the report
     try {
       const title = l10n.t("Distributing the workspace");
-      const outcome = await connection.execute<DistributedWorkspace>(ServerCommand.distributeWorkspace, folders, title);
+      const outcome = await connection
+        .execute<DistributedWorkspace>(ServerCommand.distributeWorkspace, folders, title)
+        .finally(forget); // where nothing was to be changed, no edit came
       pages.put(
         REPORT,
         workspaceReport(outcome, (uri) => workspace.asRelativePath(Uri.parse(uri)), {
           title: l10n.t("Distributed with Horovod"),
           distributed: l10n.t("Distributed"),
+          toConfirm: l10n.t("To be confirmed: look at these changes before training"),
           refused: l10n.t("Refused"),
           unchanged: l10n.t("Nothing to do"),
           none: l10n.t("There is no training script in the workspace."),
         }),
       );
       const details = l10n.t("Show Details");
-      const again = await window.showInformationMessage(
-        l10n.t("{0} distributed, {1} refused, {2} left as they are.", outcome.distributed.length, refusedFiles(outcome), outcome.unchanged.length),
-        details,
-      );
+      const counts = [outcome.distributed.length, refusedFiles(outcome), outcome.unchanged.length];
+      const again = await (outcome.toConfirm.length === 0
+        ? window.showInformationMessage(l10n.t("{0} distributed, {1} refused, {2} left as they are.", ...counts), details)
+        : window.showWarningMessage(
+            l10n.t("{0} distributed, {1} refused, {2} left as they are. {3} changes are to be confirmed.", ...counts, outcome.toConfirm.length),
+            details,
+          ));
       if (again === details) {
         await showMarkdown(REPORT);
       }

@@ -1,11 +1,12 @@
 // What distributing a workspace came to, as a page of Markdown. Knows nothing of the editor.
 
-import type { DistributedWorkspace } from "../protocol";
+import type { DistributedWorkspace, FileReason } from "../protocol";
 import { prose } from "./reasons";
 
 export interface ReportWords {
   readonly title: string;
   readonly distributed: string;
+  readonly toConfirm: string;
   readonly refused: string;
   readonly unchanged: string;
   readonly none: string;
@@ -22,13 +23,12 @@ export function workspaceReport(outcome: DistributedWorkspace, nameOf: (uri: str
     words.distributed,
     outcome.distributed.map((uri) => prose(nameOf(uri))),
   );
-  list(
-    words.refused,
-    outcome.refused.map(({ uri, code, message, location }) => {
-      const line = location === undefined || location === null ? "" : `:${String(location.range.start.line + 1)}`;
-      return `${prose(nameOf(uri) + line)}: [${code}](../pages/${code}.md) ${prose(message)}`;
-    }),
-  );
+  const reason = ({ uri, code, message, location }: FileReason): string => {
+    const place = location === undefined || location === null ? nameOf(uri) : `${nameOf(location.uri)}:${String(location.range.start.line + 1)}`;
+    return `${prose(place)}: [${code}](../pages/${code}.md) ${prose(message)}`;
+  };
+  list(words.toConfirm, outcome.toConfirm.map(reason));
+  list(words.refused, outcome.refused.map(reason));
   list(
     words.unchanged,
     outcome.unchanged.map((uri) => prose(nameOf(uri))),

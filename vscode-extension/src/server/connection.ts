@@ -1,9 +1,10 @@
 // One run of the server, and the talk with it. A client is used once: who wants another server makes another client.
 
 import { spawn, type ChildProcess } from "node:child_process";
-import { l10n, ProgressLocation, window, type CancellationToken, type LogOutputChannel, type Uri } from "vscode";
+import { l10n, ProgressLocation, window, type CancellationToken, type CodeAction, type LogOutputChannel, type Uri } from "vscode";
 import {
   CloseAction,
+  CodeActionResolveRequest,
   ErrorAction,
   ExecuteCommandRequest,
   LanguageClient,
@@ -11,6 +12,7 @@ import {
   WorkDoneProgress,
   type LanguageClientOptions,
   type Middleware,
+  type WorkspaceEdit,
 } from "vscode-languageclient/node";
 import { SERVED } from "../served";
 import { SECTION, withoutOwn } from "../settings";
@@ -49,6 +51,7 @@ export class Connection implements Running {
       },
       middleware: {
         ...middleware,
+        resolveCodeAction: async (item, token, next) => (await this.resolve(item, token)) ?? next(item, token),
         workspace: {
           ...middleware.workspace,
           configuration: async (params, token, next) => {
@@ -156,6 +159,19 @@ export class Connection implements Running {
     return this.process.child?.pid;
   }
 
+  /** An action with its edit; where that has changes which are to be confirmed, with the command that shows all of it, to be made as a
+   * whole or not at all: VS Code, asking by itself, leaves such changes out unless ticked. Undefined when there is no answer. */
+  private async resolve(item: CodeAction, token: CancellationToken): Promise<CodeAction | undefined> {
+    const { code2ProtocolConverter: out, protocol2CodeConverter: back } = this.client;
+    const answer = await this.client.sendRequest(CodeActionResolveRequest.type, out.asCodeActionSync(item), token).catch(() => undefined);
+    if (answer !== undefined && isDoubtful(answer.edit)) {
+      const { uri } = answer.data as { readonly uri: string };
+      answer.command = { command: "horovodize.previewDocument", title: answer.title, arguments: [uri] };
+      delete answer.edit;
+    }
+    return back.asCodeAction(answer, token);
+  }
+
   private async spawn(cwd: string, log: LogOutputChannel): Promise<ChildProcess> {
     const { command, args, env } = this.found;
     log.info(`Starting ${[command, ...args].join(" ")}`);
@@ -191,6 +207,10 @@ class QuietClient extends LanguageClient {
   override info(message: string, data?: unknown): void {
     super.info(message, data, false);
   }
+}
+
+function isDoubtful(edit: WorkspaceEdit | undefined): boolean {
+  return Object.values(edit?.changeAnnotations ?? {}).some(({ needsConfirmation }) => needsConfirmation === true);
 }
 
 function isObject(value: unknown): value is object {

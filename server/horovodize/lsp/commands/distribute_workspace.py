@@ -1,7 +1,8 @@
 """horovodize.distributeWorkspace: distributes every script of the workspace, or of the folders whose URIs are given, by one
 edit. Tells how far it is, can be cancelled.
 
-The answer: `{"distributed": [uri], "refused": [{"uri", "code", "message", "location"}], "unchanged": [uri]}`."""
+The answer: `{"distributed": [uri], "toConfirm": [reason], "refused": [reason], "unchanged": [uri]}`, a reason being `{"uri",
+"code", "message", "location"}`: of changes that were made and are to be looked at, or of what stands in the way."""
 
 from __future__ import annotations
 
@@ -87,16 +88,23 @@ def _files(server: HorovodizeServer, folders: Sequence[str]) -> Iterator[tuple[s
 def _answer(server: HorovodizeServer, result: Distribution) -> dict[str, Any]:
     return {
         "distributed": [uri_of(server.session, path) for path in result.distributed],
-        "refused": [
-            {
-                "uri": uri_of(server.session, script.path),
-                "code": reason.code,
-                "message": reason.message,
-                "location": _location(server, script, reason, document),
-            }
-            for script, reason, document in result.refused
+        "toConfirm": [
+            _reason(server, script, Reason(change.rule, change.doubt, change.span), plan.document)
+            for script, plan in result.plans
+            for change in plan.changes
+            if not change.sure
         ],
+        "refused": [_reason(server, script, reason, document) for script, reason, document in result.refused],
         "unchanged": [uri_of(server.session, path) for path in result.unchanged],
+    }
+
+
+def _reason(server: HorovodizeServer, script: Script, reason: Reason, document: Document) -> dict[str, Any]:
+    return {
+        "uri": uri_of(server.session, script.path),
+        "code": reason.code,
+        "message": reason.message,
+        "location": _location(server, script, reason, document),
     }
 
 

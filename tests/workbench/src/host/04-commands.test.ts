@@ -3,12 +3,22 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 
-import { commands, env, languages, tasks, window, type TextDocument } from "vscode";
+import { commands, env, languages, TabInputTextDiff, tasks, window, type CodeAction, type TextDocument } from "vscode";
 
 import { until } from "../support/until";
 import { diagnostic, openScript, run, running, set, VENV } from "./support";
 
 const TRAINING_PYTHON = process.env.HOROVODIZE_TEST_TF_PYTHON ?? "";
+
+// Arrays that nothing is known of: that they are divided is to be confirmed.
+const DOUBTFUL = `import tensorflow as tf
+
+
+def train(x, y):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer=tf.keras.optimizers.Adam(0.001), loss="mse")
+    model.fit(x, y, batch_size=8, epochs=2)
+`;
 
 describe("The command", () => {
   before(async () => {
@@ -24,6 +34,22 @@ describe("The command", () => {
     await changed(document, /hvd\.init\(\)/);
     await run("undo");
     assert.equal(document.getText(), original);
+  });
+
+  it("Distribute with Horovod of the light bulb shows all where something is to be confirmed, and edits where nothing is", async () => {
+    const [sure, doubtful] = [await openScript(), await openScript(DOUBTFUL)];
+    for (const document of [sure, doubtful]) {
+      await diagnostic(document, "HVD001");
+    }
+    const offered = await distributing(sure);
+    assert.ok(offered.edit !== undefined && offered.edit.size > 0);
+    const shown = await distributing(doubtful);
+    assert.equal(shown.edit, undefined, "half of it could be applied");
+    assert.equal(shown.command?.command, "horovodize.previewDocument");
+    await run(shown.command.command, ...((shown.command.arguments ?? []) as unknown[]));
+    await until("the preview", () => window.tabGroups.all.some((group) => group.tabs.some((tab) => tab.input instanceof TabInputTextDiff)));
+    await run("horovodize.applyPreview");
+    await changed(doubtful, /hvd\.init\(\)/);
   });
 
   it("Fix All Findings mends what has one fix, and does not distribute", async () => {
@@ -101,6 +127,16 @@ async function train(document: TextDocument): Promise<number | undefined> {
   });
   await commands.executeCommand("horovodize.train", document.uri);
   return ended;
+}
+
+/** The action that distributes a script with a Keras loop. */
+async function distributing(document: TextDocument): Promise<CodeAction> {
+  const { range } = await diagnostic(document, "HVD001");
+  const kind = "refactor.rewrite.horovodize.distribute";
+  const found = await commands.executeCommand<CodeAction[]>("vscode.executeCodeActionProvider", document.uri, range, kind, 10);
+  const [action] = found;
+  assert.ok(action);
+  return action;
 }
 
 async function changed(document: TextDocument, text: RegExp): Promise<void> {
