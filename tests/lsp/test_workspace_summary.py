@@ -107,6 +107,18 @@ async def test_restrictions_have_a_page(fresh, client_named, workspace, chosen):
     assert found["range"]["start"]["line"] == 5
 
 
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_restrictions_that_are_ignored_are_left_out(fresh, client_named, workspace, chosen, is_open):
+    (workspace / "pyproject.toml").write_text(f'[tool.horovodize]\nignore = ["{chosen.code}"]\n')
+    (workspace / "chosen.py").write_text(chosen.text)
+    await fresh.begin(client_named("vscode"), workspace_folders=[folder(workspace)])
+    if is_open:
+        await fresh.open(chosen.text, (workspace / "chosen.py").as_uri())
+    found = files(await summary(fresh))["chosen.py"]
+    assert found["loops"]
+    assert found["restrictions"] == []
+
+
 async def test_open_documents_are_as_they_are_in_the_editor(fresh, client_named, workspace):
     await fresh.begin(client_named("vscode"), workspace_folders=[folder(workspace)])
     uri = await fresh.open((workspace / "train.py").read_text(), (workspace / "train.py").as_uri())

@@ -16,6 +16,7 @@ from horovodize.documentation import page_address
 from horovodize.lsp import distribution
 from horovodize.lsp.drift import Drift
 from horovodize.lsp.session import OpenDocument, Session
+from horovodize.lsp.settings import Settings
 from horovodize.source import Document, PositionEncoding, Span
 
 if TYPE_CHECKING:
@@ -50,6 +51,12 @@ def own_summary_of(session: Session, opened: OpenDocument) -> FileSummary:
     earlier, drift = shown
     before = describe(earlier.summary, earlier.violations, options, _Locator(session, opened, drift))
     return replace(found, loops=before.loops, restrictions=before.restrictions)
+
+
+def wanted(summary: FileSummary, settings: Settings) -> FileSummary:
+    """A summary with the restrictions that the user wants to hear of."""
+    kept = tuple(found for found in summary.restrictions if settings.wants(found.code, found.name))
+    return replace(summary, restrictions=kept)
 
 
 def file_json(session: Session, summary: FileSummary, uri: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pygls.exceptions import JsonRpcInvalidParams
 
 from horovodize.lsp.own_messages import value_at
-from horovodize.lsp.summaries import file_json, summary_of
+from horovodize.lsp.summaries import file_json, summary_of, wanted
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
@@ -23,4 +23,5 @@ def handle(server: HorovodizeServer, params: Any) -> dict[str, Any] | None:
     opened = server.session.get(uri)
     if opened is None:
         return None
-    return file_json(server.session, summary_of(server.session, opened), opened.uri)
+    summary = wanted(summary_of(server.session, opened), opened.settings)
+    return file_json(server.session, summary, opened.uri)
