@@ -30,6 +30,27 @@ def test_a_variable_that_counts_too_goes_on_counting_the_same_on_all_ranks(count
     )
 
 
+@pytest.mark.parametrize(
+    "loads", ["global rows\n    rows = a[0:n]", "box.rows = a[0:n]", "return a[0:n]", "print(a[n])"]
+)
+def test_a_function_that_loads_what_a_number_says_is_given_the_ranks_own(loads: str) -> None:
+    check(
+        TAPE + f"def load_batch(n):\n    {loads}\n",
+        "for i in range(n):\n    load_batch(i)\n    step(*draw(3))\n    print(i)\n",
+        "for i, own_i in rounds(range(n)):\n    load_batch(own_i)\n    step(*draw(3))\n    print(i)\n",
+    )
+
+
+def test_a_function_that_draws_samples_is_told_the_turn_that_is_printed() -> None:
+    """Its result is dropped, and it keeps nothing: it can't be what loads a batch, whatever its name."""
+    body = "    step(*draw(3))\n    print(i)\n    if i % 50 == 0:\n        sample_images(i)\n"
+    check(
+        TAPE + "def sample_images(n):\n    plt.savefig('images/%d.png' % n)\n",
+        f"for i in range(1000):\n{body}",
+        f"for i in range(1000 // hvd.size()):\n{body}",
+    )
+
+
 def test_what_is_set_from_the_variable_on_the_way_to_the_data_is_the_ranks_own() -> None:
     check(
         TAPE,

@@ -162,3 +162,53 @@ def test_steps_of_the_whole_are_divided_where_the_data_are_divided_later() -> No
         "s = tf.keras.optimizers.schedules.CosineDecay(0.1 * hvd.size(), max(1, n // hvd.size()))\n",
         tail,
     )
+
+
+def test_the_decay_of_an_optimizer_counts_steps_too() -> None:
+    """Keras up to 2.10, and its legacy optimizers: `rate / (1 + decay * steps)`."""
+    old = "tf.keras.optimizers.legacy."
+    tail = "model.compile(opt)\n" + FIT
+    decayed = "opt = {}SGD(0.1{}, decay={}, momentum=0.9)\n"
+    before, after = decayed.format(old, "", "1e-2"), decayed.format(old, " * hvd.size()", "1e-2 * hvd.size()")
+    check(["C4", "C5"], MODEL, before, after, tail)
+    before = decayed.format("o.", "", "0.1 / n + c")
+    after = decayed.format("o.", " * hvd.size()", "(0.1 / n + c) * hvd.size()")
+    check(["C4", "C5"], MODEL, before, after, tail)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "o.SGD(0.1, decay=0.0)",
+        "o.SGD(0.1, decay=None)",
+        "o.SGD(0.1, momentum=0.9)",
+        "o.AdamW(0.1, weight_decay=1e-4)",
+        "o.SGD(0.1, ema_momentum=0.9)",
+    ],
+)
+def test_what_is_no_decay_of_the_rate_is_left(made: str) -> None:
+    untouched("C4", MODEL + f"opt = {made}\nmodel.compile(opt)\n" + FIT)
+
+
+def test_a_decay_stays_where_every_rank_takes_all_steps() -> None:
+    source = MODEL + "opt = o.SGD(0.1, decay=1e-2)\nmodel.compile(opt)\n" + FIT
+    untouched("C4", source, split_data=False)
+
+
+def test_a_decay_by_a_rank_s_number_of_batches_is_left() -> None:
+    untouched(
+        "C4",
+        TF + "ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)\n"
+        "opt = tf.keras.optimizers.legacy.SGD(0.1, decay=0.1 / len(ds))\n"
+        "m = tf.keras.Sequential([])\nm.compile(opt, 'mse')\nm.fit(ds, epochs=3)\n",
+    )
+
+
+def test_the_decay_of_tensorflow_1_s_rmsprop_is_of_its_average() -> None:
+    untouched(
+        "C4",
+        "import tensorflow as tf\nx = tf.placeholder(tf.float32)\nw = tf.Variable(1.0)\n"
+        "train = tf.train.RMSPropOptimizer(0.1, decay=0.9).minimize(w * x)\n"
+        "with tf.Session() as sess:\n    sess.run(tf.global_variables_initializer())\n"
+        "    for i in range(100):\n        sess.run(train, {x: 1.0})\n",
+    )

@@ -46,6 +46,8 @@ def apply(draft: Draft) -> None:
     optimizers = trained_optimizers(draft)
     for trained in sorted(optimizers, key=lambda t: not _has_schedule(draft, t)):
         _scale_optimizer(draft, trained)
+        if trained.call is not None:
+            schedule.scale_decay(draft, trained.call, trained.class_name or "")
     _scale_later_settings(draft)
 
 

@@ -3,7 +3,7 @@
 What it does   The rates of a `LearningRateSchedule` (`initial_learning_rate`, the `values` of `PiecewiseConstantDecay`) and of
                TF1's `*_decay` functions × `hvd.size()`. Steps and boundaries count global steps: where the data is split, an
                epoch has size() times fewer of them, so they are divided. A schedule class of the user's own: what its
-               `__call__` returns is scaled.
+               `__call__` returns is scaled. The `decay` of Keras' older optimizers, which counts steps, is multiplied.
 Why            As for a plain rate (C5). A schedule object can't be multiplied: `schedule * 2` is a TypeError.
 Before         rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=1000, decay_rate=0.9)
 After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.size(), decay_steps=1000 // hvd.size(),
@@ -29,6 +29,7 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _WHY = "The schedule starts from a rate for size() times the batch."
 _WHY_STEPS = "Each rank takes size() times fewer steps an epoch; the schedule counts steps."
+_WHY_DECAY = "Each rank takes size() times fewer steps an epoch; `decay` counts for each step."
 
 
 def apply(draft: Draft) -> None:
@@ -84,6 +85,19 @@ def divide_steps(draft: Draft, call: ast.Call) -> None:
         value = argument(call, steps, index.get(steps))
         if value is not None and not _is_none(value) and not counts_a_share(draft, value):
             _scale_values(draft, value, "step", f" // {SIZE}", _WHY_STEPS, steps in parameters.step_lists)
+
+
+def scale_decay(draft: Draft, call: ast.Call, name: str) -> None:
+    """Keras' older optimizers take `decay`: a step's rate is `rate / (1 + decay * steps)`. Of size() times fewer steps each
+    has to count size() times."""
+    decay = argument(call, "decay") if name.startswith("tensorflow.keras.") else None
+    if decay is None or decay in draft.done or not draft.options.split_data:
+        return
+    if _is_none(decay) or counts_a_share(draft, decay):
+        return
+    draft.done.add(decay)
+    draft.change("C4", decay, "Let the rate decay as before", _WHY_DECAY, draft.times(decay))
+    draft.step_counts.add(draft.changes[-1])
 
 
 def _positions(name: str) -> dict[str, int]:

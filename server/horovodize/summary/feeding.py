@@ -242,8 +242,21 @@ class Feeding:
             return False
         last = self.names.last(call.func)
         if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
-            return True
+            if not self._hands_nothing_over(call):
+                return True
         return self._indexes_with(call, names)
+
+    def _hands_nothing_over(self, call: ast.Call) -> bool:
+        """Whether a call's result is dropped, and its function, one of this module, keeps nothing either:
+        `sample_images(epoch)` draws a picture."""
+        callee = self.values.callee(call)
+        if not isinstance(callee, FUNCTIONS) or not isinstance(self.syntax.parent[call], ast.Expr):
+            return False
+        return not any(
+            isinstance(n, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom))
+            or (isinstance(n, (ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store))
+            for n in ast.walk(callee)
+        )
 
     def _indexes_with(self, call: ast.Call, tainted: set[str]) -> bool:
         """Whether a function of this module subscripts with what a call passes it from the loop's variable."""
