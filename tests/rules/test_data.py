@@ -207,12 +207,35 @@ def test_looking_at_a_dataset_does_not_matter() -> None:
     for image in ds:
         print(image)
         break
-    norm.adapt(ds.map(f))
     model.fit(ds)
     """
     dataset(
         "\n    ds = tf.data.Dataset.from_tensor_slices(x).batch(3)" + looks,
         "\n    ds = shard_dataset(tf.data.Dataset.from_tensor_slices(x)).batch(3)" + looks,
+    )
+
+
+def test_what_a_layer_adapts_to_is_the_whole() -> None:
+    """A vocabulary or a mean of a rank's own part would be another one on each rank."""
+    head = "\n    ds = tf.data.Dataset.from_tensor_slices(x){}"
+    adapts = head.format(".batch(3)\n    words.adapt(ds.map(f))\n")
+    dataset(
+        adapts + "    model.fit(ds.map(words))\n",
+        adapts + "    model.fit(shard_dataset(ds).map(words))\n",
+    )
+    adapts = head.format("\n    words.adapt(ds.batch(9))\n")
+    dataset(
+        adapts + "    model.fit(ds.shuffle(9).batch(3))\n",
+        adapts + "    model.fit(shard_dataset(ds).shuffle(9).batch(3))\n",
+    )
+
+
+def test_what_a_layer_adapts_to_beside_is_divided_as_if_it_did_not() -> None:
+    """Near miss: another pipeline than the one that is trained on."""
+    adapts = "\n    words.adapt(tf.data.Dataset.from_tensor_slices(x).batch(9))\n    model.fit(ds)\n"
+    dataset(
+        "\n    ds = tf.data.Dataset.from_tensor_slices(x).batch(3)" + adapts,
+        "\n    ds = shard_dataset(tf.data.Dataset.from_tensor_slices(x)).batch(3)" + adapts,
     )
 
 

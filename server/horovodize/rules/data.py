@@ -10,8 +10,8 @@ Before         ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(1000).bat
 After          ds = shard_dataset(tf.data.Dataset.from_tensor_slices((x, y))).shuffle(1000).batch(32)
                model.fit(ds, epochs=3)
 Leaves alone   Pipelines that only evaluate. What comes before `filter`, `skip`, `flat_map` and other steps that keep different
-               numbers of elements on different ranks, and before a name that is also evaluated or split: the division comes
-               after them. A pipeline that is made inside a `tf.function`.
+               numbers of elements on different ranks, and before a name that is also evaluated, split or given to a layer's
+               `adapt`, which must see the whole: the division comes after them. A pipeline that is made inside a `tf.function`.
 Asks           Never.
 Source         Beyond the seed, which divides no data (horovod#2623, 3675; equal counts: 2083, 118, 1407, 708).
 """
