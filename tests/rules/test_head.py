@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
 from .pairs import FIT, MODEL, STEP, TF, only, plan_of, refused
@@ -138,6 +140,29 @@ def test_an_import_that_shares_its_line_stays_whole() -> None:
 )
 def test_tensorflow_imported_inside_only_is_refused(source: str) -> None:
     refused(source, "HVD101", "import it at the top")
+
+
+GUARD = 'if __name__ == "__main__":\n'
+GUARDED = indent(TF + COMPILE, "    ")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f'{GUARD}    import os\n    os.environ["CUDA_VISIBLE_DEVICES"] = "1"\n{GUARDED}',
+        f"def f():\n{indent(GUARD + GUARDED, '    ')}f()\n",
+        f"{GUARD}    if here:\n{indent(GUARDED, '    ')}",
+    ],
+)
+def test_under_a_main_guard_something_may_have_to_come_before_the_import(source: str) -> None:
+    refused(source, "HVD101", "import it at the top")
+
+
+def test_under_a_main_guard_the_head_comes_before_that() -> None:
+    text = head(f"import sys\n\nn = len(sys.argv)\n{GUARD}    n += 1\n{GUARDED}")
+    start = f"import sys\n\nn = len(sys.argv)\nimport tensorflow as tf\nimport horovod.tensorflow.keras as hvd\n{PINS}\n{GUARD}"
+    assert text.startswith(start)
+    assert text.endswith(f"{GUARD}    n += 1\n{GUARDED}")
 
 
 # ---------------------------------------------------------------------- what TensorFlow is called

@@ -14,7 +14,7 @@ from horovodize.summary import LoopKind, ModuleSummary, TrainingLoop
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, Function, argument
+from horovodize.summary.syntax import CALLABLES, Function, argument, is_main_guard
 
 DISTRIBUTABLE = frozenset(
     {
@@ -123,7 +123,7 @@ class Context:
             if isinstance(a, CALLABLES):
                 return False
             if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse"):
-                return not (isinstance(a, ast.If) and is_main_guard(a))
+                return not is_main_guard(a)
             if isinstance(a, (ast.BoolOp, ast.match_case, ast.ExceptHandler)):
                 return True
             if isinstance(a, ast.Try) and field == "body" and a.handlers:
@@ -175,8 +175,3 @@ class Context:
     @property
     def assignments(self) -> list[ast.Assign]:
         return self.syntax.every(ast.Assign)
-
-
-def is_main_guard(statement: ast.If) -> bool:
-    """`if __name__ == "__main__":`"""
-    return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(statement.test))

@@ -5,8 +5,9 @@ Horovod has to be initialised, and a GPU pinned to each process, before anything
 a place that surely runs first: right after the imports at the top.
 
 ## When it is reported
-Where TensorFlow or Keras is imported inside functions, loops or branches only (also under `if __name__ == "__main__":`), so
-that there is no such place; and where TensorFlow itself is imported after code that already uses Keras. Imports of other
+Where TensorFlow or Keras is imported inside functions, loops or branches only, so that there is no such place; and where
+TensorFlow itself is imported after code that already uses Keras. Before an `if __name__ == "__main__":` that imports it there
+is a place, unless something that stands there before the import may have to run first: `os.environ[…] = …`. Imports of other
 modules, further imports of TensorFlow, and code before the first import of TensorFlow change nothing and are no violation;
 nor is an import in `try` with an alternative. Strict mode reports every import after the first statement that is none.
 
@@ -40,7 +41,28 @@ model.compile(tf.keras.optimizers.SGD(0.1), "mse")
 model.fit(x, y)
 ```
 
+```python
+import os
+
+if __name__ == "__main__":
+    os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+    import tensorflow as tf  # HVD101
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(tf.ones((8, 1)), tf.ones((8, 1)))
+```
+
 ## Near misses
+```python
+if __name__ == "__main__":
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(tf.ones((8, 1)), tf.ones((8, 1)))
+```
+
 ```python
 import argparse
 import os
@@ -86,18 +108,15 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.aliased_member import whole_lines
-from horovodize.restrictions.context import Context, is_main_guard
+from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.import_order import importing_guard, may_matter
+from horovodize.summary.syntax import FUNCTIONS, is_main_guard
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _READERS = ("tensorflow.examples.", "tensorflow.keras.datasets.")
-# What may have to happen before an import: it is not moved over these.
-_MATTERS = (
-    "environ", "putenv", "setenv", "path", "chdir", "filterwarnings", "simplefilter", "install", "system", "stdout", "stderr",
-)  # fmt: skip
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -105,7 +124,8 @@ def find(context: Context) -> Iterator[Violation]:
         first = context.module.tensorflow_imports[0]
         top = next((s for s in context.module.tensorflow_imports if _at_top_level(context, s)), None)
         if top is None:
-            yield _hidden(context, first)
+            if importing_guard(context.module) is None:
+                yield _hidden(context, first)
         else:
             late = _late_tensorflow(context, top)
             if late is not None:
@@ -119,7 +139,8 @@ def _at_top_level(context: Context, statement: ast.stmt) -> bool:
     for a in context.syntax.ancestors(statement):
         if isinstance(a, ast.Module):
             return True
-        if not isinstance(a, (ast.Try, ast.ExceptHandler, ast.If)) or not _only_imports(a):
+        quiet = isinstance(a, (ast.Try, ast.ExceptHandler, ast.If)) and _only_imports(a)
+        if not quiet or is_main_guard(a):
             return False
     return False
 
@@ -199,7 +220,7 @@ def _move_up(context: Context, statement: ast.Import | ast.ImportFrom) -> Fix | 
     for other in body[len(leading) :]:
         if other is statement or (other.lineno > statement.lineno):
             break
-        if not isinstance(other, (*FUNCTIONS, ast.ClassDef)) and _may_matter(other):
+        if not isinstance(other, (*FUNCTIONS, ast.ClassDef)) and may_matter(other):
             return None
     text = context.module.text(statement)
     newline = context.document.newline
@@ -221,7 +242,7 @@ def _may_move(context: Context, statement: ast.Import | ast.ImportFrom) -> bool:
         if isinstance(a, (*FUNCTIONS, ast.ClassDef)):
             if statement not in context.module.tensorflow_imports:
                 return False
-        elif not isinstance(a, ast.Module) and not (isinstance(a, ast.If) and is_main_guard(a)):
+        elif not isinstance(a, ast.Module) and not is_main_guard(a):
             return False
     return not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
 
@@ -239,13 +260,6 @@ def _leading_imports(body: list[ast.stmt]) -> list[ast.stmt]:
 def _is_text(statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
-
-
-def _may_matter(statement: ast.stmt) -> bool:
-    return any(
-        isinstance(n, ast.Attribute) and n.attr in _MATTERS or isinstance(n, ast.Name) and n.id in _MATTERS
-        for n in ast.walk(statement)
-    )
 
 
 def _every_late_import(context: Context) -> Iterator[Violation]:

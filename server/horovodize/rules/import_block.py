@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from horovodize.rules.draft import Draft
+from horovodize.summary.import_order import importing_guard
 from horovodize.summary.project import imported_paths
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, is_main_guard
 
 # Of TensorFlow, what may be called before a GPU is chosen.
 _HARMLESS = (
@@ -31,9 +32,12 @@ class HeadPlace:
 
 def head_place(draft: Draft, tree: ast.Module) -> HeadPlace | None:
     """The place of a file's head; None where there is none that surely comes first: the script imports TensorFlow inside
-    functions only."""
+    functions only. One that imports it under `if __name__ == "__main__":` gets its head before that."""
     imported = import_statement(draft, tree)
     early = _first_use(draft, tree) if tree is draft.module.tree else None
+    guard = importing_guard(draft.module) if tree is draft.module.tree else None
+    if imported is None and guard is not None:
+        return HeadPlace(guard, None)
     if imported is None:
         first = next((s for s in tree.body if not _is_docstring(tree, s) and not _is_future(s)), None)
         return HeadPlace(first, None) if first is not None and tree is not draft.module.tree else None
@@ -61,7 +65,7 @@ def _first_use(draft: Draft, tree: ast.Module) -> ast.stmt | None:
 def _modules(draft: Draft, tree: ast.Module, statement: ast.stmt) -> Iterator[ast.Module]:
     """The modules of the project that a statement outside functions imports."""
     targets = draft.module.scopes.links.targets.get(tree, {})
-    if not isinstance(statement, (*FUNCTIONS, ast.ClassDef)) and not _is_main_guard(statement):
+    if not isinstance(statement, (*FUNCTIONS, ast.ClassDef)) and not is_main_guard(statement):
         for dotted in imported_paths(statement):
             if dotted in targets:
                 yield targets[dotted]
@@ -132,7 +136,7 @@ def import_statement(draft: Draft, tree: ast.Module) -> ast.stmt | None:
         top: ast.AST = statement
         inside_function = False
         for a in draft.syntax.ancestors(statement):
-            inside_function |= isinstance(a, (*FUNCTIONS, ast.ClassDef)) or _is_main_guard(a)
+            inside_function |= isinstance(a, (*FUNCTIONS, ast.ClassDef)) or is_main_guard(a)
             if not isinstance(a, ast.Module):
                 top = a
         if not inside_function and isinstance(top, ast.stmt):
@@ -142,13 +146,6 @@ def import_statement(draft: Draft, tree: ast.Module) -> ast.stmt | None:
 
 def _is_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-
-
-def _is_main_guard(node: ast.AST) -> bool:
-    """`if __name__ == "__main__":`"""
-    return isinstance(node, ast.If) and "__name__" in {
-        n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)
-    }
 
 
 def _end_of_imports(draft: Draft, imported: ast.stmt, stop: ast.stmt | None) -> ast.stmt:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, position
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, is_main_guard, position
 from horovodize.summary.taking_out import TakingOut
 from horovodize.summary.traced import makes_operations
 
@@ -177,7 +177,7 @@ class Outputs:
             ):
                 return s is not root and not effects.shares(value) and self.private(target, root)
             case ast.If():
-                if _is_main_guard(s) or effects.shares(s.test):
+                if is_main_guard(s) or effects.shares(s.test):
                     return False
                 return all(self._whole(x, root) for x in (*s.body, *s.orelse))
             case ast.For():
@@ -329,10 +329,6 @@ class Outputs:
             ):
                 return path
         return None
-
-
-def _is_main_guard(statement: ast.If) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(statement.test))
 
 
 def _ends(module: Module, statement: ast.stmt) -> bool:

@@ -11,7 +11,7 @@ import ast
 import sys
 from collections.abc import Iterator, Sequence
 
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, is_main_guard
 
 # Calls and attributes that reach anything by a name that is made while the code runs.
 _CALLED = {"globals", "locals", "eval", "exec", "__import__", "import_module"}
@@ -43,7 +43,7 @@ def prune(imported: Sequence[ast.Module], script: ast.Module) -> set[str]:
     names in what it takes out, which must not be given to anything else."""
     left_out = set[str]()
     for tree in imported:
-        for guard in [s for s in tree.body if _is_main_guard(s)]:
+        for guard in [s for s in tree.body if is_main_guard(s)]:
             tree.body.remove(guard)
             left_out |= _identifiers(guard)
     reach = _Reach((*imported, script))
@@ -190,9 +190,3 @@ def _is_registered(statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.Class
         if name not in _KEEPING:
             return True
     return False
-
-
-def _is_main_guard(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and any(
-        isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(statement.test)
-    )

@@ -136,6 +136,13 @@ class Syntax:
         return found
 
 
+def is_main_guard(node: ast.AST) -> bool:
+    """`if __name__ == "__main__":`"""
+    return isinstance(node, ast.If) and any(
+        isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test)
+    )
+
+
 def position(node: ast.expr | ast.stmt | ast.arg) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
