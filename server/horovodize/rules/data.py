@@ -24,6 +24,7 @@ from horovodize.rules.draft import RANK, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import SEED, begins, feeding, wrap
 from horovodize.source import Edit
+from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import argument, has_unpacking
 
@@ -73,17 +74,13 @@ def _divide(draft: Draft, feed: ast.expr) -> None:
         edits = wrap(draft, place, "shard_dataset")
         if edits:
             draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
-        for step in pipelines.steps(place):
-            _seed(draft, step, "shuffle", 1)
-        for made in pipelines.trail(place):
-            if isinstance(made, ast.Call):
-                _seed_source(draft, made)
+        shuffle_alike(draft, place)
 
 
 def _is_iterator(draft: Draft, e: ast.expr) -> bool:
     """Whether an expression is an iterator, which has no `shard`."""
     if isinstance(e, ast.Call):
-        return draft.names.last(e.func) in ("iter", "make_one_shot_iterator", "as_numpy_iterator")
+        return draft.names.last(e.func) in (*ONCE, "make_one_shot_iterator", "as_numpy_iterator")
     if isinstance(e, (ast.Name, ast.Attribute)):
         bindings = feeding(draft).pipelines.bindings(e)
         return any(
@@ -112,6 +109,15 @@ def _separate_cache(draft: Draft, step: ast.Call) -> None:
 # ---------------------------------------------------------------------- the same order everywhere
 
 
+def shuffle_alike(draft: Draft, place: ast.expr) -> None:
+    """Seeds the shuffles of a pipeline that is divided at `place`."""
+    for step in feeding(draft).pipelines.steps(place):
+        _seed(draft, step, "shuffle", 1)
+    for made in feeding(draft).pipelines.trail(place):
+        if isinstance(made, ast.Call):
+            _seed_source(draft, made)
+
+
 def _seed(draft: Draft, call: ast.Call, method: str, position: int) -> None:
     """A shuffle before the division gets a seed: all ranks must divide the same order."""
     assert isinstance(call.func, ast.Attribute)
@@ -123,7 +129,7 @@ def _seed_source(draft: Draft, call: ast.Call) -> None:
     last, shuffle = draft.names.last(call.func), argument(call, "shuffle")
     if isinstance(shuffle, ast.Constant) and not shuffle.value:
         return
-    if (last == "list_files" and argument(call, "seed", 2) is None) or (
+    if (last in ("list_files", "sample_from_datasets") and argument(call, "seed", 2) is None) or (
         last.endswith("_dataset_from_directory") and argument(call, "seed") is None
     ):
         _add_seed(draft, call)

@@ -55,10 +55,20 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
         else:
             before, after = "(", ")" + after
     if known is None or known < PLENTY:
-        before, after = "max(1, " + before, after + ")"
+        before, after = f"{_maximum(draft, count)}(1, " + before, after + ")"
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"
     return Edit.around(span, before, after)
+
+
+def _maximum(draft: Draft, count: ast.expr) -> str:
+    """What gives the larger of two numbers: `max`, but of a count that may be a tensor (`tf.range(steps)`) TensorFlow's."""
+    call = draft.syntax.parent[count]
+    if isinstance(call, ast.Call) and draft.names.of(call.func) == "tensorflow.range":
+        called = draft.module.text(call.func)
+        if isinstance(call.func, ast.Attribute):
+            return f"{called.removesuffix('range')}maximum"
+    return "max"
 
 
 def _where_made(draft: Draft, count: ast.expr) -> ast.expr:

@@ -235,6 +235,7 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
         what = "Give every rank its own batches"
         draft.change(loop_rule(draft), e, what, WHY, edits, doubt=doubt if unclear else "")
+        data.shuffle_alike(draft, e)
 
 
 def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:

@@ -31,3 +31,6 @@ DIRECTORY = (
 )
 # Functions around an iterable that hand on what is in it.
 LOOKED_THROUGH = _names("iter enumerate tqdm trange next list tuple reversed")
+# Those of them that can be gone through only once, and those that hold it all.
+ONCE = _names("iter enumerate tqdm trange")
+HOLDING = _names("list tuple")

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.drive import Drive
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
@@ -176,12 +177,29 @@ class Feeding:
         return None if isinstance(loop, ast.While) else self.inside(loop.iter)
 
     def inside(self, e: ast.expr) -> ast.expr:
-        """An expression without `enumerate` and `tqdm` around it."""
-        while (
-            isinstance(e, ast.Call) and looked_through(self.module, e) and self.names.last(e.func) != "trange"
-        ):
-            e = e.args[0]
-        return e
+        """An expression without `enumerate` and `tqdm` around it, here or where a name for the whole is bound."""
+        while True:
+            made = self._bar(e) if isinstance(e, ast.Name) else e
+            if isinstance(made, ast.Call) and self.names.last(made.func) == "trange":
+                return made
+            if not isinstance(made, ast.Call) or not looked_through(self.module, made):
+                return e
+            e = made.args[0]
+
+    def _bar(self, name: ast.Name) -> ast.Call | None:
+        """The `tqdm(…)` or `enumerate(…)` that a name stands for, which can be gone through only once: in this place. What
+        else is done with it shows something (`bar.set_postfix(…)`)."""
+        bindings = self.module.scopes.reaching(name)
+        b = bindings[0] if len(bindings) == 1 and bindings[0].kind in ("assign", "with") else None
+        if b is None or b.path or not isinstance(b.value, ast.Call):
+            return None
+        around = self.names.last(b.value.func) in ONCE and self.values.callee(b.value) is None
+        return (
+            b.value if around and all(self._only_shows(use, name) for use in self.pipelines.uses(b)) else None
+        )
+
+    def _only_shows(self, use: ast.expr, name: ast.Name) -> bool:
+        return use is name or isinstance(self.syntax.parent[use], ast.Attribute)
 
     def _loop_kind(self, loop: Loop) -> Kind:
         e = self.iterable(loop)

@@ -16,8 +16,10 @@ from horovodize.summary.dataset_methods import (
     DIRECTORY,
     EVEN,
     GROUPING,
+    HOLDING,
     LOOKED_THROUGH,
     METHODS,
+    ONCE,
     UNGROUPING,
 )
 from horovodize.summary.destinations import Destinations
@@ -53,10 +55,18 @@ class Pipelines:
         return self._known[expression]
 
     def _is_dataset(self, expression: ast.AST) -> bool:
-        if not isinstance(expression, ast.expr):
+        if not isinstance(expression, ast.expr) or self._holds(expression):
             return False
         origins = self.values.origins(expression)
         return any(self._made_as_dataset(o.node, o.path) for o in origins if -2 not in o.path)
+
+    def _holds(self, e: ast.expr) -> bool:
+        """Whether an expression is a list of all that a dataset gives."""
+        if isinstance(e, ast.Call):
+            return isinstance(e.func, ast.Name) and e.func.id in HOLDING and self.names.of(e.func) is None
+        return isinstance(e, (ast.Name, ast.Attribute)) and any(
+            isinstance(v, ast.Call) and self._holds(v) for b in self.bindings(e) for v in self.given(b)
+        )
 
     def _made_as_dataset(self, node: ast.AST, path: tuple[int, ...]) -> bool:
         if not isinstance(node, ast.Call):
@@ -101,7 +111,10 @@ class Pipelines:
                 continue
             seen[e] = None
             if isinstance(e, ast.Call):
-                if isinstance(e.func, ast.Attribute) and e.func.attr in METHODS and self.is_dataset(e):
+                of_datasets = (self.names.of(e.func) or "").startswith("tensorflow.data.")
+                if of_datasets:  # `Dataset.zip((a, b))`, `Dataset.sample_from_datasets([a, b])`
+                    todo += [a for a in _flat(e.args) if self.is_dataset(a)]
+                elif isinstance(e.func, ast.Attribute) and e.func.attr in METHODS and self.is_dataset(e):
                     todo.append(e.func.value)
                 elif looked_through(self.module, e):
                     todo.append(e.args[0])
@@ -245,7 +258,7 @@ class _Walk:
 
     def _is_iterator(self, e: ast.expr) -> bool:
         """An iterator can't be divided itself: what it iterates can."""
-        return isinstance(e, ast.Call) and self.p.names.last(e.func) in ("iter", "make_one_shot_iterator")
+        return isinstance(e, ast.Call) and self.p.names.last(e.func) in (*ONCE, "make_one_shot_iterator")
 
     def _only_caller(self, call: ast.Call) -> bool:
         callee = self.p.values.callee(call)
@@ -261,3 +274,14 @@ def looked_through(module: Module, call: ast.Call) -> bool:
         isinstance(call.func, (ast.Name, ast.Attribute)) and module.names.last(call.func) in LOOKED_THROUGH
     )
     return named and bool(call.args) and module.values.callee(call) is None
+
+
+def _flat(arguments: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """Arguments, and the elements of those that are tuples, lists and dicts: `Dataset.zip((a, {"b": b}))`."""
+    for a in arguments:
+        if isinstance(a, (ast.Tuple, ast.List)):
+            yield from _flat(a.elts)
+        elif isinstance(a, ast.Dict):
+            yield from _flat(a.values)
+        else:
+            yield a
