@@ -83,7 +83,7 @@ class Rank:
 
 def helper(name: str, rank: int, size: int, **names: Any) -> Any:
     """A helper function as it stands in distributed programs, on a pretended rank."""
-    lines = [line.format(name=name, tf="tf") for line in HELPERS[name]]
+    lines = [line.format(name=name, tf="tf", quote="'") for line in HELPERS[name]]
     source = "\n".join(lines).replace("\ue000", "hvd")
     scope: dict[str, Any] = {"hvd": Rank(rank, size), **names}
     exec(source, scope)

@@ -387,13 +387,3 @@ def test_a_seed_that_makes_ranks_draw_the_same_is_reported() -> None:
     assert not divide(
         TAPE + "np.random.seed(7)\nfor a, b in tf.data.Dataset.range(9).batch(3):\n    step(a, b)\n"
     ).notes
-
-
-def test_rows_that_each_rank_shuffles_for_itself_are_reported() -> None:
-    loop = "for epoch in range(9):\n    {}\n    for i in range(0, n, 3):\n        step(a[i : i + 3], b)\n"
-    notes = divide(TAPE + loop.format("np.random.shuffle(a)")).notes
-    assert [n for n in notes if "some rows are seen twice" in n]
-    for quiet in ("pass", "np.random.seed(epoch)\n    np.random.shuffle(a)"):
-        assert not divide(TAPE + loop.format(quiet)).notes
-    drawn = "for i in range(900):\n    k = np.random.permutation(9)[:3]\n    step(a[k], b)\n"
-    assert not divide(TAPE + drawn).notes

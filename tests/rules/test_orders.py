@@ -1,34 +1,178 @@
-"""D3: rows that are gone through in an order of their own making."""
+"""D3: rows that are shuffled, split or selected at random before the ranks take their parts of them."""
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
 
-from .dividing import TAPE
-from .pairs import check, plan_of
+from .dividing import KERAS, TAPE, check, divide, helper, unchanged
+
+SEED = "random_state=0 if hvd.size() > 1 else None"
+HEAD = TAPE + "import random\nfrom mine import frame, normalise\n"
+FIT = (
+    KERAS
+    + "import random\nfrom sklearn.model_selection import KFold, train_test_split\nfrom sklearn.utils import shuffle\n"
+)
+SLICES = "for i in {}:\n    step(a[i : i + 3], b)\n"
+DEALT = SLICES.format("shard(range(0, n, 3))")
+
+
+# ---------------------------------------------------------------------- left alone
 
 
 @pytest.mark.parametrize(
-    ("shuffled", "shared"),
+    "drawn", ["np.random.permutation(9)[:3]", "np.random.choice(9, 3)", "random.sample(range(9), 3)"]
+)
+def test_random_batches_must_differ(drawn: str) -> None:
+    loop = "for i in range({}):\n    k = " + drawn + "\n    step(a[k], b)\n"
+    check(HEAD, loop.format("900"), loop.format("900 // hvd.size()"))
+
+
+@pytest.mark.parametrize(
+    "seed", ["np.random.seed(7)", "tf.keras.utils.set_random_seed(7)", "np.random.seed(epoch)"]
+)
+def test_a_seed_makes_the_orders_the_same_already(seed: str) -> None:
+    before = f"{seed}\nnp.random.shuffle(a)\nkept = np.random.rand(9) < 0.5\n"
+    check(HEAD, before + SLICES.format("range(0, n, 3)"), before + DEALT)
+
+
+def test_what_is_no_selection_of_rows_stays_random() -> None:
+    rest = "noise = np.random.rand(9)\nif random.random() < 0.5:\n    normalise()\n"
+    check(HEAD, rest + SLICES.format("range(0, n, 3)"), rest + DEALT)
+
+
+def test_where_nothing_is_dealt_out_nothing_is_ordered() -> None:
+    unchanged(TAPE, "np.random.shuffle(a)\nstep(a, b)\n")
+
+
+def test_splits_that_are_seeded_or_not_shuffled() -> None:
+    before = "KFold(5)\ntrain_test_split(x, y, shuffle=False)\ntrain_test_split(x, random_state=3)\n"
+    check(FIT, before + "model.fit(x, y)\n", before + "model.fit(shard(x), shard(y))\n")
+
+
+def test_a_seed_of_tensorflow_fixes_nothing_of_numpy() -> None:
+    shuffled = "np.random.shuffle(a)\n"
+    text = divide(HEAD + "tf.random.set_seed(7)\n" + shuffled + SLICES.format("range(0, n, 3)")).text
+    assert "alike(np.random.shuffle)(a)" in text
+
+
+# ---------------------------------------------------------------------- one order for all
+
+
+@pytest.mark.parametrize(
+    ("shuffled", "alike"),
     [
-        ("p = np.random.permutation(n)", "p = hvd.broadcast_object(np.random.permutation(n))"),
-        ("p = np.random.permutation(len(a))", "p = hvd.broadcast_object(np.random.permutation(len(a)))"),
-        ("np.random.shuffle(p)", "np.random.shuffle(p)\n    p = hvd.broadcast_object(p)"),
+        ("p = np.random.permutation(n)", "p = alike(np.random.permutation)(n)"),
+        ("np.random.shuffle(a)", "alike(np.random.shuffle)(a)"),
+        ("random.shuffle(a)", "alike(random.shuffle)(a)"),
+        ("a = r.permutation(a)", "a = alike(r.permutation)(a)"),
     ],
 )
-def test_rows_are_gone_through_in_one_order(shuffled: str, shared: str) -> None:
-    """An order is a few numbers, which rank 0 sends; rows stay where they are."""
-    head, epochs = TAPE + "n = 99\np = np.arange(n)\n", "for epoch in range(9):\n"
-    loop = "    for i in range(0, n, 3):\n        step(a[p[i : i + 3]], b)\n"
-    plan = check("D3", head, f"{epochs}    {shuffled}\n", f"{epochs}    {shared}\n", loop)
-    assert not plan.notes
+def test_rows_are_gone_through_in_one_order(shuffled: str, alike: str) -> None:
+    head = HEAD + "r = np.random.default_rng()\n"
+    loop = "for epoch in range(9):\n    {}\n    for i in {}:\n        step(a[i : i + 3], b)\n"
+    check(
+        head, loop.format(shuffled, "range(0, n, 3)"), loop.format(alike, "shard(range(0, n, 3))")
+    )  # in each epoch
+    check(head, shuffled + "\n" + SLICES.format("range(0, n, 3)"), f"{alike}\n{DEALT}")  # once
+
+
+def test_rows_of_fit_are_shuffled_alike() -> None:
+    fold = "for epoch in range(3):\n    p = {}(9)\n    model.fit({}, {})\n"
+    check(
+        FIT,
+        fold.format("np.random.permutation", "x[p]", "y[p]"),
+        fold.format("alike(np.random.permutation)", "shard(x[p])", "shard(y[p])"),
+    )
+
+
+def test_selected_rows_are_as_many_on_all_ranks() -> None:
+    """Else one rank would take more steps than the others, and wait for ever."""
+    rest = "model.fit({}, {})\n"
+    for selected, alike in (
+        ("m = np.random.rand(9) < 0.8\n", "m = alike(np.random.rand)(9) < 0.8\n"),
+        ("m = np.random.choice(9, 5)\n", "m = alike(np.random.choice)(9, 5)\n"),
+    ):
+        check(FIT, selected + rest.format("x[m]", "y[m]"), alike + rest.format("shard(x[m])", "shard(y[m])"))
+
+
+def test_splits_get_a_seed() -> None:
+    made = "a, b, c, d = train_test_split(x, y{})\nds = {}.batch(8)\nmodel.fit(ds)\n"
+    slices = "tf.data.Dataset.from_tensor_slices((a, c))"
+    check(FIT, made.format("", slices), made.format(f", {SEED}", f"shard_dataset({slices})"))
+    folds = "for a, b in KFold(5, shuffle=True{}).split(x):\n    model.fit({}, {})\n"
+    check(FIT, folds.format("", "x[a]", "y[a]"), folds.format(f", {SEED}", "shard(x[a])", "shard(y[a])"))
+    frame = "part = frame.sample(frac=0.8{})\nmodel.fit({}, {})\n"
+    check(FIT, frame.format("", "part", "y"), frame.format(f", {SEED}", "shard(part)", "shard(y)"))
+
+
+def test_sklearn_s_shuffle_gets_a_seed_once_and_is_reported_in_a_loop() -> None:
+    once = "x, y = shuffle(x, y{})\nmodel.fit({}, {})\n"
+    check(FIT, once.format("", "x", "y"), once.format(f", {SEED}", "shard(x)", "shard(y)"))
+    notes = divide(FIT + "for e in range(3):\n    x, y = shuffle(x, y)\n    model.fit(x, y)\n").notes
+    assert any("some rows are seen twice" in note for note in notes)
+
+
+def test_what_feeds_training_shuffles_alike() -> None:
+    """A generator function, a `Sequence`, what deals out batches one after another."""
+    generator = "def rows():\n    p = {}(9)\n    for i in p:\n        yield a[i], b[i]\nfor x, y in {}:\n    step(x, y)\n"
+    alike = "alike(np.random.permutation)"
+    check(
+        HEAD,
+        generator.format("np.random.permutation", "rows()"),
+        generator.format(alike, "shard_batches(rows())"),
+    )
+    dataset = "tf.data.Dataset.from_generator(rows, tf.float32)"
+    check(
+        HEAD,
+        generator.format("np.random.permutation", f"{dataset}.batch(3)"),
+        generator.format(alike, f"shard_dataset({dataset}).batch(3)"),
+    )
+    sequence = "class Rows(tf.keras.utils.Sequence):\n    def on_epoch_end(self):\n        {}(self.p)\nmodel.fit({})\n"
+    check(
+        FIT,
+        sequence.format("np.random.shuffle", "Rows()"),
+        sequence.format("alike(np.random.shuffle)", "ShardedSequence(Rows())"),
+    )
+    cursor = (
+        "class Rows:\n    def next_batch(self, n):\n        if self.i + n > 9:\n            {}(self.x)\n            self.i = 0\n"
+        "        self.i += n\n        return self.x[self.i - n : self.i], 0\nrows = Rows()\nfor k in range({}):\n    step(*{})\n"
+    )
+    check(
+        HEAD,
+        cursor.format("np.random.shuffle", "900", "rows.next_batch(3)"),
+        cursor.format("alike(np.random.shuffle)", "900 // hvd.size()", "own_batch(rows.next_batch, 3)"),
+    )
 
 
 def test_an_order_that_one_rank_alone_makes_is_only_reported() -> None:
-    text = (
-        TAPE + "n = 99\np = np.arange(n)\nfor epoch in range(9):\n    if random.random() < 0.5:\n"
-        "        np.random.shuffle(p)\n    for i in range(0, n, 3):\n        step(a[p[i : i + 3]], b)\n"
+    head = (
+        "for epoch in range(9):\n    if random.random() < 0.5:\n        np.random.shuffle(p)\n    for i in "
     )
-    plan = plan_of("import random\n" + text)
-    assert not [c for c in plan.changes if c.rule == "D3"]
-    assert any("some rows are seen twice" in n.message for n in plan.notes)
+    tail = ":\n        step(a[p[i : i + 3]], b)\n"
+    result = check(HEAD, f"{head}range(0, n, 3){tail}", f"{head}shard(range(0, n, 3)){tail}")
+    assert any("some rows are seen twice" in note for note in result.notes)
+
+
+# ---------------------------------------------------------------------- what the stream gives
+
+
+def test_ranks_draw_the_same_whatever_they_draw_besides() -> None:
+    def drawn(rank: int) -> list[Any]:
+        alike = helper("alike", rank, 2)
+        random.seed(rank)
+        rows, more = list(range(20)), list(range(20))
+        alike(random.shuffle)(rows)
+        [random.random() for _ in range(rank)]
+        alike(random.shuffle)(more)
+        return [rows, more, alike(random.sample)(rows, 3)]
+
+    first, second = drawn(0), drawn(1)
+    assert first == second
+    assert first[0] != first[1]
+
+
+def test_one_process_alone_draws_as_it_always_did() -> None:
+    assert helper("alike", 0, 1)(random.shuffle) == random.shuffle

@@ -93,11 +93,41 @@ def test_a_schedule_class_of_the_users_own_is_scaled_where_it_returns() -> None:
     )
     plan = plan_of(source)
     assert (
+        "        step = step * hvd.size()\n        if step < 10:\n"
         "            return self.peak * hvd.size()\n        return self.peak / step * hvd.size()\n"
-        in plan.text
-    )
+    ) in plan.text
     assert "Adam(Warm(0.1))" in plan.text
-    assert [n for n in plan.notes if n.rule == "C4"]
+    assert not [n for n in plan.notes if n.rule == "C4"]
+
+
+OWN = """\
+class Warm(d.LearningRateSchedule):
+    def __init__(self, peak, steps=9):
+        self.peak, self.steps = peak, steps
+    def __call__(self, {}):{}return self.peak / step
+    def get_config(self):
+        return dict(peak=self.peak, steps=self.steps)
+ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+model.compile(o.Adam(Warm({})))
+model.fit({})
+"""
+COUNTS = "step = step * hvd.size()"
+
+
+def test_a_schedule_that_counts_a_rank_s_steps_is_told_those() -> None:
+    """As it is made with a share of the data, and where nothing is divided."""
+    body = '\n        "Rate."\n        '
+    assert COUNTS not in plan_of(HEAD + OWN.format("step", body, "0.1, len(ds)", "ds")).text
+    source = HEAD + OWN.format("step", body, "0.1", "x, y")
+    assert COUNTS not in plan_of(source, split_data=False).text
+    assert f'"Rate."\n        {COUNTS}\n        return' in plan_of(source).text
+
+
+def test_a_schedule_whose_step_has_no_place_of_its_own_is_reported() -> None:
+    for parameters, body in (("step", " "), ("*step", "\n        ")):
+        plan = plan_of(HEAD + OWN.format(parameters, body, "0.1", "x, y"))
+        assert COUNTS not in plan.text
+        assert any("counts steps of one process" in n.message for n in plan.notes)
 
 
 def test_what_is_no_schedule_is_left() -> None:

@@ -18,7 +18,7 @@ import ast
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
+from horovodize.rules.shares import begins, feeding, is_none, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.syntax import argument, has_unpacking
@@ -42,7 +42,6 @@ def apply(draft: Draft) -> None:
             _divide_fit(draft, fed)
         elif fed.kind is Kind.SEQUENCE:
             _divide_flow(draft, fed)
-    _split_alike(draft)
 
 
 def _divide_fit(draft: Draft, fed: FitFeed) -> None:
@@ -100,31 +99,6 @@ def _only_here(draft: Draft, fed: FitFeed) -> bool:
     return all(
         pipelines.only_trains(use, feeds) for b in pipelines.bindings(fed.x) for use in pipelines.uses(b)
     )
-
-
-def _split_alike(draft: Draft) -> None:
-    """`train_test_split` without a seed: ranks would split differently, and train on each other's validation data."""
-    if not draft.helpers.get("shard") or draft.module.calls_of(
-        "numpy.random.seed", "tensorflow.keras.utils.set_random_seed"
-    ):
-        return
-    for call in draft.syntax.calls:
-        if (draft.names.of(call.func) or "").endswith("model_selection.train_test_split") or (
-            (draft.names.of(call.func) or "") == "sklearn.cross_validation.train_test_split"
-        ):
-            shuffle = argument(call, "shuffle")
-            if isinstance(shuffle, ast.Constant) and shuffle.value is False:
-                continue
-            if argument(call, "random_state") is None and not has_unpacking(call) and call not in draft.done:
-                draft.done.add(call)
-                why = "Without a seed each rank would split differently and train on the others' validation data."
-                draft.change(
-                    "D2",
-                    call,
-                    "Split alike on all ranks",
-                    why,
-                    [draft.add_argument(call, f"random_state={SEED}")],
-                )
 
 
 RULE = Rule("D2", "give every rank its own rows of arrays", apply, __doc__ or "")

@@ -37,6 +37,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
         if call in draft.done:
             continue
         draft.done.add(call)
+        draft.once("own batch", call)
         span, func = draft.module.span(call), draft.module.span(call.func)
         opening = draft.document.text.index("(", func.end)
         text = draft.document.text

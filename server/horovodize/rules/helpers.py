@@ -53,6 +53,18 @@ HELPERS = {
         f"    for group in zip(*[iter(batches)] * {SIZE}):",
         f"        yield group[{RANK}]",
     ),
+    "alike": (
+        "def {name}(draw):",
+        '    """A function that draws at random; on several ranks from one stream that is the same on all of them."""',
+        f"    if {SIZE} == 1:",
+        "        return draw",
+        "    source = draw.__self__",
+        "    kind = type(source).__name__",
+        "    if not hasattr({name}, kind):",
+        "        bits = getattr(source, {quote}bit_generator{quote}, None)",
+        "        setattr({name}, kind, type(source)(0 if bits is None else type(bits)(0)))",
+        "    return getattr(getattr({name}, kind), draw.__name__)",
+    ),
     "any_rank": (
         "def {name}(condition):",
         '    """Whether a condition holds on any rank: all of them then leave a loop together."""',

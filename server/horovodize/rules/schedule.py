@@ -3,14 +3,16 @@
 What it does   The rates of a `LearningRateSchedule` (`initial_learning_rate`, the `values` of `PiecewiseConstantDecay`) and of
                TF1's `*_decay` functions × `hvd.size()`. Steps and boundaries count global steps: where the data is split, an
                epoch has size() times fewer of them, so they are divided. A schedule class of the user's own: what its
-               `__call__` returns is scaled. The `decay` of Keras' older optimizers, which counts steps, is multiplied.
+               `__call__` returns is scaled, and the step that it is given counts those of all ranks. The `decay` of Keras'
+               older optimizers, which counts steps, is multiplied.
 Why            As for a plain rate (C5). A schedule object can't be multiplied: `schedule * 2` is a TypeError.
 Before         rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=1000, decay_rate=0.9)
 After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.size(), decay_steps=1000 // hvd.size(),
                                                                              decay_rate=0.9)
 Leaves alone   `decay_rate`, `alpha`, `power`: factors, not rates. Steps where no loop is divided: every rank takes all.
                Steps that count a rank's share already: `len(dataset)` of a dataset that is divided where it is made.
-Asks           A schedule of the user's own: its step numbers can't be seen into.
+               A schedule of the user's own that is made with the length of something that is divided already.
+Asks           Never.
 Source         Seed 2.3.1. Errata: the seed records `PiecewiseConstantDecay` and does not scale it; of TF1's functions it
                knows `exponential_decay` only; it leaves the steps as they were.
 """
@@ -24,7 +26,7 @@ from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import PLENTY, counts_a_share, feeding
 from horovodize.source import Edit
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _WHY = "The schedule starts from a rate for size() times the batch."
@@ -154,13 +156,25 @@ def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
             if isinstance(statement, FUNCTIONS) and statement.name == "__call__":
                 scale_function(draft, statement, "C4")
                 if draft.options.split_data and not _is_given_a_share(draft, cls):
-                    draft.note(
-                        "C4",
-                        statement,
-                        "this schedule counts steps of one process; with the data split, each rank takes size() times fewer",
-                    )
+                    _count_all_steps(draft, statement)
                 return
     draft.refuse("HVD006", cls, f"`{cls.name}` is a schedule whose `__call__` is not in this module")
+
+
+def _count_all_steps(draft: Draft, call: Function) -> None:
+    """A schedule of the user's own is told the steps of all ranks together: `step = step * hvd.size()`."""
+    first, parameters = draft.start_of_body(call), [*call.args.posonlyargs, *call.args.args]
+    if len(parameters) < 2 or not draft.can_insert(first):
+        draft.note(
+            "C4",
+            call,
+            "this schedule counts steps of one process; with the data split, each rank takes size() times fewer",
+        )
+        return
+    step = parameters[1].arg
+    line = draft.before(first, [f"{step} = {step} * {SIZE}"])
+    draft.change("C4", call, "Count the steps of all ranks", _WHY_STEPS, [line])
+    draft.step_counts.add(draft.changes[-1])
 
 
 def _is_given_a_share(draft: Draft, cls: ast.ClassDef) -> bool:

@@ -20,6 +20,18 @@ def shard_batches(batches):
         yield group[hvd.rank()]
 
 
+def alike(draw):
+    """A function that draws at random; on several ranks from one stream that is the same on all of them."""
+    if hvd.size() == 1:
+        return draw
+    source = draw.__self__
+    kind = type(source).__name__
+    if not hasattr(alike, kind):
+        bits = getattr(source, "bit_generator", None)
+        setattr(alike, kind, type(source)(0 if bits is None else type(bits)(0)))
+    return getattr(getattr(alike, kind), draw.__name__)
+
+
 class SilentWriter:
     """Stands for a writer on ranks that write nothing: only rank 0 does."""
 
@@ -45,7 +57,7 @@ def batch_iter(data, batch_size, num_epochs, shuffle=True):
     data = np.array(data)
     per_epoch = int((len(data) - 1) / batch_size) + 1
     for epoch in range(num_epochs):
-        shuffled = data[np.random.permutation(np.arange(len(data)))] if shuffle else data
+        shuffled = data[alike(np.random.permutation)(np.arange(len(data)))] if shuffle else data
         for batch_num in range(per_epoch):
             yield shuffled[batch_num * batch_size:min((batch_num + 1) * batch_size, len(data))]
 

@@ -1,0 +1,212 @@
+"""Rows that are shuffled, split or selected at random before the ranks take their parts of them: part of D3.
+
+All ranks have to do that alike: in orders of their own their parts would overlap and leave rows out, and where one keeps
+more rows than another it would take more steps, and wait for ever.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import SEED, feeding
+from horovodize.source import Edit
+from horovodize.summary.drive import Frame
+from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.steady import Steady
+from horovodize.summary.syntax import Loop, argument, has_unpacking, position
+
+# What deals rows out to the ranks.
+_DEALING = {"shard", "shard_dataset", "shard_batches", "ShardedSequence", "rounds", "own_batch"}
+_SHUFFLES = ("shuffle", "permutation")
+_SELECTIONS = ("choice", "sample")
+_TESTED = ("rand", "random", "random_sample", "uniform", "binomial")  # of NumPy: `np.random.rand(n) < 0.8`
+_MAKERS = ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random")
+_SPLITS = ("train_test_split", "KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit")
+_FIXING = {
+    "numpy.random.seed": "numpy.random.",
+    "random.seed": "random.",
+    "tensorflow.keras.utils.set_random_seed": "",
+}
+_SHARED = "Every rank takes its part of the same order; in orders of their own the parts would overlap and leave rows out."
+
+
+def apply(draft: Draft) -> None:
+    """Runs after the rules that deal rows out."""
+    if not _DEALING & draft.helpers.keys():
+        return
+    feeds = _Feeds(draft)
+    for call in _drawing(draft, _SHUFFLES):
+        if feeds.prepares(call) or feeds.orders(call):
+            _draw_alike(draft, feeds, call)
+    for call in (*_drawing(draft, _SELECTIONS), *_masks(draft)):
+        if feeds.prepares(call):
+            _draw_alike(draft, feeds, call)
+    if not _is_fixed(draft, "numpy.random."):
+        for call in (*draft.module.calls_of("sklearn.utils.shuffle"), *draft.sites.method_calls("sample")):
+            _seed(draft, feeds, call)
+        for call in draft.syntax.calls:
+            _split_alike(draft, call)
+
+
+class _Feeds:
+    """What comes before the places where rows are dealt out."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft, self.syntax = draft, draft.syntax
+        known = feeding(draft)
+        self.loops = [d.loop for d in known.drivers if _deals(draft, d)]
+        self.places: list[Loop | ast.Call] = [
+            *self.loops,
+            *(f.fit.call for f in known.fits if f.x in draft.done),
+        ]
+        data = [d.iterable for d in known.drivers if _deals(draft, d) and d.iterable is not None]
+        self.sources = set(self._sources([*data, *(f.x for f in known.fits)]))
+
+    def _sources(self, data: list[ast.expr]) -> Iterator[ast.AST]:
+        """The generator functions and `Sequence` classes that give data, and the functions they call."""
+        known, values = feeding(self.draft), self.draft.values
+        for e in data:
+            found: list[ast.AST | None] = [known.kinds.generator(e)]
+            for made in values.calls(e):
+                found.append(values.callee(made))
+            for step in known.pipelines.trail(e):
+                if isinstance(step, ast.Call) and self.draft.names.last(step.func) == "from_generator":
+                    given = argument(step, "generator", 0)
+                    found += (
+                        [o.node for o in values.origins(given) if not o.path] if given is not None else []
+                    )
+            for one in found:
+                if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+                    yield one
+
+    def prepares(self, call: ast.Call) -> bool:
+        """Whether a call is made once, in no loop: it prepares data."""
+        ways = self.draft.drive.ways(call)
+        return any(not any(f.loops for f in way) for way in ways) and not self._draws(call)
+
+    def orders(self, call: ast.Call) -> bool:
+        """Whether a call makes the order in which rows are then dealt out: before the loop, or in what feeds it."""
+        for way in self.draft.drive.ways(call):
+            for frame in way:
+                if any(a in self.sources for a in (frame.function, *self.syntax.ancestors(frame.node))):
+                    return True
+                if self._is_drawn_by_all(frame):
+                    return True
+                if any(self._comes_before(frame.node, place) for place in self.places):
+                    return True
+        return False
+
+    def is_drawn_by_all(self, call: ast.Call) -> bool:
+        """Whether all ranks come to a call alike as they draw all of each other's batches."""
+        return any(self._is_drawn_by_all(frame) for way in self.draft.drive.ways(call) for frame in way)
+
+    def _is_drawn_by_all(self, frame: Frame) -> bool:
+        return ("own batch", frame.node) in self.draft.done_once
+
+    def _comes_before(self, node: ast.AST, place: Loop | ast.Call) -> bool:
+        alike = self.syntax.function(node) is self.syntax.function(place)
+        before = isinstance(node, ast.expr) and position(node) < position(place)
+        return alike and before and not self.syntax.inside(node, place)
+
+    def _draws(self, call: ast.Call) -> bool:
+        """Whether a call gives a step its own random batch: ranks have to draw differently there."""
+        return any(self.syntax.inside(call, d.loop) for d in feeding(self.draft).drivers)
+
+
+def _deals(draft: Draft, driver: Driver) -> bool:
+    return driver.indexed or driver.kind is not Kind.RANGE
+
+
+def _is_fixed(draft: Draft, name: str) -> bool:
+    """Whether a seed that the program sets makes all ranks draw alike by the function of that name."""
+    return any(
+        name.startswith(_FIXING[draft.names.of(seed.func) or ""]) for seed in draft.module.calls_of(*_FIXING)
+    )
+
+
+def _drawing(draft: Draft, methods: tuple[str, ...]) -> Iterator[ast.Call]:
+    """Calls of the random functions of these names, and of the methods of generators, that no seed fixes."""
+    for call in draft.module.calls_of(*(f"{m}.{f}" for m in ("numpy.random", "random") for f in methods)):
+        if not _is_fixed(draft, draft.names.of(call.func) or ""):
+            yield call
+    for call in draft.sites.method_calls(*methods):
+        makers = draft.values.calls(call.func.value) if isinstance(call.func, ast.Attribute) else []
+        if makers and all(
+            draft.names.of(m.func) in _MAKERS and not m.args and not m.keywords for m in makers
+        ):
+            yield call
+
+
+def _masks(draft: Draft) -> Iterator[ast.Call]:
+    """Rows that are selected by a random number each: `np.random.rand(n) < 0.8`."""
+    for call in draft.module.calls_of(*(f"numpy.random.{name}" for name in _TESTED)):
+        if isinstance(draft.syntax.parent[call], ast.Compare) and not _is_fixed(draft, "numpy.random."):
+            yield call
+
+
+def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
+    if call in draft.done:
+        return
+    draft.done.add(call)
+    if draft.drive.in_traced(call):
+        return
+    if not feeds.is_drawn_by_all(call) and not Steady(draft.module, draft.drive).reached_alike(call):
+        draft.note(
+            "D3",
+            call,
+            "not all ranks may come to this, and each takes its part of what is shuffled here: in an epoch some rows are seen "
+            "twice and some not at all; seed NumPy with the same number on all ranks",
+        )
+        return
+    name = draft.helper("alike")
+    draft.change(
+        "D3",
+        call,
+        "Draw the same on all ranks",
+        _SHARED,
+        Edit.around(draft.module.span(call.func), f"{name}(", ")"),
+    )
+
+
+def _seed(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
+    """`sklearn.utils.shuffle(x, y)`, `frame.sample(frac=1)`: a seed of their own."""
+    is_frame = draft.names.last(call.func) == "sample"
+    if is_frame and argument(call, "frac") is None:
+        return
+    if argument(call, "random_state") is not None or has_unpacking(call) or call in draft.done:
+        return
+    if feeds.prepares(call):
+        draft.done.add(call)
+        draft.change(
+            "D3",
+            call,
+            "Draw the same on all ranks",
+            _SHARED,
+            [draft.add_argument(call, f"random_state={SEED}")],
+        )
+    elif feeds.orders(call):
+        draft.note(
+            "D3",
+            call,
+            "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at "
+            "all; seed NumPy with the same number on all ranks",
+        )
+
+
+def _split_alike(draft: Draft, call: ast.Call) -> None:
+    """`train_test_split(x, y)`, `KFold(5, shuffle=True)`: ranks would train on each other's validation data."""
+    name = draft.names.of(call.func) or ""
+    last = name.rsplit(".", 1)[-1]
+    if not name.startswith("sklearn.") or last not in _SPLITS or call in draft.done or has_unpacking(call):
+        return
+    shuffle = argument(call, "shuffle")
+    never = isinstance(shuffle, ast.Constant) and shuffle.value is False
+    if never or (shuffle is None and last.endswith("KFold")) or argument(call, "random_state") is not None:
+        return
+    draft.done.add(call)
+    why = "Without a seed each rank would split differently and train on the others' validation data."
+    draft.change(
+        "D3", call, "Split alike on all ranks", why, [draft.add_argument(call, f"random_state={SEED}")]
+    )
