@@ -13,8 +13,8 @@ from horovodize.rules.agreeing import agree
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, position
 
-_BASE = "tensorflow.keras.callbacks.Callback"
-_BATCH = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
+BASE = "tensorflow.keras.callbacks.Callback"
+BATCH = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 _RATES = ("lr", "learning_rate")
 _CLOCKS = ("time.", "datetime.", "timeit.")
 _WHAT = "Decide on all ranks together"
@@ -25,7 +25,7 @@ _DOUBT = "each rank decides this by values of its own: now all of them do it whe
 def apply(draft: Draft) -> None:
     for method in draft.syntax.functions:
         cls = draft.syntax.method_class(method)
-        if cls is None or not method.name.startswith("on_") or _BASE not in draft.values.ancestors(cls):
+        if cls is None or not method.name.startswith("on_") or BASE not in draft.values.ancestors(cls):
             continue
         for node in ast.walk(method):
             if isinstance(node, ast.stmt) and draft.syntax.function(node) is method and _steers(draft, node):
@@ -89,7 +89,7 @@ def _is_logs_of_a_batch(draft: Draft, n: ast.AST) -> bool:
     method = draft.syntax.function(n)
     return (
         isinstance(method, FUNCTIONS)
-        and method.name in _BATCH
+        and method.name in BATCH
         and [a.arg for a in method.args.args][2:3] == [n.id]
     )
 

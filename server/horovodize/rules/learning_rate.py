@@ -9,6 +9,7 @@ Before         opt = tf.keras.optimizers.SGD(0.1)
 After          opt = tf.keras.optimizers.SGD(0.1 * hvd.size())
 Leaves alone   A schedule object (C4 scales it; multiplying it is a TypeError). A rate computed from the optimizer's own
                rate: that one is scaled already.
+               What is set by a count of steps is scaled, and reported: each rank takes size() times fewer of them.
 Asks           A rate that may be a schedule or a number and can't be followed.
 Source         Seed 2.3.1, strict form of assignment, learning rate scaling. Errata: without a rate the seed has no answer
                (39 of 462 real sites); `a + b` needs parentheses; one `tf.Variable` that feeds two optimizers is scaled
@@ -20,7 +21,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import keras_session, schedule
+from horovodize.rules import keras_session, rates_by_step, schedule
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
@@ -248,7 +249,10 @@ def _scale_made(draft: Draft, trained: Trained) -> None:
 def _scale_later_settings(draft: Draft) -> None:
     for node in draft.syntax.nodes:
         value = _set_rate(draft, node)
-        if value is None or value in draft.done or _relative(draft, value):
+        if value is None or value in draft.done:
+            continue
+        rates_by_step.report(draft, node, value)
+        if _relative(draft, value):
             continue
         draft.done.add(value)
         if any(
