@@ -137,8 +137,9 @@ def test_what_feeds_training_shuffles_alike() -> None:
         sequence.format("alike(np.random.shuffle)", "ShardedSequence(Rows())"),
     )
     cursor = (
-        "class Rows:\n    def next_batch(self, n):\n        if self.i + n > 9:\n            {}(self.x)\n            self.i = 0\n"
-        "        self.i += n\n        return self.x[self.i - n : self.i], 0\nrows = Rows()\nfor k in range({}):\n    step(*{})\n"
+        "class Rows:\n    def next_batch(self, n):\n        if self.i + n > 9:\n"
+        "            {}(self.x)\n            self.i = 0\n        self.i += n\n"
+        "        return self.x[self.i - n : self.i], 0\nrows = Rows()\nfor k in range({}):\n    step(*{})\n"
     )
     check(
         HEAD,
