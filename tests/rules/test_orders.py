@@ -157,6 +157,48 @@ def test_an_order_that_one_rank_alone_makes_is_only_reported() -> None:
     assert any("some rows are seen twice" in note for note in result.notes)
 
 
+SOURCE_SEED = "0 if hvd.size() > 1 else None"
+
+
+@pytest.mark.parametrize(
+    ("source", "seed"),
+    [
+        ("tf.data.experimental.make_csv_dataset('a.csv', 8{})", f"shuffle_seed={SOURCE_SEED}"),
+        ("tfds.load('mnist', split='train', shuffle_files=True{})", f"read_config=tfds.ReadConfig(shuffle_seed={SOURCE_SEED})"),
+        ("tf.data.Dataset.list_files('*'{})", f"seed={SOURCE_SEED}"),
+    ],
+)  # fmt: skip
+def test_sources_that_shuffle_get_a_seed(source: str, seed: str) -> None:
+    head = HEAD + "import tensorflow_datasets as tfds\n"
+    loop = "for x, y in {}:\n    step(x, y)\n"
+    assert (
+        loop.format(f"shard_dataset({source.format(f', {seed}')})")
+        in divide(head + loop.format(source.format(""))).text
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "tf.data.experimental.make_csv_dataset('a.csv', 8, shuffle=False)",
+        "tf.data.experimental.make_csv_dataset('a.csv', 8, shuffle_seed=3)",
+        "tfds.load('mnist', split='train')",
+        "tfds.load('mnist', split='train', shuffle_files=False)",
+    ],
+)
+def test_sources_in_one_order_get_none(source: str) -> None:
+    loop = "for x, y in {}:\n    step(x, y)\n"
+    head = HEAD + "import tensorflow_datasets as tfds\n"
+    assert loop.format(f"shard_dataset({source})") in divide(head + loop.format(source)).text
+
+
+def test_parts_of_what_a_source_gives_are_in_the_order_of_the_source() -> None:
+    made = "(train, test), info = tfds.load('mnist', split=['train', 'test'], with_info=True, shuffle_files=True{})\n"
+    head = HEAD + "import tensorflow_datasets as tfds\n"
+    text = divide(head + made.format("") + "for x, y in train.batch(8):\n    step(x, y)\n").text
+    assert made.format(f", read_config=tfds.ReadConfig(shuffle_seed={SOURCE_SEED})") in text
+
+
 # ---------------------------------------------------------------------- what the stream gives
 
 

@@ -22,7 +22,7 @@ import ast
 
 from horovodize.rules.draft import RANK, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import SEED, begins, feeding, wrap
+from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
 from horovodize.source import Edit
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.feeding import Kind
@@ -114,8 +114,9 @@ def shuffle_alike(draft: Draft, place: ast.expr) -> None:
     for step in feeding(draft).pipelines.steps(place):
         _seed(draft, step, "shuffle", 1)
     for made in feeding(draft).pipelines.trail(place):
-        if isinstance(made, ast.Call):
-            _seed_source(draft, made)
+        for origin in draft.values.origins(made):
+            if isinstance(origin.node, ast.Call):
+                _seed_source(draft, origin.node)
 
 
 def _seed(draft: Draft, call: ast.Call, method: str, position: int) -> None:
@@ -126,6 +127,7 @@ def _seed(draft: Draft, call: ast.Call, method: str, position: int) -> None:
 
 
 def _seed_source(draft: Draft, call: ast.Call) -> None:
+    """The sources that shuffle files or rows: by `seed`, by `shuffle_seed`, and tensorflow_datasets by its `ReadConfig`."""
     last, shuffle = draft.names.last(call.func), argument(call, "shuffle")
     if isinstance(shuffle, ast.Constant) and not shuffle.value:
         return
@@ -133,14 +135,23 @@ def _seed_source(draft: Draft, call: ast.Call) -> None:
         last.endswith("_dataset_from_directory") and argument(call, "seed") is None
     ):
         _add_seed(draft, call)
+    elif last in ("make_csv_dataset", "make_batched_features_dataset"):
+        if argument(call, "shuffle_seed") is None:
+            _add_seed(draft, call, f"shuffle_seed={SEED}")
+    elif draft.names.of(call.func) == "tensorflow_datasets.load" and isinstance(call.func, ast.Attribute):
+        files = argument(call, "shuffle_files", 4)
+        off = is_none(files) or (isinstance(files, ast.Constant) and files.value is False)
+        if not off and argument(call, "read_config", 8) is None:
+            module = draft.module.text(call.func.value)
+            _add_seed(draft, call, f"read_config={module}.ReadConfig(shuffle_seed={SEED})")
 
 
-def _add_seed(draft: Draft, call: ast.Call) -> None:
+def _add_seed(draft: Draft, call: ast.Call, seed: str = f"seed={SEED}") -> None:
     if call.func in draft.done or has_unpacking(call) or draft.module.calls_of(*_SEEDS):
         return
     draft.done.add(call.func)
     why = "Every rank takes its part of the same order; unseeded, the parts would overlap and leave elements out."
-    draft.change("D1", call, "Shuffle alike on all ranks", why, [draft.add_argument(call, f"seed={SEED}")])
+    draft.change("D1", call, "Shuffle alike on all ranks", why, [draft.add_argument(call, seed)])
 
 
 RULE = Rule("D1", "give every rank its own part of a dataset", apply, __doc__ or "")

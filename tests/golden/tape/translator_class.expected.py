@@ -29,6 +29,7 @@ class WarmUp(tf.keras.optimizers.schedules.LearningRateSchedule):
         self.warmup = warmup
 
     def __call__(self, step):
+        step = step * hvd.size()
         step = tf.cast(step, tf.float32)
         return tf.math.rsqrt(self.width) * tf.math.minimum(tf.math.rsqrt(step), step * self.warmup ** -1.5) * hvd.size()
 
