@@ -88,6 +88,33 @@ def test_shut_down_and_exit(server: Connection) -> None:
     assert server.exit() == 0
 
 
+def _asked(server: Connection, method: str) -> dict[str, Any]:
+    """What the server asks its client."""
+    while True:
+        message = server.next()
+        if message.get("method") == method:
+            return message
+
+
+def test_questions_that_nobody_answered_end_in_silence(server: Connection) -> None:
+    server.initialize(capabilities={"workspace": {"configuration": True}})
+    _asked(server, "workspace/configuration")
+    assert server.exit() == 0
+    assert server.process.stderr is not None
+    assert server.process.stderr.read() == b""
+
+
+def test_a_client_that_answers_with_an_error_is_served_on(server: Connection) -> None:
+    server.initialize(capabilities={"workspace": {"configuration": True}})
+    number = _asked(server, "workspace/configuration")["id"]
+    error = {"code": -32603, "message": "no settings here"}
+    server.raw(json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode())
+    assert "no settings here" in _asked(server, "window/logMessage")["params"]["message"]
+    assert server.exit() == 0
+    assert server.process.stderr is not None
+    assert server.process.stderr.read() == b""
+
+
 def test_exit_without_shutdown(server: Connection) -> None:
     server.initialize()
     server.notify("exit")

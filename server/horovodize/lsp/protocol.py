@@ -4,7 +4,8 @@ and messages at the wrong time. Each is an error for that message only."""
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
@@ -96,6 +97,29 @@ class Protocol(LanguageServerProtocol):
         what = method if number is None else f"{method} ({number})"
         verbose = str(getattr(message, "params", None)) if self.trace is types.TraceValue.Verbose else None
         self.notify("$/logTrace", types.LogTraceParams(f"{what} handled in {milliseconds:.1f} ms", verbose))
+
+    def send_request(
+        self,
+        method: str,
+        params: Any | None = None,
+        callback: Callable[[Any], None] | None = None,
+        msg_id: str | int | None = None,
+    ) -> Future[Any]:
+        """Asks the client. Who asks hears of an answer, the log of an error, and nobody of what is taken back by `shutdown`."""
+        future = super().send_request(method, params, None, msg_id)
+
+        def answered(done: Future[Any]) -> None:
+            if done.cancelled():
+                return
+            try:
+                answer = done.result()
+                if callback is not None:
+                    callback(answer)
+            except Exception as e:
+                cast("HorovodizeServer", self._server).log_failure(f"what the client answers to {method}", e)
+
+        future.add_done_callback(answered)
+        return future
 
     def cancel(self, number: str | int) -> None:
         """Answers a request that was taken back before it was begun."""
