@@ -219,3 +219,24 @@ def test_ranks_draw_the_same_whatever_they_draw_besides() -> None:
 
 def test_one_process_alone_draws_as_it_always_did() -> None:
     assert helper("alike", 0, 1)(random.shuffle) == random.shuffle
+
+
+@pytest.mark.parametrize(
+    ("module", "get", "put"), [("np.random", "get_state", "set_state"), ("random", "getstate", "setstate")]
+)
+def test_rows_and_targets_that_are_shuffled_from_one_state_stay_together(
+    module: str, get: str, put: str
+) -> None:
+    """The state is that of the stream which all ranks draw from, not of the module's own."""
+    text = f"s = {{0}}{module}.{get}{{1}}()\n{{0}}{module}.shuffle{{1}}(x)\n{{0}}{module}.{put}{{1}}(s)\n"
+    text += f"{{0}}{module}.shuffle{{1}}(y)\nmodel.fit({{2}}, {{3}})\n"
+    check(FIT, text.format("", "", "x", "y"), text.format("alike(", ")", "shard(x)", "shard(y)"))
+
+
+def test_states_that_nothing_is_shuffled_from_are_left() -> None:
+    text = (
+        "s = np.random.get_state()\nz = np.random.normal(size=3)\nnp.random.set_state(s)\nmodel.fit({}, {})\n"
+    )
+    check(FIT, text.format("x", "y"), text.format("shard(x)", "shard(y)"))
+    seeded = "np.random.seed(3)\ns = np.random.get_state()\nnp.random.shuffle(x)\nmodel.fit({}, {})\n"
+    check(FIT, seeded.format("x", "y"), seeded.format("shard(x)", "shard(y)"))

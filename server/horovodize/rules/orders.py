@@ -21,6 +21,7 @@ from horovodize.summary.syntax import Loop, argument, has_unpacking, position
 _DEALING = {"shard", "shard_dataset", "shard_batches", "ShardedSequence", "rounds", "own_batch"}
 _SHUFFLES = ("shuffle", "permutation")
 _SELECTIONS = ("choice", "sample")
+_STATES = ("get_state", "set_state", "getstate", "setstate")
 _TESTED = ("rand", "random", "random_sample", "uniform", "binomial")  # of NumPy: `np.random.rand(n) < 0.8`
 _MAKERS = ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random")
 _SPLITS = ("train_test_split", "KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit")
@@ -43,6 +44,7 @@ def apply(draft: Draft) -> None:
     for call in (*_drawing(draft, _SELECTIONS), *_masks(draft)):
         if feeds.prepares(call):
             _draw_alike(draft, feeds, call)
+    _keep_states(draft)
     if not _is_fixed(draft, "numpy.random."):
         for call in (*draft.module.calls_of("sklearn.utils.shuffle"), *draft.sites.method_calls("sample")):
             _seed(draft, feeds, call)
@@ -168,6 +170,21 @@ def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
         _SHARED,
         Edit.around(draft.module.span(call.func), f"{name}(", ")"),
     )
+
+
+def _keep_states(draft: Draft) -> None:
+    """`state = np.random.get_state()`, `shuffle(x)`, `np.random.set_state(state)`, `shuffle(y)`: the state is that of the
+    stream which the rows are shuffled by, or rows and targets would no longer belong together."""
+    if "alike" not in draft.helpers:
+        return
+    for call in _drawing(draft, _STATES):
+        draft.change(
+            "D3",
+            call,
+            "Keep the state of what all ranks draw from",
+            "Rows and targets that are shuffled in turn by one state come out in one order.",
+            Edit.around(draft.module.span(call.func), f"{draft.helper('alike')}(", ")"),
+        )
 
 
 def _seed(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
