@@ -7,9 +7,10 @@ what it is divided by is divided, too.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
-from horovodize.rules.shares import divisors_in
+from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
 
@@ -19,18 +20,63 @@ _WHY = "A rank adds up a size()-th of the steps; so it divides by a size()-th of
 def keep(draft: Draft, driver: Driver, rule: str) -> None:
     """Divides the divisors of sums over a loop that was divided, where they are how many steps it has."""
     counts = _counts(draft, driver)
-    if not counts or isinstance(driver.loop, ast.While):
+    if counts and not isinstance(driver.loop, ast.While):
+        _divide(draft, driver, rule, lambda e: any(_same(draft, e, count) for count in counts))
+
+
+def keep_of_dataset(draft: Draft, driver: Driver, rule: str) -> None:
+    """The same of a loop over a dataset that was divided: a sum is divided by how many batches or rows that has as a whole."""
+    known = feeding(draft)
+    trail = known.pipelines.trail(driver.iterable) if driver.iterable is not None else []
+    if not any(e in draft.done for e in trail):
         return
+    rows = {
+        ast.unparse(part)
+        for e in trail
+        if isinstance(e, ast.Call) and draft.names.last(e.func) == "from_tensor_slices"
+        for given in e.args
+        for part in (given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given])
+    }
+    _divide(draft, driver, rule, lambda e: _is_whole(draft, e, rows, set(trail)))
+
+
+def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr], bool]) -> None:
     sums = _sums(driver)
     for divisor, what in divisors_in(draft, driver.loop):
-        if divisor in draft.done or not _names(what) & sums:
-            continue
-        if not any(_same(draft, divisor, count) for count in counts):
+        if divisor in draft.done or not _names(what) & sums or not counts(divisor):
             continue
         draft.done.add(divisor)
         opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
         edits = Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
         draft.change(rule, divisor, "Average over the steps of a rank", _WHY, edits)
+
+
+def _is_whole(draft: Draft, e: ast.expr, rows: set[str], trail: set[ast.expr]) -> bool:
+    """Whether a number is made from how many rows or batches there are on all ranks together."""
+    if counts_a_share(draft, e) or _is_divided_where_made(draft, e):
+        return False
+    made_of = list(draft.values.depends([e], 200))
+    if any(isinstance(n, ast.Name) and _is_a_turn(draft, n) for n in made_of):
+        return False
+    for n in made_of:
+        measured: ast.expr | None = None
+        if isinstance(n, ast.Call) and draft.names.last(n.func) in ("len", "cardinality") and n.args:
+            measured = n.args[0]
+        elif isinstance(n, ast.Subscript) and isinstance(n.value, ast.Attribute) and n.value.attr == "shape":
+            measured = n.value.value if isinstance(n.slice, ast.Constant) and n.slice.value == 0 else None
+        if measured is not None and (
+            ast.unparse(measured) in rows
+            or set(feeding(draft).pipelines.trail(measured)) & trail - {measured}
+        ):
+            return True
+    return False
+
+
+def _is_a_turn(draft: Draft, name: ast.Name) -> bool:
+    """Whether a name is bound by a loop or counted up: `total / (i + 1)`."""
+    return isinstance(name.ctx, ast.Load) and any(
+        b.kind in ("item", "augment") for b in draft.module.scopes.reaching(name)
+    )
 
 
 def _counts(draft: Draft, driver: Driver) -> list[str]:

@@ -150,6 +150,8 @@ def divide_loops(draft: Draft) -> None:
         _divide_driver(draft, driver)
         if len(draft.changes) > before:
             averages.keep(draft, driver, loop_rule(draft))
+        if driver.kind is Kind.DATASET:
+            averages.keep_of_dataset(draft, driver, loop_rule(draft))
         own_batches(draft, driver, loop_rule(draft))
     for site in known.undriven:
         draft.note(
