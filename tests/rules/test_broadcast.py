@@ -51,6 +51,21 @@ def test_the_flag_is_set_before_the_outermost_loop() -> None:
     check("G2", HEAD + STEP, loop, after)
 
 
+def test_a_name_for_what_is_trained_does_not_make_it_another_model_in_each_turn() -> None:
+    step = "        with tf.GradientTape() as tape:\n            loss = model(x)\n        held = {}\n"
+    step += "        opt.apply_gradients(zip(tape.gradient(loss, held), held))\n"
+    loop = "for epoch in range(3):\n{}    for x in data:\n{}"
+    named = loop.format("", step.format(V))
+    after = block("model.variables", "opt.variables()", indent=8)
+    check("G2", HEAD, named, "first_batch = True\n" + named + after)
+    made = loop.format("    model = tf.keras.Sequential([])\n", step.format(V))
+    assert "\n    first_batch = True\n" in plan_of(HEAD + made).text
+    both = loop.format(
+        "    second = tf.keras.Sequential([])\n", step.format(V + " + second.trainable_variables")
+    )
+    assert "\n    first_batch = True\n" in plan_of(HEAD + both).text
+
+
 def test_in_a_while_loop() -> None:
     loop = "while True:\n    step(x)\n"
     check("G2", HEAD + STEP, loop, "first_batch = True\n" + loop + BLOCK)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
+from horovodize.summary.binding import Binding
 from horovodize.summary.drive import Frame
 from horovodize.summary.lift import lift
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function, Loop
@@ -221,11 +222,28 @@ def _binds(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, dept
         names |= {n.id for n in ast.walk(said) if isinstance(n, ast.Name)}
         attributes |= {n.attr for n in ast.walk(said) if isinstance(n, ast.Attribute)}
     scopes, inside = draft.module.scopes, draft.syntax.inside
-    for name in names:
+    todo, seen = list(names), set(names)
+    while todo:
+        name = todo.pop()
         scope = scopes.lookup(name, way[depth].node)
-        if scope is not None and any(inside(b.statement, loop) for b in scopes.names[scope][name]):
-            return True
+        for b in scopes.names[scope][name] if scope is not None else ():
+            if not inside(b.statement, loop):
+                continue
+            if not _only_names(b):
+                return True
+            assert b.value is not None
+            more = {n.id for n in ast.walk(b.value) if isinstance(n, ast.Name)} - seen
+            attributes |= {n.attr for n in ast.walk(b.value) if isinstance(n, ast.Attribute)}
+            todo += more
+            seen |= more
     return any(inside(b.statement, loop) for a in attributes for b in scopes.attributes.get(a, ()))
+
+
+def _only_names(b: Binding) -> bool:
+    """Whether a binding gives a name to what was there before: `variables = model.trainable_variables`."""
+    made = (ast.Call, ast.Subscript, ast.Await, ast.Yield, ast.YieldFrom)
+    plain = b.kind == "assign" and not b.path and b.value is not None
+    return plain and not any(isinstance(n, made) for n in ast.walk(b.value))  # type: ignore[arg-type]
 
 
 def _in_graph(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]) -> Place | None:
