@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .pairs import FIT, MODEL, STEP, changes, check, doubts, plan_of, refused, untouched
+from .pairs import FIT, MODEL, STEP, TF, changes, check, doubts, only, plan_of, refused, untouched
 
 COMPILED = "model.compile(opt, 'mse')\n" + FIT
 LOOP = "for x in data:\n    " + STEP.replace("\n", "\n    ").rstrip() + "\n"
@@ -220,3 +220,17 @@ def test_a_tape_with_an_optimizer_whose_rate_is_not_in_sight() -> None:
     plan = plan_of(MODEL + "import mine\nopt = mine.make(0.1)\n" + LOOP)
     assert not changes(plan, "C5")
     assert any("can't be seen, so it is not scaled" in n.message for n in plan.notes)
+
+
+def test_an_optimizer_that_a_checkpoint_keeps() -> None:
+    """Another class has a property of that name."""
+    source = TF + (
+        "class Trainer:\n    def __init__(self, model, rate):\n"
+        "        self.held = tf.train.Checkpoint(optimizer=tf.keras.optimizers.Adam({}), model=model)\n"
+        "    @property\n    def optimizer(self):\n        return self.held.optimizer\n"
+        "    def step(self, x):\n        with tf.GradientTape() as tape:\n            loss = self.held.model(x)\n"
+        "        variables = self.held.model.trainable_variables\n"
+        "        self.held.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))\n"
+        "trainer = Trainer(tf.keras.Sequential([]), 0.1)\nfor x in data:\n    trainer.step(x)\n"
+    )
+    assert only(plan_of(source.format("rate")), "C5") == source.format("rate * hvd.size()")

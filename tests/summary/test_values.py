@@ -35,6 +35,9 @@ from .reading import function, looked_at, module, origins
         ("async def m():\n    a = await f()\n    look(a)", ["f()"]),
         ("if x:\n    a = f()\nelse:\n    a = g()\nlook(a)", ["f()", "g()"]),
         ("a = None\ndef set():\n    global a\n    a = f()\ndef use():\n    look(a)", ["None", "f()"]),
+        ("import tensorflow as tf\na = tf.train.Checkpoint(b=f(), c=g())\nlook(a.b)", ["f()"]),
+        ("import tensorflow as tf\na = tf.train.Checkpoint(c=g())\nlook(a.b)", ["a.b"]),
+        ("a = Checkpoint(b=f())\nlook(a.b)", ["a.b"]),
     ],
 )
 def test_values_are_followed_through_names_and_parts(source: str, expected: list[str]) -> None:

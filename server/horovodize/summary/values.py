@@ -22,6 +22,7 @@ from horovodize.summary.syntax import CALLABLES, Syntax
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
 _LIMIT = 300
+_CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,10 @@ class Values:
                 bindings = self.attribute_bindings(e)
                 for binding in bindings:
                     yield from self._of_binding(binding, path)
-                if not bindings and self.definitions.has_method(e.attr) and self.names.of(e) is None:
+                kept = [] if bindings else self._kept(e)
+                yield from ((value, path) for value in kept)
+                unknown = not bindings and not kept and self.names.of(e) is None
+                if unknown and self.definitions.has_method(e.attr):
                     for m in self.definitions.methods_of(e.attr, self.receiver(e.value)):
                         if is_property(m):
                             yield from ((value, path) for value in self.returned(m))
@@ -159,6 +163,13 @@ class Values:
                 yield from self._of_call(e, path)
             case _:
                 return
+
+    def _kept(self, e: ast.Attribute) -> list[ast.expr]:
+        """What a checkpoint was made with: `checkpoint.optimizer` of `tf.train.Checkpoint(optimizer=Adam(0.1))`."""
+        if self.names.of(e) is not None:
+            return []
+        made = [call for call in self.calls(e.value) if self.names.of(call.func) in _CHECKPOINTS]
+        return [k.value for call in made for k in call.keywords if k.arg == e.attr]
 
     def _of_binding(self, b: Binding, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
         match b.kind:
