@@ -164,3 +164,37 @@ def test_paths_that_begin_alike_may_be_the_same(path: str, read: str) -> None:
 def test_paths_that_begin_otherwise_or_vary_are_not(read: str) -> None:
     text = f'with open("data/x.csv", "w") as f:\n    f.write("")\nrecords = {read}\n'
     assert "Wait until" not in apply(HEAD + text, *RULES).text
+
+
+PATH = "import datetime, tempfile, time, uuid\nfolder = {}\nmodel.save_weights(folder + '/m.h5')\nmodel.load_weights({})\n"
+
+
+@pytest.mark.parametrize(
+    "own", ["time.strftime('%H%M%S')", "str(uuid.uuid4())", "tempfile.mkdtemp()", "'a%d' % time.time()"]
+)
+def test_a_name_that_each_process_makes_for_itself_is_rank_0s(own: str) -> None:
+    inner = own.removeprefix("str(").replace("4())", "4()").removeprefix("'a%d' % ")
+    told = own.replace(inner, f"hvd.broadcast_object({inner})")
+    result = apply(HEAD + PATH.format(own, "folder + '/m.h5'"), *RULES, comments=False)
+    assert f"folder = {told}\n" in result.text
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        PATH.format("'fixed'", "folder + '/m.h5'") + "started = time.time()\n",
+        PATH.format("time.strftime('%H')", "'other.h5'").replace(
+            "folder + '/m.h5'", "'mine.h5'"
+        ),  # not of what is read
+        "import time\nmodel.save_weights(time.strftime('%H') + '.h5')\n",  # never read
+    ],
+)
+def test_the_clock_is_each_process_s_own_otherwise(program: str) -> None:
+    assert "broadcast_object" not in apply(HEAD + program, *RULES).text
+
+
+def test_a_name_that_not_every_rank_makes_is_reported() -> None:
+    program = "def back():\n    if float(model(x)) < 1:\n        p = time.strftime('%H')\n        model.save_weights(p)\n"
+    result = apply(HEAD + "import time\n" + program + "        model.load_weights(p)\nback()\n", *RULES)
+    assert "broadcast_object" not in result.text
+    assert any("did not write" in note for note in result.notes)

@@ -57,13 +57,13 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                     "C6", call, "Write the log on rank 0 only", _WHY, _to_null_device(draft, guards, path)
                 )
         elif (path := outputs.opened(call)) is not None:
-            if name in _NO_DEVICE:
+            null = _null_device(draft, call, path)
+            if name in _NO_DEVICE or null is None:
+                name = name or draft.module.text(call.func)
                 draft.refuse("HVD006", call, f"every rank would write this file, and `{name}` can't be given another one; "
                              "open it in a `with` that only writes")  # fmt: skip
             else:
-                draft.change(
-                    "C6", call, "Write the file on rank 0 only", _WHY, _to_null_device(draft, guards, path)
-                )
+                draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(path, null))
         else:
             output = outputs.effects.output(call)
             if output is not None and output.kind == "write":
@@ -87,6 +87,22 @@ def _no_op_writer(draft: Draft, guards: Guards, call: ast.Call) -> None:
 
 
 def _to_null_device(draft: Draft, guards: Guards, path: ast.expr) -> list[Edit]:
+    return guards.only_on_root(path, _device(draft, path))
+
+
+def _null_device(draft: Draft, call: ast.Call, path: ast.expr) -> str | None:
+    """What stands for the path of a file that a call opens on ranks that write nothing; None if that can't be said: where
+    the path opens itself, it has to be one of pathlib's."""
+    if not isinstance(call.func, ast.Attribute) or call.func.value is not path:
+        return _device(draft, path)
+    for b in draft.module.scopes.imports:
+        if b.imported in ("pathlib", "pathlib.Path") and draft.syntax.function(b.statement) is None:
+            made = b.name if b.imported == "pathlib.Path" else f"{b.name}.Path"
+            return f"{made}({_device(draft, path)})"
+    return None
+
+
+def _device(draft: Draft, path: ast.expr) -> str:
     os_name = next(
         (
             b.name
@@ -97,7 +113,7 @@ def _to_null_device(draft: Draft, guards: Guards, path: ast.expr) -> list[Edit]:
         ),
         None,
     )
-    return guards.only_on_root(path, f"{os_name}.devnull" if os_name else draft.quoted("/dev/null"))
+    return f"{os_name}.devnull" if os_name else draft.quoted("/dev/null")
 
 
 def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Call, guarded: Guarded) -> None:

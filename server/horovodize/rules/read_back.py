@@ -16,7 +16,14 @@ from horovodize.summary.files import Files, ReadBack
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import position
 
+# What gives every process something else.
+_OWN = (
+    "time.time", "time.strftime", "time.ctime", "time.asctime", "time.localtime", "time.time_ns", "datetime.datetime.now",
+    "datetime.datetime.utcnow", "datetime.datetime.today", "uuid.uuid1", "uuid.uuid4", "tempfile.mkdtemp", "tempfile.mktemp",
+    "os.getpid",
+)  # fmt: skip
 _WHY = "Only rank 0 writes it; the others could come before it is complete."
+_OTHER_NAME = "What goes into the name may be something else in every process; only rank 0 writes the file."
 _COMMENT = "Wait until rank 0 has written it."
 
 
@@ -26,6 +33,7 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> N
     told: dict[ast.AST, bool] = {}
     for back in Files(draft.module, outputs.effects, outputs, draft.drive).read_back():
         read, place = back.read.node, back.place
+        _tell_path(draft, outputs, guarded, back.read.path)
         before = waits.setdefault(id(draft.syntax.block(place)), [])
         waited = _waited(before, back)
         if (waited and not isinstance(read, ast.Attribute)) or place in guarded or read in guarded:
@@ -43,6 +51,24 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> N
         before.append(place)
         lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
+
+
+def _tell_path(draft: Draft, outputs: Outputs, guarded: Guarded, path: ast.expr | None) -> None:
+    """A path with the time in it: the others would look for a file of another name."""
+    for call in draft.values.depends([path] if path is not None else [], 300):
+        if not isinstance(call, ast.Call) or draft.names.of(call.func) not in _OWN:
+            continue
+        if not draft.once("told path", call):
+            continue
+        if guarded.collective(call) and not outputs.is_early(call) and call not in guarded:
+            edits = Edit.around(draft.module.span(call), f"{from_root(draft)}(", ")")
+            draft.change("C6", call, "Look for rank 0's file on every rank", _OTHER_NAME, edits)
+        else:
+            draft.note(
+                "C6",
+                call,
+                "each rank may get something else here, and look for a file that rank 0 did not write",
+            )
 
 
 def _first_of_line(draft: Draft, statement: ast.stmt) -> ast.stmt:

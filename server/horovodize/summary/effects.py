@@ -69,7 +69,7 @@ _BUILT = {MODEL, _METRIC, "tensorflow.keras.layers.Layer", "tensorflow.Variable"
 _BUILT_BY = ("tensorflow.keras.models.", "tensorflow.keras.applications.", "tensorflow_hub.")
 _HARMLESS_PACKAGES = sys.stdlib_module_names | {
     "tensorflow", "numpy", "pandas", "matplotlib", "scipy", "sklearn", "PIL", "cv2", "skimage", "seaborn", "plotly", "tabulate",
-    "prettytable", "rich", "termcolor", "colorama", "yaml", "IPython", "tqdm", "wandb", "mlflow",
+    "prettytable", "rich", "termcolor", "colorama", "yaml", "IPython", "tqdm", "wandb", "mlflow", "h5py", "joblib", "imageio",
 }  # fmt: skip
 
 

@@ -141,7 +141,7 @@ class Files:
             elif name in _FOLDER_READERS or method == "flow_from_directory":
                 yield Access(node, "folder", None)
             elif name in _FILE_READERS or (self.outputs.is_open(node) and self.outputs.opened(node) is None):
-                yield Access(node, "file", _path(node, 0))
+                yield Access(node, "file", self.outputs.path(node) or _path(node, 0))
             elif method == "load_weights" or (
                 method in ("restore", "read", "restore_or_initialize") and self._keeps(node.func)
             ):

@@ -7,6 +7,7 @@ it: what it binds is used in it only, and nothing inside is shared between ranks
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property
 
 from horovodize.summary.effects import Effects
@@ -21,6 +22,11 @@ _OPENS = {
     "tensorflow.compat.v1.gfile.FastGFile": (0, 1), "tarfile.open": (0, 1), "zipfile.ZipFile": (0, 1), "h5py.File": (0, 1),
     "bz2.BZ2File": (0, 1), "gzip.GzipFile": (0, 1),
 }  # fmt: skip
+PATH_OPEN = (
+    "pathlib.Path.open"  # `(folder / "log.txt").open("w")`: by its mode, as anything may be called `open`
+)
+_OPENS[PATH_OPEN] = (-1, 0)
+_MODE = re.compile(r"^[rwax][bt+]{0,2}$")
 _ALWAYS_WRITE = {
     "tensorflow.io.TFRecordWriter", "tensorflow.data.experimental.TFRecordWriter",
     "tensorflow.compat.v1.python_io.TFRecordWriter", "pandas.ExcelWriter",
@@ -299,23 +305,27 @@ class Outputs:
         if isinstance(call.func, ast.Name) and call.func.id == "open" and not m.scopes.reaching(call.func):
             return "open"
         name = m.names.of(call.func)
-        if name is not None:
-            return name if name in _OPENS or name in _ALWAYS_WRITE else None
+        if name in _OPENS or name in _ALWAYS_WRITE:
+            return name
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "open":
+            mode = argument(call, "mode", _OPENS[PATH_OPEN][1])
+            said = isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _MODE.match(mode.value)
+            return PATH_OPEN if said else None
         return None
+
+    def path(self, call: ast.Call) -> ast.expr | None:
+        """The path of a file that a call opens, whatever for."""
+        if self._open_name(call) == PATH_OPEN and isinstance(call.func, ast.Attribute):
+            return call.func.value
+        found = (argument(call, p, 0) for p in ("file", "filename", "name", "path"))
+        return next((path for path in found if path is not None), None)
 
     def opened(self, call: ast.Call) -> ast.expr | None:
         """The path of a file that a call opens for writing; None when it does not."""
         name = self._open_name(call)
         if name is None:
             return None
-        path = next(
-            (
-                argument(call, p, 0)
-                for p in ("file", "filename", "name", "path")
-                if argument(call, p, 0) is not None
-            ),
-            None,
-        )
+        path = self.path(call)
         if name in _ALWAYS_WRITE:
             return path
         mode = argument(call, "mode", _OPENS[name][1])
