@@ -198,6 +198,41 @@ def test_a_name_that_is_evaluated_is_divided_where_it_trains() -> None:
     )
 
 
+def test_a_dataset_that_grows_in_a_loop_is_divided_where_it_is_trained_on() -> None:
+    """Else what one turn has divided would be divided again in the next."""
+    grows = "ds = {}(x)\nfor i in range(3):\n    ds = ds.concatenate({}(y)).prefetch(2)\n    model.fit({})\n"
+    slices = "tf.data.Dataset.from_tensor_slices"
+    dataset(grows.format(slices, slices, "ds"), grows.format(slices, slices, "shard_dataset(ds)"))
+
+
+def test_a_dataset_that_another_is_made_from_is_divided_once_on_both_ways() -> None:
+    dataset(
+        "ds = tf.data.Dataset.from_tensor_slices(x).map(f)\nmore = tf.data.Dataset.from_tensor_slices(y)\n"
+        "both = ds.concatenate(more)\nmodel.fit(both.batch(3))\nmodel.fit(ds.batch(3))\nmodel.evaluate(more)\n",
+        "ds = tf.data.Dataset.from_tensor_slices(x).map(f)\nmore = tf.data.Dataset.from_tensor_slices(y)\n"
+        "both = shard_dataset(ds.concatenate(more))\nmodel.fit(both.batch(3))\nmodel.fit(shard_dataset(ds.batch(3)))\n"
+        "model.evaluate(more)\n",
+    )
+
+
+def test_a_dataset_that_two_fits_share_is_divided_where_it_is_made() -> None:
+    """Near miss: the same place, not one after another."""
+    both = "model.fit(ds.batch(3))\nmodel.fit(ds.shuffle(9).batch(3))\n"
+    dataset(
+        "ds = tf.data.Dataset.from_tensor_slices(x).map(f)\n" + both,
+        "ds = shard_dataset(tf.data.Dataset.from_tensor_slices(x)).map(f)\n" + both,
+    )
+
+
+def test_a_part_of_a_generator_expression_is_no_generator() -> None:
+    """It would be used up after one epoch."""
+    made = "def make(d):\n    return tf.data.Dataset.from_tensor_slices(d).batch(3)\n"
+    parts = divide(KERAS + made + "train, test = (make(d) for d in data)\nmodel.fit(train, epochs=2)\n")
+    assert "shard_batches" not in parts.text
+    arrays = "train, test = [np.array(d) for d in data]\nmodel.fit({}, {})\n"
+    check(KERAS, arrays.format("train", "y"), arrays.format("shard(train)", "shard(y)"))
+
+
 def test_looking_at_a_dataset_does_not_matter() -> None:
     looks = """
     print(ds, len(ds), ds.element_spec)

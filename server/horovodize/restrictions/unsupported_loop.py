@@ -11,8 +11,8 @@ GPUs; on weights that are updated by hand from gradients (`w.assign_sub(rate * g
 of which no tape can be found in this file; and on TensorFlow 1's eager `implicit_gradients`. Of Estimators, on
 `train_and_evaluate`, whose evaluations make ranks wait for each other for ever; on `tf.contrib.learn`; on those that take no
 optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose optimizer is not one of `tf.compat.v1.train`; on
-files that train with Keras or a tape, too; on a `Supervisor`, `slim.learning.train` and `optimize_loss`; and on Keras Tuner's
-`search`. Averages and counters that are assigned are no
+files that train with Keras or a tape, too; on a `Supervisor`, `slim.learning.train` and `optimize_loss`; on Keras Tuner's
+`search`; and on TensorFlow Decision Forests. Averages and counters that are assigned are no
 violation.
 
 ## Quick fix
@@ -79,6 +79,15 @@ model.fit(x, y)
 
 ```python
 import tensorflow as tf
+import tensorflow_decision_forests as tfdf
+
+forest = tfdf.keras.RandomForestModel()  # HVD202
+forest.compile(metrics=["accuracy"])
+forest.fit(tfdf.keras.pd_dataframe_to_tf_dataset(rows, label="kind"))
+```
+
+```python
+import tensorflow as tf
 
 
 def train(strategy: tf.distribute.Strategy, x, y):  # HVD202
@@ -120,6 +129,15 @@ import tensorflow as tf
 classifier = tf.compat.v1.estimator.DNNClassifier([8], columns, optimizer=tf.compat.v1.train.AdamOptimizer(0.001))
 classifier.train(input_fn, steps=100)
 classifier.evaluate(eval_input_fn)
+```
+
+```python
+import tensorflow as tf
+import tensorflow_decision_forests as tfdf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(tfdf.keras.pd_dataframe_to_tf_dataset(rows, label="kind"))
 ```
 
 ## Source
@@ -164,6 +182,20 @@ def find(context: Context) -> Iterator[Violation]:
     if context.trains:
         yield from _several_gpus(context)
         yield from _tuners(context)
+        yield from _forests(context)
+
+
+def _forests(context: Context) -> Iterator[Violation]:
+    """Models that are fitted as Keras' are, without gradients (TensorFlow Decision Forests)."""
+    for call in context.syntax.calls:
+        name = context.names.of(call.func) or ""
+        if name.startswith("tensorflow_decision_forests.keras.") and name.endswith("Model"):
+            yield RESTRICTION.at(
+                context,
+                call,
+                "trees are grown without gradients, so each rank would grow others from its part of the data; train them in "
+                "one process",
+            )
 
 
 def _tuners(context: Context) -> Iterator[Violation]:

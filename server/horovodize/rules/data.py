@@ -37,6 +37,7 @@ def apply(draft: Draft) -> None:
     if not begins(draft, "D1"):
         return
     known = feeding(draft)
+    places = {feed: _places(draft, feed) for feed in known.dataset_feeds}
     for feed in known.dataset_feeds:
         if known.is_stateful:
             draft.note(
@@ -45,7 +46,7 @@ def apply(draft: Draft) -> None:
                 "the model is stateful, so its batches are not divided: every rank trains on all of them",
             )
         else:
-            _divide(draft, feed)
+            _divide(draft, feed, _divided_once(draft, feed, places))
     for call in draft.sites.method_calls("cache"):
         if known.pipelines.is_dataset(call):
             _separate_cache(draft, call)
@@ -58,14 +59,24 @@ def apply(draft: Draft) -> None:
             )
 
 
-def _divide(draft: Draft, feed: ast.expr) -> None:
+def _places(draft: Draft, feed: ast.expr) -> list[ast.expr]:
     known = feeding(draft)
-    pipelines = known.pipelines
-    places = [
-        p
-        for p in pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch)
-        if not _is_iterator(draft, p)
-    ]
+    found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch)
+    return [p for p in found if not _is_iterator(draft, p)]
+
+
+def _divided_once(draft: Draft, feed: ast.expr, places: dict[ast.expr, list[ast.expr]]) -> list[ast.expr]:
+    """Where a pipeline is divided, so that no part of it is twice: not where it is made if another that is divided is made from
+    it, or it itself in a loop's next turn (`ds = ds.concatenate(more)`), but where it is trained on."""
+    later = {p for found in places.values() for p in found}
+    comes_from = feeding(draft).pipelines.comes_from
+    again = any(comes_from(p, place) for place in places[feed] for p in later)
+    if not again:
+        return places[feed]
+    return [] if _is_iterator(draft, feed) or draft.drive.in_traced(feed) else [feed]
+
+
+def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
     if not places:
         draft.note(
             "D1", feed, "this pipeline can't be divided where it is made: every rank trains on all of it"

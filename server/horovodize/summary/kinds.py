@@ -85,8 +85,12 @@ class Kinds:
                 return Kind.MAPPING
             case ast.ListComp() if not path:
                 return Kind.ARRAYS
-            case ast.GeneratorExp():
+            case ast.GeneratorExp() if not path:
                 return Kind.GENERATOR
+            case ast.GeneratorExp() | ast.ListComp() if (
+                len(path) == 1
+            ):  # `train, test = (make(d) for d in data)`
+                return self._kind_inside(node.elt, depth)
             case ast.BinOp():
                 sides = [self._kind_inside(s, depth) for s in (node.left, node.right)]
                 return next((k for k in sides if k is Kind.ARRAY), Kind.UNKNOWN)

@@ -98,6 +98,13 @@ class Pipelines:
             return []
         return found
 
+    def comes_from(self, place: ast.expr, source: ast.expr) -> bool:
+        """Whether what `place` gives is made from what `source` gives; of one place: from what it gave in an earlier turn."""
+        inside = (n for n in ast.walk(place) if n is not place)
+        return any(
+            source in self.trail(n) for n in inside if isinstance(n, (ast.Name, ast.Attribute, ast.Call))
+        )
+
     def only_trains(self, use: ast.expr, feeds: Iterable[ast.AST]) -> bool:
         """Whether the value of a name goes, from this use on, only to these feeds, or is only looked at."""
         return Destinations(self, set(feeds)).only_trains(use)
