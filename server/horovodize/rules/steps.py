@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, averages, cursors, data
+from horovodize.rules import arrays, averages, cursors, data, turns
 from horovodize.rules.decisions import numbered
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
@@ -214,15 +214,32 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if isinstance(driver.loop, ast.While):
         return _divide_while(draft, driver, driver.loop)
     e = driver.iterable
-    if e is None or driver.kind is Kind.DATASET:
+    if e is None:
         return
     if driver.kind is Kind.RANGE:
         return _divide_range(draft, driver, e)
+    if driver.kind is not Kind.DATASET and not _divide_zipped(draft, e):
+        _deal_batches(draft, driver, e)
+    turns.divide_ends(draft, driver, loop_rule(draft))
+
+
+def _divide_zipped(draft: Draft, e: ast.expr) -> bool:
+    """`zip(range(n), dataset)`: the datasets are divided where they are made, a number of steps is here. Whether nothing
+    else is zipped."""
     zipped = (
         e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else [e]
     )
-    if all(feeding(draft).pipelines.is_dataset(z) for z in zipped):
-        return
+    others = [z for z in zipped if not feeding(draft).pipelines.is_dataset(z)]
+    counts = [turns.counted(draft, z) for z in others]
+    if len(others) == len(zipped) or None in counts:
+        return False
+    for count in counts:
+        if isinstance(count, ast.expr) and not counts_a_share(draft, count):
+            _change(draft, loop_rule(draft), count, "Divide the steps among the ranks")
+    return True
+
+
+def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
     if draft.drive.in_traced(driver.loop):
         draft.note(
             loop_rule(draft), e, f"this loop runs inside a `tf.function` and is not divided: {EVERYTHING}"
@@ -281,7 +298,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         if shared and isinstance(test, ast.Constant):
             return  # it ends with the rank's share
     stops = isinstance(test, ast.Constant) or "should_stop" in ast.unparse(test)
-    if stops and _divide_exits(draft, loop):
+    if stops and turns.divide_exits(draft, loop, loop_rule(draft)):
         return
     if isinstance(test, ast.Constant) and any(
         _ends_with_its_share(draft, f) for f in feeding(draft).graph_feeds
@@ -291,7 +308,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         isinstance(test, ast.Compare)
         and len(test.ops) == 1
         and isinstance(test.ops[0], (ast.Lt, ast.LtE))
-        and _counter(loop, test.left) is not None
+        and turns.counter(loop, test.left) is not None
         and not counts_a_share(draft, test.comparators[0])
     ):
         _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
@@ -316,78 +333,6 @@ def _ends_with_its_share(draft: Draft, feed: ast.expr) -> bool:
         for s in pipelines.steps(feed)
     )
     return not endless and any(e in draft.done for e in pipelines.trail(feed))
-
-
-def _divide_exits(draft: Draft, loop: ast.While) -> bool:
-    """`while True: … if step >= n: break`: the number is divided."""
-    divided = False
-    for statement in loop.body:
-        test = statement.test if isinstance(statement, ast.If) else None
-        if (
-            isinstance(statement, ast.If)
-            and isinstance(statement.body[-1], ast.Break)
-            and isinstance(test, ast.Compare)
-            and len(test.ops) == 1
-            and isinstance(test.ops[0], (ast.Gt, ast.GtE, ast.Eq))
-            and isinstance(test.left, (ast.Name, ast.Attribute))
-            and _is_step_count(draft, loop, test.left)
-        ):
-            _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
-            divided = True
-    return divided
-
-
-def _is_step_count(draft: Draft, loop: ast.While, e: ast.expr) -> bool:
-    """Whether a name counts steps: one more in each turn, or what a session gives for the global step."""
-    if _counts_up(loop, ast.unparse(e)):
-        return True
-    counters = {
-        ast.unparse(c) for op in draft.sites.graph_minimizes if (c := argument(op, "global_step")) is not None
-    }
-    return any(
-        ast.unparse(o.node) in counters for o in draft.values.origins(e) if isinstance(o.node, ast.expr)
-    ) or any(
-        isinstance(o.node, ast.Call) and o.path and _fetches(o.node, o.path[0], counters)
-        for o in draft.values.origins(e)
-    )
-
-
-def _fetches(call: ast.Call, part: int, counters: set[str]) -> bool:
-    """Whether part of what a session's run gives is one of some variables: `_, step = sess.run([train_op, global_step])`."""
-    fetched = argument(call, "fetches", 0)
-    if not isinstance(fetched, (ast.List, ast.Tuple)) or not 0 <= part < len(fetched.elts):
-        return False
-    return ast.unparse(fetched.elts[part]) in counters
-
-
-def _counter(loop: ast.While, left: ast.expr) -> ast.expr | None:
-    """The counter of steps in `step`, `step * batch_size`."""
-    sides = (
-        [left.left, left.right] if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult) else [left]
-    )
-    found = [
-        e for e in sides if isinstance(e, (ast.Name, ast.Attribute)) and _counts_up(loop, ast.unparse(e))
-    ]
-    others = [e for e in sides if e not in found]
-    fixed = all(isinstance(e, (ast.Name, ast.Attribute, ast.Constant)) for e in others)
-    return found[0] if len(found) == 1 and fixed else None
-
-
-def _counts_up(loop: ast.While, name: str) -> bool:
-    """Whether a loop's body adds 1 to a counter, once, on every turn."""
-    added = [
-        n
-        for s in loop.body
-        for n in ast.walk(s)
-        if isinstance(n, ast.AugAssign) and ast.unparse(n.target) == name
-    ]
-    return (
-        len(added) == 1
-        and added[0] in loop.body
-        and isinstance(added[0].op, ast.Add)
-        and isinstance(added[0].value, ast.Constant)
-        and added[0].value.value == 1
-    )
 
 
 def _change(draft: Draft, rule: str, count: ast.expr, what: str) -> None:

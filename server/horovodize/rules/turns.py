@@ -1,0 +1,157 @@
+"""Loops that end by a count of their turns: what they count to is divided. Part of G4 and S5."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import counts_a_share, divide, feeding
+from horovodize.summary.feeding import Driver
+from horovodize.summary.syntax import Loop, argument
+
+_WHY = "Every step averages size() batches, so as many are seen after a size()-th of the steps."
+
+
+def divide_end(draft: Draft, count: ast.expr, rule: str) -> None:
+    """Divides a number of steps after which a loop ends."""
+    edits = divide(draft, count)
+    if edits:
+        draft.change(rule, count, "Divide the steps among the ranks", _WHY, edits)
+
+
+def counted(draft: Draft, e: ast.expr) -> ast.expr | bool | None:
+    """The `n` of `range(n)`; True for `itertools.count()`, which has no end; None for anything else."""
+    if not isinstance(e, ast.Call):
+        return None
+    if draft.names.of(e.func) == "itertools.count":
+        return True
+    single = len(e.args) == 1 and not e.keywords and draft.names.last(e.func) in ("range", "xrange")
+    return e.args[0] if single else None
+
+
+def divide_ends(draft: Draft, driver: Driver, rule: str) -> None:
+    """A loop over data that is divided, and a `while` around it, may end by a count of the steps besides:
+    `if step >= max_steps: break`."""
+    loop, e = driver.loop, driver.iterable
+    if isinstance(loop, ast.While) or e is None or draft.drive.in_traced(loop):
+        return
+    if not any(part in draft.done for part in (e, *feeding(draft).pipelines.trail(e))):
+        return
+    around = draft.syntax.loops(loop)
+    tests: list[tuple[ast.expr, tuple[type[ast.cmpop], ...]]] = [
+        (s.test, (ast.Gt, ast.GtE, ast.Eq))
+        for one in (loop, *around)
+        for s in one.body
+        if isinstance(s, ast.If) and isinstance(s.body[-1], ast.Break)
+    ]
+    tests += [(one.test, (ast.Lt, ast.LtE)) for one in around if isinstance(one, ast.While)]
+    for test, operators in tests:
+        end = _compared(test, operators)
+        if end is not None and _counts(loop, end[0], test):
+            _divide_whole(draft, end[1], rule)
+
+
+def _counts(loop: ast.For | ast.AsyncFor, e: ast.expr, test: ast.expr) -> bool:
+    """Whether something counts the turns of a loop: by a statement in it, or (in the loop) as the number of the turn."""
+    within = any(n is test for s in loop.body for n in ast.walk(s))
+    return _counts_up(loop, ast.unparse(e)) or (within and ast.unparse(e) == _number(loop))
+
+
+def _divide_whole(draft: Draft, count: ast.expr, rule: str) -> None:
+    known = feeding(draft).kinds.constant(count)
+    if (known is None or known > 1) and not counts_a_share(draft, count):
+        divide_end(draft, count, rule)
+
+
+def _compared(test: ast.expr, operators: tuple[type[ast.cmpop], ...]) -> tuple[ast.expr, ast.expr] | None:
+    """What is compared with what by one of some operators, a constant that is added to the first aside: `step + 1 >= n`."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], operators):
+        return None
+    left = test.left
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add) and isinstance(left.right, ast.Constant):
+        left = left.left
+    return (left, test.comparators[0]) if isinstance(left, (ast.Name, ast.Attribute)) else None
+
+
+def _number(loop: ast.For | ast.AsyncFor) -> str | None:
+    """The name of the number of a turn: `for i, x in enumerate(data)`."""
+    e: ast.expr = loop.iter
+    while isinstance(e, ast.Call) and e.args:
+        if isinstance(e.func, ast.Name) and e.func.id == "enumerate":
+            target = loop.target
+            first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
+            return first.id if isinstance(first, ast.Name) else None
+        e = e.args[0]
+    return None
+
+
+def divide_exits(draft: Draft, loop: ast.While, rule: str) -> bool:
+    """`while True: … if step >= n: break`: the number is divided."""
+    divided = False
+    for statement in loop.body:
+        test = statement.test if isinstance(statement, ast.If) else None
+        if (
+            isinstance(statement, ast.If)
+            and isinstance(statement.body[-1], ast.Break)
+            and isinstance(test, ast.Compare)
+            and len(test.ops) == 1
+            and isinstance(test.ops[0], (ast.Gt, ast.GtE, ast.Eq))
+            and isinstance(test.left, (ast.Name, ast.Attribute))
+            and _is_step_count(draft, loop, test.left)
+        ):
+            divide_end(draft, test.comparators[0], rule)
+            divided = True
+    return divided
+
+
+def _is_step_count(draft: Draft, loop: ast.While, e: ast.expr) -> bool:
+    """Whether a name counts steps: one more in each turn, or what a session gives for the global step."""
+    if _counts_up(loop, ast.unparse(e)):
+        return True
+    counters = {
+        ast.unparse(c) for op in draft.sites.graph_minimizes if (c := argument(op, "global_step")) is not None
+    }
+    return any(
+        ast.unparse(o.node) in counters for o in draft.values.origins(e) if isinstance(o.node, ast.expr)
+    ) or any(
+        isinstance(o.node, ast.Call) and o.path and _fetches(o.node, o.path[0], counters)
+        for o in draft.values.origins(e)
+    )
+
+
+def _fetches(call: ast.Call, part: int, counters: set[str]) -> bool:
+    """Whether part of what a session's run gives is one of some variables: `_, step = sess.run([train_op, global_step])`."""
+    fetched = argument(call, "fetches", 0)
+    if not isinstance(fetched, (ast.List, ast.Tuple)) or not 0 <= part < len(fetched.elts):
+        return False
+    return ast.unparse(fetched.elts[part]) in counters
+
+
+def counter(loop: ast.While, left: ast.expr) -> ast.expr | None:
+    """The counter of steps in `step`, `step * batch_size`."""
+    sides = (
+        [left.left, left.right] if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult) else [left]
+    )
+    found = [
+        e for e in sides if isinstance(e, (ast.Name, ast.Attribute)) and _counts_up(loop, ast.unparse(e))
+    ]
+    others = [e for e in sides if e not in found]
+    fixed = all(isinstance(e, (ast.Name, ast.Attribute, ast.Constant)) for e in others)
+    return found[0] if len(found) == 1 and fixed else None
+
+
+def _counts_up(loop: Loop, name: str) -> bool:
+    """Whether a loop's body adds 1 to a counter, once, on every turn."""
+    added = [
+        n
+        for s in loop.body
+        for n in ast.walk(s)
+        if isinstance(n, ast.AugAssign) and ast.unparse(n.target) == name
+    ]
+    return (
+        len(added) == 1
+        and added[0] in loop.body
+        and isinstance(added[0].op, ast.Add)
+        and isinstance(added[0].value, ast.Constant)
+        and added[0].value.value == 1
+    )

@@ -1,0 +1,73 @@
+"""G4: loops over data that is divided, and that end by a count of their turns besides."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE, check, divide
+
+HEAD = TAPE + "import itertools\nslices = tf.data.Dataset.from_tensor_slices\n"
+SHARED = "ds = shard_dataset(slices(a)).batch(3)\n"
+MADE = "ds = slices(a).batch(3)\n"
+LOOP = "for i, (x, y) in enumerate(ds):\n    step(x, y)\n    k += 1\n"
+STOP = "    if {}:\n        break\n"
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "i == 0",  # a look at the first
+        "j >= 500",  # of something else
+        "i % 500 == 0",
+        "i >= len(ds)",  # divided already
+        "k < 500",
+    ],
+)
+def test_what_is_no_end_by_a_count_of_the_steps_is_left(test: str) -> None:
+    assert f"    if {test}:\n        break\n" in divide(HEAD + MADE + LOOP + STOP.format(test)).text.replace(
+        f"any_rank({test})", test
+    )
+
+
+def test_a_loop_that_does_not_end_there() -> None:
+    rest = LOOP + "    if i == 500:\n        look(x)\n"
+    check(HEAD, MADE + rest, SHARED + rest)
+
+
+@pytest.mark.parametrize(
+    ("test", "divided"),
+    [
+        ("i >= 500", "i >= 500 // hvd.size()"),
+        ("i + 1 == n", "i + 1 == max(1, n // hvd.size())"),
+        ("k > len(a) / 3", "k > max(1, len(a) / 3 // hvd.size())"),
+    ],
+)
+def test_the_steps_after_which_a_loop_ends_are_divided(test: str, divided: str) -> None:
+    check(HEAD, MADE + LOOP + STOP.format(test), SHARED + LOOP + STOP.format(divided))
+
+
+def test_of_what_yields_for_ever_too() -> None:
+    loop = "for x, y in {}:\n    step(x, y)\n    k += 1\n" + STOP
+    check(
+        HEAD,
+        loop.format("gen.flow(a)", "k >= 500"),
+        loop.format("shard_batches(gen.flow(a))", "k >= 500 // hvd.size()"),
+    )
+
+
+@pytest.mark.parametrize("outer", ["while k < {}:\n", "for e in range(3):\n", "while True:\n"])
+def test_all_that_ends_by_the_same_count_does(outer: str) -> None:
+    def text(made: str, n: str) -> str:
+        inner = "".join(f"    {line}\n" for line in (LOOP + STOP.format(f"k >= {n}")).splitlines())
+        return made + outer.format(n) + inner + STOP.format(f"k >= {n}")
+
+    check(HEAD, text(MADE, "500"), text(SHARED, "500 // hvd.size()"))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "divided"),
+    [("range(500)", "range(500 // hvd.size())"), ("itertools.count()", "itertools.count()")],
+)
+def test_steps_that_are_zipped_with_a_dataset_are_divided_not_dealt(numbers: str, divided: str) -> None:
+    loop = "for i, (x, y) in zip({}, {}.repeat()):\n    step(x, y)\n"
+    check(HEAD, loop.format(numbers, "slices(a)"), loop.format(divided, "shard_dataset(slices(a))"))
