@@ -38,6 +38,13 @@ def test_the_config_that_is_written_does_not_take_a_name_of_the_file() -> None:
 # ---------------------------------------------------------------------- without a config
 
 
+@pytest.mark.parametrize("opened", ["(tf).Session()", "(\n    tf.Session\n)()", "tf . Session()"])
+def test_tensorflow_is_called_by_its_name_however_its_use_is_written(opened: str) -> None:
+    plan = plan_of(f"{BUILT}sess = {opened}\n{OPENED}")
+    assert "\nconfig = tf.ConfigProto()\n" in plan.text
+    assert plan.text.count("import tensorflow") == 1
+
+
 @pytest.mark.parametrize(
     ("opened", "expected"),
     [

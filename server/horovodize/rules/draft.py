@@ -129,7 +129,7 @@ class Draft:
     def v1(self, used: ast.expr) -> str:
         """What the part of TensorFlow that still has TensorFlow 1's names is called: that which a use of one of them starts
         with, `tf` in `tf.Session`, `tf.compat.v1` in `tf.compat.v1.train.Saver`."""
-        full, text = self.names.of(used) or "", self.module.text(used)
+        full, text = self.names.of(used) or "", ast.unparse(used)
         for prefix in ("tensorflow.compat.v1.", "tensorflow."):
             tail = "." + full.removeprefix(prefix)
             if full.startswith(prefix) and text.endswith(tail) and self._is_only_imported(text):
