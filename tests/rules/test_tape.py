@@ -325,3 +325,18 @@ def test_a_train_step_that_is_called_by_hand_is_a_step_of_a_loop() -> None:
     plan = plan_of(source)
     assert changes(plan, "G1")
     assert changes(plan, "G2")
+
+
+def test_one_variable_is_asked_for_and_broadcast_in_a_list() -> None:
+    """Horovod's tape averages lists of gradients only."""
+    source = (
+        TF + "opt = tf.keras.optimizers.SGD(0.1)\nimage = tf.Variable(1.0)\nheld = [image]\n"
+        "for x in data:\n    with tf.GradientTape() as tape:\n        loss = image * x\n"
+        "    g = tape.gradient(loss, {})\n    opt.apply_gradients({})\n"
+    )
+    text = plan_of(source.format("image", "[(g, image)]")).text
+    assert "    g = tape.gradient(loss, [image])[0]\n" in text
+    assert "hvd.broadcast_variables([image], root_rank=0)" in text
+    several = plan_of(source.format("held", "zip(g, held)")).text
+    assert "    g = tape.gradient(loss, held)\n" in several
+    assert "hvd.broadcast_variables(held, root_rank=0)" in several

@@ -33,8 +33,15 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str
             if draft.module.scopes.lookup(part.id, place.statement) is None:
                 found[part.id] = ast.unparse(lifted)
                 continue
-        found[ast.unparse(lifted)] = None
+        text = ast.unparse(lifted)
+        found[f"[{text}]" if is_one_variable(draft, part) else text] = None
     return found
+
+
+def is_one_variable(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is one `tf.Variable`, not a list of them."""
+    origins = draft.values.origins(e)
+    return all(o.call is not None and draft.names.of(o.call.func) == "tensorflow.Variable" for o in origins)
 
 
 def _parts(draft: Draft, expression: ast.expr) -> list[ast.expr]:

@@ -26,9 +26,12 @@ import ast
 
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
+from horovodize.rules.step_state import is_one_variable
 from horovodize.source import Edit
+from horovodize.summary.syntax import argument
 
 _WHY = "Gradients are averaged over all ranks before they are applied."
+_ONE = "Horovod's tape averages lists of gradients only."
 _WHAT = "Wrap the tape in Horovod's"
 
 
@@ -39,6 +42,14 @@ def apply(draft: Draft) -> None:
                 "HVD006", update.call, "the tape that these gradients come from can't be found in this file"
             )
     training = [call for call in draft.sites.training_gradients if _averaged(draft, call)]
+    for call in training:
+        source = argument(call, "sources", 1)
+        if source is not None and is_one_variable(draft, source):
+            edits = (
+                *Edit.around(draft.module.span(source), "[", "]"),
+                *Edit.around(draft.module.span(call), "", "[0]"),
+            )
+            draft.change(_rule(draft, call), call, "Ask the tape for a list of one gradient", _ONE, edits)
     for with_statement, name, calls in _grouped(draft, training):
         if with_statement is None:
             for call in calls:
