@@ -41,7 +41,8 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str
 def is_one_variable(draft: Draft, e: ast.expr) -> bool:
     """Whether an expression is one `tf.Variable`, not a list of them."""
     origins = draft.values.origins(e)
-    return all(o.call is not None and draft.names.of(o.call.func) == "tensorflow.Variable" for o in origins)
+    made = [draft.names.of(o.call.func) if o.call is not None else None for o in origins]
+    return bool(made) and all(name == "tensorflow.Variable" for name in made)
 
 
 def _parts(draft: Draft, expression: ast.expr) -> list[ast.expr]:
