@@ -4,6 +4,8 @@ What it does   In the loop that takes the steps, after the step: `if first_batch
                them, batch-norm statistics included) and the optimizer's. Steps of several models in one loop share one block;
                every loop has a flag of its own. Where batch normalization is used, rank 0's statistics are taken again when
                the loop ends: they are never averaged, so they drift apart.
+               What the program keeps beside the model and brings up to date from it (a target network, moving averages) is
+               broadcast with it.
 Why            Ranks start from different random weights and must not go on with them. Before the first step, a model may
                have no variables yet and an optimizer has no slots.
 Before         for x, y in dataset:
@@ -31,6 +33,7 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from horovodize.rules import keras_session, statistics
+from horovodize.rules.copies import copies_at
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_place import Place, place_of
@@ -50,6 +53,7 @@ class _Block:
         default_factory=dict
     )  # text → what it is, if the name is new there
     optimizers: dict[str, None] = field(default_factory=dict)
+    copies: list[str] = field(default_factory=list)
 
 
 def apply(draft: Draft) -> None:
@@ -69,6 +73,7 @@ def apply(draft: Draft) -> None:
         if fit.method == "train_on_batch":
             _collect(draft, blocks, fit.call, (fit.model,), None)
     for block in _merged(draft, blocks):
+        block.copies = copies_at(draft, block.place, {*block.variables})
         _write(draft, block)
 
 
@@ -136,7 +141,8 @@ def _later(first: Place, second: Place) -> Place:
 def _write(draft: Draft, block: _Block) -> None:
     place = block.place
     calls = [f"{name} = {value}" for name, value in block.variables.items() if value is not None]
-    calls += [f"{CORE}.broadcast_variables({v}, root_rank=0)" for v in (*block.variables, *block.optimizers)]
+    all_variables = (*block.variables, *block.optimizers, *block.copies)
+    calls += [f"{CORE}.broadcast_variables({v}, root_rank=0)" for v in all_variables]
     if keras_session.is_wanted(draft):
         calls = [f"{KERAS}.broadcast_global_variables(0)"]
     comment = "Horovod: from here on every rank holds rank 0's variables."

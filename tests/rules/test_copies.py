@@ -1,0 +1,129 @@
+"""G2: what a program keeps beside the model, and brings up to date from it, is broadcast with the model."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .pairs import MODEL, changes, plan_of
+
+TARGET = "target = tf.keras.models.clone_model(model)\n"
+LATE = "target.set_weights(model.get_weights())\n"
+COPIED = TARGET + LATE
+STEP = """\
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - {looked_at})
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+{more}
+"""
+LOOP = "for x in data:\n    step(x)\n"
+BLEND = "for a, v in zip({slow}, model.variables):\n    a.assign(0.9 * a + 0.1 * v)\n"
+
+
+def program(before: str, looked_at: str = "x", more: str = "", after: str = "", loop: str = LOOP) -> str:
+    step = STEP.format(looked_at=looked_at, more=textwrap.indent(more, "    "))
+    return MODEL + "opt = o.SGD(0.1)\n" + before + step + loop + after
+
+
+def copies(source: str) -> list[str]:
+    """What is broadcast beside the model and the optimizer."""
+    (change,) = changes(plan_of(source), "G2")
+    lines = [line.strip() for edit in change.edits for line in edit.new_text.splitlines()]  # type: ignore[union-attr]
+    sent = [line.split("(")[1].split(",")[0] for line in lines if "broadcast_variables" in line]
+    return [name for name in sent if not name.startswith(("model.", "opt.", "trainer.model", "trainer.opt"))]
+
+
+# ---------------------------------------------------------------------- near misses
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # what is counted beside each of its variables is made from each rank's own data
+        program(
+            "sums = [tf.Variable(tf.zeros_like(v)) for v in model.variables]\n",
+            more="for s, v in zip(sums, model.variables):\n    s.assign_add(loss * tf.ones_like(s))\n",
+        ),
+        # the trained model itself
+        program(
+            "", more="for v, b in zip(model.variables, best):\n    v.assign(tf.clip_by_value(v, b, 1.0))\n"
+        ),
+        program("", after="model.set_weights(model.get_weights())\n"),
+        # not a copy of what is trained
+        program(TARGET + "target.set_weights(np.load('weights.npy'))\n", "target(x)"),
+        # nothing in the training looks at it
+        program(COPIED),
+        program(TARGET, after=LATE),
+        # made anew in each turn, or afterwards
+        program(
+            "", loop="for x in data:\n    step(x)\n" + textwrap.indent(COPIED + "print(target(x))\n", "    ")
+        ),
+        program("", after=COPIED + "for x in data:\n    print(target(x))\n"),
+    ],
+)
+def test_what_is_no_copy_is_left_alone(source: str) -> None:
+    assert copies(source) == []
+
+
+# ---------------------------------------------------------------------- copies
+
+
+def test_a_model_that_training_looks_at() -> None:
+    assert copies(program(COPIED, "target(x)")) == ["target.variables"]
+
+
+def test_a_model_that_is_made_equal_now_and_then() -> None:
+    loop = "for i, x in enumerate(data):\n    step(x)\n    if i % 10 == 0:\n        " + LATE
+    assert copies(program(TARGET, "target(x)", loop=loop)) == ["target.variables"]
+
+
+@pytest.mark.parametrize(
+    ("before", "slow", "sent"),
+    [
+        ("averages = [tf.Variable(v) for v in model.variables]\n", "averages", "averages"),
+        (TARGET, "target.variables", "target.variables"),
+        (TARGET, "target.trainable_weights", "target.variables"),
+    ],
+)
+def test_what_is_blended_in_the_step(before: str, slow: str, sent: str) -> None:
+    assert copies(program(before, more=BLEND.format(slow=slow))) == [sent]
+
+
+def test_what_a_function_blends() -> None:
+    blend = "def blend(slow, fast):\n    for a, b in zip(slow, fast):\n        a.assign(0.1 * b + 0.9 * a)\n"
+    loop = LOOP + "    blend(target.weights, model.weights)\n"
+    assert copies(program(TARGET + blend, loop=loop)) == ["target.variables"]
+
+
+def test_an_agent_that_keeps_both() -> None:
+    source = """\
+    import tensorflow as tf
+
+
+    class Trainer:
+        def __init__(self):
+            self.model = self.make()
+            self.slow = self.make()
+            self.opt = tf.keras.optimizers.SGD(0.1)
+            self.follow()
+
+        def make(self):
+            return tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+
+        def follow(self):
+            self.slow.set_weights(self.model.get_weights())
+
+        def step(self, x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.model(x) - self.slow(x))
+            variables = self.model.trainable_variables
+            self.opt.apply_gradients(zip(tape.gradient(loss, variables), variables))
+
+
+    trainer = Trainer()
+    for x in tf.data.Dataset.from_tensor_slices(tf.ones((64, 2))).batch(8):
+        trainer.step(x)
+    """
+    assert copies(textwrap.dedent(source)) == ["trainer.slow.variables"]
