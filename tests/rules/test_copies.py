@@ -56,6 +56,11 @@ def copies(source: str) -> list[str]:
         # nothing in the training looks at it
         program(COPIED),
         program(TARGET, after=LATE),
+        # what is only looked at between the epochs: it need not have variables yet
+        program(
+            TARGET,
+            loop="for e in range(9):\n" + textwrap.indent(LOOP + LATE + "print(target(x))\n", "    "),
+        ),
         # made anew in each turn, or afterwards
         program(
             "", loop="for x in data:\n    step(x)\n" + textwrap.indent(COPIED + "print(target(x))\n", "    ")

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
+from horovodize.rules.step_state import OF_MODEL
 from horovodize.summary.lift import is_plain, lift
 from horovodize.summary.syntax import LOOPS, Loop
 
-OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights", "non_trainable_variables")
 _ASSIGNS = ("assign", "assign_add", "assign_sub")
 Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, and where it is written to
 
@@ -22,7 +22,7 @@ Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, an
 def copies_at(draft: Draft, place: Place, trained: set[str]) -> list[str]:
     """The variables of the copies that training reads or writes, as they are called at a place; without those in `trained`."""
     found: dict[str, None] = {}
-    for copy, site in (*_copied_models(draft), *_blended(draft)):
+    for copy, site in (*_copied_models(draft, place), *_blended(draft)):
         at_place = _said_at(draft, copy, site, place)
         if at_place is None or not is_plain(at_place) or not _is_there(draft, at_place, place):
             continue
@@ -36,9 +36,9 @@ def copies_at(draft: Draft, place: Place, trained: set[str]) -> list[str]:
     return list(found)
 
 
-def _copied_models(draft: Draft) -> Iterator[Copy]:
+def _copied_models(draft: Draft, place: Place) -> Iterator[Copy]:
     """`target.set_weights(model.get_weights())` of a model that training calls, too: there, and where that is."""
-    calls = [(ast.unparse(e), e, call) for e, call in _called(draft)]
+    calls = [(ast.unparse(e), e, call) for e, call in _called(draft) if _is_in_training(draft, call, place)]
     for call in draft.sites.method_calls("set_weights"):
         assert isinstance(call.func, ast.Attribute)
         model = call.func.value
@@ -50,14 +50,23 @@ def _copied_models(draft: Draft) -> Iterator[Copy]:
 
 
 def _called(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
-    """What is called, or asked to predict, in a loop or a function, with the call."""
+    """What is called, or asked to predict, with the call."""
     for call in draft.syntax.calls:
-        if draft.syntax.function(call) is None and not draft.syntax.loops(call):
-            continue
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("predict", "predict_on_batch", "call"):
             yield call.func.value, call
         elif isinstance(call.func, (ast.Name, ast.Attribute)):
             yield call.func, call
+
+
+def _is_in_training(draft: Draft, call: ast.Call, place: Place) -> bool:
+    """Whether a call is made where the steps are taken: what is only looked at between epochs need not be there yet."""
+    return any(
+        draft.syntax.inside(frame.node, place.loop)
+        if place.loop is not None
+        else frame.function is place.frame.function
+        for way in draft.drive.ways(call)
+        for frame in way
+    )
 
 
 def _blended(draft: Draft) -> Iterator[Copy]:

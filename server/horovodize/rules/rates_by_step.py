@@ -31,11 +31,9 @@ def _by_batches(draft: Draft, setting: ast.AST) -> bool:
     """Whether a callback sets a rate with every batch."""
     method = draft.syntax.function(setting)
     cls = draft.syntax.method_class(method)
-    return (
-        isinstance(method, FUNCTIONS) and method.name in BATCH and BASE in draft.values.ancestors(cls)
-        if cls
-        else False
-    )
+    if cls is None or not isinstance(method, FUNCTIONS):
+        return False
+    return method.name in BATCH and BASE in draft.values.ancestors(cls)
 
 
 def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) -> bool:

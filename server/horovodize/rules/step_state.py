@@ -8,7 +8,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
 from horovodize.summary.lift import lift
 
-_OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights")
+OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights")
 _WITH_VARIABLES = ("tensorflow.Module", "tensorflow.keras.layers.Layer", "tensorflow.keras.Model")
 
 
@@ -18,7 +18,7 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str
     at the place, is given that name there: {name: what it is}."""
     found: dict[str, str | None] = {}
     for part in _parts(draft, expression):
-        base = part.value if isinstance(part, ast.Attribute) and part.attr in _OF_MODEL else None
+        base = part.value if isinstance(part, ast.Attribute) and part.attr in OF_MODEL else None
         if base is None and _is_model(draft, part):
             base = part
         if base is not None and not _plain_holder(draft, base):
@@ -58,7 +58,7 @@ def _parts(draft: Draft, expression: ast.expr) -> list[ast.expr]:
         )
         if value is not None and draft.syntax.function(value) is draft.syntax.function(expression):
             parts = _parts(draft, value)
-            if all(isinstance(part, ast.Attribute) and part.attr in _OF_MODEL for part in parts):
+            if all(isinstance(part, ast.Attribute) and part.attr in OF_MODEL for part in parts):
                 return parts
     return [expression]
 
