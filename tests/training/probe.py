@@ -92,7 +92,7 @@ def main() -> int:
     from hooks.steps import Steps
 
     collectives, examples, losses = Collectives(), Examples(), Losses()
-    files, steps = Files(os.getcwd()), Steps(collectives.counts)
+    files, steps = Files(os.getcwd(), slow=size > 1), Steps(collectives.counts)
     seed = options.seed + (rank if options.seed_per_rank else 0)
     graph_seed = options.seed if options.shared_order else seed
     sessions = Sessions(collectives, files, graph_seed)

@@ -128,9 +128,11 @@ GRAPH_HELPERS = {
         '    """Every rank leaves this only when all have come to it."""',
         "    if not hasattr({name}, {quote}session{quote}):",
         "        with {tf}.Graph().as_default():",
-        f"            {{name}}.all = {HVD}.allreduce({{tf}}.constant(0.0), name={{quote}}wait{{quote}})",
+        # No constant: TensorFlow would fold it and its sum into another one, and wait the first time only.
+        "            {name}.here = {tf}.placeholder({tf}.float32, [])",
+        f"            {{name}}.all = {HVD}.allreduce({{name}}.here, name={{quote}}wait{{quote}})",
         "            {name}.session = {tf}.Session(config={config})",
-        "    {name}.session.run({name}.all)",
+        "    {name}.session.run({name}.all, {{{name}.here: 1.0}})",
     ),
     "from_root": (
         "def {name}(value):",

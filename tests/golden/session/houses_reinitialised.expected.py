@@ -24,9 +24,10 @@ def wait_for_ranks():
     """Every rank leaves this only when all have come to it."""
     if not hasattr(wait_for_ranks, "session"):
         with tf.Graph().as_default():
-            wait_for_ranks.all = hvd.allreduce(tf.constant(0.0), name="wait")
+            wait_for_ranks.here = tf.placeholder(tf.float32, [])
+            wait_for_ranks.all = hvd.allreduce(wait_for_ranks.here, name="wait")
             wait_for_ranks.session = tf.Session(config=config)
-    wait_for_ranks.session.run(wait_for_ranks.all)
+    wait_for_ranks.session.run(wait_for_ranks.all, {wait_for_ranks.here: 1.0})
 
 
 parser = argparse.ArgumentParser()

@@ -159,6 +159,8 @@ class Sessions:
                     raise
                 sources = len(found.sources) if self._makes_steps(session, found) else 0
                 more = [*found.sources[:sources], *found.prefixes, *found.files]
+                if found.prefixes or found.files:
+                    self._files.delay()
                 with self._step(session, found, feeds) as got:
                     if not more:
                         return original(session, fetches, feed_dict, options, run_metadata)
