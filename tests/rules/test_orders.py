@@ -52,6 +52,30 @@ def test_splits_that_are_seeded_or_not_shuffled() -> None:
     check(FIT, before + "model.fit(x, y)\n", before + "model.fit(shard(x), shard(y))\n")
 
 
+@pytest.mark.parametrize(
+    "seed",
+    [
+        "np.random.seed(None)\n",
+        "np.random.seed()\n",
+        "np.random.seed(int(time.time()))\n",
+        "np.random.seed(np.random.randint(1000))\n",
+        "now = time.time()\nnp.random.seed(seed=int(now))\n",
+        "if args.seed is not None:\n    np.random.seed(args.seed)\n",
+    ],
+)
+def test_a_seed_that_is_another_on_each_rank_fixes_nothing(seed: str) -> None:
+    before = "import time\n" + seed
+    text = divide(HEAD + before + "np.random.shuffle(a)\n" + SLICES.format("range(0, n, 3)")).text
+    assert "alike(np.random.shuffle)(a)" in text
+
+
+def test_a_generator_s_seed_that_is_another_on_each_rank_fixes_nothing() -> None:
+    for seed, drawn in {"7": "r.shuffle", "time.time_ns()": "alike(r.shuffle)"}.items():
+        before = f"import time\nr = np.random.default_rng({seed})\n"
+        text = divide(HEAD + before + "r.shuffle(a)\n" + SLICES.format("range(0, n, 3)")).text
+        assert f"\n{drawn}(a)\n" in text
+
+
 def test_a_seed_of_tensorflow_fixes_nothing_of_numpy() -> None:
     shuffled = "np.random.shuffle(a)\n"
     text = divide(HEAD + "tf.random.set_seed(7)\n" + shuffled + SLICES.format("range(0, n, 3)")).text

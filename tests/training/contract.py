@@ -127,6 +127,9 @@ def same_variables(run: Outcome, expected: Expectation) -> list[Fault]:
     first, *others = run.reports
     if not any("broadcast" in kind for kind, _ in first["collectives"]):
         faults.append("nothing is ever broadcast")
+    for report in others:
+        for difference in differences(first, report, "kept", 1e-6):
+            faults.append(f"at the end, rank {report['rank']}: {difference}")
     for number, mine in enumerate(first["optimizers"]):
         for report in others:
             if number >= len(report["optimizers"]):

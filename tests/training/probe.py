@@ -87,6 +87,7 @@ def main() -> int:
     from hooks.collectives import Collectives
     from hooks.examples import Examples
     from hooks.files import Files
+    from hooks.kept import kept
     from hooks.losses import Losses
     from hooks.sessions import Sessions
     from hooks.steps import Steps
@@ -125,6 +126,7 @@ def main() -> int:
         "losses": losses.report(),
         "collectives": collectives.log,
         "files": files.report(),
+        "kept": kept(vars(sys.modules["__main__"])),
     }
     options.report.mkdir(parents=True, exist_ok=True)
     (options.report / f"rank-{rank}.json").write_text(json.dumps(report), encoding="utf-8")

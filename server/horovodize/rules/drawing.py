@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.lockstep import learns_from_a_game
+from horovodize.rules.seeding import MAKERS, SEEDS, gives_seed
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit, Span
 from horovodize.summary.cursors import deals_by_cursor
@@ -51,9 +52,8 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
 
 def draws_freely(draft: Draft, feed: ast.expr) -> bool:
     """Whether a generator of this module draws from a random stream that no seed fixes."""
-    fixed = [c for c in draft.syntax.calls if _fixes_randomness(draft, c)]
-    if fixed:
-        return False
+    if any(gives_seed(draft, c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
+        return False  # if only where an option says so: then all would draw the same
     generator = feeding(draft).kinds.generator(feed)
     if generator is None:
         return False
@@ -63,13 +63,6 @@ def draws_freely(draft: Draft, feed: ast.expr) -> bool:
         isinstance(n, ast.Call) and (draft.names.of(n.func) or "").startswith(_RANDOM)
         for body in bodies
         for n in ast.walk(body)
-    )
-
-
-def _fixes_randomness(draft: Draft, call: ast.Call) -> bool:
-    name = draft.names.of(call.func) or ""
-    return name in ("numpy.random.seed", "random.seed", "tensorflow.keras.utils.set_random_seed") or (
-        name in ("numpy.random.RandomState", "numpy.random.default_rng", "random.Random") and bool(call.args)
     )
 
 

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.rules.draft import Draft
+from horovodize.rules.seeding import MAKERS, gives_seed, is_fixed
 from horovodize.rules.shares import SEED, feeding
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
@@ -23,13 +24,7 @@ _SHUFFLES = ("shuffle", "permutation")
 _SELECTIONS = ("choice", "sample")
 _STATES = ("get_state", "set_state", "getstate", "setstate")
 _TESTED = ("rand", "random", "random_sample", "uniform", "binomial")  # of NumPy: `np.random.rand(n) < 0.8`
-_MAKERS = ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random")
 _SPLITS = ("train_test_split", "KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit")
-_FIXING = {
-    "numpy.random.seed": "numpy.random.",
-    "random.seed": "random.",
-    "tensorflow.keras.utils.set_random_seed": "",
-}
 _SHARED = "Every rank takes its part of the same order; in orders of their own the parts would overlap and leave rows out."
 
 
@@ -45,7 +40,7 @@ def apply(draft: Draft) -> None:
         if feeds.prepares(call):
             _draw_alike(draft, feeds, call)
     _keep_states(draft)
-    if not _is_fixed(draft, "numpy.random."):
+    if not is_fixed(draft, "numpy.random."):
         for call in (*draft.module.calls_of("sklearn.utils.shuffle"), *draft.sites.method_calls("sample")):
             _seed(draft, feeds, call)
         for call in draft.syntax.calls:
@@ -121,30 +116,21 @@ def _deals(draft: Draft, driver: Driver) -> bool:
     return driver.indexed or driver.kind is not Kind.RANGE
 
 
-def _is_fixed(draft: Draft, name: str) -> bool:
-    """Whether a seed that the program sets makes all ranks draw alike by the function of that name."""
-    return any(
-        name.startswith(_FIXING[draft.names.of(seed.func) or ""]) for seed in draft.module.calls_of(*_FIXING)
-    )
-
-
 def _drawing(draft: Draft, methods: tuple[str, ...]) -> Iterator[ast.Call]:
     """Calls of the random functions of these names, and of the methods of generators, that no seed fixes."""
     for call in draft.module.calls_of(*(f"{m}.{f}" for m in ("numpy.random", "random") for f in methods)):
-        if not _is_fixed(draft, draft.names.of(call.func) or ""):
+        if not is_fixed(draft, draft.names.of(call.func) or ""):
             yield call
     for call in draft.sites.method_calls(*methods):
         makers = draft.values.calls(call.func.value) if isinstance(call.func, ast.Attribute) else []
-        if makers and all(
-            draft.names.of(m.func) in _MAKERS and not m.args and not m.keywords for m in makers
-        ):
+        if makers and all(draft.names.of(m.func) in MAKERS and not gives_seed(draft, m) for m in makers):
             yield call
 
 
 def _masks(draft: Draft) -> Iterator[ast.Call]:
     """Rows that are selected by a random number each: `np.random.rand(n) < 0.8`."""
     for call in draft.module.calls_of(*(f"numpy.random.{name}" for name in _TESTED)):
-        if isinstance(draft.syntax.parent[call], ast.Compare) and not _is_fixed(draft, "numpy.random."):
+        if isinstance(draft.syntax.parent[call], ast.Compare) and not is_fixed(draft, "numpy.random."):
             yield call
 
 

@@ -22,21 +22,9 @@ import ast
 from horovodize.rules import orders
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
+from horovodize.rules.seeding import MAKERS, SEEDS, gives_seed
 from horovodize.rules.shares import begins, feeding
 from horovodize.summary.feeding import Driver, Kind
-
-_SEEDS = {
-    "numpy.random.seed": ("numpy.random.",),
-    "random.seed": ("random.",),
-    "tensorflow.random.set_seed": ("tensorflow.random.",),
-    "tensorflow.keras.utils.set_random_seed": ("numpy.random.", "random.", "tensorflow.random."),
-}
-_MAKERS = (
-    "numpy.random.RandomState",
-    "numpy.random.default_rng",
-    "random.Random",
-    "tensorflow.random.Generator.from_seed",
-)
 
 
 def apply(draft: Draft) -> None:
@@ -58,12 +46,12 @@ def _report(draft: Draft, driver: Driver) -> None:
         for n in ast.walk(f)
         if isinstance(n, ast.Call)
     ]
-    for call in draft.syntax.calls:
+    for call in draft.module.calls_of(*SEEDS, *MAKERS):
         name = draft.names.of(call.func) or ""
-        if (name in _MAKERS and call.args and _drawn_from(draft, call, drawing)) or any(
-            (draft.names.of(d.func) or "").startswith(prefix)
-            for prefix in _SEEDS.get(name, ())
-            for d in drawing
+        if gives_seed(draft, call) and (
+            _drawn_from(draft, call, drawing)
+            if name in MAKERS
+            else any((draft.names.of(d.func) or "").startswith(SEEDS[name]) for d in drawing)
         ):
             draft.note(
                 "D3",

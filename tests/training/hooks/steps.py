@@ -8,7 +8,6 @@ changes batch-norm statistics already."""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +21,7 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.framework import ops
 from tensorflow.python.training import optimizer as v1_optimizer
 
-from hooks.values import numbers, scalar
+from hooks.values import instances, numbers, scalar
 
 EARLY = 3  # after so many first steps the variables are looked at
 
@@ -181,7 +180,7 @@ class Steps:
     def _snapshot(self, watched: Watched) -> dict[str, Any]:
         watched.owners = watched.owners or _owners(watched.trained)
         trained = {id(variable) for variable in watched.trained}
-        not_the_model = {id(v) for metric in _instances(Metric) for v in metric.variables}
+        not_the_model = {id(v) for metric in instances(Metric) for v in metric.variables}
         # What a model holds beside the variables that are trained: batch-norm statistics, frozen layers.
         others = {
             id(variable): variable
@@ -239,7 +238,7 @@ def _optimizer_variables(optimizer: Any) -> list[Any]:
 
 def _owners(variables: list[Any]) -> list[Any]:
     """For each variable the smallest model that holds it: a Keras model, else a module of another kind."""
-    modules = _instances(tf.Module)
+    modules = instances(tf.Module)
     models = [m for m in modules if isinstance(m, Model)]
     plain = [m for m in modules if not isinstance(m, tf.keras.layers.Layer) and not isinstance(m, Model)]
     layers = [
@@ -264,16 +263,3 @@ def _held(module: Any) -> list[Any]:
         return list(module.variables)
     except (ValueError, AttributeError):  # a model that is not built yet
         return []
-
-
-def _instances(cls: type) -> list[Any]:
-    known: dict[type, bool] = {}
-    found = []
-    for thing in gc.get_objects():
-        kind = type(thing)
-        fits = known.get(kind)
-        if fits is None:
-            fits = known[kind] = issubclass(kind, cls)
-        if fits:
-            found.append(thing)
-    return found

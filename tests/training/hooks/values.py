@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,3 +24,17 @@ def of_arrays(named: Iterable[tuple[str, Any]]) -> list[dict[str, Any]]:
 def scalar(value: Any) -> float:
     """A tensor, variable, NumPy value or number as a float."""
     return float(value.numpy() if hasattr(value, "numpy") else value)
+
+
+def instances(cls: type) -> list[Any]:
+    """Every object of a class, and of those that derive from it, that is still there."""
+    known: dict[type, bool] = {}
+    found = []
+    for thing in gc.get_objects():
+        kind = type(thing)
+        fits = known.get(kind)
+        if fits is None:
+            fits = known[kind] = issubclass(kind, cls)
+        if fits:
+            found.append(thing)
+    return found
