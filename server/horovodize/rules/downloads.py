@@ -2,7 +2,7 @@
 
 What it does   Before a statement that loads a data set or a file through a cache (`keras.datasets`, `get_file`, `tfds.load`,
                …) the process with local rank 0 makes the same call, and the others wait. What downloads to a path without
-               looking whether it is there (`urlretrieve`) is left to local rank 0.
+               looking whether it is there (`urlretrieve`, a command as `os.system("wget …")`) is left to local rank 0.
                With the `if not os.path.exists(…)` around it.
 Why            Processes of one host share the cache: several at once download into the same file and read it half written.
 Before         (x, y), _ = tf.keras.datasets.mnist.load_data()
@@ -80,7 +80,7 @@ class _Downloads:
         by_statement: dict[ast.stmt, list[ast.Call]] = {}
         for call in self.draft.syntax.calls:
             name = self.draft.names.of(call.func)
-            if name is not None and catalogue.downloads(name) and self._wanted(call, name):
+            if name is not None and self.outputs.effects.downloads(call) and self._wanted(call, name):
                 by_statement.setdefault(self.draft.syntax.statement(call), []).append(call)
         done: set[ast.stmt] = set()
         for statement, calls in by_statement.items():
@@ -106,9 +106,9 @@ class _Downloads:
             why = "it makes a layer, which must not be made twice"
         elif not in_place(draft.module, call) or self._in_expression(call):
             why = "no statement can be put before it"
-        elif name.endswith(_AGAIN):
+        elif self._is_made_again(call):
             path = catalogue.download_path_parameter(name)
-            if argument(call, path or "filename", 1) is None:
+            if path is not None and argument(call, path, 1) is None:
                 return False  # to a temporary file of its own
             if not self._alone(draft.syntax.statement(call), [call]):
                 why = "it downloads at every call, and its value is used"
@@ -192,8 +192,12 @@ class _Downloads:
 
     def _alone(self, statement: ast.stmt, calls: list[ast.Call]) -> bool:
         """Whether a statement is nothing but a download that is made again at every call."""
-        name = self.draft.names.of(calls[0].func) or ""
-        return name.endswith(_AGAIN) and isinstance(statement, ast.Expr) and statement.value is calls[0]
+        again = self._is_made_again(calls[0])
+        return again and isinstance(statement, ast.Expr) and statement.value is calls[0]
+
+    def _is_made_again(self, call: ast.Call) -> bool:
+        name = self.draft.names.of(call.func) or ""
+        return name.endswith(_AGAIN) or not catalogue.downloads(name)
 
     # ------------------------------------------------------------------ edits
 

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Literal
 
 from horovodize import catalogue
+from horovodize.summary import shell_commands
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import MODEL, Sites
@@ -137,6 +138,8 @@ class Effects:
                 return None
             if catalogue.writes_files(name):
                 return Output("write", name)
+            if shell_commands.deed(m, call) == "write":
+                return Output("write", "a command")
         return self._method_output(call, func) if isinstance(func, ast.Attribute) else None
 
     def _method_output(self, call: ast.Call, func: ast.Attribute) -> Output | None:
@@ -187,10 +190,16 @@ class Effects:
             evaluates = isinstance(func, ast.Attribute) and func.attr in ("evaluate", "evaluate_generator")
             if evaluates and isinstance(func, ast.Attribute) and self.is_model(func.value):
                 found.add(call)
-            name = self.module.names.of(call.func)
-            if name is not None and catalogue.downloads(name):
+            if self.downloads(call):
                 found.add(call)
         return found
+
+    def downloads(self, call: ast.Call) -> bool:
+        """Whether a call may bring files to this host that the program then reads."""
+        name = self.module.names.of(call.func)
+        return name is not None and (
+            catalogue.downloads(name) or shell_commands.deed(self.module, call) == "fetch"
+        )
 
     @cached_property
     def draws_in_graph(self) -> bool:
