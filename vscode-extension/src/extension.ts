@@ -10,6 +10,7 @@ import { Documents } from "./seeing/documents";
 import { LoopsView } from "./seeing/loopsView";
 import { Pages } from "./seeing/pages";
 import { StatusItem } from "./seeing/statusItem";
+import { TrustItem } from "./seeing/trustItem";
 import { Server } from "./server/server";
 import { WorkspacePythons } from "./server/workspacePython";
 import { Training } from "./training/training";
@@ -38,6 +39,7 @@ export function activate(context: ExtensionContext): Api {
     pages,
     previews,
     new StatusItem(running, documents),
+    new TrustItem(),
     new LoopsView(running),
     new Training(context, running, pythons),
     registerDistributeWorkspace(running, pages),

@@ -104,6 +104,10 @@ export class Training extends Owner implements TaskProvider {
       void window.showInformationMessage(l10n.t("Save the script first."));
       return;
     }
+    if (!workspace.isTrusted) {
+      await tellUntrusted(); // VS Code would ask too, but for a task whose Python was chosen without the workspace
+      return;
+    }
     const document = workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
     if (document?.isDirty === true && !(await document.save())) {
       return;
@@ -172,6 +176,14 @@ export class Training extends Owner implements TaskProvider {
       }
     }
     return undefined;
+  }
+}
+
+async function tellUntrusted(): Promise<void> {
+  const manage = l10n.t("Manage Trust");
+  const chosen = await window.showWarningMessage(l10n.t("Training runs the script: trust the workspace first."), manage);
+  if (chosen === manage) {
+    await commands.executeCommand("workbench.trust.manage");
   }
 }
 

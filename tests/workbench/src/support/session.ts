@@ -14,8 +14,8 @@ import { Workbench } from "./workbench";
 
 let shared: { readonly server: CodeServer; readonly browser: Browser } | undefined;
 
-/** Files of a workspace by name: the name of one of `programs/`, or the text itself as `{ text }`. */
-export type Files = Record<string, string | { readonly text: string }>;
+/** Files of a workspace by name: the name of one of `programs/`, or the text itself as `{ text }`, a program with its `mode`. */
+export type Files = Record<string, string | { readonly text: string; readonly mode?: number }>;
 
 export interface Story {
   readonly workbench: Workbench;
@@ -32,6 +32,8 @@ export interface StoryOptions {
   readonly open?: string;
   /** Settings of the user's, in a code-server of the story's own in which nothing has been set up yet. */
   readonly fresh?: Settings;
+  /** With `fresh`: the editor asks whether the folder is to be trusted. */
+  readonly asksForTrust?: boolean;
 }
 
 /** To be called in a `describe`: opens the files in a workbench of their own, before its first test. Once a test of it has failed,
@@ -42,7 +44,7 @@ export function story(files: Files, options: StoryOptions = {}): () => Story {
 
   before("open the workbench", async function () {
     const { server: common, browser } = await start();
-    const server = options.fresh === undefined ? common : await freshServer(options.fresh);
+    const server = options.fresh === undefined ? common : await freshServer(options.fresh, options.asksForTrust);
     const folder = server.workspace();
     for (const [name, content] of Object.entries(files)) {
       place(join(folder, name), content);
@@ -84,10 +86,10 @@ export function story(files: Files, options: StoryOptions = {}): () => Story {
   };
 }
 
-function place(target: string, content: string | { readonly text: string }): void {
+function place(target: string, content: Files[string]): void {
   mkdirSync(join(target, ".."), { recursive: true });
   if (typeof content !== "string") {
-    writeFileSync(target, content.text);
+    writeFileSync(target, content.text, { mode: content.mode ?? 0o644 });
   } else if (statSync(join(PROGRAMS, content)).isDirectory()) {
     cpSync(join(PROGRAMS, content), target, { recursive: true });
   } else {
@@ -103,8 +105,9 @@ async function start(): Promise<{ readonly server: CodeServer; readonly browser:
   return shared;
 }
 
-async function freshServer(settings: Settings): Promise<CodeServer> {
-  return CodeServer.start({ packages: [needed(VSIX, "run make vsix")], settings });
+async function freshServer(settings: Settings, workspaceTrust = false): Promise<CodeServer> {
+  const trust = { "security.workspace.trust.enabled": workspaceTrust };
+  return CodeServer.start({ packages: [needed(VSIX, "run make vsix")], settings: { ...trust, ...settings }, workspaceTrust });
 }
 
 /** Mocha calls it after all tests. */

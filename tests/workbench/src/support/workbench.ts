@@ -108,8 +108,8 @@ export class Workbench {
     }
   }
 
-  /** Chooses from the menu of actions, which is open. */
-  async choose(title: string): Promise<void> {
+  /** Chooses from the menu of actions, which is open; Control+Enter shows the edit before it is made. */
+  async choose(title: string, key: "Enter" | "Control+Enter" = "Enter"): Promise<void> {
     const titles = (await this.page.locator(".action-widget .monaco-list-row.action").allInnerTexts()).map(plain);
     const steps = titles.indexOf(title);
     if (steps < 0) {
@@ -120,7 +120,7 @@ export class Workbench {
       await this.page.keyboard.press("ArrowDown");
     }
     await this.page.locator(".action-widget .monaco-list-row.action.focused", { hasText: title }).waitFor();
-    await this.page.keyboard.press("Enter");
+    await this.page.keyboard.press(key);
     await this.page.locator(".action-widget").waitFor({ state: "hidden" });
   }
 
@@ -187,6 +187,11 @@ export class Workbench {
       await this.run("Horovodize: Show Training Loops");
     }
     return view.locator(`.monaco-list-row[aria-label*="${text}"]`);
+  }
+
+  /** The panel Refactor Preview, in which the editor itself shows an edit before it makes it. */
+  get refactorPreview(): Locator {
+    return this.page.locator(".bulk-edit-panel");
   }
 
   /** What asks or tells in the corner. */
