@@ -128,7 +128,7 @@ def test_updates_by_hand_are_one_finding_a_gradient() -> None:
     text = (
         "import tensorflow as tf\nw, b = tf.Variable(1.0), tf.Variable(0.0)\nfor x, y in data:\n"
         "    with tf.GradientTape() as tape:\n        loss = (w * x + b - y) ** 2\n"
-        "    dw, db = tape.gradient(loss, [w, b])\n    w.assign_sub(0.1 * dw)\n    b.assign_sub(0.1 * db)\n"
+        "    dw, db = tape.gradient(loss, [w, b])\n    w.assign_sub(dw - 0.1)\n    b.assign_sub(0.1 * db)\n"
     )
     (violation,) = violations(text, "HVD202")
     assert text[violation.span.start :].startswith("w.assign_sub")

@@ -86,6 +86,7 @@ def same_alone(original: Outcome, alone: Outcome, expected: Expectation) -> list
         faults.append(f"prints {changed[1]!r}, not {changed[0]!r} ({len(says)} and {len(said)} lines)")
     if len(before["optimizers"]) != len(after["optimizers"]):
         faults.append(f"{len(after['optimizers'])} optimizers step, not {len(before['optimizers'])}")
+    faults += differences(before, after, "kept", 1e-5)
     for number, (one, other) in enumerate(zip(before["optimizers"], after["optimizers"], strict=False)):
         for value in ("steps", "first_rate"):
             if not close(one[value], other[value], 1e-6):
@@ -284,12 +285,15 @@ def equivalent(references: Sequence[Outcome], run: Outcome, tolerance: float) ->
     for reference in references:
         if not reference.complete:
             return [Fault("I10", f"the reference does not train: {reference.why()}")]
-        pairs = zip(reference.reports[0]["optimizers"], run.reports[0]["optimizers"], strict=True)
+        one, other = reference.reports[0], run.reports[0]
+        pairs = zip(one["optimizers"], other["optimizers"], strict=True)
         found = [
             d
-            for one, other in pairs
-            for d in differences(one["at_end"], other["at_end"], "trained", tolerance)
+            for first, second in pairs
+            for d in differences(first["at_end"], second["at_end"], "trained", tolerance)
         ]
+        if not one["optimizers"]:  # updated by hand
+            found = differences(one, other, "kept", tolerance)
         if not found:
             return []
         complaints.append(found[0])

@@ -159,6 +159,8 @@ def _buried(context: Context, node: ast.expr) -> str | None:
     statement = context.syntax.statement(node)
     if isinstance(statement, ast.Return):
         return "in a `return`"
+    if context.sites.updates_in(statement):
+        return None
     if isinstance(statement, (*_HEADERS, *FUNCTIONS, ast.ClassDef)):
         return f"in the header of {_article(statement)}"
     block = context.syntax.block(statement)
@@ -195,7 +197,8 @@ def _violation(context: Context, node: ast.expr, step: ast.Call, where: str) -> 
 def _as_printed(context: Context, seen: set[ast.AST]) -> Iterator[Violation]:
     for update in context.sites.updates:
         parent = context.syntax.parent.get(update.call)
-        if update.call not in seen and not isinstance(parent, (ast.Expr, ast.Assign, ast.AnnAssign)):
+        statement = isinstance(parent, (ast.Expr, ast.Assign, ast.AnnAssign)) or update.method == "assign"
+        if update.call not in seen and not statement:
             yield RESTRICTION.at(
                 context,
                 update.call,

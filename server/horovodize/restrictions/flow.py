@@ -112,7 +112,8 @@ def _uses(context: Context) -> Iterator[tuple[ast.expr, ast.Call, Sink]]:
         for expression in site.optimizers:
             yield expression, site.call, "compile"
     for update in context.sites.updates:
-        if update.step_of is None and not isinstance(context.values.callee(update.call), CALLABLES):
+        of_tensorflow = not isinstance(context.values.callee(update.call), CALLABLES)
+        if update.step_of is None and update.optimizer is not None and of_tensorflow:
             yield update.optimizer, update.call, "update"
 
 

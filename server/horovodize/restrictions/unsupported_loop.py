@@ -7,13 +7,13 @@ every rank for itself.
 
 ## When it is reported
 On training that is distributed already, by `tf.distribute`, parameter servers (`master=…`, `is_chief=…`) or copies on several
-GPUs; on weights that are updated by hand from gradients (`w.assign_sub(rate * gradient)`); on `apply_gradients` with gradients
-of which no tape can be found in this file; and on TensorFlow 1's eager `implicit_gradients`. Of Estimators, on
-`train_and_evaluate`, whose evaluations make ranks wait for each other for ever; on `tf.contrib.learn`; on those that take no
-optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose optimizer is not one of `tf.compat.v1.train`; on
-files that train with Keras or a tape, too; on a `Supervisor`, `slim.learning.train` and `optimize_loss`; on Keras Tuner's
-`search`; and on TensorFlow Decision Forests. Averages and counters that are assigned are no
-violation.
+GPUs; on weights that are updated by hand from gradients in another way than by `w.assign_sub(rate * gradient)`, or beside an
+optimizer; on `apply_gradients` with gradients of which no tape can be found in this file; and on TensorFlow 1's eager
+`implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make ranks wait for each other for ever; on
+`tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose
+optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a `Supervisor`,
+`slim.learning.train` and `optimize_loss`; on Keras Tuner's `search`; and on TensorFlow Decision Forests. Averages and counters
+that are assigned are no violation.
 
 ## Quick fix
 None.
@@ -27,7 +27,7 @@ for x, y in batches:
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean((tf.tensordot(x, w, 1) - y) ** 2)
     gradient = tape.gradient(loss, w)
-    w.assign_sub(0.1 * gradient)  # HVD202
+    w.assign_sub(tf.clip_by_value(0.1 * gradient, -1.0, 1.0))  # HVD202
 ```
 
 ```python
@@ -157,7 +157,6 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.unsupported_graph import find_in_graphs
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
-from horovodize.summary.syntax import argument
 
 _IMPLICIT = (
     "implicit_gradients",
@@ -165,7 +164,6 @@ _IMPLICIT = (
     "gradients_function",
     "value_and_gradients_function",
 )
-_ASSIGNS = ("assign_sub", "assign_add", "assign")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -238,29 +236,23 @@ def _other_framework(context: Context) -> Iterator[Violation]:
 
 
 def _by_hand(context: Context) -> Iterator[Violation]:
-    """One violation for all updates from one gradient, at the first `assign_sub`, if there is one."""
-    if not context.sites.tapes:
-        return
-    updates: dict[ast.Call, list[ast.Call]] = {}
-    for call in context.sites.method_calls(*_ASSIGNS):
-        assert isinstance(call.func, ast.Attribute)
-        value = argument(call, "delta", 0) or argument(call, "value", 0)
-        if value is None or context.sites.gathers(call.func.value):
+    """One violation for all updates from one gradient that can't be distributed, at the first `assign_sub`, if there is one."""
+    for step in context.sites.hand_updates:
+        if context.sites.is_distributable(step):
             continue
-        gradient = _gradient_of(context, value, call.func.value)
-        if gradient is not None:
-            updates.setdefault(gradient, []).append(call)
-    for gradient, calls in updates.items():
-        first = min(calls, key=lambda c: context.names.last(c.func) == "assign")
+        first = min(step.calls, key=lambda c: context.names.last(c.func) == "assign")
         assert isinstance(first.func, ast.Attribute)
+        how = (
+            "beside an optimizer's updates" if step.changes else "and not simply by a rate times the gradient"
+        )
         yield RESTRICTION.at(
             context,
             first,
-            f"`{context.text(first.func.value)}` is updated by hand from a gradient, which nothing averages over the ranks; "
-            "use an optimizer's `apply_gradients`",
+            f"`{context.text(first.func.value)}` is updated by hand from a gradient, {how}; use an optimizer's "
+            "`apply_gradients`",
             related=[
-                context.related(gradient, "the gradient"),
-                *(context.related(c, "updated by hand, too") for c in calls if c is not first),
+                context.related(step.gradient, "the gradient"),
+                *(context.related(c, "updated by hand, too") for c in step.calls if c is not first),
             ],
         )
 
@@ -277,27 +269,6 @@ def _implicit(context: Context) -> Iterator[Violation]:
                 call,
                 "gradients without a tape: nothing averages them over the ranks; use `tf.GradientTape`",
             )
-
-
-def _gradient_of(context: Context, value: ast.expr, variable: ast.expr) -> ast.Call | None:
-    """The gradient with respect to a variable that a value is made of."""
-    for gradient in context.sites.gradient_calls(value):
-        sources = argument(gradient, "sources", 1)
-        if sources is not None and _named_in(context, [sources]) & _named_in(context, [variable]):
-            return gradient
-    return None
-
-
-def _named_in(context: Context, expressions: list[ast.expr]) -> set[str]:
-    """What variables expressions are made of, by the names and attributes that stand for them."""
-    found = set()
-    added = [a for e in expressions if isinstance(e, ast.Name) for a in context.sites.appended(e)]
-    for node in context.values.depends([*expressions, *added], 200):
-        if isinstance(node, ast.Name) and context.scopes.lookup(node.id, node) is not None:
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            found.add(ast.unparse(node))
-    return found - {"self", "tf", "np", context.module.tensorflow_name() or "tf"}
 
 
 def _no_tape(context: Context) -> Iterator[Violation]:

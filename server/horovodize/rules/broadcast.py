@@ -18,6 +18,7 @@ After          first_batch = True
                        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
                        first_batch = False
 Leaves alone   A model's own `train_step` under `fit`: the callback broadcasts (K3).
+               Variables that are updated by hand (`w.assign_sub(rate * gradient)`) have no optimizer: they are broadcast alone.
 Refuses        A step of which the model or the optimizer can't be named where the loop is; steps whose loop runs inside a
                traced function that restores a checkpoint; a class of the file with an `apply_gradients` of its own that is no
                TensorFlow optimizer (HVD006).
@@ -59,19 +60,20 @@ class _Block:
 def apply(draft: Draft) -> None:
     blocks: list[_Block] = []
     for update in draft.sites.updates:
-        own = _own_class(draft, update.optimizer)
-        if own is not None:
+        optimizer = update.optimizer
+        own = _own_class(draft, optimizer) if optimizer is not None else None
+        if optimizer is not None and own is not None:
             draft.refuse(
                 "HVD006",
                 update.call,
-                f"`{draft.module.text(update.optimizer)}` is an object of `{own.name}`, a class of this file that is no "
+                f"`{draft.module.text(optimizer)}` is an object of `{own.name}`, a class of this file that is no "
                 "TensorFlow optimizer: how it updates can't be followed",
             )
         elif update.step_of is None:
-            _collect(draft, blocks, update.call, update.variables, update.optimizer)
+            _collect(draft, blocks, update.call, update.variables, optimizer)
     for fit in draft.sites.fits:
         if fit.method == "train_on_batch":
-            _collect(draft, blocks, fit.call, (fit.model,), None)
+            _collect(draft, blocks, fit.call, (fit.model,), None, of_model=True)
     for block in _merged(draft, blocks):
         block.copies = copies_at(draft, block.place, {*block.variables})
         _write(draft, block)
@@ -94,8 +96,11 @@ def _collect(
     site: ast.Call,
     variables: tuple[ast.expr, ...],
     optimizer: ast.expr | None,
+    *,
+    of_model: bool = False,
 ) -> None:
-    """Finds where a step's variables are broadcast, and what they are called there."""
+    """Finds where a step's variables are broadcast, and what they are called there. `of_model`: the optimizer's are the model's
+    optimizer's."""
     ways = draft.drive.ways(site)
     for way in ways:
         place = place_of(draft, site, way, [*variables, *([optimizer] if optimizer is not None else [])])
@@ -106,7 +111,7 @@ def _collect(
             block.variables |= variable_texts(draft, expression, place)
         if optimizer is not None:
             block.optimizers[optimizer_text(draft, optimizer, place)] = None
-        else:
+        elif of_model:
             model = next(iter(block.variables), "").removesuffix(".variables")
             block.optimizers[f"{model}.optimizer.variables()"] = None
         if not block.variables:

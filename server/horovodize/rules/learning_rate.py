@@ -3,6 +3,7 @@
 What it does   `rate` becomes `rate * hvd.size()`: the keyword, the first positional argument, or the old `lr=`. Without a
                rate the class's own default is written out and scaled. Rates that are set later
                (`optimizer.learning_rate = 0.01`, `K.set_value(model.optimizer.lr, 0.01)`) are scaled where they are set.
+               Where variables are updated by hand (`w.assign_sub(rate * gradient)`), the rate is scaled there.
 Why            A step averages the gradients of size() batches, so the batch is size() times larger. A larger rate from step
                0 on can hurt: `hvd.callbacks.LearningRateWarmupCallback` starts small.
 Before         opt = tf.keras.optimizers.SGD(0.1)
@@ -50,6 +51,17 @@ def apply(draft: Draft) -> None:
         if trained.call is not None:
             schedule.scale_decay(draft, trained.call, trained.class_name or "")
     _scale_later_settings(draft)
+    for step in draft.sites.hand_updates:
+        if draft.sites.is_distributable(step):
+            for change in step.changes or ():
+                _times(draft, _rate_by_hand(draft, change))
+
+
+def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:
+    """`rate` of `w.assign_sub(rate * gradient)`; where none is to be seen, all that is taken off."""
+    if isinstance(change, ast.BinOp) and isinstance(change.op, ast.Mult):
+        return change.right if draft.sites.gradient_calls(change.left) else change.left
+    return change
 
 
 def _has_schedule(draft: Draft, trained: Trained) -> bool:

@@ -52,7 +52,7 @@ def trained_optimizers(draft: Draft) -> list[Trained]:
     found: list[Trained] = []
     seen: set[tuple[ast.AST, Sink]] = set()
     uses: list[tuple[ast.expr, Sink]] = [(o, "compile") for c in draft.sites.compiles for o in c.optimizers]
-    uses += [(u.optimizer, "update") for u in draft.sites.updates]
+    uses += [(u.optimizer, "update") for u in draft.sites.updates if u.optimizer is not None]
     uses += [(o, "graph") for o in draft.sites.graph_optimizers]
     uses += [(o, "graph") for o in draft.sites.read_estimators.optimizers]
     for expression, sink in uses:

@@ -159,7 +159,8 @@ def _at(
 ) -> Place | None:
     frame = way[depth]
     statement = draft.syntax.statement(frame.node)
-    if isinstance(statement, (*LOOPS, ast.If, ast.With, ast.Return)) or not draft.can_insert(statement):
+    header = isinstance(statement, (*LOOPS, ast.If, ast.With, ast.Return))
+    if (header and not draft.sites.updates_in(statement)) or not draft.can_insert(statement):
         _awkward(draft, site, statement)
         return None
     if driver is None:

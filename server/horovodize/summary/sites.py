@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.summary.accumulators import Accumulators
+from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 from horovodize.summary.tf1_sites import Tf1Sites
@@ -60,7 +61,7 @@ class Compile:
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """`optimizer.apply_gradients(…)` or `optimizer.minimize(…)`.
+    """`optimizer.apply_gradients(…)`, `optimizer.minimize(…)`, or the end of some updates by hand (method "assign").
 
     gradients   the `tape.gradient(…)` calls whose result is applied
     variables   the expression whose variables are updated, where it can be told
@@ -73,7 +74,10 @@ class Update:
     step_of: ast.ClassDef | None
 
     @property
-    def optimizer(self) -> ast.expr:
+    def optimizer(self) -> ast.expr | None:
+        """What updates; None for updates by hand."""
+        if self.method == "assign":
+            return None
         assert isinstance(self.call.func, ast.Attribute)
         return self.call.func.value
 
@@ -181,6 +185,35 @@ class Sites(Tf1Sites):
 
     @cached_property
     def updates(self) -> list[Update]:
+        """Where variables are trained by gradients at once: by an optimizer, or by hand where that can be distributed."""
+        return [*self._optimizer_updates, *self._updates_by_hand()]
+
+    @cached_property
+    def hand_updates(self) -> list[HandUpdate]:
+        """Variables that are updated by hand from a tape's gradients."""
+        if not self.tapes:
+            return []
+        finder = HandUpdates(self.module, self.gradient_calls, self.appended)
+        return finder.find(c for c in self.method_calls(*ASSIGNS) if not self._gathers(c))
+
+    def _updates_by_hand(self) -> Iterator[Update]:
+        for step in self.hand_updates:
+            sources = argument(step.gradient, "sources", 1)
+            if self.is_distributable(step) and sources is not None:
+                variables = _variables(self.module, sources)
+                yield Update(step.site, "assign", (step.gradient,), variables, None)
+
+    def updates_in(self, statement: ast.stmt) -> bool:
+        """Whether a statement is a `for` that updates the variables of one step by hand, one in each turn."""
+        return isinstance(statement, ast.For) and any(s.site is statement.iter for s in self.hand_updates)
+
+    def is_distributable(self, step: HandUpdate) -> bool:
+        """Whether it is known what an update by hand does, and nothing else updates in this module."""
+        alone = not self._optimizer_updates and not self.builds_graph
+        return step.changes is not None and alone and self._step_of(step.gradient) is None
+
+    @cached_property
+    def _optimizer_updates(self) -> list[Update]:
         """`apply_gradients` and eager `minimize` (of a function or a tape), not those that build a graph for a session."""
         found = []
         for call in self.method_calls("apply_gradients", "minimize"):
@@ -197,7 +230,7 @@ class Sites(Tf1Sites):
     @cached_property
     def eager_updates(self) -> set[ast.Call]:
         """The calls of `apply_gradients` and `minimize` that train at once."""
-        return {u.call for u in self.updates}
+        return {u.call for u in self._optimizer_updates}
 
     def _eager_minimize(self, call: ast.Call) -> bool:
         m = self.module
@@ -329,9 +362,10 @@ class Sites(Tf1Sites):
     def accumulators(self) -> Accumulators:
         return Accumulators(self.module, self.method_calls)
 
-    def gathers(self, variable: ast.expr) -> bool:
-        """Whether a variable only gathers gradients which an optimizer applies later."""
-        return bool(self.updates) and self.accumulators.is_applied(variable)
+    def _gathers(self, call: ast.Call) -> bool:
+        """Whether a call assigns to a variable that only gathers gradients which an optimizer applies later."""
+        assert isinstance(call.func, ast.Attribute)
+        return bool(self._optimizer_updates) and self.accumulators.is_applied(call.func.value)
 
     def _step_of(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> ast.ClassDef | None:
         """The Keras model class whose `train_step` a node stands in, or alone runs it through helpers."""

@@ -1,0 +1,154 @@
+"""Variables that a program updates itself from a tape's gradients, without an optimizer: `w.assign_sub(rate * gradient)`.
+
+All updates from one gradient are one step. It can be distributed where each is a plain step down a gradient: what is subtracted
+is then proportional to the rate, and the tape is where the gradients are averaged.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import argument
+
+ASSIGNS = ("assign_sub", "assign_add", "assign")
+
+
+@dataclass(frozen=True, eq=False)
+class HandUpdate:
+    """Updates by hand from one gradient.
+
+    gradient   the `tape.gradient(…)` call
+    calls      the assignments, in the order of the text
+    changes    what each of them takes off its variable, in the same order; None if one is no plain step down the gradient
+    site       the call whose statement ends the step: the last assignment, or the `zip(…)` of the loop that it stands in"""
+
+    gradient: ast.Call
+    calls: tuple[ast.Call, ...]
+    changes: tuple[ast.expr, ...] | None
+    site: ast.Call
+
+
+class HandUpdates:
+    """Finds the updates by hand of one module.
+
+    gradients_of   the `tape.gradient` calls that an expression is made of
+    appended       what is appended to the list that a name stands for"""
+
+    def __init__(
+        self,
+        module: Module,
+        gradients_of: Callable[[ast.expr], list[ast.Call]],
+        appended: Callable[[ast.Name], list[ast.expr]],
+    ) -> None:
+        self.module, self.gradients_of, self.appended = module, gradients_of, appended
+
+    def find(self, assigning: Iterable[ast.Call]) -> list[HandUpdate]:
+        """The updates by hand among calls of `assign`, `assign_sub` and `assign_add`."""
+        found: dict[ast.Call, list[ast.Call]] = {}
+        for call in assigning:
+            gradient = self._gradient(call)
+            if gradient is not None:
+                found.setdefault(gradient, []).append(call)
+        return [self._step(gradient, calls) for gradient, calls in found.items()]
+
+    def _step(self, gradient: ast.Call, calls: list[ast.Call]) -> HandUpdate:
+        calls.sort(key=lambda c: (c.lineno, c.col_offset))
+        sites = [self._site(call, gradient) for call in calls]
+        changes = [c for c in map(self._change, calls) if c is not None]
+        plain = None not in sites and len(changes) == len(calls) and self._lists(gradient)
+        return HandUpdate(gradient, tuple(calls), tuple(changes) if plain else None, sites[-1] or calls[-1])
+
+    def _gradient(self, call: ast.Call) -> ast.Call | None:
+        """The gradient with respect to a variable that what it is assigned is made of."""
+        value = _value(call)
+        for gradient in self.gradients_of(value) if value is not None else ():
+            sources = argument(gradient, "sources", 1)
+            if sources is not None and self._named_in(sources) & self._named_in(_variable(call)):
+                return gradient
+        return None
+
+    def _named_in(self, expression: ast.expr) -> set[str]:
+        """What variables an expression is made of, by the names and attributes that stand for them."""
+        module, found = self.module, set()
+        added = self.appended(expression) if isinstance(expression, ast.Name) else []
+        for node in module.values.depends([expression, *added], 200):
+            if isinstance(node, ast.Name) and module.scopes.lookup(node.id, node) is not None:
+                found.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                found.add(ast.unparse(node))
+        return found - {"self", "tf", "np", module.tensorflow_name() or "tf"}
+
+    # ------------------------------------------------------------------ plain steps
+
+    def _site(self, call: ast.Call, gradient: ast.Call) -> ast.Call | None:
+        """Where a call is made, if that is once for each variable whenever the gradient is taken."""
+        syntax = self.module.syntax
+        around = syntax.loops(gradient)
+        within = [loop for loop in syntax.loops(call) if loop not in around]
+        if (
+            not isinstance(syntax.parent[call], ast.Expr)
+            or syntax.function(call) is not syntax.function(gradient)
+            or syntax.loops(call) != [*within, *around]
+            or any(
+                isinstance(a, (ast.If, ast.Try)) and not syntax.inside(gradient, a)
+                for a in syntax.ancestors(call)
+            )
+        ):
+            return None
+        if not within:
+            return call
+        return self._pairs(within[0], call, gradient) if len(within) == 1 else None
+
+    def _pairs(self, loop: ast.AST, call: ast.Call, gradient: ast.Call) -> ast.Call | None:
+        """`zip(variables, gradients)` of `for v, g in zip(variables, gradients):`, where a call assigns to the former and the
+        latter are the gradients with respect to them."""
+        sources, variable = argument(gradient, "sources", 1), _variable(call)
+        if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or sources is None:
+            return None
+        parts, target = loop.iter.args, loop.target
+        if not isinstance(target, ast.Tuple) or len(target.elts) != len(parts) or loop.orelse:
+            return None
+        for name, part in zip(target.elts, parts, strict=True):
+            if isinstance(name, ast.Name) and isinstance(variable, ast.Name) and name.id == variable.id:
+                same = ast.dump(part) == ast.dump(sources)
+                return loop.iter if same and self.module.names.last(loop.iter.func) == "zip" else None
+        return None
+
+    def _change(self, call: ast.Call) -> ast.expr | None:
+        """What a call takes off its variable, if that is a gradient by itself or in proportion to one."""
+        value, method = _value(call), self.module.names.last(call.func)
+        change = None
+        if method == "assign_sub":
+            change = value
+        elif method == "assign_add" and isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+            change = value.operand
+        elif method == "assign" and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub):
+            change = value.right if ast.dump(value.left) == ast.dump(_variable(call)) else None
+        return change if change is not None and self._is_plain(change) else None
+
+    def _is_plain(self, change: ast.expr) -> bool:
+        """`g`, `rate * g`, `g * rate`, `g / n`"""
+        if isinstance(change, ast.BinOp) and isinstance(change.op, ast.Mult):
+            sides = [side for side in (change.left, change.right) if self.gradients_of(side)]
+            return len(sides) == 1 and self._is_plain(sides[0])
+        if isinstance(change, ast.BinOp) and isinstance(change.op, ast.Div):
+            return not self.gradients_of(change.right) and self._is_plain(change.left)
+        return isinstance(change, (ast.Name, ast.Subscript)) and bool(self.gradients_of(change))
+
+    def _lists(self, gradient: ast.Call) -> bool:
+        """Whether a tape is asked for a list of gradients, or for one: Horovod's averages no dictionary of them."""
+        sources = argument(gradient, "sources", 1)
+        made = [o.node for o in self.module.values.origins(sources)] if sources is not None else []
+        return bool(made) and not any(isinstance(node, (ast.Dict, ast.DictComp)) for node in made)
+
+
+def _variable(call: ast.Call) -> ast.expr:
+    assert isinstance(call.func, ast.Attribute)
+    return call.func.value
+
+
+def _value(call: ast.Call) -> ast.expr | None:
+    return argument(call, "delta", 0) or argument(call, "value", 0)

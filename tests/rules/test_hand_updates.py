@@ -1,0 +1,116 @@
+"""Variables that are updated by hand from a tape's gradients: G1, G2 and C5 without an optimizer; HVD202 otherwise."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .pairs import TF, plan_of, refused
+
+HEAD = TF + "w, b = tf.Variable(1.0), tf.Variable(0.0)\nrate = 0.1\n"
+STEP = """\
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = (w * x + b - y) ** 2
+    dw, db = tape.gradient(loss, [w, b])
+{update}
+for x, y in data:
+    step(x, y)
+"""
+
+
+def stepping(update: str) -> str:
+    return HEAD + STEP.format(update=textwrap.indent(update, "    "))
+
+
+# ---------------------------------------------------------------------- refused
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "w.assign_sub(tf.clip_by_value(rate * dw, -1.0, 1.0))",
+        "w.assign_sub(rate * dw + 0.01 * w)",
+        "w.assign_sub(rate / dw)",
+        "w.assign_sub(dw * dw)",
+        "w.assign(tf.nn.relu(w - rate * dw))",
+        "w.assign(b - rate * dw)",
+        "w.assign_add(dw)",
+        "if x > 0:\n    w.assign_sub(rate * dw)",
+        "for _ in range(2):\n    w.assign_sub(rate * dw)",
+        "while w > 0:\n    w.assign_sub(rate * dw)",
+        "done = w.assign_sub(rate * dw)",
+        "for v, g in zip([b, w], [dw, db]):\n    v.assign_sub(rate * g)",
+        "w.assign_sub(rate * dw)\nb.assign_sub(tf.sign(db))",
+    ],
+)
+def test_what_is_no_plain_step_down_a_gradient(update: str) -> None:
+    refused(stepping(update), "HVD202", "not simply by a rate times the gradient")
+
+
+def test_beside_an_optimizer() -> None:
+    update = "w.assign_sub(rate * dw)\nopt.apply_gradients([(db, b)])"
+    refused("import keras\n" + stepping(update).replace("rate = 0.1", "rate, opt = 0.1, tf.keras.optimizers.SGD(0.1)"),
+            "HVD202", "beside an optimizer's updates")  # fmt: skip
+
+
+def test_dictionaries_of_gradients() -> None:
+    text = stepping("w.assign_sub(rate * dw['w'])")
+    text = text.replace("dw, db =", "dw =").replace("[w, b])\n", "{'w': w})\n")
+    refused(text, "HVD202", "by hand")
+
+
+# ---------------------------------------------------------------------- before and after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("w.assign_sub(rate * dw)", "w.assign_sub(rate * hvd.size() * dw)"),
+        ("w.assign_sub(dw * rate)", "w.assign_sub(dw * rate * hvd.size())"),
+        ("w.assign_sub((rate + 0.1) * dw)", "w.assign_sub((rate + 0.1) * hvd.size() * dw)"),
+        ("w.assign_sub(rate * dw / 2)", "w.assign_sub(rate * dw / 2 * hvd.size())"),
+        (
+            "w.assign_sub(rate * dw, read_value=False)",
+            "w.assign_sub(rate * hvd.size() * dw, read_value=False)",
+        ),
+        ("w.assign_sub(dw)", "w.assign_sub(dw * hvd.size())"),
+        ("w.assign_add(-(rate * dw))", "w.assign_add(-(rate * hvd.size() * dw))"),
+        ("w.assign(w - rate * dw)", "w.assign(w - rate * hvd.size() * dw)"),
+    ],
+)
+def test_the_rate_is_scaled_and_the_step_broadcast(before: str, after: str) -> None:
+    text = plan_of(stepping(f"{before}\nb.assign_sub(rate * db)")).text
+    assert f"    {after}\n    b.assign_sub(rate * hvd.size() * db)\n" in text
+    assert "    tape = hvd.DistributedGradientTape(tape)\n    dw, db = tape.gradient(" in text
+    assert text.endswith(
+        "    step(x, y)\n    if first_batch:\n"
+        "        hvd.broadcast_variables([w, b], root_rank=0)\n        first_batch = False\n"
+    )
+
+
+@pytest.mark.parametrize("pairs", ["v, g in zip(parts, gradients)", "g, v in zip(gradients, parts)"])
+@pytest.mark.parametrize("made", ["parts = [w, b]", "parts = []\nparts.append(w)\nparts.append(b)"])
+def test_a_loop_over_variables_and_gradients_is_one_step(pairs: str, made: str) -> None:
+    loop = f"""
+    for x, y in data:
+        with tf.GradientTape() as tape:
+            loss = (w * x + b - y) ** 2
+        gradients = tape.gradient(loss, parts)
+        for {pairs}:
+            v.assign_sub(rate * g)
+    """
+    text = plan_of(HEAD + made + "\n" + textwrap.dedent(loop).lstrip()).text
+    assert text.endswith(
+        f"    for {pairs}:\n        v.assign_sub(rate * hvd.size() * g)\n"
+        "    if first_batch:\n"
+        "        hvd.broadcast_variables(parts, root_rank=0)\n        first_batch = False\n"
+    )
+
+
+def test_one_variable_is_asked_for_as_a_list() -> None:
+    text = stepping("w.assign_sub(rate * dw)").replace("dw, db =", "dw =").replace("[w, b])\n", "w)\n")
+    text = plan_of(text).text
+    assert "dw = tape.gradient(loss, [w])[0]\n" in text
+    assert "hvd.broadcast_variables([w], root_rank=0)\n" in text
