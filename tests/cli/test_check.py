@@ -114,6 +114,8 @@ def test_sarif(run) -> None:
         (["--select", "hvd202,HVD105"], ["HVD105", "HVD202"]),
         (["--ignore", "HVD105"], ["HVD202"]),
         (["--ignore", "HVD2,HVD1"], []),
+        (["--ignore", "HVD2", "--ignore", "HVD1"], []),
+        (["--select", "hvd202", "--select", "HVD105"], ["HVD105", "HVD202"]),
         (["--select", "ALL", "--ignore", "HVD001"], ["HVD105", "HVD202"]),
     ],
 )
@@ -152,6 +154,12 @@ def test_a_missing_file_is_an_error_beside_the_findings(run) -> None:
     assert result.status == 2
     assert found(result) == ["HVD105", "HVD202"]
     assert "missing.py: no such file or folder" in result.err
+
+
+def test_where_nothing_was_read_nothing_is_said_of_findings(run) -> None:
+    result = run("check", "missing.py")
+    assert (result.status, result.out) == (2, "")
+    assert "findings" not in result.err
 
 
 def test_standard_input(run) -> None:

@@ -36,10 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--select",
         metavar="CODES",
+        action="extend",
         type=codes,
         help=f"report only these: codes, their beginnings (HVD1), names, or {_ALL}; separated by commas",
     )
-    parser.add_argument("--ignore", metavar="CODES", type=codes, help="do not report these")
+    parser.add_argument("--ignore", metavar="CODES", action="extend", type=codes, help="do not report these")
     add_option_flags(parser, "strict", "tensorflow")
 
 
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         from horovodize.cli.sarif import sarif
 
         console.json(sarif(findings))
-    elif arguments.format == "text" and (findings or status == ExitStatus.OK):
+    elif arguments.format == "text" and (findings or (status == ExitStatus.OK and not missing)):
         files = len({finding.document.path for finding in findings})
         total = f"{plural(len(findings), 'finding')} in {plural(files, 'file')}"
         console.message(total if findings else "no findings")

@@ -30,8 +30,8 @@ class Configuration:
         self._flags = {
             f.name: value for f in fields(Options) if (value := getattr(arguments, f.name, None)) is not None
         }
-        self._select: tuple[str, ...] | None = getattr(arguments, "select", None)
-        self._ignore: tuple[str, ...] | None = getattr(arguments, "ignore", None)
+        self._select = _tuple(getattr(arguments, "select", None))
+        self._ignore = _tuple(getattr(arguments, "ignore", None))
         self._known: dict[Path, FileSettings] = {}
 
     def settings(self, folder: Path) -> Settings:
@@ -87,6 +87,10 @@ def _version(text: str) -> str:
     return text
 
 
+def _tuple(listed: list[str] | None) -> tuple[str, ...] | None:
+    return None if listed is None else tuple(listed)
+
+
 def codes(text: str) -> tuple[str, ...]:
-    """The argument of `--select` and `--ignore`."""
+    """The argument of `--select` and `--ignore`, which can be given several times."""
     return tuple(code.strip() for code in text.split(",") if code.strip())
