@@ -4,7 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 
 command -v pngquant >/dev/null || (debian_packages pngquant) || exit 1
-scripts/setup.sh dev && scripts/vsix.sh && scripts/code-server.sh || exit 1
+scripts/setup.sh dev && scripts/vsix.sh && scripts/code-server.sh && scripts/horovod.sh || exit 1
 rm -rf build/pictures
 for script in build pictures; do npm run --silent --workspace tests/workbench "$script" </dev/null || fail "the pictures could not be taken"; done
 mkdir -p docs/pictures

@@ -15,7 +15,7 @@ say "Packaging the extension …"
 cp LICENSE "$extension/LICENSE"
 rm -rf "$extension/media/pictures"
 mkdir -p "$extension/media/pictures"
-for picture in script-light script-dark script-contrast fix-light preview-light; do
+for picture in script-light script-dark script-contrast fix-light preview-light distribute-light train-light; do
     cp "docs/pictures/$picture.png" "$extension/media/pictures/" || fail "docs/pictures/$picture.png is missing"
 done
 (

@@ -19,8 +19,7 @@ interface Manifest {
 
 interface Media {
   readonly altText: string;
-  readonly image?: string | Readonly<Record<string, string>>;
-  readonly svg?: string;
+  readonly image: string | Readonly<Record<string, string>>;
 }
 
 interface Setting {
@@ -85,7 +84,7 @@ test("what would be run by a workspace's settings is restricted", () => {
 test("pictures are there, and said in words", () => {
   for (const { media } of contributes.walkthroughs.flatMap(({ steps }) => steps)) {
     assert.notEqual(media.altText, "");
-    const pictures = typeof media.image === "string" ? [media.image] : Object.values(media.image ?? { svg: media.svg ?? "" });
+    const pictures = typeof media.image === "string" ? [media.image] : Object.values(media.image);
     for (const file of pictures) {
       // scripts/vsix.sh brings those of the documentation
       assert.ok(existsSync(file.replace(/^media\/pictures\//, "../docs/pictures/")), file);

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { ROOT } from "../support/places";
+import { ROOT, TENSORFLOW_PYTHON } from "../support/places";
 import { story } from "../support/session";
 import { placeOf } from "../support/text";
 
@@ -50,6 +50,14 @@ for (const [name, theme] of Object.entries(THEMES)) {
       await workbench.page.keyboard.press("Escape");
     });
 
+    it("of distributing", async () => {
+      const { workbench, file } = opened();
+      await workbench.goTo(...placeOf(readFileSync(file("points/train.py"), "utf8"), "model.fit"));
+      await workbench.actions();
+      await workbench.picture(picture("distribute"));
+      await workbench.page.keyboard.press("Escape");
+    });
+
     it("of the preview", async () => {
       const { workbench } = opened();
       await workbench.run("Horovodize: Preview Distribution with Horovod");
@@ -69,3 +77,29 @@ for (const [name, theme] of Object.entries(THEMES)) {
     });
   });
 }
+
+describe("Pictures of training, light", () => {
+  const settings = {
+    ...ROOM,
+    "workbench.colorTheme": THEMES.light,
+    "horovodize.train.python": TENSORFLOW_PYTHON,
+    "horovodize.train.ranks": 2,
+    "terminal.integrated.gpuAcceleration": "off", // so that what it shows is text of the page
+    "terminal.integrated.env.linux": { TF_CPP_MIN_LOG_LEVEL: "2", TF_ENABLE_ONEDNN_OPTS: "0" },
+  };
+  const opened = story({ "curve/train.py": "tape_curve.py" }, { settings, open: "curve" });
+
+  it("of two ranks that train", async () => {
+    const { workbench, file } = opened();
+    await workbench.openFile("train.py");
+    await workbench.goTo(...placeOf(readFileSync(file("curve/train.py"), "utf8"), "for step"));
+    await workbench.actions();
+    await workbench.choose("Distribute with Horovod");
+    await (await workbench.loops("train.py, distributed with Horovod")).waitFor();
+    await workbench.save();
+    await workbench.run("Horovodize: Train on Several Ranks…");
+    await workbench.page.locator(".xterm-rows", { hasText: "Terminal will be reused by tasks" }).waitFor({ timeout: 150_000 });
+    await workbench.focusEditor();
+    await workbench.picture(join(PICTURES, "train-light.png"));
+  });
+});

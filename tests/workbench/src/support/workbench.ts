@@ -124,6 +124,19 @@ export class Workbench {
     await this.page.locator(".action-widget").waitFor({ state: "hidden" });
   }
 
+  /** Chooses from a menu that is open, by keys. */
+  async chooseFromMenu(title: string): Promise<void> {
+    const entries = this.page.locator(".monaco-menu .action-item:not(.disabled) .action-menu-item");
+    await entries.first().waitFor();
+    const chosen = this.page.locator(".monaco-menu .action-item.focused").getByText(title, { exact: true });
+    for (let steps = await entries.count(); steps > 0 && !(await chosen.isVisible()); steps--) {
+      await this.page.keyboard.press("ArrowDown");
+    }
+    await chosen.waitFor();
+    await this.page.keyboard.press("Enter");
+    await entries.first().waitFor({ state: "detached" });
+  }
+
   // Seeing
 
   get editor(): Locator {
