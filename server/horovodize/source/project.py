@@ -105,6 +105,13 @@ class ProjectDocument(Document):
         span = Span(min(edit.span.start - start, len(member.text)), min(end, len(member.text)))
         return Edit(span, text)
 
+    def tree_at(self, offset: int) -> ast.Module | None:
+        return self.trees[self.member_at(offset)]
+
+    def start_of(self, index: int) -> int:
+        """The offset in the whole where a member starts."""
+        return self._starts[index]
+
     def first_line(self, index: int) -> int:
         """The line of the whole, from 0, on which a member starts."""
         return self.lines.line_of(self._starts[index])

@@ -118,6 +118,13 @@ class Index:
         ]
         return list(dict.fromkeys(replace(r, place=replace(r.place, file="")) for r in (*alone, *elsewhere)))
 
+    def in_project(self, path: str, summary: FileSummary) -> FileSummary:
+        """A file's summary without what is found by looking at it alone and settled by the scripts that run it."""
+        if not self.askers(path) - {path}:
+            return summary
+        elsewhere = tuple(r for r in summary.restrictions if r.place.file not in ("", path))
+        return replace(summary, restrictions=(*self.restrictions_in(path), *elsewhere))
+
     def holds(self, path: str) -> bool:
         """Whether a file is one of the folders' that is neither ignored nor excluded."""
         return self._entry(path) is not None

@@ -25,7 +25,7 @@ def run(server: HorovodizeServer, arguments: Sequence[Any], work: Work) -> None:
         raise JsonRpcException("the client applies no edits of the server", types.LSPErrorCodes.RequestFailed)
     edit = distribution.edit_of(server.session, opened[0])
     if edit is None:
-        reason = distribution.obstacle(server.session, opened[0])
+        reason = distribution.subject_of(server.session, opened[0]).obstacle
         raise JsonRpcException(reason or "it can't be distributed", types.LSPErrorCodes.RequestFailed)
     work.check()
-    server.apply_edit(edit, distribution.TITLE)
+    server.apply_edit(edit, distribution.subject_of(server.session, opened[0]).title)

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 def run(server: HorovodizeServer, arguments: Sequence[Any], work: Work) -> list[dict[str, Any]]:
     opened = documents(server, arguments) if arguments else server.session.documents
-    found: list[dict[str, Any]] = []
+    found: dict[str | None, dict[str, Any]] = {}
     for document in work.each("Preview", opened):
-        found += _Preview(server, document).texts()
-    return found
+        for text in _Preview(server, document).texts():
+            found.setdefault(text["uri"], text)  # a module may come with its script and for itself
+    return list(found.values())
 
 
 class _Preview:
@@ -42,7 +43,7 @@ class _Preview:
         self.session, self.opened = server.session, opened
 
     def texts(self) -> Iterator[dict[str, Any]]:
-        outcome = distribution.outcome_of(self.session, self.opened)
+        outcome = distribution.subject_of(self.session, self.opened).outcome
         if isinstance(outcome, Plan):
             yield from self._changed(outcome)
             return

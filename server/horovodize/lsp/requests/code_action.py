@@ -68,29 +68,34 @@ class _Offer:
     def _distribute(self, hints: Sequence[Violation]) -> Iterator[types.CodeAction]:
         if not hints and not distribution.offered_at(self.analysis, self.span):
             return
+        title = distribution.TITLE
         if self.context.trigger_kind is types.CodeActionTriggerKind.Automatic and self.lazy:
             # The light bulb asks at every step of the cursor. The plan is not made for that: the hint says that there is one.
             known = linked.together(self.opened, self.analysis.violations)
             if all(violation.code != NOT_DISTRIBUTED for violation in known):
                 return
-        elif (obstacle := distribution.obstacle(self.session, self.opened)) is not None:
-            if self.session.client.disabled_actions:
-                yield types.CodeAction(
-                    distribution.TITLE, distribution.KIND, disabled=types.CodeActionDisabled(obstacle)
-                )
-            return
+            if self.session.runners(self.opened.path or ""):
+                title = distribution.subject_of(self.session, self.opened).title
+        else:
+            subject = distribution.subject_of(self.session, self.opened)
+            title = subject.title
+            if subject.obstacle is not None:
+                if self.session.client.disabled_actions:
+                    disabled = types.CodeActionDisabled(subject.obstacle)
+                    yield types.CodeAction(title, distribution.KIND, disabled=disabled)
+                return
         data = self._data() if self.lazy else None
         edit = None if self.lazy else distribution.edit_of(self.session, self.opened)
         if hints:
             yield types.CodeAction(
-                distribution.TITLE,
+                title,
                 types.CodeActionKind.QuickFix,
                 diagnostics=[self._diagnostic(hint) for hint in hints],
                 is_preferred=False,
                 edit=edit,
                 data=data,
             )
-        yield types.CodeAction(distribution.TITLE, distribution.KIND, edit=edit, data=data)
+        yield types.CodeAction(title, distribution.KIND, edit=edit, data=data)
 
     def _fixes(self, violation: Violation) -> Iterator[types.CodeAction]:
         for i, fix in enumerate(violation.fixes):

@@ -37,6 +37,6 @@ def handle(server: HorovodizeServer, params: types.CodeAction) -> types.CodeActi
         case _:
             params.edit = distribution.edit_of(session, opened)
             if params.edit is None:  # the hint promised too much, or a setting has changed since
-                reason = distribution.obstacle(session, opened) or "it can't be distributed"
+                reason = distribution.subject_of(session, opened).obstacle or "it can't be distributed"
                 raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
     return params

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from horovodize.lsp import linked
 from horovodize.lsp.analysis import NOT_DISTRIBUTED
 
 if TYPE_CHECKING:
@@ -26,16 +27,18 @@ def handle(server: HorovodizeServer, params: types.CodeLensParams) -> list[types
         return []
     analysis, drift = shown
     # no plan is made for this: the hint says that there is one; and nothing is offered while the text does not parse
-    hinted = {v.span for v in analysis.violations if v.code == NOT_DISTRIBUTED} if drift is None else set()
+    known = linked.together(opened, analysis.violations) if drift is None else []
+    hinted = {violation.span for violation in known if violation.code == NOT_DISTRIBUTED}
+    loops = {loop.span: loop.kind.label for loop in reversed(analysis.summary.loops)}
+    if drift is None:
+        loops = {**linked.loops_in_modules(opened), **loops}
     lenses: list[types.CodeLens] = []
-    for index, loop in enumerate(analysis.summary.loops):
-        if loop.span in [earlier.span for earlier in analysis.summary.loops[:index]]:
-            continue
-        span = loop.span if drift is None else drift.forward(loop.span)
+    for loop, kind in sorted(loops.items()):
+        span = loop if drift is None else drift.forward(loop)
         place = opened.location(span, session.encoding) if span is not None else None
         if place is None or place.uri != uri:
             continue
-        for lens in ("loop", "distribute") if loop.span in hinted else ("loop",):
-            data = {"uri": uri, "version": opened.version, "loop": index, "lens": lens}
+        for lens in ("loop", "distribute") if loop in hinted else ("loop",):
+            data = {"uri": uri, "version": opened.version, "kind": kind, "lens": lens}
             lenses.append(types.CodeLens(place.range, data=data))
     return lenses

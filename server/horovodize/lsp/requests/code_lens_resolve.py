@@ -8,7 +8,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from horovodize.lsp import distribution
-from horovodize.lsp.analysis import NOT_DISTRIBUTED, Analysis
+from horovodize.lsp.analysis import NOT_DISTRIBUTED
 from horovodize.lsp.commands import DISTRIBUTE
 from horovodize.lsp.diagnostics import reported
 from horovodize.lsp.session import OpenDocument, Session
@@ -24,39 +24,37 @@ _NO_COMMAND = ""  # a text that does nothing
 
 
 def handle(server: HorovodizeServer, params: types.CodeLens) -> types.CodeLens:
+    session = server.session
     match params.data:
-        case {"uri": str(uri), "version": int(version), "loop": int(index), "lens": str(lens)}:
-            opened = server.session.get(uri)
+        case {"uri": str(uri), "version": int(version), "kind": str(kind), "lens": str(lens)}:
+            opened = session.get(uri)
         case _:
             raise JsonRpcInvalidParams("not a lens of this server")
     if opened is None or opened.version != version:
         raise JsonRpcContentModified("the document has changed since")
-    shown = opened.shown(opened.settings.options)
-    if shown is None or not 0 <= index < len(shown[0].summary.loops):
-        raise JsonRpcContentModified("the loop is gone")
-    analysis, drift = shown
     if lens == "distribute":
-        params.command = types.Command(
-            distribution.TITLE, DISTRIBUTE, arguments=[{"uri": uri, "version": version}]
-        )
+        title = distribution.subject_of(session, opened).title
+        params.command = types.Command(title, DISTRIBUTE, arguments=[{"uri": uri, "version": version}])
+    elif opened.document.problem is not None:
+        params.command = types.Command(f"{kind} training loop: the file does not parse", _NO_COMMAND)
     else:
-        kind = analysis.summary.loops[index].kind.label
-        state = "the file does not parse" if drift is not None else _state(server.session, opened, analysis)
-        params.command = types.Command(f"{kind} training loop: {state}", _NO_COMMAND)
+        params.command = types.Command(_title(session, opened, kind), _NO_COMMAND)
     return params
 
 
-def _state(session: Session, opened: OpenDocument, analysis: Analysis) -> str:
-    """Whether it is or can be distributed, and how many findings there are in the file."""
-    outcome = distribution.outcome_of(session, opened)
+def _title(session: Session, opened: OpenDocument, kind: str) -> str:
+    """Of what kind a loop is, in which script, whether it is or can be distributed, and how many findings the file has."""
+    subject = distribution.subject_of(session, opened)
+    outcome = subject.outcome
     if isinstance(outcome, Unchanged):
         state = "distributed already"
     elif isinstance(outcome, Refusal):
-        state = f"can't be distributed: {_short(distribution.obstacle(session, opened) or '')}"
+        state = f"can't be distributed: {_short(subject.obstacle or '')}"
     else:
-        state = "runs in one process"
+        state = f"runs in one process, in {subject.name}" if subject.runner else "runs in one process"
     findings = len([v for v in reported(session, opened) if v.code != NOT_DISTRIBUTED])
-    return f"{state}, {findings} finding{'s' if findings > 1 else ''}" if findings else state
+    counted = f", {findings} finding{'s' if findings > 1 else ''}" if findings else ""
+    return f"{kind} training loop: {state}{counted}"
 
 
 def _short(text: str) -> str:

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from horovodize.lsp.explanation import explain, explain_problem
 from horovodize.lsp.markup import Markup
+from horovodize.lsp.view import alone, views_of
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
@@ -27,11 +28,14 @@ def handle(server: HorovodizeServer, params: types.HoverParams) -> types.Hover |
     shown = opened.shown(opened.settings.options)
     if shown is None:
         span = explain_problem(opened.analysis(opened.settings.options), offset, markup)
+    elif shown[1] is None:
+        views = views_of(session, opened)
+        span = next((s for view in views if (s := explain(view, offset, markup)) is not None), None)
     else:
         analysis, drift = shown
-        earlier = offset if drift is None else drift.back(offset)
-        span = explain(analysis, earlier, markup) if earlier is not None else None
-        if span is not None and drift is not None:
+        earlier = drift.back(offset)
+        span = explain(alone(analysis), earlier, markup) if earlier is not None else None
+        if span is not None:
             markup.paragraph("This is as of the last version that parses.")
             span = drift.forward(span)
     if markup.empty:

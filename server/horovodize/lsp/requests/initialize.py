@@ -28,6 +28,7 @@ def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
     server.session = Session(
         Capabilities.of(params.capabilities), PositionEncoding(server.workspace.position_encoding or "utf-16")
     )
+    server.session.runners = server.index.runners
     folders = folders_of(server.workspace)
     server.session.disk.serve(folders)
     server.configuration = Configuration(params.initialization_options)

@@ -22,7 +22,7 @@ def handle(server: HorovodizeServer, params: types.InlayHintParams) -> list[type
     opened = session.get(uri)
     if opened is None or not opened.settings.inlay_hints:
         return []
-    own = distribution.plan_within(session, opened, server.index.runners(opened.path or ""))
+    own = distribution.plan_within(session, opened)
     if own is None:
         return []
     from horovodize.scaling import scaled
