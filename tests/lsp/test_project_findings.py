@@ -75,7 +75,7 @@ async def test_what_nobody_hands_to_a_module_is_missed_there(fresh, client_named
     (project / "train.py").unlink()
     await begin(fresh, client_named, "vscode", project)
     step = await opened(fresh, project / "step.py")
-    await reported(fresh, step, {"HVD001", "HVD105"})
+    await reported(fresh, step, {"HVD105", "HVD201"})
 
 
 @every_client

@@ -59,7 +59,7 @@ def test_codes_are_those_of_the_seed_in_order() -> None:
         "HVD001",
         "HVD003",
         *(f"HVD{n}" for n in range(101, 111)),
-        *(f"HVD{n}" for n in range(202, 206)),
+        *(f"HVD{n}" for n in range(201, 206)),
         "HVD901",
     ]
     assert len({r.name for r in RESTRICTIONS.values()}) == len(RESTRICTIONS)

@@ -59,7 +59,7 @@ RESTRICTION = Restriction(
 
 # Distributing refuses where a warning of these codes stands, a suppressed one of the first kind too.
 _NEVER = {"HVD101", "HVD108"}
-_UNLESS_SUPPRESSED = {"HVD202", "HVD203", "HVD205"}
+_UNLESS_SUPPRESSED = {"HVD201", "HVD202", "HVD203", "HVD205"}
 
 
 def hints(context: Context, found: list[Violation], kept: list[Violation]) -> Iterator[Violation]:

@@ -20,6 +20,7 @@ from horovodize.restrictions import (
     printed_effect,
     reassigned_optimizer,
     several_loops,
+    split_loop,
     unreadable,
     unsupported_loop,
 )
@@ -41,6 +42,7 @@ def every_restriction() -> tuple[Restriction, ...]:
         buried_update,
         changed_global,
         aliased_checkpoint,
+        split_loop,
         unsupported_loop,
         several_loops,
         function_value,
