@@ -28,16 +28,17 @@ def handle(server: HorovodizeServer, params: types.HoverParams) -> types.Hover |
     shown = opened.shown(opened.settings.options)
     if shown is None:
         span = explain_problem(opened.analysis(opened.settings.options), offset, markup)
-    elif shown[1] is None:
-        views = views_of(session, opened)
-        span = next((s for view in views if (s := explain(view, offset, markup)) is not None), None)
     else:
         analysis, drift = shown
-        earlier = drift.back(offset)
-        span = explain(alone(analysis), earlier, markup) if earlier is not None else None
-        if span is not None:
-            markup.paragraph("This is as of the last version that parses.")
-            span = drift.forward(span)
+        if drift is None:
+            views = views_of(session, opened)
+            span = next((s for view in views if (s := explain(view, offset, markup)) is not None), None)
+        else:
+            earlier = drift.back(offset)
+            span = explain(alone(analysis), earlier, markup) if earlier is not None else None
+            if span is not None:
+                markup.paragraph("This is as of the last version that parses.")
+                span = drift.forward(span)
     if markup.empty:
         return None
     return types.Hover(markup.content(), opened.location(span, session.encoding).range if span else None)
