@@ -142,6 +142,15 @@ async def test_the_clients_exclude_wins_and_may_change(fresh, client_named, work
     await shown(fresh, workspace, ["sub/tape.py", "train.py"])
 
 
+async def test_patterns_of_the_client_count_from_a_folder_that_comes_later(fresh, client_named, workspace):
+    await fresh.begin(client_named("minimal"), initialization_options={"exclude": ["/train.py"]})
+    folder = types.WorkspaceFolder(workspace.as_uri(), "workspace")
+    fresh.workspace_did_change_workspace_folders(
+        types.DidChangeWorkspaceFoldersParams(types.WorkspaceFoldersChangeEvent([folder], []))
+    )
+    await shown(fresh, workspace, ["sub/tape.py"])
+
+
 async def test_another_branch(fresh, client_named, workspace, keras):
     """Thousands of files change at once, and questions are answered meanwhile."""
     many = [workspace / f"package_{i % 20}" / f"module_{i}.py" for i in range(2000)]

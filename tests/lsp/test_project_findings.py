@@ -71,6 +71,19 @@ async def test_what_the_script_hands_to_a_module_is_known_there(fresh, client_na
     await reported(fresh, step, {"HVD001"})
 
 
+@pytest.mark.parametrize("client", ["vscode", "vscode-new"])
+async def test_a_folder_that_goes_takes_its_scripts_with_it(fresh, client_named, client, project):
+    await begin(fresh, client_named, client, project)
+    step = await opened(fresh, project / "step.py")
+    await reported(fresh, step, {"HVD001"})
+    gone = [types.WorkspaceFolder(project.as_uri(), project.name)]
+    fresh.workspace_did_change_workspace_folders(
+        types.DidChangeWorkspaceFoldersParams(types.WorkspaceFoldersChangeEvent([], gone))
+    )
+    await reported(fresh, step, {"HVD105", "HVD201"})
+    assert "never called in this file" in await fresh.hover(step, "optimizer.apply_‸gradients")
+
+
 async def test_what_nobody_hands_to_a_module_is_missed_there(fresh, client_named, project):
     (project / "train.py").unlink()
     await begin(fresh, client_named, "vscode", project)

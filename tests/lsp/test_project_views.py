@@ -237,4 +237,5 @@ async def test_what_nobody_settles_is_one(fresh, client_named, project):
     await begin(fresh, client_named("vscode"), project)
     answer = await fresh.protocol.send_request_async("horovodize/workspaceSummary", {})
     (found,) = [file for file in answer.folders[0].files if file.uri.endswith("/step.py")]
-    assert [restriction.code for restriction in found.restrictions] == ["HVD105"]
+    assert found.state == "blocked"
+    assert [restriction.code for restriction in found.restrictions] == ["HVD105", "HVD201"]

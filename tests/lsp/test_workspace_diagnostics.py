@@ -158,6 +158,25 @@ async def test_clients_that_cannot_ask_are_sent_it(fresh, client_named, client, 
     await fresh.until(lambda: sent(fresh, path) == [])
 
 
+@pytest.mark.parametrize("client", [*PULLING, *PUSHED[:1]])
+async def test_what_was_reported_goes_with_its_folder(fresh, client_named, client, workspace, chosen):
+    await begin(fresh, client_named(client), workspace)
+    path = workspace / "sub" / "bad.py"
+    if client in PULLING:
+        assert codes((await pulled(fresh))["bad.py"].items) == [chosen.code]
+        await fresh.until(lambda: types.WORKSPACE_DIAGNOSTIC_REFRESH in fresh.refreshed)
+        fresh.refreshed.clear()
+    else:
+        await fresh.until(lambda: sent(fresh, path))
+    event = types.WorkspaceFoldersChangeEvent([], folders(workspace))
+    fresh.workspace_did_change_workspace_folders(types.DidChangeWorkspaceFoldersParams(event))
+    if client in PULLING:
+        await fresh.until(lambda: types.WORKSPACE_DIAGNOSTIC_REFRESH in fresh.refreshed)
+        assert await pulled(fresh) == {}
+    else:
+        await fresh.until(lambda: sent(fresh, path) == [])
+
+
 async def test_nothing_is_sent_unless_the_user_wants_it(fresh, client_named, workspace):
     await begin(fresh, client_named("vscode"), workspace, options={})
     await fresh.indexed()

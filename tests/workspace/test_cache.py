@@ -36,6 +36,16 @@ def test_glances_are_those_of_a_folder(tmp_path):
     assert cache.glances("/a") == dict.fromkeys(("/a/x.py", "/a/b/y.py"), ((1, 2), glance))
 
 
+def test_glances_of_another_version_are_not_believed(tmp_path, monkeypatch):
+    """What a glance tells from the bytes may be more in the next version: such a file is read again."""
+    cache = Cache(tmp_path)
+    cache.put_glance("/a/x.py", (1, 2), glance_at(KERAS))
+    cache.flush()
+    monkeypatch.setattr("horovodize.workspace.cache.__version__", "99")
+    ((stamp, _),) = cache.glances("/a").values()
+    assert stamp != (1, 2)
+
+
 def test_a_script_comes_with_what_its_imports_held(tmp_path):
     cache, asked = Cache(tmp_path), {"/a/b.py": "digest", "/a/c.py": None}
     cache.put_script("/a/a.py", Options(), asked, BROKEN)

@@ -85,10 +85,14 @@ class BackgroundIndex:
 
     def runners(self, path: str) -> list[str]:
         """The scripts that train and run a file, by path."""
-        index = self._index
-        askers = sorted(index.askers(path) - {path}) if index is not None else []
-        summaries = [(asker, index.summary(asker)) for asker in askers] if index is not None else []
-        return [a for a, summary in summaries if summary and any(file == path for file, _ in summary.ran)]
+        return self._index.runners(path) if self._index is not None else []
+
+    def is_run_distributably(self, path: str) -> bool:
+        """Whether a script that runs a file can be distributed, as far as is known."""
+        from horovodize.workspace import State
+
+        summaries = [self._index.summary(runner) for runner in self.runners(path)] if self._index else []
+        return any(summary is not None and summary.state is State.DISTRIBUTABLE for summary in summaries)
 
     def may_run_others(self, path: str, *, trains: bool) -> bool:
         """Whether a file may train with what it imports, as far as is known. `trains`: it has a loop of its own."""
@@ -107,12 +111,17 @@ class BackgroundIndex:
         index = self._made() if paths else self._index
         if index is None:
             return
-        for gone in set(index.folders) - set(paths):
-            index.forget(gone)
+        gone = set(index.folders) - set(paths)
+        for path in gone:
+            index.forget(path)
         for path in paths:
             index.add(path)
         self._rules.clear()
         self._begin()
+        if (
+            gone and self._steps is None
+        ):  # nothing is left to be read; what was said of those files holds no more
+            self._announce()
 
     def changed(self, paths: Iterable[str]) -> None:
         """Files changed, on disk or in a buffer, or came or went."""

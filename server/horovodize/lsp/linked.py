@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from horovodize.lsp import distribution
-from horovodize.lsp.analysis import NOT_DISTRIBUTED
+from horovodize.lsp.analysis import NOT_DISTRIBUTED, Analysis
 from horovodize.lsp.drift import Drift
 from horovodize.lsp.session import OpenDocument
 from horovodize.restrictions.violation import Severity, Violation
@@ -88,21 +88,26 @@ def look(server: HorovodizeServer, opened: OpenDocument) -> bool:
         found = [violation for document, violation in script.findings if document is script.script]
         settled = list(alone)
     else:
-        found, settled = _of_scripts(server, path, opened.document, alone)
+        found, settled = _of_scripts(server, path, analysis, alone)
     _FOUND[opened] = _Found(opened.document, script, _without(found, alone), _without(settled, found))
     return together(opened, alone) != shown
 
 
 def _of_scripts(
-    server: HorovodizeServer, path: str, document: Document, alone: Sequence[Violation]
+    server: HorovodizeServer, path: str, analysis: Analysis, alone: Sequence[Violation]
 ) -> tuple[list[Violation], list[Violation]]:
     """What the scripts that run a module find in it, and which findings in it alone that settles."""
     if not server.index.runners(path):
         return list(alone), []
     known = server.index.restrictions_in(path)
-    found = [_violation(restriction, document) for restriction in known]
-    hints = [violation for violation in alone if violation.code == NOT_DISTRIBUTED]
-    return [*found, *hints], list(alone)
+    found = [_violation(restriction, analysis.document) for restriction in known]
+    hints = {violation.span: violation for violation in alone if violation.code == NOT_DISTRIBUTED}
+    if server.index.is_run_distributably(path):
+        from horovodize.restrictions.not_distributed import hint
+
+        for loop in analysis.summary.loops:
+            hints.setdefault(loop.span, hint(loop))
+    return [*found, *hints.values()], list(alone)
 
 
 def _violation(restriction: Restriction, document: Document) -> Violation:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 def summary_of(session: Session, opened: OpenDocument) -> FileSummary:
     """What is known of an open document together with the files that it imports. While it does not parse: its loops are those
     of the last version that did."""
+    from horovodize.workspace import State
     from horovodize.workspace.describe import describe, describe_script, place_in_project
 
     options = opened.settings.options
@@ -35,8 +36,13 @@ def summary_of(session: Session, opened: OpenDocument) -> FileSummary:
     script = distribution.script_of(session, opened)
     found = linked.together(opened, analysis.violations)
     if script is not None:
-        return describe_script(script, found, options, place_in_project)
-    return describe(analysis.summary, found, options, _Locator(session, opened), analysis.outcome)
+        summary = describe_script(script, found, options, place_in_project)
+    else:
+        place = _Locator(session, opened)
+        summary = describe(analysis.summary, found, options, place, analysis.outcome)
+    if summary.state is State.BLOCKED and not distribution.subject_of(session, opened).obstacle:
+        return replace(summary, state=State.DISTRIBUTABLE, problem="")  # by a script that runs it
+    return summary
 
 
 def own_summary_of(session: Session, opened: OpenDocument) -> FileSummary:

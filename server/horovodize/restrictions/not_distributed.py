@@ -48,6 +48,7 @@ from collections.abc import Iterator
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary import TrainingLoop
 
 RESTRICTION = Restriction(
     "HVD001",
@@ -74,5 +75,10 @@ def hints(context: Context, found: list[Violation], kept: list[Violation]) -> It
     for loop in context.loops:
         if loop.span not in seen:
             seen.add(loop.span)
-            message = f"{loop.describe()}: it runs in one process and can be distributed with Horovod"
-            yield Violation(RESTRICTION.code, RESTRICTION.name, message, loop.span, RESTRICTION.severity)
+            yield hint(loop)
+
+
+def hint(loop: TrainingLoop) -> Violation:
+    """The hint on a loop that can be distributed."""
+    message = f"{loop.describe()}: it runs in one process and can be distributed with Horovod"
+    return Violation(RESTRICTION.code, RESTRICTION.name, message, loop.span, RESTRICTION.severity)

@@ -119,11 +119,23 @@ class Index:
         return list(dict.fromkeys(replace(r, place=replace(r.place, file="")) for r in (*alone, *elsewhere)))
 
     def in_project(self, path: str, summary: FileSummary) -> FileSummary:
-        """A file's summary without what is found by looking at it alone and settled by the scripts that run it."""
+        """A file's summary without what is found by looking at it alone and settled by the scripts that run it: with one of
+        them it can be distributed, or is, though it can't be by itself."""
         if not self.askers(path) - {path}:
             return summary
         elsewhere = tuple(r for r in summary.restrictions if r.place.file not in ("", path))
-        return replace(summary, restrictions=(*self.restrictions_in(path), *elsewhere))
+        settled = replace(summary, restrictions=(*self.restrictions_in(path), *elsewhere))
+        states = [s.state for asker in self.runners(path) if (s := self.summary(asker)) is not None]
+        better = next((s for s in (State.DISTRIBUTABLE, State.DISTRIBUTED) if s in states), None)
+        if better is None or summary.state is not State.BLOCKED:
+            return settled
+        return replace(settled, state=better, problem="")
+
+    def runners(self, path: str) -> list[str]:
+        """The scripts that train and run a file, by path."""
+        askers = sorted(self.askers(path) - {path})
+        summaries = [(asker, self.summary(asker)) for asker in askers]
+        return [a for a, summary in summaries if summary and any(file == path for file, _ in summary.ran)]
 
     def holds(self, path: str) -> bool:
         """Whether a file is one of the folders' that is neither ignored nor excluded."""

@@ -69,18 +69,17 @@ class _Offer:
         if not hints and not distribution.offered_at(self.analysis, self.span):
             return
         title = distribution.TITLE
-        if self.context.trigger_kind is types.CodeActionTriggerKind.Automatic and self.lazy:
+        bulb = self.context.trigger_kind is types.CodeActionTriggerKind.Automatic and self.lazy
+        if bulb and not self.session.runners(self.opened.path or ""):
             # The light bulb asks at every step of the cursor. The plan is not made for that: the hint says that there is one.
             known = linked.together(self.opened, self.analysis.violations)
             if all(violation.code != NOT_DISTRIBUTED for violation in known):
                 return
-            if self.session.runners(self.opened.path or ""):
-                title = distribution.subject_of(self.session, self.opened).title
         else:
             subject = distribution.subject_of(self.session, self.opened)
             title = subject.title
             if subject.obstacle is not None:
-                if self.session.client.disabled_actions:
+                if self.session.client.disabled_actions and not bulb:
                     disabled = types.CodeActionDisabled(subject.obstacle)
                     yield types.CodeAction(title, distribution.KIND, disabled=disabled)
                 return
