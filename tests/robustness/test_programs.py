@@ -17,6 +17,7 @@ from horovodize.lsp.capabilities import Capabilities
 from horovodize.lsp.explanation import explain
 from horovodize.lsp.markup import Markup
 from horovodize.lsp.session import Session
+from horovodize.lsp.view import alone
 from horovodize.lsp.workspace_edit import plan_edit
 from horovodize.options import Options
 from horovodize.plan import Plan, Refusal, Unchanged
@@ -101,7 +102,7 @@ def check_all(text: str, options: Options, encoding: PositionEncoding, chance: r
 
         analysis = Analysis(document, options)
         for _ in range(3):
-            explain(analysis, chance.randrange(len(text) + 1), Markup(chance.random() < 0.5))
+            explain(alone(analysis), chance.randrange(len(text) + 1), Markup(chance.random() < 0.5))
 
 
 @cases(400, st.integers(0, 2**32), OPTIONS, st.sampled_from(PositionEncoding))
