@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .dividing import TAPE, check, helper, unchanged
+from .dividing import TAPE, check, divide, helper, unchanged
 
 SELECTS = "step(a[i * 3 : (i + 1) * 3], b)"
 
@@ -149,3 +149,25 @@ def test_a_number_of_steps_that_tells_the_last_one_is_divided_where_it_is_made()
     check(
         TAPE, "STEPS = 1000\n" + other, "STEPS = 1000\n" + other.replace("(STEPS):", "(STEPS // hvd.size()):")
     )
+
+
+def test_a_range_with_a_name_is_divided_where_it_is_made() -> None:
+    """What else it is used for goes on fitting what the loop collects."""
+    loop = "for i in turns:\n    step(a, b)\n    seen.append(i)\nplt.plot(turns, seen, len(turns))\n"
+    check(TAPE, "turns = range(n)\n" + loop, "turns = range(max(1, n // hvd.size()))\n" + loop)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "turns = range(n)\nfor j in turns:\n    print(j)\n",
+        "turns = range(n)\nsquares = [j * j for j in turns]\n",
+        "turns = range(n) if n > 3 else range(3)\n",
+        "for fold in range(2):\n    turns = range(fold)\n",
+    ],
+)
+def test_a_range_with_a_name_that_others_go_through_stays_as_it_is_made(before: str) -> None:
+    loop = "for i in {}:\n    step(a, b)\n"
+    text = divide(TAPE + before + loop.format("turns")).text
+    assert before in text
+    assert "in turns:\n    step" not in text

@@ -36,6 +36,8 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
             draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
             return
         e = within
+    elif not driver.indexed:
+        e = _named(draft, e) or e
     called = isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "trange", "xrange")
     if called and isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
         return
@@ -70,6 +72,25 @@ def _bar(draft: Draft, e: ast.expr) -> ast.Call | None:
         return None
     is_bar = feeding(draft).inside(made) is not made or draft.names.last(made.func) == "trange"
     return made if is_bar else None
+
+
+def _named(draft: Draft, e: ast.expr) -> ast.Call | None:
+    """The range that a name stands for, if only this loop goes through it: divided where it is made, it goes on fitting what
+    else it is used for (`plt.plot(epochs, losses)`)."""
+    bindings = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    if not isinstance(e, ast.Name) or len(bindings) != 1 or bindings[0].kind != "assign":
+        return None
+    made, scope = bindings[0].value, draft.module.scopes.lookup(e.id, e)
+    if not isinstance(made, ast.Call) or bindings[0].path or draft.syntax.loops(made):
+        return None
+    others = [
+        n
+        for n in draft.syntax.nodes
+        if isinstance(n, ast.Name) and n.id == e.id and n is not e and isinstance(n.ctx, ast.Load)
+        and draft.module.scopes.lookup(n.id, n) is scope
+    ]  # fmt: skip
+    gone_through = any(draft.syntax.field[n] == "iter" for n in others)
+    return made if draft.names.last(made.func) in ("range", "xrange") and not gone_through else None
 
 
 def _is_used_again(draft: Draft, e: ast.expr) -> bool:
