@@ -43,6 +43,40 @@ async def test_distribute_says_when_the_client_does_not_apply(fresh, client_name
     assert "not applied: the buffer is read-only" in message.message
 
 
+@pytest.mark.parametrize(
+    "missing", ["annotations", "document changes", "resolve", "resolve data", "disabled"]
+)
+async def test_every_way_of_taking_an_edit_comes_to_the_same(fresh, client_named, doubtful, missing):
+    """VS Code without one of its abilities: no client has just these."""
+    client = client_named("vscode")
+    edits, actions = client.workspace.workspace_edit, client.text_document.code_action
+    match missing:
+        case "annotations":
+            edits.change_annotation_support = None
+        case "document changes":
+            edits.document_changes = None
+        case "resolve":
+            actions.resolve_support = None
+        case "resolve data":
+            actions.data_support = None
+        case "disabled":
+            actions.disabled_support = None
+    await fresh.begin(client)
+    uri = await fresh.open(doubtful)
+    action = next(a for a in await fresh.actions(uri, "model.‸fit(") if a.title == "Distribute with Horovod")
+    assert (action.edit is not None) == missing.startswith("resolve")
+    edit = await fresh.edit_of(action)
+    assert fresh.edited(edit) == {uri: distributed(doubtful)}
+    assert (edit.changes is not None) == (missing == "document changes")
+    annotated = missing not in ("annotations", "document changes")
+    assert bool(edit.change_annotations) == annotated
+    for change in edit.document_changes or []:
+        assert change.text_document.version == 1
+        assert all(isinstance(piece, types.AnnotatedTextEdit) == annotated for piece in change.edits)
+    await fresh.command(DISTRIBUTE, uri)
+    assert fresh.edited(fresh.asked_to_apply[0].edit) == {uri: distributed(doubtful)}
+
+
 async def test_preview_of_all_open_documents_tells_how_far_it_is(fresh, client_named, keras, tape):
     await fresh.begin(client_named("vscode"))
     uris = [await fresh.open(text) for text in (keras, tape)]

@@ -39,6 +39,28 @@ async def test_configuration_is_asked_for(fresh, client_named, keras):
     assert fresh.published[-1].uri == uri
 
 
+@pytest.mark.parametrize("client", ["vscode", "neovim-new", "minimal"])
+async def test_who_has_to_be_asked_to_tell_of_changes_is_asked(fresh, client_named, client):
+    capabilities = client_named(client)
+    await fresh.begin(capabilities)
+    await fresh.command("horovodize.explain", "C5")
+    found = [r for r in fresh.registered if r.method == types.WORKSPACE_DID_CHANGE_CONFIGURATION]
+    asked = capabilities.workspace and capabilities.workspace.did_change_configuration
+    assert len(found) == bool(asked and asked.dynamic_registration)
+    assert [r.register_options["section"] for r in found] == ["horovodize"] * len(found)
+
+
+async def test_lenses_can_be_switched_off_and_on_again(fresh, client_named, keras):
+    await fresh.begin(client_named("vscode"))
+    uri = await fresh.open(keras)
+    for wanted, shown in ((False, 0), (True, 2)):
+        fresh.refreshed.clear()
+        fresh.set_configuration({"codeLens": wanted}, section="horovodize")
+        fresh.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+        await fresh.until(lambda: types.WORKSPACE_CODE_LENS_REFRESH in fresh.refreshed)
+        assert len(await fresh.lenses(uri)) == shown
+
+
 async def test_configuration_is_pushed(fresh, client_named, keras):
     await fresh.begin(client_named("neovim"))
     uri = await fresh.open(keras)

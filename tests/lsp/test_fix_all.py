@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -83,5 +85,8 @@ async def test_fixes_that_get_in_each_others_way_and_choices_are_left():
     last = violation(Fix("z", (Edit(Span(10, 11), "3"),)))
     edits = edits_of(document, [first, against, breaks, choice, last])
     assert apply(document.text, edits) == "x = 1\nb = 3\n"
+    other = dataclasses.replace(first, code="HVD101", fixes=(Fix("w", (Edit(Span(4, 5), "w"),)),))
+    assert apply(document.text, edits_of(document, [first, other], "HVD101")) == "a = w\nb = 2\n"
+    assert apply(document.text, edits_of(document, [first, other])) == "x = w\nb = 2\n"
     same = violation(Fix("x", (Edit(Span(0, 1), "x"),)))
     assert apply(document.text, edits_of(document, [first, same])) == "x = 1\nb = 2\n"

@@ -69,6 +69,20 @@ async def test_the_reason_of_a_refusal(editor):
     assert "HVD202" in hover
 
 
+async def test_what_one_should_know_of_the_result(editor, keras):
+    stateful = keras.replace("tf.keras.layers.Dense(1)", "tf.keras.layers.LSTM(1, stateful=True)")
+    hover = await editor.hover(await editor.open(stateful), "model.f‸it(")
+    assert "Note: the model is stateful" in hover
+    assert "Note:" not in await editor.hover(await editor.open(keras), "model.f‸it(")
+
+
+async def test_a_change_that_is_made_twice_in_a_line_is_said_once(editor, keras):
+    hover = await editor.hover(await editor.open(keras), "model.f‸it(")
+    said = [line for line in hover.splitlines() if line.startswith("- ")]
+    assert [line for line in said if line.startswith("- D2: ")]
+    assert len(said) == len(set(said))
+
+
 async def test_already_on_horovod(editor, keras):
     uri = await editor.open(
         keras.replace("tf\n", "tf\nimport horovod.tensorflow.keras as hvd\nhvd.init()\n", 1)

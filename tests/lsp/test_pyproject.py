@@ -78,6 +78,16 @@ async def test_a_file_that_means_nothing_is_told_once_and_not_used(fresh, client
     assert "pyproject.toml" in message.message
 
 
+async def test_a_code_that_does_not_exist_is_told_once(fresh, client_named, chosen, tmp_path):
+    configure(tmp_path, "ignore = ['HVD105', 'HVD1005']")
+    await fresh.begin(client_named("neovim"))
+    for name in ("train.py", "other.py"):
+        assert await codes(fresh, await fresh.open(chosen.text, (tmp_path / name).as_uri())) == {"HVD001"}
+    await fresh.command("horovodize.explain", "C5")
+    (message,) = fresh.messages
+    assert message.message == "horovodize.ignore: 'HVD1005' is no code or name of a finding"
+
+
 async def test_a_file_that_is_mended_is_in_force_at_the_next_save(fresh, client_named, chosen, tmp_path):
     await fresh.begin(client_named("neovim"))
     uri = await fresh.open(chosen.text, (tmp_path / "train.py").as_uri())

@@ -62,6 +62,16 @@ def test_a_wrong_value_is_named_and_the_default_used(layer: object, message: str
     assert reading.settings == Settings()
 
 
+@pytest.mark.parametrize("name", ["select", "ignore"])
+def test_codes_that_do_not_exist_are_told_and_the_others_heeded(name: str) -> None:
+    reading = read({name: ["HVD105", "hvd1", "printed-effect", "ALL", "HVD999", "alias"]})
+    assert reading.wrong == (
+        f"horovodize.{name}: 'HVD999' is no code or name of a finding",
+        f"horovodize.{name}: 'alias' is no code or name of a finding",
+    )
+    assert "HVD105" in (getattr(reading.settings, name) or ())
+
+
 def test_settings_of_others_are_told_apart() -> None:
     reading = read({"trace": {"server": "verbose"}, "strict": True})
     assert reading.unknown == ("trace.server",)

@@ -102,6 +102,10 @@ def read(*layers: object) -> Reading:
     select = _list(given, "select", "codes", wrong)
     ignore = _list(given, "ignore", "codes", wrong) or ()
     exclude = _list(given, "exclude", "patterns", wrong)
+    for name, patterns in (("select", select or ()), ("ignore", ignore)):
+        wrong += [
+            f"{SECTION}.{name}: {p!r} is no code or name of a finding" for p in patterns if not _is_known(p)
+        ]
     switches = {
         option.name: _switch(given, _camel_case(option.name), bool(option.default), wrong)
         for option in dataclasses.fields(Options)
@@ -182,6 +186,13 @@ def _list(given: dict[str, object], name: str, of: str, wrong: list[str]) -> tup
         return tuple(value)
     wrong.append(_message(name, value, f"a list of {of}", "none"))
     return None
+
+
+def _is_known(pattern: str) -> bool:
+    """Whether a pattern means any finding."""
+    from horovodize.restrictions import RESTRICTIONS  # loaded where somebody chooses among them
+
+    return any(matches(pattern, code, restriction.name) for code, restriction in RESTRICTIONS.items())
 
 
 def _version(given: dict[str, object], wrong: list[str]) -> str:
