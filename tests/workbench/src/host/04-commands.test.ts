@@ -1,9 +1,10 @@
 // The commands, and training.
 
 import assert from "node:assert/strict";
-import { dirname } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
-import { commands, env, languages, TabInputTextDiff, tasks, window, type CodeAction, type TextDocument } from "vscode";
+import { commands, env, languages, TabInputTextDiff, tasks, window, workspace, type CodeAction, type TextDocument } from "vscode";
 
 import { until } from "../support/until";
 import { diagnostic, openScript, run, running, set, VENV } from "./support";
@@ -108,6 +109,18 @@ describe("A training task", () => {
     assert.equal(await train(document), 0);
   });
 
+  it("of tasks.json runs with what that says", async () => {
+    const ranks = 'os.environ["HOROVOD_SIZE"], *sys.argv[1:]';
+    const document = await openScript(`import os\nimport sys\n\nsys.exit([${ranks}] != ["3", "--epochs", "1"])\n`);
+    await set("train.ranks", 2); // the file wins
+    const script = workspace.asRelativePath(document.uri);
+    writeTasks({ type: "horovodize", label: "mine", script, ranks: 3, hosts: "localhost:3", arguments: ["--epochs", "1"] });
+    const mine = await until("the task of tasks.json", async () => (await tasks.fetchTasks({ type: "horovodize" })).find(({ name }) => name === "mine"));
+    const ended = endOfTraining();
+    await tasks.executeTask(mine);
+    assert.equal(await ended, 0);
+  });
+
   after(async () => {
     await set("train.python", undefined);
     await set("train.ranks", undefined);
@@ -117,7 +130,14 @@ describe("A training task", () => {
 /** Trains on two ranks, and returns the exit status of the task. */
 async function train(document: TextDocument): Promise<number | undefined> {
   await set("train.ranks", 2);
-  const ended = new Promise<number | undefined>((resolve) => {
+  const ended = endOfTraining();
+  await commands.executeCommand("horovodize.train", document.uri);
+  return ended;
+}
+
+/** The exit status of the next training task that ends. */
+async function endOfTraining(): Promise<number | undefined> {
+  return new Promise((resolve) => {
     const listener = tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
       if (execution.task.definition.type === "horovodize") {
         listener.dispose();
@@ -125,8 +145,13 @@ async function train(document: TextDocument): Promise<number | undefined> {
       }
     });
   });
-  await commands.executeCommand("horovodize.train", document.uri);
-  return ended;
+}
+
+/** Writes the workspace's tasks.json. */
+function writeTasks(...written: object[]): void {
+  const folder = join(workspace.workspaceFolders?.[0]?.uri.fsPath ?? "", ".vscode");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "tasks.json"), JSON.stringify({ version: "2.0.0", tasks: written }));
 }
 
 /** The action that distributes a script with a Keras loop. */

@@ -1,5 +1,6 @@
 // Somebody installs the extension, has nothing but Python, and opens a first file; or has set something wrong.
 
+import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 
 import { story } from "../support/session";
@@ -33,17 +34,23 @@ describe("A setting that names no server", () => {
 
   it("is told once, with what to do", async () => {
     const { workbench } = opened();
-    if (existsSync(nowhere)) {
-      throw new Error(`${nowhere} exists`);
-    }
+    assert.ok(!existsSync(nowhere));
     await workbench.openFile("train.py");
     const told = workbench.notification(`The setting horovodize.path names ${nowhere}, which is not there or does not run`);
     await told.waitFor();
     await workbench.status("Horovodize does not run").waitFor();
-    if ((await told.count()) !== 1) {
-      throw new Error("it is told more than once");
-    }
+    assert.equal(await told.count(), 1);
     await workbench.answer(told, "Open Settings");
     await workbench.page.locator(".settings-editor").waitFor();
+  });
+
+  it("is told again when asked to try again, with the log one click away", async () => {
+    const { workbench } = opened();
+    await workbench.run("Horovodize: Restart Server");
+    const told = workbench.notification("which is not there or does not run");
+    await told.waitFor();
+    assert.equal(await told.count(), 1);
+    await workbench.answer(told, "Show Log");
+    await workbench.page.locator(".part.panel .view-line", { hasText: "The server does not run" }).last().waitFor();
   });
 });
