@@ -29,15 +29,29 @@ def documented() -> str:
     return max(fitting)[2]
 
 
-def test_neovim_as_documented(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "examples" / "keras_fit.py", tmp_path / "train.py")
-    init = tmp_path / "init.lua"
-    init.write_text(documented(), encoding="utf-8")
-    environment = {**os.environ, "SCRIPT": str(tmp_path / "train.py"), "HOME": str(tmp_path)}
+def neovim(folder: Path, lines: str) -> str:
+    """What documented.lua says of a set-up."""
+    shutil.copy(ROOT / "examples" / "keras_fit.py", folder / "train.py")
+    init = folder / "init.lua"
+    init.write_text(lines, encoding="utf-8")
+    environment = {**os.environ, "SCRIPT": str(folder / "train.py"), "HOME": str(folder)}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = ["nvim", "--headless", "-n", "-u", str(init), "-S", str(HERE / "documented.lua")]
     result = subprocess.run(
-        command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=110, check=False
+        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=110, check=False
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "HINTED" in result.stdout
+    return result.stdout
+
+
+def test_neovim_as_documented(tmp_path: Path) -> None:
+    assert neovim(tmp_path, documented()).split("\n")[:2] == ["HINTED", "SPLITS DATA"]
+
+
+def test_settings_as_documented(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
+    setting = re.search(r"go into the table, as `(.*?)`", text)
+    assert setting
+    lines, places = re.subn(r"( *cmd = \{.*\},\n)", rf"\1{setting[1]},\n", documented())
+    assert places == 1
+    assert neovim(tmp_path, lines).split("\n")[:2] == ["HINTED", "LEAVES DATA"]
