@@ -21,7 +21,19 @@ describe("A notebook", () => {
     await workbench.page.keyboard.press("Control+Shift+M");
   });
 
-  it("is distributed over its cells, and saved", async () => {
+  it("is distributed over its cells; one undo in a cell takes that back", async () => {
+    const { workbench } = opened();
+    await workbench.run("Horovodize: Distribute with Horovod");
+    await workbench.cell("hvd.DistributedOptimizer").waitFor();
+    await workbench.dirtyTab.waitFor();
+    await workbench.cell("hvd.init()").locator(".view-line").first().click();
+    await workbench.undo();
+    await workbench.dirtyTab.waitFor({ state: "detached" });
+    await workbench.cell("hvd.").waitFor({ state: "detached" });
+    await workbench.cell("model.fit").locator(".squiggly-hint").first().waitFor();
+  });
+
+  it("is distributed, and saved", async () => {
     const { workbench, file } = opened();
     await workbench.run("Horovodize: Distribute with Horovod");
     await workbench.cell("hvd.init()").waitFor();

@@ -72,10 +72,23 @@ describe("A script of several files", () => {
   const names = ["train.py", "data.py", "optim.py", "step.py", "model.py"];
   const texts = (): string[] => names.map((name) => readFileSync(opened().file(name), "utf8"));
 
-  it("is distributed with the modules that have to change", async () => {
+  it("is distributed with the modules that have to change; one undo takes that back", async () => {
+    const { workbench } = opened();
+    await workbench.openFile("train.py");
+    await workbench.status("can be distributed").waitFor();
+    await workbench.run("Horovodize: Distribute with Horovod");
+    await workbench.line("hvd.init()").waitFor();
+    const dirty = workbench.page.locator(".tabs-container .tab.dirty");
+    await until("all its files are changed", async () => (await dirty.count()) === 4);
+    await workbench.focusEditor();
+    await workbench.undo();
+    await dirty.first().waitFor({ state: "detached" });
+    await workbench.line("hvd.init()").waitFor({ state: "detached" });
+  });
+
+  it("is saved, all of it", async () => {
     const { workbench } = opened();
     const before = texts();
-    await workbench.openFile("train.py");
     await workbench.run("Horovodize: Distribute with Horovod");
     await workbench.line("hvd.init()").waitFor();
     const changed = (): string[] => {
