@@ -41,7 +41,7 @@ export function sentence(trouble: Trouble): string {
     case "no-wheel":
       return l10n.t("This build of the extension has no server in it. Name one in the setting horovodize.path.");
     case "cancelled":
-      return l10n.t("Horovodize does not run: preparing it was cancelled.");
+      return l10n.t("Preparing it was cancelled.");
     case "start":
       return l10n.t("The Horovodize server did not start: {0}.", trouble.message.replace(/\.$/, ""));
     case "crashes":

@@ -8,9 +8,16 @@ import { story } from "../support/session";
 describe("The first file after installing", () => {
   const opened = story({ "train.py": "keras_points.py" }, { fresh: {} });
 
-  it("is served by an environment that the extension makes, and says so", async () => {
+  it("needs an environment, whose making can be cancelled", async () => {
     const { workbench } = opened();
     await workbench.openFile("train.py");
+    await workbench.answer(workbench.notification("Preparing Horovodize (once)"), "Cancel");
+    await workbench.status("Horovodize does not run: Preparing it was cancelled.").waitFor();
+  });
+
+  it("is served by that environment, and says so", async () => {
+    const { workbench } = opened();
+    await workbench.run("Horovodize: Restart Server");
     await workbench.notification("Preparing Horovodize (once)").waitFor();
     await workbench.squiggle("hint").first().waitFor({ timeout: 150_000 });
     await workbench.lens("Keras training loop: runs in one process").waitFor();
