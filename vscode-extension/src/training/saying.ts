@@ -4,7 +4,7 @@ import { CustomExecution, EventEmitter, l10n, type Pseudoterminal } from "vscode
 
 const INSTALLING = "https://horovod.readthedocs.io/en/stable/install_include.html";
 
-/** `python`: that which was found, if any; `lacking`: what it lacks. */
+/** Few lines: the first is to be seen in a panel of the usual height. `python`: that which was found, if any; `lacking`: what it lacks. */
 export function saying(python: string | undefined, lacking: readonly string[]): CustomExecution {
   return new CustomExecution(() => Promise.resolve(terminal(lines(python, lacking))));
 }
@@ -18,12 +18,9 @@ function lines(python: string | undefined, lacking: readonly string[]): string[]
   }
   return [
     l10n.t("Training on several ranks needs {0}, which {1} does not have.", lacking.join(l10n.t(" and ")), python),
-    "",
     l10n.t("Choose another interpreter (Python: Select Interpreter, or the setting horovodize.train.python), or install there:"),
-    "",
     ...(lacking.includes("TensorFlow") ? [`    ${python} -m pip install "tensorflow==2.15.*" "setuptools<70" wheel`] : []),
     ...(lacking.includes("Horovod") ? [`    HOROVOD_WITH_TENSORFLOW=1 ${python} -m pip install --no-build-isolation horovod`] : []),
-    "",
     l10n.t("Horovod is built when it is installed: cmake and a C++ compiler are needed. {0} says more.", INSTALLING),
   ];
 }

@@ -1,8 +1,9 @@
 // Training from the palette: asks on how many ranks and where, and runs them in a terminal.
 
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 
-import { TENSORFLOW_PYTHON } from "../support/places";
+import { TENSORFLOW_PYTHON, VENV } from "../support/places";
 import { story } from "../support/session";
 import { until } from "../support/until";
 
@@ -39,5 +40,26 @@ describe("Train on Several Ranks", () => {
     const { workbench, file } = opened();
     await workbench.page.locator(".terminal-outer-container, .terminal-group").first().waitFor();
     await until("both ranks have run", () => existsSync(file("rank 0 of 2")) && existsSync(file("rank 1 of 2")), 120_000);
+  });
+});
+
+describe("Training where there is no Horovod", () => {
+  const opened = story(
+    { "train.py": { text: SCRIPT } },
+    {
+      settings: {
+        "horovodize.train.python": join(VENV, "bin", "python"),
+        "horovodize.train.ranks": 2,
+        "terminal.integrated.gpuAcceleration": "off", // so that what it shows is text of the page
+      },
+    },
+  );
+
+  it("says what is missing, and how to get it", async () => {
+    const { workbench } = opened();
+    await workbench.openFile("train.py");
+    await workbench.run("Horovodize: Train on Several Ranks…");
+    const said = workbench.page.locator(".xterm-rows", { hasText: "Training on several ranks needs TensorFlow and Horovod" });
+    await said.filter({ hasText: "-m pip install --no-build-isolation horovod" }).waitFor();
   });
 });
