@@ -94,7 +94,7 @@ class BackgroundIndex:
         summaries = [self._index.summary(runner) for runner in self.runners(path)] if self._index else []
         return any(summary is not None and summary.state is State.DISTRIBUTABLE for summary in summaries)
 
-    def may_run_others(self, path: str, *, trains: bool) -> bool:
+    def may_run_others(self, path: str, trains: bool) -> bool:
         """Whether a file may train with what it imports, as far as is known. `trains`: it has a loop of its own."""
         return self._index is not None and self._index.may_run_others(path, trains=trains)
 

@@ -79,7 +79,7 @@ def look(server: HorovodizeServer, opened: OpenDocument) -> bool:
         return False  # asked again when there is more to say
     analysis = opened.analysis(opened.settings.options)
     alone = analysis.violations
-    runs_others = server.index.may_run_others(path, trains=bool(analysis.summary.loops))
+    runs_others = server.session.may_run(path, bool(analysis.summary.loops))
     script = distribution.script_of(server.session, opened) if runs_others else None
     if script is not None and before is not None and before.script is script:
         return False

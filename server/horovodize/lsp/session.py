@@ -135,7 +135,10 @@ class OpenDocument:
 
 
 class Session:
-    """The state of one connection. `runners` gives the scripts that train and run a file, all by path, as far as is known."""
+    """The state of one connection.
+
+    runners   gives the scripts that train and run a file, all by path, as far as is known
+    may_run   whether a file, by path, may train with what it imports, as far as is known; told whether it has a loop itself"""
 
     def __init__(
         self,
@@ -148,6 +151,7 @@ class Session:
         self.settings = settings or Settings()
         self.disk = DiskFiles()
         self.runners: Callable[[str], list[str]] = lambda path: []
+        self.may_run: Callable[[str, bool], bool] = lambda path, trains: False
         self._documents: dict[str, OpenDocument] = {}
         self._by_cell: dict[str, OpenDocument] = {}
 

@@ -66,10 +66,15 @@ def alone(analysis: Analysis) -> View:
 def views_of(session: Session, opened: OpenDocument) -> Iterator[View]:
     """The newest version of a document as a module of a script that runs it; as a script, where its loop is in its modules;
     and by itself. The first in which something is known of a place says most about it."""
-    analysis = opened.analysis(opened.settings.options)
+    analysis, path = opened.analysis(opened.settings.options), opened.path or ""
+    runs_others = session.may_run(path, bool(analysis.summary.loops))
+    if not runs_others and not session.runners(path):
+        yield alone(analysis)  # at once: reading a project takes its time
+        return
     subject = distribution.subject_of(session, opened)
     _, runner = next(distribution.runners_of(session, opened), ("", None))
-    projects = [subject.examined if subject.runner else runner, distribution.script_of(session, opened)]
+    script = distribution.script_of(session, opened) if runs_others else None
+    projects = [subject.examined if subject.runner else runner, script]
     seen = [view for project in projects if project and (view := _within(project, opened.document))]
     yield from seen
     if seen and not isinstance(analysis.outcome, Plan):

@@ -28,7 +28,7 @@ def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
     server.session = Session(
         Capabilities.of(params.capabilities), PositionEncoding(server.workspace.position_encoding or "utf-16")
     )
-    server.session.runners = server.index.runners
+    server.session.runners, server.session.may_run = server.index.runners, server.index.may_run_others
     folders = folders_of(server.workspace)
     server.session.disk.serve(folders)
     server.configuration = Configuration(params.initialization_options)
