@@ -135,6 +135,20 @@ async def test_it_tells_how_far_it_is_and_can_be_cancelled(fresh, client_named, 
     assert (kinds[0], kinds[-1]) == ("begin", "end")
 
 
+async def test_it_is_cancelled_by_its_number_while_it_works(fresh, client_named, tmp_path, keras):
+    for i in range(40):
+        (tmp_path / f"script_{i}.py").write_text(keras + f"# {i}\n")
+    await begin(fresh, client_named("vscode"), tmp_path)
+    params = types.ExecuteCommandParams(COMMAND, [], work_done_token="far")
+    work = fresh.protocol.send_request(types.WORKSPACE_EXECUTE_COMMAND, params, msg_id="number")
+    await fresh.until(lambda: [p for p in fresh.progressed if p.token == "far"])  # it has begun
+    fresh.protocol.notify(types.CANCEL_REQUEST, types.CancelParams("number"))
+    with pytest.raises(JsonRpcException) as error:
+        await asyncio.wrap_future(work)
+    assert error.value.code == types.LSPErrorCodes.RequestCancelled
+    assert fresh.asked_to_apply == []
+
+
 async def test_changes_that_are_to_be_confirmed_are_named(fresh, client_named, tmp_path, doubtful, keras):
     (tmp_path / "sure.py").write_text(keras)
     (tmp_path / "doubtful.py").write_text(doubtful)

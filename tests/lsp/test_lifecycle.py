@@ -12,8 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from lsprotocol import types
 
+from horovodize.lsp.connection import HorovodizeServer
 from horovodize.lsp.parent import is_alive
+from horovodize.lsp.settings import read
 from horovodize.lsp.transport import messages
 
 SERVER = [sys.executable, "-m", "horovodize", "server"]
@@ -335,6 +338,23 @@ def test_log_levels(server: Connection, level: str, logged: int) -> None:
     found = [m for m in server.received if m.get("method") == "window/logMessage"]
     assert len(found) == logged
     assert all("someoneElses" in m["params"]["message"] for m in found)
+
+
+def test_what_each_log_level_lets_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, said = HorovodizeServer(), list[types.MessageType]()
+    monkeypatch.setattr(server, "window_log_message", lambda params: said.append(params.type))
+    kinds = [
+        types.MessageType.Error,
+        types.MessageType.Warning,
+        types.MessageType.Info,
+        types.MessageType.Log,
+    ]
+    for number, level in enumerate(("error", "warning", "info", "debug"), 1):
+        said.clear()
+        server.session.settings = read({"logLevel": level}).settings
+        for kind in kinds:
+            server.log("something", kind)
+        assert said == kinds[:number]
 
 
 def test_tcp() -> None:

@@ -134,6 +134,16 @@ async def test_a_step_that_a_script_runs(fresh, client_named, client, project):
     )
 
 
+async def test_while_a_module_does_not_parse_nothing_wrong_is_said(fresh, client_named, project):
+    await begin(fresh, client_named("vscode"), project)
+    step = await opened(fresh, project / "step.py")
+    fresh.type(step, "import tensorflow as tf\n", "import tensorflow as tf\n\nx = (\n")
+    hover = await fresh.hover(step, "optimizer.apply_‸gradients")
+    assert hover.startswith("**GradientTape training loop")
+    assert "can't be distributed" not in hover
+    assert "as of the last version that parses" in hover
+
+
 @every_client
 @pytest.mark.parametrize("trigger", types.CodeActionTriggerKind)
 async def test_in_a_module_its_script_is_distributed(fresh, client_named, client, project, trigger):

@@ -132,11 +132,12 @@ def script_of(session: Session, opened: OpenDocument) -> Examination | None:
 def subject_of(session: Session, opened: OpenDocument) -> Subject:
     """What is distributed where the newest version of a document is asked to be: itself; or, where nothing comes of it by
     itself, the first script that runs it and can be distributed, or the first of all."""
-    own = outcome_of(session, opened)
+    script = script_of(session, opened)
+    own = script.outcome if script is not None else opened.analysis(opened.settings.options).outcome
     runners = [] if isinstance(own, Plan) else list(runners_of(session, opened))
-    found = [Subject(script.outcome, path, script) for path, script in runners]
+    found = [Subject(runner.outcome, path, runner) for path, runner in runners]
     plans = (subject for subject in found if isinstance(subject.outcome, Plan))
-    return next(plans, found[0] if found else Subject(own, "", script_of(session, opened)))
+    return next(plans, found[0] if found else Subject(own, "", script))
 
 
 def plan_within(session: Session, opened: OpenDocument) -> Plan | None:

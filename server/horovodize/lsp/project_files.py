@@ -61,9 +61,12 @@ class DiskFiles:
 
     def stamp(self, path: str) -> Stamp:
         """The state of a file; None where there is none to read."""
-        if not os.path.isabs(path) or not self._holds(path):
+        if not os.path.isabs(path):
             return None
         try:
+            os.lstat(path)  # most of what imports may lead to is not there, and that is told soonest
+            if not self._holds(path):
+                return None
             status = os.stat(path)
         except (OSError, ValueError):
             return None

@@ -63,18 +63,26 @@ def alone(analysis: Analysis) -> View:
     return View(analysis.summary, analysis.outcome, analysis.document)
 
 
+def earlier(session: Session, opened: OpenDocument, analysis: Analysis) -> View:
+    """An earlier version of a document; where others belong to it, what distributing would come to is not said."""
+    belongs = _runs_others(session, opened, analysis) or bool(session.runners(opened.path or ""))
+    return View(analysis.summary, None, analysis.document) if belongs else alone(analysis)
+
+
 def views_of(session: Session, opened: OpenDocument) -> Iterator[View]:
     """The newest version of a document as a module of a script that runs it; as a script, where its loop is in its modules;
     and by itself. The first in which something is known of a place says most about it."""
-    analysis, path = opened.analysis(opened.settings.options), opened.path or ""
-    runs_others = session.may_run(path, bool(analysis.summary.loops))
-    if not runs_others and not session.runners(path):
+    analysis = opened.analysis(opened.settings.options)
+    runs_others = _runs_others(session, opened, analysis)
+    if not runs_others and not session.runners(opened.path or ""):
         yield alone(analysis)  # at once: reading a project takes its time
         return
     subject = distribution.subject_of(session, opened)
-    _, runner = next(distribution.runners_of(session, opened), ("", None))
-    script = distribution.script_of(session, opened) if runs_others else None
-    projects = [subject.examined if subject.runner else runner, script]
+    if subject.runner:
+        projects = [subject.examined]
+    else:
+        projects = [next((runner for _, runner in distribution.runners_of(session, opened)), None)]
+        projects += [subject.examined] if runs_others else []
     seen = [view for project in projects if project and (view := _within(project, opened.document))]
     yield from seen
     if seen and not isinstance(analysis.outcome, Plan):
@@ -82,6 +90,10 @@ def views_of(session: Session, opened: OpenDocument) -> Iterator[View]:
         yield View(analysis.summary, part, opened.document)
     else:
         yield alone(analysis)
+
+
+def _runs_others(session: Session, opened: OpenDocument, analysis: Analysis) -> bool:
+    return session.may_run(opened.path or "", bool(analysis.summary.loops))
 
 
 def _within(examined: Examination, own: Document) -> View | None:

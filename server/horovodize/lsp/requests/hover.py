@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from horovodize.lsp.explanation import explain, explain_problem
 from horovodize.lsp.markup import Markup
-from horovodize.lsp.view import alone, views_of
+from horovodize.lsp.view import earlier, views_of
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
@@ -34,8 +34,9 @@ def handle(server: HorovodizeServer, params: types.HoverParams) -> types.Hover |
             views = views_of(session, opened)
             span = next((s for view in views if (s := explain(view, offset, markup)) is not None), None)
         else:
-            earlier = drift.back(offset)
-            span = explain(alone(analysis), earlier, markup) if earlier is not None else None
+            then = drift.back(offset)
+            view = earlier(session, opened, analysis)
+            span = explain(view, then, markup) if then is not None else None
             if span is not None:
                 markup.paragraph("This is as of the last version that parses.")
                 span = drift.forward(span)
