@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sqlite3
+from pathlib import Path
+
 import pytest
 from lsprotocol import types
+
+from horovodize.workspace import FileSummary
 
 
 @pytest.fixture(autouse=True)
@@ -174,3 +181,13 @@ async def test_the_index_is_made_anew_on_command(fresh, client_named, workspace,
     await shown(fresh, workspace, ["sub/tape.py", "train.py"])
     assert await fresh.command("horovodize.reindex") is None
     await shown(fresh, workspace, ["sub/tape.py", "train.py", "unseen.py"])
+
+
+async def test_what_the_cache_has_wrong_is_forgotten_on_command(fresh, client_named, workspace):
+    await begin(fresh, client_named("minimal"), workspace)
+    await shown(fresh, workspace, ["sub/tape.py", "train.py"])
+    with sqlite3.connect(Path(os.environ["HOROVODIZE_CACHE_DIR"]) / "index.sqlite3") as database:
+        changed = database.execute("UPDATE summaries SET summary = ?", (json.dumps(FileSummary().to_json()),))
+        assert changed.rowcount >= 2
+    assert await fresh.command("horovodize.reindex") is None
+    await shown(fresh, workspace, ["sub/tape.py", "train.py"])
