@@ -21,7 +21,14 @@ from horovodize.restrictions.violation import Violation
 from horovodize.source import Document, Edit, Span
 from horovodize.source.project import ProjectDocument
 from horovodize.summary import ModuleSummary, summarize
-from horovodize.summary.project import Loader, Project, ProjectSummary, read_project
+from horovodize.summary.project import (
+    ImportsOf,
+    Loader,
+    Project,
+    ProjectSummary,
+    imports_of,
+    read_project,
+)
 
 _DISTRIBUTED_ALREADY = "HVD202"
 
@@ -54,13 +61,14 @@ class Examination:
         path: str | None = None,
         summary: ModuleSummary | None = None,
         outcome: Callable[[], single.Outcome] | None = None,
+        imports: ImportsOf = imports_of,
     ) -> None:
         """As `distribute_script`; `summary` is that of the script by itself, where there is one, and `outcome` gives what
-        distributing it by itself comes to, where somebody knows."""
+        distributing it by itself comes to, where somebody knows; `imports` is `read_project`'s."""
         self._outcome = outcome
         self.script = script
         self.options = options
-        self._load, self._path = load, path
+        self._load, self._path, self._imports = load, path, imports
         self._summary = summary
 
     @cached_property
@@ -126,7 +134,7 @@ class Examination:
 
     @cached_property
     def _project(self) -> Project | None:
-        project = read_project(self.script, self._load, self._path)
+        project = read_project(self.script, self._load, self._path, self._imports)
         del self._load  # it may hold all that an editor has open, and those documents what is known of them
         return project
 

@@ -227,6 +227,19 @@ def test_a_change_that_nobody_imports_concerns_nobody_else(project, read):
     assert read == ["other.py"]
 
 
+@pytest.mark.parametrize("name", ["test_train.py", "train_test.py"])
+def test_a_test_is_no_script(project, read, name):
+    """What runs a loop to test it does not train with it."""
+    text = (project / "train.py").read_text()
+    (project / "train.py").rename(project / name)
+    scanned(project)
+    assert f"{name} with others" not in read
+    (project / "main.py").write_text(text)
+    index, _ = scanned(project)
+    assert "main.py with others" in read
+    assert summaries(index, project)["main.py"].loops
+
+
 def test_a_library_of_functions_is_no_script(project, read):
     (project / "library.py").write_text("import tensorflow as tf\nimport model\n\n\ndef f():\n    pass\n")
     scanned(project)

@@ -52,7 +52,7 @@ class Folders:
         glance = self._glances.get(source.path)
         return source.named or (
             glance is not None
-            and self._neighbours.may_run_others(glance, trains=trains and glance.tensorflow)
+            and self._neighbours.may_run_others(source.path, glance, trains=trains and glance.tensorflow)
         )
 
     def project(self, source: Input) -> ProjectOnDisk:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # What tells one state of a file from another: of a buffer its version, of a file on disk when it was written and its size.
 Stamp: TypeAlias = tuple[str, int, int] | None
 _LARGEST = 2_000_000  # bytes
-_KEPT = 500  # documents
+_KEPT = 150  # documents, those that were asked for last: more than most scripts import
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,18 @@ class DiskFiles:
         return ("disk", status.st_mtime_ns, status.st_size) if status.st_size <= _LARGEST else None
 
     def load(self, path: str) -> Document | None:
-        stamp = self.stamp(path)
+        return self.load_as(path, self.stamp(path))
+
+    def load_as(self, path: str, stamp: Stamp) -> Document | None:
+        """The document of a file whose state is known to be `stamp`."""
         if stamp is None:
             return None
         known = self._read.get(path)
         if known is None or known[0] != stamp:
             known = self._read[path] = (stamp, _read(path))
-            if len(self._read) > _KEPT:
-                self._read.popitem(last=False)
+        self._read.move_to_end(path)
+        if len(self._read) > _KEPT:
+            self._read.popitem(last=False)
         return known[1]
 
     def uri_of(self, path: str) -> str:
@@ -105,9 +109,9 @@ class ProjectFiles:
         self.asked: dict[str, Stamp] = {}
 
     def load(self, path: str) -> Document | None:
-        self.asked[path] = self.stamp(path)
+        stamp = self.asked[path] = self.stamp(path)
         opened = self._open.get(_key(path))
-        return opened.document if opened is not None else self._disk.load(path)
+        return opened.document if opened is not None else self._disk.load_as(path, stamp)
 
     def stamp(self, path: str) -> Stamp:
         opened = self._open.get(_key(path))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -36,7 +37,8 @@ def summary_of(session: Session, opened: OpenDocument) -> FileSummary:
     script = distribution.script_of(session, opened)
     found = linked.together(opened, analysis.violations)
     if script is not None:
-        summary = describe_script(script, found, options, place_in_project)
+        alone = partial(describe, script.alone, found, options, place_in_project)
+        summary = describe_script(script, alone, options, place_in_project)
     else:
         place = _Locator(session, opened)
         summary = describe(analysis.summary, found, options, place, analysis.outcome)

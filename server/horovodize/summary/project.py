@@ -22,6 +22,8 @@ from horovodize.summary.summary import ModuleSummary, TrainingLoop
 
 # A file by its path ("/" between folders), or None where there is none.
 Loader = Callable[[str], Document | None]
+# What a file may import, as `imports_of` tells it.
+ImportsOf = Callable[[Document], Sequence[str] | None]
 _MOST = 60  # modules; a script that imports more of its project is read by itself
 _FOLDERS_ABOVE = 4
 _NEVER_OF_A_PROJECT = {
@@ -73,10 +75,17 @@ class ProjectSummary(ModuleSummary):
         return super()._runs(kind, sessions) if self.sites.graph.trainings else []
 
 
-def read_project(script: Document, load: Loader, path: str | None = None) -> Project | None:
+def imports_of(document: Document) -> Sequence[str] | None:
+    """The modules that a file may import, by the dotted paths as they are written, each once; None where it does not parse."""
+    return None if document.tree is None else tuple(dict.fromkeys(imported_paths(document.tree)))
+
+
+def read_project(
+    script: Document, load: Loader, path: str | None = None, imports: ImportsOf = imports_of
+) -> Project | None:
     """A script with what it imports of its project; None where that is too much, or the script does not parse. `path` is
-    where the script is, if its document is called otherwise."""
-    if script.tree is None:
+    where the script is, if its document is called otherwise; `imports` may know what files import without parsing them."""
+    if imports(script) is None:
         return None
     start = (path or script.path).replace("\\", "/")
     members: dict[str, Document] = {}  # those that parse, in the order in which their imports end
@@ -87,10 +96,11 @@ def read_project(script: Document, load: Loader, path: str | None = None) -> Pro
         if path in targets:
             return True
         targets[path] = {}
-        if document.tree is None:
+        written = imports(document)
+        if written is None:
             unread.append(document)
             return True
-        for dotted in imported_paths(document.tree):
+        for dotted in written:
             found = _resolve(dotted, path, start, load)
             if found is not None:
                 targets[path][dotted] = found[0]

@@ -65,16 +65,16 @@ def describe(
 
 
 def describe_script(
-    script: Examination, violations: Sequence[Violation], options: Options, locate: Locate
+    script: Examination, alone: Callable[[], FileSummary], options: Options, locate: Locate
 ) -> FileSummary:
-    """What is known of a script with the modules of its project; `violations` are those of the script by itself."""
+    """What is known of a script with the modules of its project; `alone` gives what is known of the script by itself."""
     from horovodize.distribute_project import file_plans
     from horovodize.plan import Plan
     from horovodize.restrictions import check
 
     together = script.together
     if together is None or not together.loops:
-        return describe(script.alone, violations, options, locate)
+        return alone()
     outcome = script.outcome
     whole = describe(together, check(together, options), options, locate, outcome)
     changed: tuple[str, ...] = ()

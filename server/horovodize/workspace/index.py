@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from horovodize.files import lists, read_regular, walk
 from horovodize.options import Options
 from horovodize.source import Document, UndecodableSource
 from horovodize.workspace.cache import Cache, Stamp
-from horovodize.workspace.describe import describe_script, place_in_project, summarize_file
+from horovodize.workspace.describe import describe, describe_script, place_in_project, summarize_file
 from horovodize.workspace.file_summary import FileSummary, Restriction, State
 from horovodize.workspace.glance import Glance, digest_of, glance_at
 from horovodize.workspace.imports import Imports
@@ -75,6 +75,9 @@ class Index:
         self._rules = rules or (lambda path: Rules(Options()))
         self._files: dict[str, dict[str, _Entry]] = {}  # by folder, by path
         self._held: dict[str, str | None] = {}  # what files hold that imports lead to
+        self._written: dict[
+            str, tuple[str | None, Sequence[str] | None]
+        ] = {}  # what those import, by content
         self._imports = Imports()
         self._to_walk: deque[str] = deque()
         self._to_look_at: deque[str] = deque()
@@ -144,7 +147,7 @@ class Index:
     def may_run_others(self, path: str, *, trains: bool) -> bool:
         """Whether a file may train with what it imports, as far as is known. `trains`: it has a loop of its own."""
         entry = self._entry(path)
-        return entry is not None and self._neighbours.may_run_others(entry.glance, trains=trains)
+        return entry is not None and self._neighbours.may_run_others(path, entry.glance, trains=trains)
 
     def askers(self, path: str) -> set[str]:
         """The scripts whose imports lead to a file."""
@@ -305,8 +308,8 @@ class Index:
             return
         glance, options = entry.glance, self._rules(path).options
         own = self._own(path, glance, options)
-        if self._neighbours.may_run_others(glance, trains=bool(own.loops)):
-            entry.summary = self._together(path, options) or own
+        if self._neighbours.may_run_others(path, glance, trains=bool(own.loops)):
+            entry.summary = self._together(path, options, glance, own) or own
         else:
             entry.summary = own
             self._imports.forget(path)
@@ -326,8 +329,9 @@ class Index:
             self._cache.put(glance.digest, options, summary)
         return summary
 
-    def _together(self, path: str, options: Options) -> FileSummary | None:
-        """The summary of a script together with what it imports; None where it can't be read."""
+    def _together(self, path: str, options: Options, glance: Glance, own: FileSummary) -> FileSummary | None:
+        """The summary of a script together with what it imports; None where it can't be read. `own` is that of the file on
+        disk, and only that: the user may see another text."""
         if self._cache is not None and (known := self._cache.get_script(path, options)) is not None:
             asked, summary = known
             if all(self._content(other) == content for other, content in asked.items()):
@@ -345,16 +349,31 @@ class Index:
             asked[other] = self._content(other)
             return self._load(other) if asked[other] is not None else None
 
+        def alone() -> FileSummary:
+            if asked[path] == glance.digest:
+                return own
+            return describe(examined.alone, check(examined.alone, options), options, place_in_project)
+
         try:
-            examined = Examination(script, load, options)
+            examined = Examination(script, load, options, imports=self._imports_in)
             examined.read()
-            summary = describe_script(examined, check(examined.alone, options), options, place_in_project)
+            summary = describe_script(examined, alone, options, place_in_project)
         except RecursionError:
             summary = FileSummary(State.UNREADABLE, "the code is nested too deeply to be followed")
         self._imports.keep(path, asked)
         if self._cache is not None:
             self._cache.put_script(path, options, asked, summary)
         return summary
+
+    def _imports_in(self, document: Document) -> Sequence[str] | None:
+        """What a file may import, found out once for each content."""
+        from horovodize.summary.project import imports_of
+
+        content = self._content(document.path)
+        known = self._written.get(document.path)
+        if known is None or known[0] != content:
+            known = self._written[document.path] = (content, imports_of(document))
+        return known[1]
 
     def _content(self, path: str) -> str | None:
         """What tells one content of a file from another, as the user sees it; None: there is none."""

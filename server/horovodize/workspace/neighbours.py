@@ -17,10 +17,17 @@ class Neighbours:
         self._all = {name for path in glances for name in _names_of(path)}
         self._training = _leading_to_tensorflow(glances)
 
-    def may_run_others(self, glance: Glance, *, trains: bool) -> bool:
+    def may_run_others(self, path: str, glance: Glance, *, trains: bool) -> bool:
         """Whether a file may train with what it imports. `trains`: it has a loop of its own."""
         names = self._all if trains else self._training
-        return (trains or glance.runs) and not names.isdisjoint(glance.imports)
+        runs = trains or (glance.runs and not is_test(path))
+        return runs and not names.isdisjoint(glance.imports)
+
+
+def is_test(path: str) -> bool:
+    """Whether a file is one that pytest or unittest collect tests from, by its name: what it runs, it runs to test it."""
+    name = os.path.basename(path)
+    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
 
 
 def _names_of(path: str) -> tuple[str, ...]:
