@@ -128,9 +128,7 @@ def test_unreadable_and_vanishing_files(start: Start, folder: Path) -> None:
 
 def test_files_of_any_size(start: Start, folder: Path) -> None:
     """A file of 50 MB on disk is passed over; one in a buffer is answered for, and so is the next question."""
-    big = (
-        "import tensorflow as tf\n" + "x = [1, 2, 3, 4, 5, 6, 7, 8]  # nothing of interest here\n" * 1_000_000
-    )
+    big = KERAS + "x = [1, 2, 3, 4, 5, 6, 7, 8]  # nothing of interest here\n" * 1_000_000
     assert len(big) > 50_000_000
     (folder / "big.py").write_text(big)
     wire = start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,27 @@ def test_only_what_changed_is_read_again(folder, read):
     index.changed([str(folder / "train.py"), str(folder / "done.py")])
     done(index)
     assert read == ["train.py"]
+
+
+def test_a_file_that_is_written_as_it_was_is_not_read_again(folder, read):
+    index, _ = scanned(folder)
+    read.clear()
+    os.utime(folder / "train.py", (1_000_000_000, 1_000_000_000))
+    index.changed([str(folder / "train.py")])
+    done(index)
+    assert read == []
+    assert "train.py" in summaries(index, folder)
+
+
+def test_what_is_kept_has_a_bound(folder, tmp_path, monkeypatch):
+    tables = dict.fromkeys(("glances", "summaries", "scripts"), 2)
+    monkeypatch.setattr("horovodize.workspace.cache._TABLES", tables)
+    for path in folder.rglob("*.py"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))  # what was written just now is not kept
+    scanned(folder, cache=Cache(tmp_path / "cache"))
+    with sqlite3.connect(tmp_path / "cache" / "index.sqlite3") as database:
+        counts = {t: database.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables}
+    assert counts == {"glances": 2, "summaries": 2, "scripts": 0}
 
 
 def test_thousands_of_changes_at_once_are_one(folder, read):
