@@ -71,7 +71,7 @@ async def test_what_the_script_hands_to_a_module_is_known_there(fresh, client_na
     await reported(fresh, step, {"HVD001"})
 
 
-@pytest.mark.parametrize("client", ["vscode", "vscode-new"])
+@pytest.mark.parametrize("client", ["vscode-new", "minimal"])
 async def test_a_folder_that_goes_takes_its_scripts_with_it(fresh, client_named, client, project):
     await begin(fresh, client_named, client, project)
     step = await opened(fresh, project / "step.py")
