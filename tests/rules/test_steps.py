@@ -384,3 +384,30 @@ def test_games_that_end_in_a_tangled_way_are_refused() -> None:
 def test_rows_that_the_model_makes_anew_are_refused() -> None:
     play = "def play(f):\n    return mine.play(f)\nfor i in range(9):\n    rows, goals = play(lambda b: model.predict(b))\n"
     assert [r.code for r in divide(KERAS + play + "    model.fit(rows, goals)\n").draft.reasons] == ["HVD006"]
+
+
+@pytest.mark.parametrize(
+    ("loop", "ended", "codes"),
+    [
+        ("while True", "break", ["HVD006"]),
+        ("for _ in range(9)", "break", ["HVD006"]),
+        ("for _ in range(9)", "env.reset()", []),
+    ],
+)
+def test_rows_that_a_function_gathers_until_a_game_ends_are_refused(
+    loop: str, ended: str, codes: list[str]
+) -> None:
+    play = f"""def play(predict):
+    rows = []
+    {loop}:
+        rows.append(predict(rows))
+        if env.done:
+            {ended}
+    return np.asarray(rows), np.asarray(rows)
+def predict(rows):
+    return model.predict(rows)
+for i in range(9):
+    x, y = play(predict)
+    model.fit(x, y)
+"""
+    assert [r.code for r in divide(KERAS + play).draft.reasons] == codes

@@ -42,7 +42,8 @@ def keep_in_step(draft: Draft) -> None:
     for loop in seen:
         settings.keep_alike(draft, loop, sites)
     for fed in known.fits:
-        if fed.kind is Kind.UNKNOWN and draft.syntax.loops(fed.fit.call) and _is_self_made(draft, fed.x):
+        made = _is_self_made(draft, fed.x) if fed.kind is Kind.UNKNOWN else _is_played(draft, fed.x)
+        if made and draft.syntax.loops(fed.fit.call):
             draft.refuse(
                 "HVD006",
                 fed.x,
@@ -240,16 +241,30 @@ def _refuse(draft: Draft, node: ast.AST) -> None:
 
 def _is_self_made(draft: Draft, data: ast.expr) -> bool:
     """Whether training data is made by calling the model, as in self-play."""
-    for n in draft.values.depends([data], 300):
-        bodies: list[ast.AST] = [n]
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
-            bodies += [o.node for o in draft.values.origins(n) if isinstance(o.node, CALLABLES)]
-        if any(
-            isinstance(c, ast.Call)
-            and isinstance(c.func, ast.Attribute)
-            and c.func.attr in ("predict", "predict_on_batch")
-            for b in bodies
-            for c in ast.walk(b)
-        ):
-            return True
+    return any(_predicts(draft, n) for n in draft.values.depends([data], 300))
+
+
+def _is_played(draft: Draft, data: ast.expr) -> bool:
+    """Whether training data is what a function gives that calls the model until something ends: `x, y = play_game(predict)`."""
+    bindings = draft.module.scopes.reaching(data) if isinstance(data, ast.Name) else []
+    for made in (b.value for b in bindings):
+        player = draft.values.callee(made) if isinstance(made, ast.Call) else None
+        if isinstance(made, ast.Call) and player is not None:
+            ends = any(isinstance(n, (ast.While, ast.Break)) for n in ast.walk(player))
+            if ends and any(_predicts(draft, n) for n in (player, *made.args)):
+                return True
     return False
+
+
+def _predicts(draft: Draft, n: ast.AST) -> bool:
+    """Whether a node, or the function that a name stands for, asks a model for predictions."""
+    bodies = [n]
+    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+        bodies += [o.node for o in draft.values.origins(n) if isinstance(o.node, CALLABLES)]
+    return any(
+        isinstance(c, ast.Call)
+        and isinstance(c.func, ast.Attribute)
+        and c.func.attr in ("predict", "predict_on_batch")
+        for b in bodies
+        for c in ast.walk(b)
+    )
