@@ -114,3 +114,24 @@ def test_one_variable_is_asked_for_as_a_list() -> None:
     text = plan_of(text).text
     assert "dw = tape.gradient(loss, [w])[0]\n" in text
     assert "hvd.broadcast_variables([w], root_rank=0)\n" in text
+
+
+def test_a_rate_by_the_number_of_a_step_is_said() -> None:
+    loop = """
+    for i in range(1000):
+        x, y = draw(8)
+        with tf.GradientTape() as tape:
+            loss = (w * x + b - y) ** 2
+        dw, db = tape.gradient(loss, [w, b])
+        w.assign_sub({} * dw)
+    """
+    said = {
+        given: [
+            note.message
+            for note in plan_of(HEAD + textwrap.dedent(loop).format(given)).notes
+            if note.rule == "C5"
+        ]
+        for given in ("rate", "(rate / (1 + i))")
+    }
+    assert said["rate"] == []
+    assert len(said["(rate / (1 + i))"]) == 1

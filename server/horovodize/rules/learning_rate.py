@@ -54,7 +54,10 @@ def apply(draft: Draft) -> None:
     for step in draft.sites.hand_updates:
         if draft.sites.is_distributable(step):
             for change in step.changes or ():
-                _times(draft, _rate_by_hand(draft, change))
+                rate = _rate_by_hand(draft, change)
+                if rate is not change:
+                    rates_by_step.report(draft, change, rate)
+                _times(draft, rate)
 
 
 def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:
