@@ -57,6 +57,12 @@ export class Workbench {
     await this.quickly(`>${title}`, title);
   }
 
+  /** Runs a command that asks in the same box, at once or soon, under that heading. */
+  async runAndBeAsked(title: string, heading: string): Promise<void> {
+    await this.enter(`>${title}`, title);
+    await this.page.locator(".quick-input-widget .quick-input-title", { hasText: heading }).waitFor();
+  }
+
   async goTo(line: number, column: number): Promise<void> {
     await this.quickly(`:${String(line)}:${String(column)}`);
     await this.page.locator("#status\\.editor\\.selection", { hasText: `Ln ${String(line)}, Col ${String(column)}` }).waitFor();
@@ -64,6 +70,11 @@ export class Workbench {
 
   /** Types into the box that asks for commands, files and places, and accepts, or chooses the row with exactly that label. */
   async quickly(text: string, row?: string): Promise<void> {
+    await this.enter(text, row);
+    await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+  }
+
+  private async enter(text: string, row?: string): Promise<void> {
     const box = this.page.locator(".quick-input-widget");
     await this.page.keyboard.press("F1");
     await box.locator("input").first().fill(text);
@@ -72,7 +83,6 @@ export class Workbench {
     } else {
       await box.locator(".monaco-list-row").getByText(row, { exact: true }).first().click();
     }
-    await box.waitFor({ state: "hidden" });
   }
 
   /** Types at the caret; nothing is completed or closed on the way. */

@@ -21,8 +21,7 @@ describe("Train on Several Ranks", () => {
     const box = workbench.page.locator(".quick-input-widget");
     const answer = async (text: string): Promise<void> => box.locator("input").first().fill(text);
     await workbench.openFile("train.py");
-    await workbench.run("Horovodize: Train on Several Ranks…");
-    await box.locator(".quick-input-title", { hasText: "Train on several ranks (1 of 2)" }).waitFor();
+    await workbench.runAndBeAsked("Horovodize: Train on Several Ranks…", "Train on several ranks (1 of 2)");
     await answer("0");
     await box.getByText("A number from 1 on").waitFor();
     await answer("2");
