@@ -92,6 +92,7 @@ describe("Pictures of training, light", () => {
   it("of two ranks that train", async () => {
     const { workbench, file } = opened();
     await workbench.openFile("train.py");
+    await workbench.lens("GradientTape training loop: runs in one process").waitFor();
     await workbench.goTo(...placeOf(readFileSync(file("curve/train.py"), "utf8"), "for step"));
     await workbench.actions();
     await workbench.choose("Distribute with Horovod");
