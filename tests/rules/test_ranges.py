@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import TAPE, check, divide, helper, unchanged
+from .pairs import plan_of
 
 SELECTS = "step(a[i * 3 : (i + 1) * 3], b)"
 
@@ -155,6 +156,16 @@ def test_a_range_with_a_name_is_divided_where_it_is_made() -> None:
     """What else it is used for goes on fitting what the loop collects."""
     loop = "for i in turns:\n    step(a, b)\n    seen.append(i)\nplt.plot(turns, seen, len(turns))\n"
     check(TAPE, "turns = range(n)\n" + loop, "turns = range(max(1, n // hvd.size()))\n" + loop)
+
+
+def test_a_range_that_is_made_before_horovod_is_there_stays() -> None:
+    text = plan_of(
+        "turns = range(900)\nimport tensorflow as tf\nw = tf.Variable(1.0)\nopt = tf.keras.optimizers.SGD(0.1)\n"
+        "for i in turns:\n    with tf.GradientTape() as tape:\n        loss = w * w\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, [w]), [w]))\n"
+    ).text
+    assert text.startswith("turns = range(900)\n")
+    assert "for i in shard(turns):\n" in text
 
 
 @pytest.mark.parametrize(

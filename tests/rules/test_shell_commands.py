@@ -20,6 +20,7 @@ IMPORTS = "import os\nimport subprocess\n"
         "os.system(command)",
         "os.system(program + ' cp a b')",
         "os.system('ls | grep cp')",
+        "os.system('python prepare.py > data.csv')",
         "subprocess.run([sys.executable, 'wget.py'])",
         "subprocess.Popen(['tensorboard', '--logdir', 'logs'])",
         "subprocess.Popen('wget http://a/b', shell=True)",
@@ -45,8 +46,8 @@ def test_a_command_that_fetches_and_whose_status_is_used_is_said() -> None:
         "os.system(f'rm -rf {folder}')",
         "os.system('mv {} {}'.format(a, b))",
         "os.system('cd out && PART=1 sudo /bin/rm -f a; ls')",
-        "os.system('git_version > version.txt')",
         "os.system('gsutil -m cp model.h5 gs://bucket/')",
+        "os.system('gzip out.txt')",
         "subprocess.call('tar czf a.tgz out', shell=True)",
         "subprocess.run(['zip', '-r', name, 'out'], check=True)",
     ],
@@ -64,6 +65,7 @@ def test_what_changes_files_is_left_to_rank_0(statement: str) -> None:
         "subprocess.run('unzip -o {}'.format(path), shell=True)",
         "os.system('gsutil cp gs://bucket/data.csv .')",
         "os.system('git clone http://a/b')",
+        "os.system('gzip -d data.gz')",
     ],
 )
 def test_what_brings_files_is_done_once_per_host_and_waited_for(statement: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
+from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
@@ -83,6 +84,8 @@ def _named(draft: Draft, e: ast.expr) -> ast.Call | None:
     made, scope = bindings[0].value, draft.module.scopes.lookup(e.id, e)
     if not isinstance(made, ast.Call) or bindings[0].path or draft.syntax.loops(made):
         return None
+    if outputs_of(draft).is_early(made):
+        return None  # the number of ranks is not known there yet
     others = [
         n
         for n in draft.syntax.nodes

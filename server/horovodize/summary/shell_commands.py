@@ -30,7 +30,6 @@ _WRITING = {
     "ln",
     "tee",
     "zip",
-    "gzip",
     "convert",
     "ffmpeg",
     "chmod",
@@ -56,12 +55,14 @@ def _of_one(words: list[str]) -> Deed | None:
     verb, rest = words[0].rsplit("/", 1)[-1], words[1:]
     if verb == "tar":
         return "fetch" if rest and "x" in rest[0] else "write"
+    if verb == "gzip":
+        return "fetch" if {"-d", "--decompress"} & set(rest) else "write"
     if verb in _COPYING:
         places = [word for word in rest if not word.startswith("-")]
         return "write" if places and re.match(r"\w+://|\S+:", places[-1]) else "fetch"
     if verb in _FETCHING:
         return "fetch"
-    return "write" if verb in _WRITING or any(re.match(r"\d?>", word) for word in rest) else None
+    return "write" if verb in _WRITING else None
 
 
 def _text(e: ast.expr) -> str:
