@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
+from horovodize.facts import facts_of
 from horovodize.options import Options
 from horovodize.restrictions.violation import Related
 from horovodize.source import Document
@@ -39,6 +40,7 @@ class Context:
         self.module: Module = summary.module
         self.sites: Sites = summary.sites
         self.drive: Drive = summary.drive
+        self.facts = facts_of(summary)
         self.syntax, self.scopes = self.module.syntax, self.module.scopes
         self.names, self.values = self.module.names, self.module.values
         self.memo: dict[

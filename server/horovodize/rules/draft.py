@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import replace
 
+from horovodize.facts import facts_of
 from horovodize.options import Options
 from horovodize.plan import Change, Note, Reason
 from horovodize.source import Edit, Move
@@ -40,6 +41,7 @@ class Draft:
         self.module: Module = summary.module
         self.syntax, self.values, self.names = self.module.syntax, self.module.values, self.module.names
         self.sites, self.drive = summary.sites, summary.drive
+        self.facts = facts_of(summary)
         self.changes: list[Change] = []
         self.reasons: list[Reason] = []
         self.notes: list[Note] = []

@@ -15,7 +15,6 @@ from horovodize.summary.syntax import argument, end, position
 PLENTY = 100  # a count that large stays above zero on any number of ranks that a script is likely to meet
 
 _begun: WeakKeyDictionary[Draft, set[str]] = WeakKeyDictionary()
-_feedings: WeakKeyDictionary[Draft, Feeding] = WeakKeyDictionary()
 
 # One process alone shuffles as it always did.
 SEED = f"0 if {SIZE} > 1 else None"
@@ -32,9 +31,7 @@ def begins(draft: Draft, rule: str) -> bool:
 
 def feeding(draft: Draft) -> Feeding:
     """What feeds training in a draft's module; read once."""
-    if draft not in _feedings:
-        _feedings[draft] = Feeding(draft.module, draft.sites, draft.drive)
-    return _feedings[draft]
+    return draft.facts.feeding
 
 
 def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:

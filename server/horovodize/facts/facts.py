@@ -1,0 +1,37 @@
+"""The facts of one module (or of a script with its modules), each found out when it is first asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+from horovodize.summary import ModuleSummary
+from horovodize.summary.drive import Drive
+from horovodize.summary.feeding import Feeding
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+
+
+class Facts:
+    """What restrictions and rules know of a module beyond its summary."""
+
+    def __init__(self, module: Module, sites: Sites, drive: Drive) -> None:
+        self.module, self.sites, self.drive = module, sites, drive
+
+    @cached_property
+    def feeding(self) -> Feeding:
+        """What feeds training."""
+        return Feeding(self.module, self.sites, self.drive)
+
+
+_facts: WeakKeyDictionary[ModuleSummary, Facts] = WeakKeyDictionary()
+
+
+def facts_of(summary: ModuleSummary) -> Facts:
+    """The facts of a summary that has a module, found out once for restrictions and rules."""
+    if summary not in _facts:
+        assert summary.module is not None
+        assert summary.sites is not None
+        assert summary.drive is not None
+        _facts[summary] = Facts(summary.module, summary.sites, summary.drive)
+    return _facts[summary]
