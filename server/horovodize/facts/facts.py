@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.counters import Counters
 from horovodize.summary import ModuleSummary
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Feeding
@@ -22,6 +23,11 @@ class Facts:
     def feeding(self) -> Feeding:
         """What feeds training."""
         return Feeding(self.module, self.sites, self.drive)
+
+    @cached_property
+    def counters(self) -> Counters:
+        """What counts the steps of training."""
+        return Counters(self.module, self.sites, self.drive, self.feeding)
 
 
 _facts: WeakKeyDictionary[ModuleSummary, Facts] = WeakKeyDictionary()

@@ -55,6 +55,8 @@ class Draft:
             set()
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)
         self.divided = False  # whether some loop takes fewer steps, or some data is dealt out, on each rank
+        self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes a size()-th of the steps
+        self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self.outputs: Outputs | None = None  # made by the first rule that asks (`guards.outputs_of`)

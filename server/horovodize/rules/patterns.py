@@ -10,6 +10,7 @@ from horovodize.rules import (
     data,
     downloads,
     estimator,
+    events,
     graph_optimizer,
     head,
     keras_callbacks,
@@ -47,6 +48,7 @@ _AFTER = (
     root_rank.RULE,
     learning_rate.RULE,
     schedule.RULE,
+    events.RULE,
     head.RULE,
     head.PIN,
 )

@@ -149,6 +149,7 @@ def divide_loops(draft: Draft) -> None:
         before = len(draft.changes)
         _divide_driver(draft, driver)
         if len(draft.changes) > before:
+            draft.divided_loops.add(driver.loop)
             averages.keep(draft, driver, loop_rule(draft))
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, loop_rule(draft))
