@@ -123,9 +123,6 @@ def test_it_happens_as_often_on_any_number_of_ranks(test: str, alone: int, size:
         "            step(x, y)\n"
         "            self.n = self.n + 1\n            self.look()\n    def look(self):\n        if self.n % 100 == 0:\n"
         "            keep(model)\nT().run()\n",
-        "ck = tf.train.Checkpoint(step=tf.Variable(0), model=model)\nfor x, y in ds:\n    step(x, y)\n"
-        "    ck.step.assign_add(1)\n"
-        "    if ck.step.numpy() % 100 == 0:\n        keep(model)\n",
     ],
 )  # fmt: skip
 def test_counters_wherever_they_are(counted: str) -> None:

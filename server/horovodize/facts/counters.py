@@ -22,6 +22,9 @@ from horovodize.summary.syntax import FUNCTIONS, Function, argument
 CALLBACK = "tensorflow.keras.callbacks.Callback"
 BATCH_METHODS = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
+CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
+# What finds a checkpoint: a number that is made from it was counted by an earlier run.
+RESUMING = ("latest_checkpoint", "get_checkpoint_state")
 _GLOBAL_STEPS = tuple(
     f"tensorflow.compat.v1.train.{name}"
     for name in ("get_global_step", "get_or_create_global_step", "create_global_step")
@@ -52,13 +55,15 @@ class Counter:
     drivers   the loops whose steps it counts
     fitted    whether it counts the steps of `fit`
     advances  where it is counted on: `step += 1`, `step.assign_add(1)`; nothing where TensorFlow or a loop does
-    starts    the values that it is given otherwise"""
+    starts    the values that it is given otherwise
+    stored    whether it is kept with a checkpoint, and goes on from there in a later run"""
 
     kind: CounterKind
     drivers: frozenset[Driver]
     fitted: bool = False
     advances: tuple[ast.AST, ...] = ()
     starts: tuple[ast.expr, ...] = ()
+    stored: bool = False
 
 
 class Counters:
@@ -90,6 +95,35 @@ class Counters:
                     yield n, counter
                     continue
             todo += ast.iter_child_nodes(n)
+
+    def stored_in(self, e: ast.AST) -> Counter | None:
+        """A counter that is kept with a checkpoint, and read in an expression."""
+        if not self.stored:
+            return None
+        return next((c for _, c in self.reads(e) if c.stored), None)
+
+    @cached_property
+    def stored(self) -> list[Counter]:
+        """The counters that are kept with a checkpoint."""
+        found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)] if self._kept else []
+        for n in self.syntax.every(ast.AugAssign):
+            if isinstance(n.target, (ast.Name, ast.Attribute)) and isinstance(n.op, ast.Add):
+                found.append(self._number(self._key(n.target)))
+        return list(dict.fromkeys(c for c in found if c is not None and c.stored))
+
+    @cached_property
+    def _kept(self) -> list[ast.expr]:
+        """What checkpoints are made with."""
+        return [k.value for c in self.module.calls_of(*CHECKPOINTS) for k in c.keywords]
+
+    def _is_restored(self, start: ast.expr) -> bool:
+        """Whether a number is read from the name of a checkpoint, or from what a program has saved."""
+        if isinstance(start, ast.Constant):
+            return False
+        return any(
+            isinstance(n, ast.Call) and self.names.last(n.func) in RESUMING
+            for n in self.values.depends([start], 400)
+        )
 
     # ------------------------------------------------------------------ what an expression reads
 
@@ -208,7 +242,8 @@ class Counters:
             fitted |= counted[1]
         starts = [b.value for b in bindings if b not in added and b.value is not None and not b.path]
         advances = tuple(b.statement for b in added)
-        return Counter(CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts))
+        stored = any(self._is_restored(e) for e in starts)
+        return Counter(CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored)
 
     def _all_bindings(self, name: str, home: object) -> Iterator[Binding]:
         """Everything that a variable is ever bound to."""
@@ -332,9 +367,20 @@ class Counters:
             fitted |= counted[1]
         start = argument(made, "initial_value", 0)
         starts = (start,) if start is not None else ()
-        return (
-            Counter(CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts) if added else None
-        )
+        if not added:
+            return self._mirrored(made)
+        stored = any(made in self.values.calls(kept) for kept in self._kept)
+        return Counter(CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored)
+
+    def _mirrored(self, made: ast.Call) -> Counter | None:
+        """The counter that a variable is set from: `checkpoint.step.assign(step + 1)`."""
+        calls = [] if self.sites.builds_graph else self.sites.method_calls("assign")
+        found = set[Counter | None]()
+        for value in (argument(c, "value", 0) for c in calls if self._is_made(made, c)):
+            plus = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
+            read = value.left if plus and isinstance(value, ast.BinOp) else value
+            found.add(self.of(read) if read is not None else None)
+        return found.pop() if len(found) == 1 else None
 
     @cached_property
     def _added(self) -> list[ast.Call]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counters import Counter
+from horovodize.facts.counters import Counter, CounterKind
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, may_be_none
 from horovodize.source import Edit
@@ -16,7 +16,24 @@ def of(draft: Draft, e: ast.expr) -> Counter | None:
     if not draft.options.split_data or not draft.divided:
         return None
     counter = draft.facts.counters.of(e, draft.counts_all)
-    return counter if counter is not None and counts_share(draft, counter) else None
+    if counter is None or is_strided(draft, counter):
+        return None
+    return counter if counts_share(draft, counter) else None
+
+
+def all_of(draft: Draft, e: ast.expr) -> Counter | None:
+    """The counter of the steps of all ranks, which goes on by size() with each, that an expression gives."""
+    if not draft.strided and not draft.strided_loops:
+        return None
+    counter = draft.facts.counters.of(e, draft.counts_all)
+    return counter if counter is not None and is_strided(draft, counter) else None
+
+
+def is_strided(draft: Draft, counter: Counter) -> bool:
+    """Whether a counter goes on by the steps of all ranks."""
+    if counter.kind is CounterKind.TURN:
+        return any(d.loop in draft.strided_loops for d in counter.drivers)
+    return counter in draft.strided
 
 
 def counts_share(draft: Draft, counter: Counter) -> bool:

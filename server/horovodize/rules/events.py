@@ -27,7 +27,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counters import Counter
-from horovodize.rules import counted
+from horovodize.rules import counted, strides
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draft_steps
 from horovodize.rules.rule import Rule
@@ -61,7 +61,7 @@ def apply(draft: Draft) -> None:
         else:
             _given(draft, call, name)
     for modulo in draft.syntax.every(ast.BinOp):
-        if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo):
+        if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo) and not strides.tested(draft, modulo):
             _every(draft, modulo, modulo, None)
 
 
@@ -70,6 +70,8 @@ def apply(draft: Draft) -> None:
 
 def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop) -> None:
     for one, other in ((left, right), (right, left)):
+        if strides.compared(draft, test, one, other, operator):
+            return
         if _divisor(draft, one) is not None:
             _every(draft, test, one, other)
             return

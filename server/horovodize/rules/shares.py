@@ -51,7 +51,9 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
             span = enclosed
         else:
             before, after = "(", ")" + after
-    if known is None or known < PLENTY:
+    if draft.facts.counters.stored_in(count) is not None:
+        pass  # what a stored count of all ranks' steps leaves: none where training was over
+    elif known is None or known < PLENTY:
         before, after = f"{_maximum(draft, count)}(1, " + before, after + ")"
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, averages, cursors, data, turns
+from horovodize.rules import arrays, averages, cursors, data, resume, turns
 from horovodize.rules.decisions import numbered
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
@@ -290,6 +290,8 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
 
 def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     test = loop.test
+    if resume.ends_by_stored(draft, driver):
+        return  # the count goes on faster instead
     if feeding(draft).next_calls(driver):
         shared = [
             f
