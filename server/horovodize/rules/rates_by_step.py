@@ -116,16 +116,20 @@ def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) ->
     loop = driver.loop
     if not draft.syntax.inside(setting, loop):
         return False
-    counted = {
+    names = {
         n.target.id
         for s in loop.body
         for n in ast.walk(s)
         if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.op, ast.Add)
     }
     if not isinstance(loop, ast.While):
-        counted |= {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        names |= {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
     return any(
-        (isinstance(n, ast.Name) and n.id in counted)
+        (
+            isinstance(n, ast.Name)
+            and n.id in names
+            and draft.syntax.function(n) is draft.syntax.function(loop)
+        )
         or (isinstance(n, ast.Attribute) and n.attr == "iterations")
         for n in draft.values.depends([rate], 400)
     )
