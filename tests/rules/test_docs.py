@@ -50,6 +50,7 @@ PROGRAMS: dict[str, tuple[str, str, int]] = {
         "",
         0,
     ),
+    "G7": (STEP + "slow = tf.keras.Sequential([])\n" + DATASET + "for x in dataset.take(999):\n    train_step(x)\n", "", 4),
     "K1": (MODEL, "model.fit(x, y)\n", 0),
     "K3": (COMPILED, "", 0),
     "K4": (STEP + DATASET, "", 0),

@@ -70,7 +70,7 @@ def _reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
         if n in seen or n in draft.counts_all:
             continue
         seen.add(n)
-        if isinstance(n, ast.Call) and _gives_schedule(draft, n):
+        if isinstance(n, ast.Call) and gives_schedule(draft, n):
             continue  # told already (C4)
         if isinstance(n, (ast.Name, ast.Attribute, ast.Call)) and counted.of(draft, n) is not None:
             found.append(n)
@@ -93,7 +93,7 @@ def _reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
     return found
 
 
-def _gives_schedule(draft: Draft, call: ast.Call) -> bool:
+def gives_schedule(draft: Draft, call: ast.Call) -> bool:
     """Whether a call makes a schedule, or asks one for its rate: `schedule(step)`."""
     name = draft.names.of(call.func)
     if name is not None and catalogue.schedule_parameters(name) is not None:
