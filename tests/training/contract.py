@@ -50,8 +50,8 @@ class Expectation:
                  trains on as many examples as one process)
     spare        examples that every further rank may train on fewer: each has to fill the memory first that it draws from
     dataset      which of the datasets that are iterated by hand is the one trained on, in order of first use
-    rates        "all", "first" where metrics decide about later ones, "by step" where each step sets one: at each step what one
-                 process would have used after the same amount of work
+    rates        "all", "first" where metrics decide about later ones, "by step" where each step has one set for it: what one
+                 process would have used after the same amount of work; "in step" where a step sets it for itself
     events       parts of lines that are printed where something happens every so many steps: the ranks print as many
     schedule     "compressed" (decay steps count what one process would have done), or "either"
     first_steps  steps that an optimizer takes before the first pass through the loop is over (no more than 3)
@@ -208,7 +208,7 @@ def rates_scaled(original: Outcome, run: Outcome, expected: Expectation) -> list
                     f"{where}: starts at {other['first_rate']:.6g}, not {size} × {one['first_rate']:.6g}"
                 )
             elif expected.rates != "first":
-                compare = _scheduled if one["schedule"] or expected.rates == "by step" else _assigned
+                compare = _scheduled if one["schedule"] or "step" in expected.rates else _assigned
                 faults += [
                     f"{where}: {message}" for message in compare(one["trace"], other["trace"], size, expected)
                 ]
@@ -230,11 +230,12 @@ def _scheduled(
 ) -> list[str]:
     """Rates of a schedule: at each step what one process would have used after the same amount of work, times size."""
     start = before[0]["iteration"]
-    by_step = {int(point["iteration"] - start): point["rate"] for point in before}
+    late = int(expected.rates == "in step")  # a step's own rate is seen when the next one begins
+    by_step = {int(point["iteration"] - start) - late: point["rate"] for point in before}
 
     def off(stretch: int) -> dict[str, float] | None:
         for point in after:
-            step = int(point["iteration"] - start) * stretch
+            step = (int(point["iteration"] - start) - late) * stretch
             if step in by_step and not isclose(
                 point["rate"], size * by_step[step], rel_tol=0.1, abs_tol=1e-9
             ):
