@@ -267,4 +267,5 @@ RESTRICTION = Restriction(
     Severity.WARNING,
     __doc__ or "",
     find,
+    blocks=True,
 )

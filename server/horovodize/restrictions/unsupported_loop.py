@@ -318,4 +318,5 @@ RESTRICTION = Restriction(
     Severity.WARNING,
     __doc__ or "",
     find,
+    blocks=True,
 )

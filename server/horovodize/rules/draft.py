@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from horovodize.facts import facts_of
 from horovodize.options import Options
-from horovodize.plan import Change, Note, Reason
+from horovodize.plan import Answer, Change, Note, Reason
 from horovodize.source import Edit, Move
 from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
@@ -45,6 +45,7 @@ class Draft:
         self.changes: list[Change] = []
         self.reasons: list[Reason] = []
         self.notes: list[Note] = []
+        self.answered: list[Answer] = []
         self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
         self._taken = self.module.scopes.all_names()
         self.mere_prints: set[Change] = (
@@ -77,6 +78,11 @@ class Draft:
     ) -> None:
         """Records a change; with a `doubt`, the user is asked to confirm it."""
         self.changes.append(Change(rule, what, why, self.module.span(node), tuple(edits), not doubt, doubt))
+
+    def answer(self, code: str, node: ast.AST) -> None:
+        """Says that the change just made deals with what `check` warns of at a node: it makes up for it, or its doubt asks
+        about it. What nobody answers becomes a question of the plan."""
+        self.answered.append(Answer(code, self.module.span(node)))
 
     def refuse(self, code: str, node: ast.AST, message: str) -> None:
         reason = Reason(code, message, self.module.span(node))

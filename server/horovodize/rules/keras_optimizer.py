@@ -30,6 +30,8 @@ _WHY = "`fit` then applies gradients that are averaged over all ranks."
 _UNSEEN = (
     "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
 )
+# What `check` warns of where following an optimizer back ends.
+_ABOUT_ORIGINS = ("HVD103", "HVD105", "HVD106", "HVD107")
 _DEFAULT = "rmsprop"  # Keras' `compile` without an optimizer
 
 
@@ -48,7 +50,7 @@ def apply(draft: Draft) -> None:
             t for t in origins if t.string is not None and not draft.syntax.inside(t.origin, used_at)
         ]
         if travelling and len(travelling) == len(origins):
-            _wrap_where_used(draft, used_at, "", in_wrapper=wrapped)
+            _wrap_where_used(draft, travelling, "", in_wrapper=wrapped)
         elif travelling:
             draft.refuse(
                 "HVD106",
@@ -78,7 +80,7 @@ def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
             wrap(draft, "K1", trained.outermost, _WHY)
             make_serializable(draft, trained.call, trained.class_name)
         else:
-            _wrap_where_used(draft, trained.used_at, _UNSEEN)
+            _wrap_where_used(draft, [trained], _UNSEEN)
 
 
 def is_compiled_here(draft: Draft, fit: Fit) -> bool:
@@ -128,9 +130,13 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
     )
 
 
-def _wrap_where_used(draft: Draft, used_at: ast.expr, doubt: str, in_wrapper: bool = True) -> None:
+def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrapper: bool = True) -> None:
     """An optimizer (or its name) that can't be changed where it comes from is wrapped, and its rate scaled, where it is
     used."""
+    used_at = origins[0].used_at
+    for trained in origins:
+        for code in _ABOUT_ORIGINS:
+            draft.answer(code, trained.origin)
     if not draft.once("wrapped", used_at):
         return
     statement = draft.syntax.statement(used_at)
