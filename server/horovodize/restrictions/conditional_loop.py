@@ -85,7 +85,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
@@ -104,6 +103,10 @@ _LEFT_ALONE = (
     "distributing makes all ranks leave together"
 )
 _AS_PRINTED = "this training loop stands under a condition"
+_AGREED = (
+    Source.ROWS,
+    Source.GAME,
+)  # what training computes: ranks are made to decide together by it, or refused (G4)
 _ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")
 
 
@@ -177,18 +180,13 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
 
 
 def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding]:
-    differs = next((r for r in context.facts.uniform.reasons(test) if _is_from_outside(r)), None)
-    if differs is not None:
+    differs = context.facts.uniform.varies(test)
+    if differs is not None and differs.kind not in _AGREED:
         yield (
             site,
             f"not every rank may train here: {differs.why}; decide by something that is the same on every rank",
             differs.where,
         )
-
-
-def _is_from_outside(reason: Varies | Unknown) -> bool:
-    """Whether ranks can't be made to decide together (G4): not by what training itself computes."""
-    return isinstance(reason, Varies) and reason.kind not in (Source.ROWS, Source.GAME)
 
 
 def _returned_before(
