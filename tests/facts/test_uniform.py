@@ -102,6 +102,8 @@ UNIFORM = {
     "a file that is only read": "lines = open('words.txt').read().split()\nint(lines[0])",
     "a table that is only read": "import pandas as pd\nframe = pd.read_csv('rows.csv')\nframe['n'].max()",
     "how many files of data there are": "len(glob.glob('data/*.png')) // 32",
+    "a folder of data that has to be there": "if not os.path.exists(cfg.folder):\n    n = 0\nelse:\n    n = len(os.listdir(cfg.folder))\nn",
+    "the name of a file of data": "sorted(glob.glob('data/*.png'))[0]",
     "a draw that decides something else": "if random.random() < 0.5:\n    print('lucky')\nn = 3\nn",
     "what nothing sets": "nothing + 1",
     "what is set after all": "n = random.randint(3, 9)\nn = 3\nn",

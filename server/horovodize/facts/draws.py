@@ -70,6 +70,12 @@ class Draws:
         own = [m for m in makers if self.module.names.of(m.func) in MAKERS]
         return next((m for m in own if not self.gives_seed(m)), own[0]) if own else None
 
+    def has_stream(self, call: ast.Call) -> bool:
+        """Whether a draw is from a stream of Python's or NumPy's: a method of a generator, bound or not."""
+        if self.maker(call) is not None:
+            return True
+        return (self.module.names.of(call.func) or "").startswith(("random.", "numpy.random."))
+
     def is_fixed(self, call: ast.Call, name: str) -> bool:
         """Whether a seed fixes what a call of a function of this name draws, the same on all ranks."""
         if name.startswith(STATELESS):
