@@ -55,7 +55,9 @@ class Draft:
         self.done: set[ast.AST] = (
             set()
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)
+        self.stream: dict[str, str] = {}  # what the helper "alike" uses (`agreeing.alike`)
         self.agreed: set[ast.AST] = set()  # what varied, and now is rank 0's on all ranks
+        self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
         self.divided = False  # whether some loop takes fewer steps, or some data is dealt out, on each rank
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
@@ -207,6 +209,23 @@ class Draft:
             "".join(self._indented(line, indent, i) + self.newline for i, line in enumerate(lines)) + indent
         )
         return Edit.insert(start, text, self.module.span(statement), level)
+
+    def moved_before(
+        self,
+        statement: ast.stmt,
+        e: ast.expr,
+        opening: str,
+        closing: str,
+        lines: list[str],
+        left: str,
+        level: int = -2,
+    ) -> Move:
+        """Puts an expression, with what other rules do to it, on a line before its statement, and lines after that; `left`
+        takes its place."""
+        edit = self.before(statement, lines, level)
+        span, indent = self.module.span(e), self.document.indentation(statement)
+        after = closing + self.newline + indent + edit.new_text
+        return Move(span, edit.span.start, opening, after, left, edit.anchor or edit.span, level)
 
     def after(self, statement: ast.stmt, lines: list[str], level: int = 0) -> Edit:
         """Puts lines after a statement (and the comment on its last line), at its indentation."""
