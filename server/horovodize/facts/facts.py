@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.optimizers import Optimizers
 from horovodize.summary import ModuleSummary
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Feeding
@@ -22,6 +23,11 @@ class Facts:
     def feeding(self) -> Feeding:
         """What feeds training."""
         return Feeding(self.module, self.sites, self.drive)
+
+    @cached_property
+    def optimizers(self) -> Optimizers:
+        """Where optimizers come from."""
+        return Optimizers(self.module)
 
 
 _facts: WeakKeyDictionary[ModuleSummary, Facts] = WeakKeyDictionary()
