@@ -244,7 +244,7 @@ def _wrapped_for_sklearn(context: Context) -> Iterator[Violation]:
                 context,
                 call,
                 f"`{context.text(call.func)}` makes and fits models of its own for scikit-learn, and each search or "
-                "cross-validation fits more of them; call `compile` and `fit` of the Keras model itself to distribute its training",
+                "cross-validation fits more of them; call `compile` and `fit` of the Keras model itself",
             )
 
 

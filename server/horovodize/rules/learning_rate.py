@@ -211,8 +211,8 @@ def _is_variable(draft: Draft, call: ast.Call) -> bool:
 
 
 def _scale_unseen(draft: Draft, trained: Trained) -> None:
-    """An optimizer that something makes which can't be seen into: the rate that it is given by name is scaled there (`check` asks
-    whether that is all), else the optimizer's, once it is made."""
+    """An optimizer that something makes which can't be seen into: the rate that it is given by name is scaled there (`check`
+    asks whether that is all), else the optimizer's, once it is made."""
     call = trained.origin
     if not isinstance(call, ast.Call) or draft.values.callee(call) is not None:
         return
