@@ -11,7 +11,7 @@ targets = (features @ generator.normal(size=(4, 2))).astype("float32")
 
 models, optimizers = {}, {"unused": tf.keras.optimizers.Adam(0.5)}
 for name in NAMES:
-    models[name] = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="zeros", input_shape=(4,))])
+    models[name] = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
     optimizers[name] = tf.keras.optimizers.SGD(RATE)
 
 dataset = tf.data.Dataset.from_tensor_slices((features, targets)).batch(BATCH_SIZE)
