@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.dealt import Dealt
 from horovodize.facts.optimizers import Optimizers
+from horovodize.facts.uniform import Uniformity
 from horovodize.summary import ModuleSummary
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Feeding
@@ -28,6 +30,16 @@ class Facts:
     def optimizers(self) -> Optimizers:
         """Where optimizers come from."""
         return Optimizers(self.module)
+
+    @cached_property
+    def dealt(self) -> Dealt:
+        """What is dealt out to the ranks."""
+        return Dealt(self.feeding)
+
+    @cached_property
+    def uniform(self) -> Uniformity:
+        """What is the same on every rank."""
+        return Uniformity(self.module, self.sites, self.drive, self.dealt)
 
 
 _facts: WeakKeyDictionary[ModuleSummary, Facts] = WeakKeyDictionary()

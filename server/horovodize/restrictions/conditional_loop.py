@@ -85,8 +85,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.exits import exits, tests
+from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.rank_dependence import why_it_differs
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.drive import Frame
@@ -175,14 +177,18 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
 
 
 def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding]:
-    differs = why_it_differs(context, test)
+    differs = next((r for r in context.facts.uniform.reasons(test) if _is_from_outside(r)), None)
     if differs is not None:
-        place, why = differs
         yield (
             site,
-            f"not every rank may train here: {why}; decide by something that is the same on every rank",
-            place,
+            f"not every rank may train here: {differs.why}; decide by something that is the same on every rank",
+            differs.where,
         )
+
+
+def _is_from_outside(reason: Varies | Unknown) -> bool:
+    """Whether ranks can't be made to decide together (G4): not by what training itself computes."""
+    return isinstance(reason, Varies) and reason.kind not in (Source.ROWS, Source.GAME)
 
 
 def _returned_before(
@@ -245,70 +251,13 @@ def _is_shared(context: Context, handler: ast.ExceptHandler) -> bool:
 
 
 def _left_early(context: Context, frame: Frame) -> Iterator[tuple[ast.stmt, ast.expr]]:
-    """Statements that leave a loop of a frame under a condition on what its step computes, with the condition."""
+    """Statements that leave a loop of a frame under a condition that each rank decides for itself, with the condition."""
     for loop in frame.loops:
-        for statement in _leaving(context, loop):
-            for condition, _ in context.syntax.conditions(statement):
-                if context.syntax.inside(condition, loop) and _depends_on_step(
-                    context, condition.test, frame, loop
-                ):
-                    yield statement, condition.test
+        for statement in exits(loop):
+            for test in tests(context.syntax, statement, loop):
+                if context.facts.uniform.varies(test) is not None:
+                    yield statement, test
                     break
-
-
-def _leaving(context: Context, loop: Loop) -> Iterator[ast.stmt]:
-    todo: list[ast.AST] = list(loop.body)
-    while todo:
-        node = todo.pop(0)
-        if isinstance(node, ast.Return):
-            yield node
-        elif isinstance(node, ast.Break) and context.syntax.loops(node)[0] is loop:
-            yield node
-        elif isinstance(node, ast.stmt) and not isinstance(node, (*CALLABLES, ast.ClassDef)):
-            todo += [
-                c
-                for c in ast.iter_child_nodes(node)
-                if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))
-            ]
-
-
-def _depends_on_step(context: Context, test: ast.expr, frame: Frame, loop: Loop) -> bool:
-    """Whether a condition reads what the training step gives, or, where the step is taken in the loop itself, what is computed
-    under its tape."""
-    step = context.syntax.statement(frame.node)
-    todo: list[tuple[ast.AST, int]] = [(test, 3)]
-    seen: set[ast.AST] = set()
-    while todo:
-        expression, hops = todo.pop()
-        for node in ast.walk(expression):
-            if node is frame.node:
-                return True
-            if (
-                node in seen
-                or not hops
-                or not isinstance(node, ast.Name)
-                or not isinstance(node.ctx, ast.Load)
-            ):
-                continue
-            seen.add(node)
-            for b in context.scopes.reaching(node):
-                if (
-                    b.value is None
-                    or b.kind not in ("assign", "augment")
-                    or not context.syntax.inside(b.statement, loop)
-                ):
-                    continue
-                if b.statement is step or _under_tape(context, b.statement):
-                    return True
-                todo.append((b.value, hops - 1))
-    return False
-
-
-def _under_tape(context: Context, statement: ast.AST) -> bool:
-    return any(
-        isinstance(a, ast.With) and any(item.context_expr in context.sites.tapes for item in a.items)
-        for a in context.syntax.ancestors(statement)
-    )
 
 
 RESTRICTION = Restriction(

@@ -55,6 +55,7 @@ class Draft:
         self.done: set[ast.AST] = (
             set()
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)
+        self.agreed: set[ast.AST] = set()  # what varied, and now is rank 0's on all ranks
         self.divided = False  # whether some loop takes fewer steps, or some data is dealt out, on each rank
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
