@@ -28,7 +28,6 @@ EXAMPLES = [
     for number, example in enumerate(restriction.examples(heading))
 ]
 
-# Two branches make an optimizer, or somebody else does.
 FROM_ELSEWHERE = """\
 import tensorflow as tf
 from my_optimizers import build_optimizer
@@ -88,7 +87,7 @@ def test_examples_of_restrictions(example: str) -> None:
 
 
 def test_a_warning_that_no_change_answers_is_asked_at_its_place() -> None:
-    summary = summarize(Document(FROM_ELSEWHERE))
+    summary = summarize(Document(RESTRICTIONS["HVD110"].examples("Example that breaks it")[0]))
     (warning,) = (v for v in check(summary) if v.severity is Severity.WARNING)
     plan = distribute(summary)
     assert isinstance(plan, Plan)
@@ -97,8 +96,17 @@ def test_a_warning_that_no_change_answers_is_asked_at_its_place() -> None:
     assert (asked.rule, asked.span, asked.doubt) == (warning.code, warning.span, warning.message)
 
 
+def test_a_doubt_that_answers_a_warning_is_asked_once() -> None:
+    plan = distribute(summarize(Document(FROM_ELSEWHERE)))
+    assert isinstance(plan, Plan)
+    (asked,) = plan.to_confirm
+    assert (asked.rule, bool(asked.edits)) == ("C5", True)
+
+
 def test_who_suppresses_a_warning_has_answered_it() -> None:
-    text = FROM_ELSEWHERE.replace("(0.1)", "(0.1)  # horovodize: ignore[HVD105]")
+    text = (
+        "# horovodize: ignore-file[HVD110]\n" + RESTRICTIONS["HVD110"].examples("Example that breaks it")[0]
+    )
     plan = distribute(summarize(Document(text)))
     assert isinstance(plan, Plan)
     assert [c for c in plan.to_confirm if not c.edits] == []

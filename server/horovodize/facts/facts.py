@@ -6,6 +6,7 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from horovodize.facts.dealt import Dealt
+from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.uniform import Uniformity
 from horovodize.summary import ModuleSummary
 from horovodize.summary.drive import Drive
@@ -24,6 +25,11 @@ class Facts:
     def feeding(self) -> Feeding:
         """What feeds training."""
         return Feeding(self.module, self.sites, self.drive)
+
+    @cached_property
+    def optimizers(self) -> Optimizers:
+        """Where optimizers come from."""
+        return Optimizers(self.module)
 
     @cached_property
     def dealt(self) -> Dealt:

@@ -81,6 +81,10 @@ class Draft:
         """Records a change; with a `doubt`, the user is asked to confirm it."""
         self.changes.append(Change(rule, what, why, self.module.span(node), tuple(edits), not doubt, doubt))
 
+    def ask(self, rule: str, node: ast.AST, what: str, why: str, doubt: str) -> None:
+        """Asks the user to make a change that can't be made here."""
+        self.change(rule, node, what, why, (), doubt)
+
     def answer(self, code: str, node: ast.AST) -> None:
         """Says that the change just made deals with what `check` warns of at a node: it makes up for it, or its doubt asks
         about it. What nobody answers becomes a question of the plan."""

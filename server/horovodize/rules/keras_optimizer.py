@@ -71,6 +71,17 @@ def apply(draft: Draft) -> None:
 
 
 def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
+    origins = [t for t in origins if not _is_wrapped_already(draft, t)]
+    unseen = [t for t in origins if t.string is None and (t.outermost is None or t.call is None)]
+    if unseen and len(unseen) < len(origins):
+        for trained in unseen:  # wrapped where it is used, the others would be wrapped once more
+            shown = " ".join(draft.module.text(trained.origin).split())
+            draft.refuse(
+                "HVD107",
+                trained.origin if shown else trained.used_at,
+                f"`{shown}` can't be followed to an optimizer, while another branch makes one; make it in this file in each",
+            )
+        return
     for trained in origins:
         if trained.string is not None:
             _write_out(draft, trained, in_wrapper=wrapped)
@@ -81,6 +92,19 @@ def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
             make_serializable(draft, trained.call, trained.class_name)
         else:
             _wrap_where_used(draft, [trained], _UNSEEN)
+
+
+def _is_wrapped_already(draft: Draft, trained: Trained) -> bool:
+    """Whether this is the optimizer that a model of this file was compiled with before: `model.compile(model.optimizer)`."""
+    origin = trained.origin
+    if not isinstance(origin, ast.Attribute) or origin.attr != "optimizer":
+        return False
+    made, text = set(draft.values.calls(origin.value)), ast.unparse(origin.value)
+    return any(
+        trained.used_at not in site.optimizers
+        and (made & set(draft.values.calls(site.model)) or ast.unparse(site.model) == text)
+        for site in draft.sites.compiles
+    )
 
 
 def is_compiled_here(draft: Draft, fit: Fit) -> bool:
