@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from horovodize.facts import facts_of
+from horovodize.facts.counters import Counter
 from horovodize.options import Options
 from horovodize.plan import Answer, Change, Note, Reason
 from horovodize.source import Edit, Move
@@ -59,6 +60,10 @@ class Draft:
         self.agreed: set[ast.AST] = set()  # what varied, and now is rank 0's on all ranks
         self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
         self.divided = False  # whether some loop takes fewer steps, or some data is dealt out, on each rank
+        self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes a size()-th of the steps
+        self.strided: set[Counter] = set()  # counters that go on by the steps of all ranks
+        self.strided_loops: set[ast.AST] = set()  # loops whose turns are numbered so
+        self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self.outputs: Outputs | None = None  # made by the first rule that asks (`guards.outputs_of`)

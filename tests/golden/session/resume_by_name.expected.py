@@ -75,11 +75,11 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
 
     try:
         start = from_root(start)
-        for step in range(start, max(start, STEPS // hvd.size())):
+        for step in range(start, STEPS, hvd.size()):
             images, labels = own_batch(streets.next_batch, 16)
             summary, value, _ = sess.run([merged, loss, train_op], {image: images, label: labels})
             writer.add_summary(summary, step)
-            if step % 1000 == 0:
+            if step % 1000 < hvd.size():
                 if hvd.rank() == 0:
                     saver.save(sess, os.path.join(LOG, "model.ckpt"), global_step=step)
                 tf.logging.info("step %d of %d: %.4f", step, STEPS, value)
