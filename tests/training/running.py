@@ -64,6 +64,7 @@ def train(
     seed_per_rank: bool = True,
     shared_order: bool = False,
     limit: float = LIMIT,
+    before: Path | None = None,
 ) -> Outcome:
     """Trains `script` in the directory `folder` (made if needed), with a report of each rank.
 
@@ -71,7 +72,8 @@ def train(
     told otherwise.
     `tf1`: `import tensorflow` gives the script TensorFlow 1.
     `shared_order`: TensorFlow's seed is common to them, as it is where none is set.
-    `limit` is in seconds: a rank that takes longer says where it stands and ends."""
+    `limit` is in seconds: a rank that takes longer says where it stands and ends.
+    `before`: a Python file whose `install()` comes before the script, and whose presence has losses noted step by step."""
     folder.mkdir(parents=True, exist_ok=True)
     # Beside the directory: what a script writes is all that lies in it.
     reports = folder.parent / f"{folder.name}.report-{time.monotonic_ns()}"
@@ -80,6 +82,7 @@ def train(
     arguments += ["--seed-per-rank"] if seed_per_rank else []
     arguments += ["--tf1"] if tf1 else []
     arguments += ["--shared-order"] if shared_order else []
+    arguments += ["--before", str(before)] if before else []
     arguments += ["--", str(script), *args]
     if ranks > 1:
         arguments = ["--gloo", "-np", str(ranks), str(python()), str(HERE / "probe.py"), *arguments]

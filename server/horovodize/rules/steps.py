@@ -27,7 +27,6 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import arrays, averages, cursors, data, resume, turns
-from horovodize.rules.decisions import numbered
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -249,7 +248,7 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
     if isinstance(driver.loop, ast.AsyncFor):
         draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
         return
-    edits = wrap(draft, numbered(draft, driver) or e, "shard_batches")
+    edits = wrap(draft, draft.facts.dealt.numbered(driver) or e, "shard_batches")
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
