@@ -65,7 +65,7 @@ def apply(draft: Draft) -> None:
             if every is not None and draft.facts.feeding.kinds.constant(every) is not None:
                 draft.change("G7", every, _WHAT, _WHY, counted.over_ranks(draft, every))
     for kept, value, site in (*_assigned(draft), *_mixed_lists(draft)):
-        if _is_by_step(draft, site):
+        if counted.is_by_step(draft, site):
             _mix(draft, kept, value)
 
 
@@ -74,7 +74,7 @@ def _is_of_weights(draft: Draft, made: ast.Call) -> bool:
     for call in draft.sites.method_calls("apply"):
         assert isinstance(call.func, ast.Attribute)
         if made not in draft.values.calls(call.func.value) or not (
-            draft.in_graph or _is_by_step(draft, call)
+            draft.in_graph or counted.is_by_step(draft, call)
         ):
             continue
         given = argument(call, "var_list", 0)
@@ -84,19 +84,6 @@ def _is_of_weights(draft: Draft, made: ast.Call) -> bool:
         ):
             return True
     return False
-
-
-def _is_by_step(draft: Draft, site: ast.AST) -> bool:
-    """Whether something happens with each step of divided loops, rather than with every so many of them."""
-    found = draft.facts.counters.counted_at(site)
-    if found is None or not all(counted.is_divided(draft, d) for d in found[0]):
-        return False
-    if found[1] and not all(counted.is_fit_divided(draft, f) for f in draft.facts.feeding.fits):
-        return False
-    tests = [
-        t.test for way in draft.drive.ways(site) for f in way for t, _ in draft.syntax.conditions(f.node)
-    ]
-    return not any(n in draft.done for test in tests for n in ast.walk(test))
 
 
 def _raise_argument(
@@ -131,7 +118,7 @@ def _assigned(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
         if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) and site.args:
             if site.func.attr == "assign":
                 yield ast.unparse(site.func.value), site.args[0], site
-            elif _is_by_step(draft, site):
+            elif counted.is_by_step(draft, site):
                 draft.note("G7", site, _SAID)
 
 
