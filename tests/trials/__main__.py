@@ -162,7 +162,7 @@ def main() -> int:
         "--only", nargs="+", default=[""], help="scripts whose repository and path contain one of these"
     )
     parser.add_argument("--sizes", default="1,2,4", help="on how many ranks (default: %(default)s)")
-    parser.add_argument("--limit", type=float, default=120, help="seconds for a run (default: %(default)g)")
+    parser.add_argument("--limit", type=float, default=100, help="seconds for a run (default: %(default)g)")
     parser.add_argument("--work", type=Path, default=Path("build/trials"), help="where runs are kept")
     parser.add_argument("--json", type=Path, help="add each result to this file, a line of JSON each")
     options = parser.parse_args()

@@ -28,6 +28,7 @@ else:
 
 
 _EPOCHS = re.compile(r"(\b\w*(?:epoch|EPOCH)\w*\s*=\s*)(\d+)\b(?![.*])")
+_EPOCH_LOOP = re.compile(r"(\bfor \w*(?:ep|EP)\w* in range\((?:[01],\s*)?)(\d+)(?=\s*(?:\+\s*1\s*)?\))")
 _STEPS = re.compile(r"(\b\w*(?:iter|ITER|steps|STEPS)\w*\s*=\s*)(\d+)\b(?![.*])")
 _RANGE = re.compile(r"(\brange\((?:[01],\s*)?)(\d+)(?=\s*(?:\+\s*1\s*)?\))")
 
@@ -41,8 +42,8 @@ class Listed:
     tf1: bool = False
     beside: list[str] = field(default_factory=list)
     setup: str = ""
-    epochs: int = 4
-    steps: int = 200
+    epochs: int = 3
+    steps: int = 60
     replace: list[list[str]] = field(default_factory=list)
     runs: int = 1
     note: str = ""
@@ -75,7 +76,7 @@ class Listed:
         def cut(most: int) -> Callable[[re.Match[str]], str]:
             return lambda found: found[0] if int(found[2]) <= most else f"{found[1]}{most}"
 
-        text = _EPOCHS.sub(cut(self.epochs), text)
+        text = _EPOCH_LOOP.sub(cut(self.epochs), _EPOCHS.sub(cut(self.epochs), text))
         return _RANGE.sub(cut(self.steps), _STEPS.sub(cut(self.steps), text))
 
     def _read(self, mirror: Path, path: str) -> bytes:

@@ -176,7 +176,7 @@ class Calls:
                 if not item.size or self.draws.gives_one(call, name.rsplit(".", 1)[-1]):
                     step.varies(Source.CHANCE, call)
         elif source is Source.FILES:
-            self._files(step, call, name, item)
+            self._files(step, call, name)
         elif source is not None:
             step.varies(source, call)
         elif name in ("os.getenv", "os.environ.get"):
@@ -195,11 +195,16 @@ class Calls:
                 return
         step.ask_all(given, item.size)
 
-    def _files(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
-        """Whether a file is there differs, and what a folder holds, in which order; not how many files there are of data."""
+    def _files(self, step: Step, call: ast.Call, name: str) -> None:
+        """Whether a file is there differs, and what a folder holds: not where that is data, which all ranks have."""
+        paths = call.args[:1]
         lists = name.rsplit(".", 1)[-1] in _LISTING
-        content = item.size or (bool(item.path) and item.path[0] == ITEM)
-        if not lists or not content or any(self.written.holds(a) for a in call.args):
+        plain = (
+            bool(paths)
+            and (lists or self.written.reads(paths[0]))
+            and not name.startswith("tensorflow.train.")
+        )
+        if not plain or any(self.written.may_differ(p) for p in paths):
             step.varies(Source.FILES, call)
 
     def _by_name(self, step: Step, call: ast.Call, func: ast.Name, item: Item) -> None:

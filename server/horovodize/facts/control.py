@@ -16,6 +16,7 @@ from horovodize.summary.values import ITEM
 if TYPE_CHECKING:
     from horovodize.facts.flow import Flow, Item, Step
 
+_DEPTH = 4  # calls up that a change is followed
 _BROAD = {"Exception", "BaseException", "RuntimeError", ""}
 # Builtins and packages that fail alike if they are given the same.
 _SURE = {"int", "float", "str", "len", "min", "max", "sum", "range", "list", "tuple", "dict", "set", "print", "abs", "round",
@@ -37,12 +38,24 @@ class Control:
         self.counted = counted
         self.flow, self.module, self.syntax = flow, flow.module, flow.module.syntax
 
+    @cached_property
+    def _training(self) -> set[ast.AST]:
+        """The loops around the places that train, in all functions on the way there."""
+        sites = self.flow.sites
+        places = [u.call for u in sites.updates] + [f.call for f in sites.fits]
+        places += [run.call for run in sites.graph.trainings] if sites.builds_graph else []
+        return {
+            loop for p in places for way in self.flow.drive.ways(p) for frame in way for loop in frame.loops
+        }
+
     # ------------------------------------------------------------------ bindings
 
     def of_binding(self, step: Step, b: Binding, use: ast.AST) -> None:
         """What decided that a binding gave a name its value at a use."""
         sure = b.kind not in ("augment", "item") and self._dominates(b, use)
-        self.of_statement(step, b.statement, use, dominates=sure)
+        self.of_statement(step, b.statement, use, dominates=sure, adds_up=b.kind == "augment")
+        if b.kind == "augment":
+            self.of_calls(step, b.statement, use)
 
     def _dominates(self, b: Binding, use: ast.AST) -> bool:
         before = (
@@ -53,29 +66,50 @@ class Control:
         return before and self.module.scopes.dominates(b, use)
 
     def of_statement(
-        self, step: Step, statement: ast.AST, use: ast.AST | None, dominates: bool = False
+        self,
+        step: Step,
+        statement: ast.AST,
+        use: ast.AST | None,
+        dominates: bool = False,
+        adds_up: bool = False,
     ) -> None:
-        """What decided that a statement ran before a use (None: how often it ran in its function)."""
-        syntax = self.syntax
-        around_use = set(syntax.ancestors(use)) if use is not None else set()
+        """What decided that a statement ran before a use (None: how often it ran in its function). `adds_up`: what it does
+        adds to what was before, in all turns of the loops around both."""
         if not self.counted:
             return
+        syntax = self.syntax
+        around_use = set(syntax.ancestors(use)) if use is not None else set()
         # Conditions around both decide nothing, but for those in a loop around both: they may have held in another turn.
-        common = next(
-            (a for a in syntax.ancestors(statement) if isinstance(a, LOOPS) and a in around_use), None
-        )
+        shared = [a for a in syntax.ancestors(statement) if isinstance(a, LOOPS) and a in around_use]
+        common = (shared[-1] if adds_up else shared[0]) if shared else None
         outside = set(syntax.ancestors(common)) | {common} if common is not None else around_use
         child = statement
         for a in syntax.ancestors(statement):
             if isinstance(a, (*CALLABLES, ast.ClassDef)):
                 break
-            shared = a in around_use and (dominates or a in outside)
             arm = syntax.field[child]
-            if isinstance(a, LOOPS) and arm == "body" and (use is None or a not in outside or a is common):
+            if isinstance(a, LOOPS) and arm == "body" and (a not in outside or a is common):
                 self._skipped(step, child, a)
-            if not shared:
+            if a not in outside and not (dominates and a in around_use):
                 self._held(step, a, arm)
             child = a
+
+    def of_calls(
+        self, step: Step, place: ast.AST, use: ast.AST, seen: frozenset[ast.AST] = frozenset()
+    ) -> None:
+        """What decided how often the function around a place was called before a use elsewhere."""
+        function = self.syntax.function(place)
+        if (
+            function is None
+            or function is self.syntax.function(use)
+            or function in seen
+            or len(seen) > _DEPTH
+        ):
+            return
+        for call in self.module.values.callers(function):
+            here = self.syntax.function(call) is self.syntax.function(use)
+            self.of_statement(step, self.syntax.statement(call), use if here else None, adds_up=True)
+            self.of_calls(step, call, use, seen | {function})
 
     def _held(self, step: Step, a: ast.AST, arm: str) -> None:
         """What decided that an arm of a statement ran, and how often."""
@@ -83,7 +117,8 @@ class Control:
             if not is_main_guard(a):
                 step.ask(a.test)
         elif isinstance(a, ast.While) and arm == "body":
-            step.ask(a.test)
+            if a not in self._training:
+                step.ask(a.test)
             self._left(step, a)
         elif isinstance(a, (ast.For, ast.AsyncFor)) and arm == "body":
             step.ask(a.iter, (), True)
@@ -96,6 +131,9 @@ class Control:
             step.ask(getattr(self.syntax.parent[a], "subject", None))
 
     def _left(self, step: Step, loop: ast.For | ast.AsyncFor | ast.While) -> None:
+        """By what a loop is left; ranks leave one that trains together (G4)."""
+        if loop in self._training:
+            return
         for leaving in exits(loop):
             step.ask_all(tests(self.syntax, leaving, loop))
 
@@ -150,9 +188,11 @@ class Control:
         for place, given in self._changes.get(ast.unparse(e), ()):
             if not self._same(place, e) or self._comes_later(place, e):
                 continue
-            for value in given:
+            for value in given if not item.size or _adds_all(self.syntax.parent[place]) else ():
                 step.ask(value, (), item.size)
-            self.of_statement(step, self.syntax.statement(place), e)
+            self.of_statement(step, self.syntax.statement(place), e, adds_up=True)
+            if self.counted:
+                self.of_calls(step, place, e)
 
     @cached_property
     def _changes(self) -> dict[str, list[tuple[ast.expr, list[ast.expr]]]]:
@@ -191,3 +231,8 @@ class Control:
         statement = syntax.statement(use)
         around += [statement] if isinstance(statement, ast.While) else []
         return not any(syntax.inside(place, loop) for loop in around)
+
+
+def _adds_all(method: ast.AST) -> bool:
+    """Whether a change adds all elements of what it is given: `extend`, `update`."""
+    return isinstance(method, ast.Attribute) and method.attr in ("extend", "update")

@@ -70,6 +70,12 @@ class Draws:
         own = [m for m in makers if self.module.names.of(m.func) in MAKERS]
         return next((m for m in own if not self.gives_seed(m)), own[0]) if own else None
 
+    def has_stream(self, call: ast.Call) -> bool:
+        """Whether a draw is from a stream of Python's or NumPy's: a method of a generator, bound or not."""
+        if self.maker(call) is not None:
+            return True
+        return (self.module.names.of(call.func) or "").startswith(("random.", "numpy.random."))
+
     def is_fixed(self, call: ast.Call, name: str) -> bool:
         """Whether a seed fixes what a call of a function of this name draws, the same on all ranks."""
         if name.startswith(STATELESS):
@@ -103,7 +109,29 @@ class Draws:
         seed = given[0] if given else None  # the first, whatever it is called
         if seed is None or (isinstance(seed, ast.Constant) and seed.value is None):
             return False
-        return isinstance(self.uniformity.of(seed), Uniform)
+        return isinstance(self.uniformity.of(seed), Uniform) and not self._may_be_none(seed)
+
+    def _may_be_none(self, seed: ast.expr) -> bool:
+        """Whether a seed may be None, which seeds each process differently: an option, unless its default is a number."""
+        for o in self.module.values.origins(seed):
+            if isinstance(o.node, ast.Constant) and o.node.value is None:
+                return True
+            if isinstance(o.node, ast.Attribute) and self.module.names.of(o.node) is None:
+                default = self._default(o.node.attr)
+                if default is None or (isinstance(default, ast.Constant) and default.value is None):
+                    return True
+        return False
+
+    def _default(self, option: str) -> ast.expr | None:
+        """The default of an option of the command line: of `add_argument("--seed", default=7)`."""
+        for call in self.module.calls_called(
+            "add_argument", "DEFINE_integer", "DEFINE_float", "add_option", "option"
+        ):
+            words = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            if option in (word.lstrip("-").replace("-", "_") for word in words):
+                flag = self.module.names.last(call.func).startswith("DEFINE")
+                return argument(call, "default", 1 if flag else None)
+        return None
 
     def _is_conditional(self, call: ast.Call) -> bool:
         """`if args.seed is not None: …`"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.uniform import Uniformity
@@ -40,6 +41,11 @@ class Facts:
     def uniform(self) -> Uniformity:
         """What is the same on every rank."""
         return Uniformity(self.module, self.sites, self.drive, self.dealt)
+
+    @cached_property
+    def counters(self) -> Counters:
+        """What counts the steps of training."""
+        return Counters(self.module, self.sites, self.drive, self.feeding)
 
 
 _facts: WeakKeyDictionary[ModuleSummary, Facts] = WeakKeyDictionary()

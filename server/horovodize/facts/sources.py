@@ -67,17 +67,13 @@ NOT_DRAWN = frozenset(
     }
 )
 # What each of these seeds, by the beginnings of the names of the functions that draw then.
+_OF_TENSORFLOW = ("tensorflow.random.", "tensorflow.keras.backend.random_", "tensorflow.compat.v1.random_")
+_OF_NUMPY = ("numpy.random.", "scipy.", "sklearn.")
 SEEDS: Mapping[str, tuple[str, ...]] = {
-    "numpy.random.seed": ("numpy.random.", "scipy.", "sklearn."),
+    "numpy.random.seed": _OF_NUMPY,
     "random.seed": ("random.",),
-    "tensorflow.random.set_seed": ("tensorflow.",),
-    "tensorflow.keras.utils.set_random_seed": (
-        "numpy.random.",
-        "scipy.",
-        "sklearn.",
-        "random.",
-        "tensorflow.",
-    ),
+    "tensorflow.random.set_seed": _OF_TENSORFLOW,
+    "tensorflow.keras.utils.set_random_seed": (*_OF_NUMPY, "random.", *_OF_TENSORFLOW),
 }
 # Generators that are given their seed, or none.
 MAKERS = (

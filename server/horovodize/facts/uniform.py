@@ -72,7 +72,17 @@ class Uniformity:
 
     def number_of(self, e: ast.AST) -> Answer:
         """Whether what an expression gives has equally many elements on every rank."""
-        return _gravest(self._search(Item(e, (), True)))
+        return _gravest(self.number_reasons(e))
+
+    def number_reasons(self, e: ast.AST) -> tuple[Varies | Unknown, ...]:
+        """All that makes a number of elements differ between ranks, or can't be followed."""
+        return self._search(Item(e, (), True))
+
+    def decided(self, node: ast.AST) -> tuple[Varies | Unknown, ...]:
+        """All by which ranks may run a statement of a function differently often."""
+        step = Step()
+        self.flow.control.of_statement(step, self.module.syntax.statement(node), None)
+        return tuple(dict.fromkeys(r for item in step.following for r in self._search(item)))
 
     def reasons(self, e: ast.AST) -> tuple[Varies | Unknown, ...]:
         """All that makes a value differ between ranks, or can't be followed, the nearest first."""

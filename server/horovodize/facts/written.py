@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property
 
 from horovodize import catalogue
@@ -29,6 +30,15 @@ _KEEPERS = (
     "FileWriter",
     "MonitoredTrainingSession",
 )
+_READERS = {
+    "open", "load", "loadtxt", "genfromtxt", "fromfile", "read_csv", "read_json", "read_excel", "read_table", "read_pickle",
+    "listdir", "scandir", "glob", "iglob", "walk", "imread", "loadmat", "gfile", "fastgfile", "file", "tfrecorddataset",
+    "textlinedataset", "list_files", "flow_from_directory", "image_dataset_from_directory", "load_img", "listdirectory",
+}  # fmt: skip
+# Words by which paths name what a run leaves behind.
+_OF_A_RUN = re.compile(
+    r"ckpt|checkpoint|model|weight|log|save|snapshot|result|output|state|resume|done|stop|\.h5$|\.pb$", re.I
+)
 _LIMIT = 80
 
 
@@ -37,6 +47,30 @@ class Written:
 
     def __init__(self, module: Module) -> None:
         self.module = module
+
+    def may_differ(self, path: ast.AST) -> bool:
+        """Whether what is there, at a path, may differ between ranks: the program writes it, or it looks like what some run
+        of it has written."""
+        _, strings = self._words([path])
+        return self.holds(path) or any(_OF_A_RUN.search(text) for text in (*strings, ast.unparse(path)))
+
+    def reads(self, path: ast.AST) -> bool:
+        """Whether the program reads data from a path, or from below it: all ranks have that."""
+        return ast.unparse(path) in self._read
+
+    @cached_property
+    def _read(self) -> set[str]:
+        paths = [
+            call.args[0]
+            for call in self.module.syntax.calls
+            if call.args and self.module.names.last(call.func).lower() in _READERS
+        ]
+        nodes = [n for p in paths for n in self.module.values.depends([p], _LIMIT)]
+        return {
+            ast.unparse(n)
+            for n in nodes
+            if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript, ast.Constant))
+        }
 
     def holds(self, path: ast.AST) -> bool:
         """Whether a path that is read may be one that the program writes."""

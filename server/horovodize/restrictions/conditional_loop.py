@@ -4,11 +4,11 @@
 Every step waits for all ranks (an allreduce). A rank that passes the loop by, or leaves it early, stops the others for good.
 
 ## When it is reported
-Where a training loop stands under a condition, in a `while`, or behind an early `return` that may come out differently on
-different ranks: files (`os.path.exists`, `latest_checkpoint`), the clock, random numbers without a fixed seed, the host or
-process; in a `try` whose handler goes on as if nothing had happened, or in such a handler; and, as an information, where a loop
-is left (`break`, `return`) depending on a loss, which each rank computes from its own batch: distributing makes all ranks
-leave together (rule G4). Conditions on the command line, constants,
+Where a training loop stands under a condition, or behind an early `return`, that may come out differently on different ranks,
+however it comes by its value: files (`os.path.exists`, `latest_checkpoint`), the clock, random numbers without a fixed seed,
+the host or process; in a `try` whose handler goes on as if nothing had happened, or in such a handler; and, as an information,
+where a loop ends (`while`, `break`, `return`) by something that differs, as a loss that each rank computes from its own batch:
+distributing makes all ranks leave together (rule G4). Conditions on the command line, constants,
 `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of `KeyboardInterrupt` and of the
 data's end, and such as hand the exception to TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under
 an `if`.
@@ -85,7 +85,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
@@ -99,11 +98,14 @@ _SHARED = {
     "KeyboardInterrupt", "StopIteration", "OutOfRangeError", "ImportError", "ModuleNotFoundError", "SystemExit",
     "GeneratorExit",
 }  # fmt: skip
-_LEFT_ALONE = (
-    "one rank may leave this loop while others go on and wait for it: the loss is that of its own batch; "
-    "distributing makes all ranks leave together"
-)
+_LEFT_ALONE = "one rank may leave this loop while others go on and wait for it: "
+_OF_ITS_BATCH = "the loss is that of its own batch"
+_LEAVES_TOGETHER = "; distributing makes all ranks leave together"
 _AS_PRINTED = "this training loop stands under a condition"
+_AGREED = (
+    Source.ROWS,
+    Source.GAME,
+)  # what training computes: ranks are made to decide together by it, or refused (G4)
 _ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")
 
 
@@ -122,7 +124,9 @@ def find(context: Context) -> Iterator[Violation]:
             context,
             place,
             message,
-            severity=Severity.INFORMATION if message in (_AS_PRINTED, _LEFT_ALONE) else Severity.WARNING,
+            severity=Severity.INFORMATION
+            if message == _AS_PRINTED or message.startswith(_LEFT_ALONE)
+            else Severity.WARNING,
             related=[context.related(because, "because of this")],
         )
 
@@ -134,8 +138,7 @@ Finding = tuple[ast.AST, str, ast.AST]
 def _of_frame(context: Context, site: ast.Call, frame: Frame, innermost: bool) -> Iterator[Finding]:
     yield from _around(context, site, frame)
     if innermost or frame.loops:
-        for place, test in _left_early(context, frame):
-            yield place, _LEFT_ALONE, test
+        yield from _left_early(context, frame)
 
 
 def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]:
@@ -147,12 +150,7 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
             if isinstance(child, ast.stmt):
                 yield from _returned_before(context, child, site, a)
             return
-        if (
-            isinstance(a, (ast.If, ast.IfExp))
-            and field in ("body", "orelse")
-            or isinstance(a, ast.While)
-            and field == "body"
-        ):
+        if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse"):
             yield from _under(context, a.test, site)
             if context.strict and isinstance(a, ast.If):
                 yield site, _AS_PRINTED, a.test
@@ -177,18 +175,13 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
 
 
 def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding]:
-    differs = next((r for r in context.facts.uniform.reasons(test) if _is_from_outside(r)), None)
-    if differs is not None:
+    differs = context.facts.uniform.varies(test)
+    if differs is not None and differs.kind not in _AGREED:
         yield (
             site,
             f"not every rank may train here: {differs.why}; decide by something that is the same on every rank",
             differs.where,
         )
-
-
-def _is_from_outside(reason: Varies | Unknown) -> bool:
-    """Whether ranks can't be made to decide together (G4): not by what training itself computes."""
-    return isinstance(reason, Varies) and reason.kind not in (Source.ROWS, Source.GAME)
 
 
 def _returned_before(
@@ -199,8 +192,8 @@ def _returned_before(
 
 
 def _skipped(context: Context, statement: ast.stmt, site: ast.Call, loop: Loop) -> Iterator[Finding]:
-    """Guards before a statement of a loop's body that go to the next turn."""
-    yield from _guards(context, statement, site, (ast.Continue, ast.Break, ast.Return))
+    """Guards before a statement of a loop's body that go to the next turn. Those that leave the loop, all ranks leave by."""
+    yield from _guards(context, statement, site, (ast.Continue,))
 
 
 def _guards(
@@ -250,14 +243,24 @@ def _is_shared(context: Context, handler: ast.ExceptHandler) -> bool:
 # ---------------------------------------------------------------------- leaving early
 
 
-def _left_early(context: Context, frame: Frame) -> Iterator[tuple[ast.stmt, ast.expr]]:
-    """Statements that leave a loop of a frame under a condition that each rank decides for itself, with the condition."""
+def _left_early(context: Context, frame: Frame) -> Iterator[Finding]:
+    """Statements that leave a loop of a frame under a condition that each rank decides for itself, and tests of a `while`."""
     for loop in frame.loops:
+        if isinstance(loop, ast.While):
+            yield from _left_alone(context, loop.test, loop.test)
         for statement in exits(loop):
             for test in tests(context.syntax, statement, loop):
-                if context.facts.uniform.varies(test) is not None:
-                    yield statement, test
+                found = list(_left_alone(context, statement, test))
+                yield from found
+                if found:
                     break
+
+
+def _left_alone(context: Context, place: ast.AST, test: ast.expr) -> Iterator[Finding]:
+    differs = context.facts.uniform.varies(test)
+    if differs is not None:
+        why = _OF_ITS_BATCH if differs.kind is Source.ROWS else differs.why
+        yield place, _LEFT_ALONE + why + _LEAVES_TOGETHER, test
 
 
 RESTRICTION = Restriction(

@@ -174,7 +174,6 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
         return
     name = draft.same_name("optimizer")
     lines = [
-        f"{name} = {tf}.keras.optimizers.get({draft.module.text(used_at)})",
         f"{name}.learning_rate = {name}.learning_rate * {SIZE}",
         *([f"{name} = {HVD}.DistributedOptimizer({name})"] if in_wrapper else []),
     ]
@@ -183,7 +182,7 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
         used_at,
         "Wrap the optimizer in Horovod's, and scale its rate, where it is used",
         _WHY,
-        [draft.before(statement, lines, level=-2), Edit(draft.module.span(used_at), name)],
+        [draft.moved_before(statement, used_at, f"{name} = {tf}.keras.optimizers.get(", ")", lines, name)],
         doubt=doubt,
     )
 

@@ -31,10 +31,6 @@ from horovodize.summary.syntax import argument
 from horovodize.summary.values import Origin
 
 _WHY = "A step averages size() batches: the batch is size() times larger, and so is the rate."
-_STEPS = (
-    "this rate is computed from the global step, which counts steps of one process; with the data split, each rank takes "
-    "size() times fewer"
-)
 _ELSEWHERE = "this optimizer is made in another file; its learning rate has to be multiplied by the number of ranks there"
 _UNSEEN = (
     "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
@@ -58,9 +54,7 @@ def apply(draft: Draft) -> None:
         if draft.sites.is_distributable(step):
             for change in step.changes or ():
                 rate = _rate_by_hand(draft, change)
-                if rate is not change:
-                    rates_by_step.report(draft, change, rate)
-                _times(draft, rate)
+                _times(draft, rate, by_hand=rate is change)
 
 
 def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:
@@ -177,7 +171,9 @@ def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
     draft.change("C5", rate, what, _WHY, Edit.around(draft.module.span(rate), f"{name}(", ")"))
 
 
-def _times(draft: Draft, rate: ast.expr) -> None:
+def _times(draft: Draft, rate: ast.expr, by_hand: bool = False) -> None:
+    if not by_hand:
+        rates_by_step.follow(draft, rate, rate)
     if (
         draft.in_graph
     ):  # a decayed rate inside an expression: `tf.maximum(tf.train.exponential_decay(…), 1e-5)`
@@ -190,20 +186,8 @@ def _times(draft: Draft, rate: ast.expr) -> None:
             return  # another optimizer uses the decayed rate itself, which is scaled where it is made
         for node in inner:
             schedule.divide_steps(draft, node)
-        if not inner and draft.options.split_data and _counts_steps(draft, rate):
-            draft.note("C5", rate, _STEPS)
+        rates_by_step.follow_fed(draft, rate)
     draft.change("C5", rate, "Multiply the learning rate by the number of ranks", _WHY, draft.times(rate))
-
-
-def _counts_steps(draft: Draft, rate: ast.expr) -> bool:
-    """Whether a rate of a graph is computed from the global step."""
-    counters = [argument(op, "global_step") for op in draft.sites.graph_minimizes]
-    for call in draft.syntax.calls:
-        if draft.names.last(call.func) == "assign_add":
-            plain = draft.names.of(call.func) is not None
-            counters.append(argument(call, "ref", 0) if plain else getattr(call.func, "value", None))
-    steps = {call for counter in counters if counter is not None for call in draft.values.calls(counter)}
-    return any(node in steps for node in draft.values.depends([rate], 400))
 
 
 def _is_variable(draft: Draft, call: ast.Call) -> bool:
@@ -275,7 +259,7 @@ def _scale_later_settings(draft: Draft) -> None:
         value = _set_rate(draft, node)
         if value is None or value in draft.done:
             continue
-        rates_by_step.report(draft, node, value)
+        rates_by_step.follow(draft, node, value)
         if _relative(draft, value):
             continue
         draft.done.add(value)

@@ -11,6 +11,7 @@ import ast
 from horovodize.facts.answers import Uniform
 from horovodize.facts.exits import deciding, exits, skips, tests
 from horovodize.rules import settings
+from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.agreeing import ALIKE, WHY, Cause, agree, cause_of
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
@@ -29,6 +30,8 @@ def keep_in_step(draft: Draft) -> None:
     """Makes ranks leave training loops together; refuses where they can't."""
     known = feeding(draft)
     sites = _sites(draft)
+    ways = [way for site in sites for way in draft.drive.ways(site)]
+    agree_on_values(draft, dict.fromkeys(loop for way in ways for frame in way for loop in frame.loops))
     seen: set[Loop] = set()
     for site in sites:
         for way in draft.drive.ways(site):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.rules.agreeing import alike, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding
 from horovodize.source import Edit
@@ -135,10 +136,7 @@ def _masks(draft: Draft) -> Iterator[ast.Call]:
 
 
 def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
-    if call in draft.done:
-        return
-    draft.done.add(call)
-    if draft.drive.in_traced(call):
+    if call in draft.done or draft.drive.in_traced(call):
         return
     if not feeds.is_drawn_by_all(call) and not draft.facts.uniform.reached_alike(call):
         draft.note(
@@ -148,14 +146,7 @@ def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
             "twice and some not at all; seed NumPy with the same number on all ranks",
         )
         return
-    name = draft.helper("alike")
-    draft.change(
-        "D3",
-        call,
-        "Draw the same on all ranks",
-        _SHARED,
-        Edit.around(draft.module.span(call.func), f"{name}(", ")"),
-    )
+    draw_alike(draft, call, "D3", "Draw the same on all ranks", _SHARED)
 
 
 def _keep_states(draft: Draft) -> None:
@@ -169,7 +160,7 @@ def _keep_states(draft: Draft) -> None:
             call,
             "Keep the state of what all ranks draw from",
             "Rows and targets that are shuffled in turn by one state come out in one order.",
-            Edit.around(draft.module.span(call.func), f"{draft.helper('alike')}(", ")"),
+            Edit.around(draft.module.span(call.func), f"{alike(draft)}(", ")"),
         )
 
 

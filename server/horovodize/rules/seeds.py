@@ -51,7 +51,7 @@ def _report(draft: Draft, driver: Driver) -> None:
         if draft.facts.uniform.draws.gives_seed(call) and (
             _drawn_from(draft, call, drawing)
             if name in MAKERS
-            else any((draft.names.of(d.func) or "").startswith(SEEDS[name]) for d in drawing)
+            else any(_draws_from(draft, draft.names.of(d.func) or "", SEEDS[name]) for d in drawing)
         ):
             draft.note(
                 "D3",
@@ -59,6 +59,10 @@ def _report(draft: Draft, driver: Driver) -> None:
                 f"with this seed every rank draws the same batches in the loop of line {driver.loop.lineno}; "
                 "seed each rank differently just before that loop",
             )
+
+
+def _draws_from(draft: Draft, name: str, seeded: tuple[str, ...]) -> bool:
+    return name.startswith(seeded) and draft.facts.uniform.draws.is_drawn(name)
 
 
 def _drawn_from(draft: Draft, maker: ast.Call, drawing: list[ast.Call]) -> bool:
