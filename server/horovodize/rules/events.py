@@ -27,6 +27,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counters import Counter
+from horovodize.plan import Decision
 from horovodize.rules import counted, guarded, strides
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
@@ -126,7 +127,7 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     edits = list(counted.over_ranks(draft, divisor))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
-    draft.change("G5", test, _WHAT, _WHY, edits)
+    draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
 
 
 def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr) -> list[Edit]:
@@ -172,7 +173,7 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
     if all(k is not None and k <= 1 for k in known) or (few and not guarded.decides(draft, test)):
         return
     edits = [edit for b in bounds for edit in counted.over_ranks(draft, b)]
-    draft.change("G5", test, _WHAT, _WHY, edits)
+    draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
 
 
 def _whole_steps(bound: ast.expr) -> ast.expr:
@@ -231,7 +232,7 @@ def _given(draft: Draft, call: ast.Call, name: str) -> None:
             continue
         if _is_a_word(draft, steps) or not counted.is_whole(draft, steps):
             continue
-        draft.change("G5", steps, _WHAT, _WHY, counted.over_ranks(draft, steps))
+        draft.change("G5", steps, _WHAT, _WHY, counted.over_ranks(draft, steps), decision=Decision.DIVIDED)
 
 
 def _is_a_word(draft: Draft, e: ast.expr) -> bool:

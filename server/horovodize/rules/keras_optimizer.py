@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.plan import Decision
 from horovodize.rules import keras_session
 from horovodize.rules.draft import HVD, SIZE, Draft
 from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
@@ -208,7 +209,15 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
         f"Write out the optimizer that {string!r} stands for, with its default rate scaled, in Horovod's wrapper",
         "A name leaves no place for the rate or the wrapper.",
         [Edit(draft.module.span(node), text)],
+        decision=Decision.SCALED,
+        shown=_default(string),
     )
+
+
+def _default(string: str) -> str:
+    """`learning_rate=0.001`: what the optimizer that a name stands for is made with."""
+    name = catalogue.optimizer_for_string(string)
+    return f"learning_rate={catalogue.default_rate(name)}" if name else ""
 
 
 def _made(draft: Draft, string: str) -> str | None:
@@ -245,8 +254,10 @@ def _add_default(draft: Draft, site: Compile) -> None:
         "Write out Keras' default optimizer, with its rate scaled, in Horovod's wrapper",
         "A model that is compiled without an optimizer trains with RMSprop.",
         [draft.add_argument(site.call, text, first=not site.call.args)],
+        decision=Decision.SCALED,
+        shown=_default(_DEFAULT),
     )
 
 
 RULE = Rule("K1", "wrap the optimizer", apply, __doc__ or "")
-STRING = Rule("K2", "write out an optimizer given by name", lambda draft: None, __doc__ or "")
+STRING = Rule("K2", "write out an optimizer given by name", None, __doc__ or "")

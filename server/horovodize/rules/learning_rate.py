@@ -22,6 +22,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.plan import Decision
 from horovodize.rules import keras_session, rates_by_step, schedule
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
@@ -91,7 +92,9 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
         if keras_session.is_wanted(draft) and not call.args:
             keyword = f"{default} * {SIZE}"  # Keras 2.2 calls it `lr`, Keras 2.3 `learning_rate`
         what = f"Write out the default rate {default} and multiply it by the number of ranks"
-        draft.change("C5", call, what, _WHY, [draft.add_argument(call, keyword, first=not call.args)])
+        edits = [draft.add_argument(call, keyword, first=not call.args)]
+        shown = f"learning_rate={default}"
+        draft.change("C5", call, what, _WHY, edits, decision=Decision.SCALED, shown=shown)
         return
     scale_rate(draft, rate)
 

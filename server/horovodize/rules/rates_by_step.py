@@ -11,6 +11,7 @@ import ast
 
 from horovodize import catalogue
 from horovodize.facts.counters import BATCH_METHODS
+from horovodize.plan import Decision
 from horovodize.rules import counted
 from horovodize.rules.callback_decisions import BASE
 from horovodize.rules.draft import SIZE, Draft
@@ -36,7 +37,7 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr) -> None:
     found = False
     for read in _reads(draft, rate):
         if counted.of(draft, read) is not None:  # else it is given what was told already
-            draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read))
+            draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
             found = True
     if (
         found

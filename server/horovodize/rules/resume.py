@@ -25,6 +25,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counters import Counter, CounterKind
+from horovodize.plan import Decision
 from horovodize.rules import counted, rates_by_step
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
@@ -143,7 +144,9 @@ def _compute_epoch(draft: Draft, ratio: ast.BinOp) -> None:
         return
     if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
         return
-    draft.change("G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left))
+    draft.change(
+        "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left), decision=Decision.COUNTED
+    )
 
 
 def _is_one(e: ast.expr) -> bool:

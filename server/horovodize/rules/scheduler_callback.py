@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.plan import Decision
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -49,6 +50,7 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             _WHAT,
             _WHY,
             Edit.around(draft.module.span(schedule), *_calling(schedule)),
+            decision=Decision.SCALED,
             doubt="this schedule can't be seen into; where it goes from the rate it is given, it must not be scaled",
         )
         return
@@ -95,7 +97,14 @@ def _call_scaled(draft: Draft, schedule: ast.expr, function: Function) -> None:
         parameters = parameters[1:]  # a bound method
     given = ", ".join(parameters[: 2 if len(parameters) > 1 else 1])
     span = draft.module.span(schedule)
-    draft.change("K5", schedule, _WHAT, _WHY, Edit.around(span, f"lambda {given}: ", f"({given}) * {SIZE}"))
+    draft.change(
+        "K5",
+        schedule,
+        _WHAT,
+        _WHY,
+        Edit.around(span, f"lambda {given}: ", f"({given}) * {SIZE}"),
+        decision=Decision.SCALED,
+    )
 
 
 def _scale_floor(draft: Draft, call: ast.Call) -> None:
