@@ -14,9 +14,9 @@ from horovodize.source.edits import apply
 
 @dataclass(frozen=True)
 class Change:
-    """One application of one rule.
+    """One application of one rule; or, without edits, a question that no rule could answer.
 
-    rule   id of the rule: "C5"
+    rule   id of the rule: "C5"; of a question the code of what `check` reports there: "HVD105"
     what   what is done here, as a user reads it: "Scale the learning rate by the number of ranks"
     why    why training needs it, in a sentence
     span   the place in the document that it is about
@@ -52,12 +52,21 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """A finding of `check` that some change of a plan deals with: it makes up for it, or its doubt asks about it."""
+
+    code: str
+    span: Span
+
+
+@dataclass(frozen=True)
 class Plan:
     """The changes that distribute a document, in the order of the text."""
 
     document: Document
     changes: Sequence[Change]
     notes: Sequence[Note] = ()
+    answered: Sequence[Answer] = ()
 
     @cached_property
     def edits(self) -> list[Edit]:
@@ -72,6 +81,15 @@ class Plan:
     @property
     def sure(self) -> bool:
         return all(change.sure for change in self.changes)
+
+    @property
+    def to_confirm(self) -> list[Change]:
+        """What the user is asked: changes that could not be proven, and findings that no change answers."""
+        return [change for change in self.changes if not change.sure]
+
+    def answers(self, code: str, span: Span) -> bool:
+        """Whether a change deals with a finding."""
+        return any(code == answer.code and span.overlaps(answer.span) for answer in self.answered)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def apply(draft: Draft) -> None:
     known = feeding(draft)
     places = {feed: _places(draft, feed) for feed in known.dataset_feeds}
     for feed in known.dataset_feeds:
-        if known.is_stateful:
+        if known.is_stateful(feed):
             draft.note(
                 "D1",
                 feed,
@@ -61,7 +61,7 @@ def apply(draft: Draft) -> None:
 
 def _places(draft: Draft, feed: ast.expr) -> list[ast.expr]:
     known = feeding(draft)
-    found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch)
+    found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch(feed))
     return [p for p in found if not _is_iterator(draft, p)]
 
 

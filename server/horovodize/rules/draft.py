@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from horovodize.facts import facts_of
+from horovodize.facts.counters import Counter
 from horovodize.options import Options
-from horovodize.plan import Change, Note, Reason
+from horovodize.plan import Answer, Change, Note, Reason
 from horovodize.source import Edit, Move
 from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
@@ -45,6 +46,7 @@ class Draft:
         self.changes: list[Change] = []
         self.reasons: list[Reason] = []
         self.notes: list[Note] = []
+        self.answered: list[Answer] = []
         self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
         self._taken = self.module.scopes.all_names()
         self.mere_prints: set[Change] = (
@@ -54,7 +56,14 @@ class Draft:
         self.done: set[ast.AST] = (
             set()
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)
+        self.stream: dict[str, str] = {}  # what the helper "alike" uses (`agreeing.alike`)
+        self.agreed: set[ast.AST] = set()  # what varied, and now is rank 0's on all ranks
+        self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
         self.divided = False  # whether some loop takes fewer steps, or some data is dealt out, on each rank
+        self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes a size()-th of the steps
+        self.strided: set[Counter] = set()  # counters that go on by the steps of all ranks
+        self.strided_loops: set[ast.AST] = set()  # loops whose turns are numbered so
+        self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self.outputs: Outputs | None = None  # made by the first rule that asks (`guards.outputs_of`)
@@ -76,6 +85,15 @@ class Draft:
     ) -> None:
         """Records a change; with a `doubt`, the user is asked to confirm it."""
         self.changes.append(Change(rule, what, why, self.module.span(node), tuple(edits), not doubt, doubt))
+
+    def ask(self, rule: str, node: ast.AST, what: str, why: str, doubt: str) -> None:
+        """Asks the user to make a change that can't be made here."""
+        self.change(rule, node, what, why, (), doubt)
+
+    def answer(self, code: str, node: ast.AST) -> None:
+        """Says that the change just made deals with what `check` warns of at a node: it makes up for it, or its doubt asks
+        about it. What nobody answers becomes a question of the plan."""
+        self.answered.append(Answer(code, self.module.span(node)))
 
     def refuse(self, code: str, node: ast.AST, message: str) -> None:
         reason = Reason(code, message, self.module.span(node))
@@ -200,6 +218,23 @@ class Draft:
             "".join(self._indented(line, indent, i) + self.newline for i, line in enumerate(lines)) + indent
         )
         return Edit.insert(start, text, self.module.span(statement), level)
+
+    def moved_before(
+        self,
+        statement: ast.stmt,
+        e: ast.expr,
+        opening: str,
+        closing: str,
+        lines: list[str],
+        left: str,
+        level: int = -2,
+    ) -> Move:
+        """Puts an expression, with what other rules do to it, on a line before its statement, and lines after that; `left`
+        takes its place."""
+        edit = self.before(statement, lines, level)
+        span, indent = self.module.span(e), self.document.indentation(statement)
+        after = closing + self.newline + indent + edit.new_text
+        return Move(span, edit.span.start, opening, after, left, edit.anchor or edit.span, level)
 
     def after(self, statement: ast.stmt, lines: list[str], level: int = 0) -> Edit:
         """Puts lines after a statement (and the comment on its last line), at its indentation."""

@@ -55,15 +55,18 @@ HELPERS = {
     ),
     "alike": (
         "def {name}(draw):",
-        '    """A function that draws at random; on several ranks from one stream that is the same on all of them."""',
+        '    """A function that draws at random; on several ranks from one stream, which starts by a number of rank 0\'s."""',
         f"    if {SIZE} == 1:",
         "        return draw",
         "    source = draw.__self__",
         "    kind = type(source).__name__",
         "    if not hasattr({name}, kind):",
         "        bits = getattr(source, {quote}bit_generator{quote}, None)",
-        "        setattr({name}, kind, type(source)(0 if bits is None else type(bits)(0)))",
+        "        setattr({name}, kind, type(source)({name}.seed if bits is None else type(bits)({name}.seed)))",
         "    return getattr(getattr({name}, kind), draw.__name__)",
+        "",
+        "",
+        "{name}.seed = {root}({secrets}.randbits(32))",
     ),
     "any_rank": (
         "def {name}(condition):",
@@ -147,4 +150,5 @@ def helper_lines(draft: Draft, purpose: str, name: str, tf: str) -> list[str]:
     """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file."""
     lines = (GRAPH_HELPERS if draft.in_graph and purpose in GRAPH_HELPERS else HELPERS)[purpose]
     config = draft.config_to_make[0] if draft.config_to_make else "None"
-    return [line.format(name=name, tf=tf, quote=draft.document.quote, config=config) for line in lines]
+    names = {"name": name, "tf": tf, "quote": draft.document.quote, "config": config}
+    return [line.format(**names, **draft.stream) for line in lines]

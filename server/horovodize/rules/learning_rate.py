@@ -31,12 +31,11 @@ from horovodize.summary.syntax import argument
 from horovodize.summary.values import Origin
 
 _WHY = "A step averages size() batches: the batch is size() times larger, and so is the rate."
-_STEPS = (
-    "this rate is computed from the global step, which counts steps of one process; with the data split, each rank takes "
-    "size() times fewer"
-)
 _ELSEWHERE = "this optimizer is made in another file; its learning rate has to be multiplied by the number of ranks there"
 _UNSEEN = (
+    "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
+)
+_UNSCALED = (
     "the learning rate of the optimizer that this gives can't be seen, so it is not scaled; "
     "multiply it by the number of ranks"
 )
@@ -55,9 +54,7 @@ def apply(draft: Draft) -> None:
         if draft.sites.is_distributable(step):
             for change in step.changes or ():
                 rate = _rate_by_hand(draft, change)
-                if rate is not change:
-                    rates_by_step.report(draft, change, rate)
-                _times(draft, rate)
+                _times(draft, rate, by_hand=rate is change)
 
 
 def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:
@@ -174,7 +171,9 @@ def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
     draft.change("C5", rate, what, _WHY, Edit.around(draft.module.span(rate), f"{name}(", ")"))
 
 
-def _times(draft: Draft, rate: ast.expr) -> None:
+def _times(draft: Draft, rate: ast.expr, by_hand: bool = False) -> None:
+    if not by_hand:
+        rates_by_step.follow(draft, rate, rate)
     if (
         draft.in_graph
     ):  # a decayed rate inside an expression: `tf.maximum(tf.train.exponential_decay(…), 1e-5)`
@@ -187,20 +186,8 @@ def _times(draft: Draft, rate: ast.expr) -> None:
             return  # another optimizer uses the decayed rate itself, which is scaled where it is made
         for node in inner:
             schedule.divide_steps(draft, node)
-        if not inner and draft.options.split_data and _counts_steps(draft, rate):
-            draft.note("C5", rate, _STEPS)
+        rates_by_step.follow_fed(draft, rate)
     draft.change("C5", rate, "Multiply the learning rate by the number of ranks", _WHY, draft.times(rate))
-
-
-def _counts_steps(draft: Draft, rate: ast.expr) -> bool:
-    """Whether a rate of a graph is computed from the global step."""
-    counters = [argument(op, "global_step") for op in draft.sites.graph_minimizes]
-    for call in draft.syntax.calls:
-        if draft.names.last(call.func) == "assign_add":
-            plain = draft.names.of(call.func) is not None
-            counters.append(argument(call, "ref", 0) if plain else getattr(call.func, "value", None))
-    steps = {call for counter in counters if counter is not None for call in draft.values.calls(counter)}
-    return any(node in steps for node in draft.values.depends([rate], 400))
 
 
 def _is_variable(draft: Draft, call: ast.Call) -> bool:
@@ -208,54 +195,60 @@ def _is_variable(draft: Draft, call: ast.Call) -> bool:
 
 
 def _scale_unseen(draft: Draft, trained: Trained) -> None:
-    """An optimizer that something makes which can't be seen into (`getattr(optimizers, name)(learning_rate=0.1)`): the rate
-    that it is given is scaled there."""
+    """An optimizer that something makes which can't be seen into: the rate that it is given by name is scaled there (`check`
+    asks whether that is all), else the optimizer's, once it is made."""
     call = trained.origin
-    if not isinstance(call, ast.Call) or draft.values.callee(call) is not None or call in draft.done:
+    if not isinstance(call, ast.Call) or draft.values.callee(call) is not None:
         return
-    draft.done.add(call)
-    made = call.func
-    of_optimizers = (
-        isinstance(made, ast.Call)
-        and isinstance(made.func, ast.Name)
-        and made.func.id == "getattr"
-        and (draft.names.of(made.args[0]) or "").startswith("tensorflow.keras.optimizers")
-    )
+    place = _made_for(draft, trained.used_at) or call
+    if place in draft.done:
+        return
+    draft.done.add(place)
     rate = argument(call, "learning_rate") or argument(call, "lr")
-    if rate is None and of_optimizers and call.args:
-        rate = call.args[0]
     if rate is not None:
         scale_rate(draft, rate)
+    elif _scale_once_made(draft, place, _UNSEEN):
+        for code in ("HVD103", "HVD105", "HVD107"):
+            draft.answer(code, call)
     else:
-        draft.note("C5", call, _UNSEEN)
+        draft.ask("C5", trained.used_at, "Multiply the learning rate by the number of ranks", _WHY, _UNSCALED)
+
+
+def _made_for(draft: Draft, used_at: ast.expr) -> ast.Call | None:
+    """The call whose result a name means, where it is only one: `build("sgd")` of `opt = build("sgd")`."""
+    bindings = draft.module.scopes.reaching(used_at) if isinstance(used_at, ast.Name) else []
+    made = [b.value for b in bindings if b.kind == "assign" and not b.path and isinstance(b.value, ast.Call)]
+    return made[0] if len(made) == len(bindings) == 1 else None
 
 
 def _scale_made(draft: Draft, trained: Trained) -> None:
     """An optimizer whose rate can't be seen (`**options`, a class of another package): its rate is scaled once it is made."""
-    call = trained.call
-    assert call is not None
+    assert trained.call is not None
+    doubt = "the rate can't be seen here; this is wrong where it is a schedule"
+    if not _scale_once_made(draft, trained.call, doubt):
+        draft.refuse(
+            "HVD006",
+            trained.call,
+            "the learning rate of this optimizer can't be seen; give it as `learning_rate=…`",
+        )
+
+
+def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
+    """Scales the rate of an optimizer after the statement that makes it; False where there is no place for that."""
     statement = draft.syntax.statement(call)
-    if (
+    if not (
         isinstance(statement, ast.Assign)
         and statement.value is call
         and len(statement.targets) == 1
         and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
         and draft.can_insert(statement)
     ):
-        name = draft.module.text(statement.targets[0])
-        line = f"{name}.learning_rate = {name}.learning_rate * {SIZE}"
-        draft.change(
-            "C5",
-            call,
-            "Multiply the learning rate by the number of ranks once the optimizer is made",
-            _WHY,
-            [draft.after(statement, [line], level=-1)],
-            doubt="the rate can't be seen here; this is wrong where it is a schedule",
-        )
-    else:
-        draft.refuse(
-            "HVD006", call, "the learning rate of this optimizer can't be seen; give it as `learning_rate=…`"
-        )
+        return False
+    name = draft.module.text(statement.targets[0])
+    line = f"{name}.learning_rate = {name}.learning_rate * {SIZE}"
+    what = "Multiply the learning rate by the number of ranks once the optimizer is made"
+    draft.change("C5", call, what, _WHY, [draft.after(statement, [line], level=-1)], doubt=doubt)
+    return True
 
 
 # ---------------------------------------------------------------------- rates that are set later
@@ -266,7 +259,7 @@ def _scale_later_settings(draft: Draft) -> None:
         value = _set_rate(draft, node)
         if value is None or value in draft.done:
             continue
-        rates_by_step.report(draft, node, value)
+        rates_by_step.follow(draft, node, value)
         if _relative(draft, value):
             continue
         draft.done.add(value)

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.counters import RESUMING, CounterKind
+from horovodize.rules import resume
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
 from horovodize.summary.selecting import uses_of
+from horovodize.summary.syntax import argument
 
 WHY = "Every step averages size() batches, so a size()-th of the steps makes an epoch."
 EVERYTHING = "every rank trains on all of it"
-_RESUMING = (
-    "latest_checkpoint",
-    "get_checkpoint_state",
-    "global_step",
-    "get_global_step",
-    "get_or_create_global_step",
-)
+_STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
 _DIVIDE = "Divide the steps among the ranks"
 
 
@@ -107,10 +104,8 @@ def _is_used_again(draft: Draft, e: ast.expr) -> bool:
 
 
 def _counts_from(e: ast.Call) -> bool:
-    """`range(1, n)`, from a number or a name on, one by one."""
-    return (
-        len(e.args) == 2 and not e.keywords and isinstance(e.args[0], (ast.Constant, ast.Name, ast.Attribute))
-    )
+    """`range(1, n)`, from some number on, one by one."""
+    return len(e.args) == 2 and not e.keywords
 
 
 def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, rule: str) -> None:
@@ -125,7 +120,7 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
         and ast.dump(stop.right) == ast.dump(start)
     ):
         _divide_count(draft, stop.left, rule)
-    elif stop not in draft.done and _is_resumed(draft, start):
+    elif stop not in draft.done and _counts_ranks(draft, start):
         draft.done.add(stop)
         draft.divided = True
         opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
@@ -133,6 +128,14 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
             draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
         )
         draft.change(rule, stop, _DIVIDE, WHY, around)
+        draft.note(rule, start, _STORED)
+    elif stop not in draft.done and not isinstance(start, ast.Constant):
+        draft.done.add(stop)
+        draft.divided = True
+        draft.strided_loops.add(driver.loop)
+        edits = [Edit.insert(draft.module.span(stop).end, f", {SIZE}", None)]
+        draft.change(rule, stop, "Let each step count for those of all ranks", WHY, edits)
+        resume.begin_after(draft, start)
     elif stop not in draft.done:
         draft.done.add(stop)
         draft.divided = True
@@ -146,12 +149,16 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
         draft.change(rule, stop, _DIVIDE, WHY, edits)
 
 
-def _is_resumed(draft: Draft, start: ast.expr) -> bool:
-    """Whether a loop may go on from where a checkpoint left off: its number counts the steps of ranks."""
-    return any(
-        isinstance(n, ast.Call) and draft.names.last(n.func) in _RESUMING
-        for n in draft.values.depends([start], 300)
+def _counts_ranks(draft: Draft, start: ast.expr) -> bool:
+    """Whether a loop goes on from what TensorFlow has counted: a graph's global step, an optimizer's iterations."""
+    made = list(draft.values.depends([start], 300))
+    if any(isinstance(n, ast.Call) and draft.names.last(n.func) in RESUMING for n in made):
+        saved = [argument(c, "global_step", 2) for c in draft.sites.method_calls("save")]
+        made += [e for e in saved if e is not None]
+    counters = (
+        draft.facts.counters.of(n) for n in made if isinstance(n, (ast.Name, ast.Attribute, ast.Call))
     )
+    return any(c.kind in (CounterKind.GLOBAL_STEP, CounterKind.ITERATIONS) for c in counters if c is not None)
 
 
 def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.rules import rates_by_step
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import PLENTY, counts_a_share, feeding
@@ -195,6 +196,8 @@ def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
     for value in draft.values.returned(function):
         if value not in draft.done:
             draft.done.add(value)
+            if rule == "C5":
+                rates_by_step.follow(draft, value, value)
             draft.change(
                 rule,
                 value,

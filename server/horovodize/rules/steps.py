@@ -26,8 +26,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, averages, cursors, data, turns
-from horovodize.rules.decisions import numbered
+from horovodize.rules import arrays, averages, cursors, data, resume, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -149,6 +148,7 @@ def divide_loops(draft: Draft) -> None:
         before = len(draft.changes)
         _divide_driver(draft, driver)
         if len(draft.changes) > before:
+            draft.divided_loops.add(driver.loop)
             averages.keep(draft, driver, loop_rule(draft))
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, loop_rule(draft))
@@ -248,7 +248,7 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
     if isinstance(driver.loop, ast.AsyncFor):
         draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
         return
-    edits = wrap(draft, numbered(draft, driver) or e, "shard_batches")
+    edits = wrap(draft, draft.facts.dealt.numbered(driver) or e, "shard_batches")
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
@@ -289,6 +289,8 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
 
 def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     test = loop.test
+    if resume.ends_by_stored(draft, driver):
+        return  # the count goes on faster instead
     if feeding(draft).next_calls(driver):
         shared = [
             f

@@ -53,7 +53,7 @@ def model_fn(features, labels, mode, params):
   update_ops = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
   with tf.control_dependencies(update_ops):
     train_op = optimizer.minimize(loss, tf.train.get_global_step())
-  logging = tf.train.LoggingTensorHook({"accuracy": accuracy[1]}, every_n_iter=100)
+  logging = tf.train.LoggingTensorHook({"accuracy": accuracy[1]}, every_n_iter=max(1, 100 // hvd.size()))
   return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op, training_hooks=[*([logging] if hvd.rank() == 0 else [])])
 
 

@@ -15,6 +15,12 @@ config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
 
 
+def from_root(value):
+    """Rank 0's value, on every rank."""
+    with tf.Graph().as_default(), tf.Session(config=config):
+        return hvd.broadcast_object(value, root_rank=0, name="value")
+
+
 def own_batch(draw, *args, **kwargs):
     """This rank's one of the size() batches that all ranks together draw in a step."""
     return [draw(*args, **kwargs) for _ in range(hvd.size())][hvd.rank()]
@@ -68,11 +74,12 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
     sess.run(hvd.broadcast_global_variables(root_rank=0))
 
     try:
-        for step in range(start, max(start, STEPS // hvd.size())):
+        start = from_root(start)
+        for step in range(start, STEPS, hvd.size()):
             images, labels = own_batch(streets.next_batch, 16)
             summary, value, _ = sess.run([merged, loss, train_op], {image: images, label: labels})
             writer.add_summary(summary, step)
-            if step % 1000 == 0:
+            if step % 1000 < hvd.size():
                 if hvd.rank() == 0:
                     saver.save(sess, os.path.join(LOG, "model.ckpt"), global_step=step)
                 tf.logging.info("step %d of %d: %.4f", step, STEPS, value)
