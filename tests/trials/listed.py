@@ -29,7 +29,9 @@ else:
 
 
 _EPOCHS = re.compile(r"(\b\w*(?:epoch|EPOCH)\w*\s*=\s*)(\d+)\b(?![.*])")
-_EPOCH_LOOP = re.compile(r"(\bfor \w*(?:ep|EP)\w* in range\((?:[01],\s*)?)(\d+)(?=\s*(?:\+\s*1\s*)?\))")
+_EPOCH_LOOP = re.compile(
+    r"(\bfor (?:\w*epoch\w*|ep|e) in range\((?:[01],\s*)?)(\d+)(?=\s*(?:\+\s*1\s*)?\))", re.IGNORECASE
+)
 _STEPS = re.compile(r"(\b\w*(?:iter|ITER|steps|STEPS)\w*\s*=\s*)(\d+)\b(?![.*])")
 _RANGE = re.compile(r"(\brange\((?:[01],\s*)?)(\d+)(?=\s*(?:\+\s*1\s*)?\))")
 
