@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import KERAS, TAPE, check, divide, unchanged
+from .pairs import TF, plan_of
 
 # ---------------------------------------------------------------------- left alone
 
