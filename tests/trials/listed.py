@@ -4,7 +4,8 @@
 repo, commit, path   where it is
 sha1                 of the file as it is published
 tf1 = true           `import tensorflow` is to give it TensorFlow 1
-beside = ["a.py"]    further files that it imports (paths from its folder), or reads: those lie in its working directory
+beside = ["a.py"]    further files that it imports or reads, paths from its folder; "../b.py as c/b.py" puts them elsewhere. What
+                     is no Python lies in its working directory
 setup = "a = 1"      put before the script: what it needs to run here, in words of ours
 epochs, steps        numbers that are given a name of that meaning, and ranges that are longer than steps, are cut to these
 replace = [["old", "new"], …]   to make it fit for TensorFlow 2.15, or shorter; regular expressions, each found at least once
@@ -86,8 +87,11 @@ class Listed:
                 raise ValueError(f"{self.name}: {old!r} is not found")
         script.write_text((self.setup + "\n" if self.setup else "") + text, encoding="utf-8")
         for other in self.beside:
-            data = self._read(mirror, os.path.normpath(f"{Path(self.path).parent}/{other}"))
-            target = folder / (other if other.endswith(".py") else Path(other).name)
+            path, _, name = other.partition(" as ")
+            data = self._read(mirror, os.path.normpath(f"{Path(self.path).parent}/{path}"))
+            if self.tf1 and path.endswith(".py"):
+                data = data.replace(b"import tensorflow as tf", b"import tensorflow.compat.v1 as tf")
+            target = folder / (name or (path if path.endswith(".py") else Path(path).name))
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
         return script
