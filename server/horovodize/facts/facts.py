@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.steps import Steps
 from horovodize.summary import ModuleSummary
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Feeding
@@ -22,6 +23,11 @@ class Facts:
     def feeding(self) -> Feeding:
         """What feeds training."""
         return Feeding(self.module, self.sites, self.drive)
+
+    @cached_property
+    def steps(self) -> Steps:
+        """What feeds each place that trains."""
+        return Steps(self.module, self.sites, self.drive, self.feeding)
 
 
 _facts: WeakKeyDictionary[ModuleSummary, Facts] = WeakKeyDictionary()
