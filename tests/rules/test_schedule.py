@@ -243,5 +243,5 @@ def test_the_decay_of_tensorflow_1_s_rmsprop_is_of_its_average() -> None:
         "import tensorflow as tf\nx = tf.placeholder(tf.float32)\nw = tf.Variable(1.0)\n"
         "train = tf.train.RMSPropOptimizer(0.1, decay=0.9).minimize(w * x)\n"
         "with tf.Session() as sess:\n    sess.run(tf.global_variables_initializer())\n"
-        "    for i in range(100):\n        sess.run(train, {x: 1.0})\n",
+        "    for i in range(100):\n        sess.run(train, {x: draw()})\n",
     )

@@ -47,7 +47,8 @@ class Expectation:
     epochs       passes over the data, where the script does not call `fit`; 0 if that differs: as often as an example is seen
     work         "rows" (every example is seen by one rank, as often as before), "count" (only their number is divided:
                  drawn at random, endless), "steps" (steps × batch), "whole" (not divided, which the tool says: every rank
-                 trains on as many examples as one process)
+                 trains on as many examples as one process), "strong" (every step sees all rows, of which each rank takes its
+                 part: steps, rates and weights are the original's)
     spare        examples that every further rank may train on fewer: each has to fill the memory first that it draws from
     dataset      which of the datasets that are iterated by hand is the one trained on, in order of first use
     rates        "all", "first" where metrics decide about later ones, "by step" where each step has one set for it: what one
@@ -193,7 +194,7 @@ def one_writer(original: Outcome, run: Outcome, expected: Expectation) -> list[F
 
 def rates_scaled(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
     """I6: every optimizer's rate is the original's times the number of ranks, from the first step to the last."""
-    size = run.size
+    size = 1 if expected.work == "strong" else run.size
     before = original.reports[0]["optimizers"]
     faults = []
     for report in run.reports:
@@ -255,6 +256,8 @@ def _scheduled(
 def work_divided(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
     """I7: all ranks together train on what one process trained on, within one batch per rank and epoch."""
     before = original.reports[0]
+    if expected.work == "strong":
+        return _as_many_steps(original, run)
     epochs, epochs_now = (_epochs(report, expected) for report in (before, run.reports[0]))
     if expected.work == "steps":
         steps = [sum(o["steps"] for o in report["optimizers"]) for report in (before, *run.reports)]
@@ -293,6 +296,16 @@ def events_as_often(original: Outcome, run: Outcome, expected: Expectation) -> l
         elif abs(alone - together) > 1 or not together:
             faults.append(f"{event!r} happens {together} times, not {alone}")
     return [Fault("P3", message) for message in faults]
+
+
+def _as_many_steps(original: Outcome, run: Outcome) -> list[Fault]:
+    """Every rank takes the steps that one process took."""
+    before = [o["steps"] for o in original.reports[0]["optimizers"]]
+    return [
+        Fault("I7", f"rank {report['rank']} takes {steps} steps, not {before}")
+        for report in run.reports
+        if (steps := [o["steps"] for o in report["optimizers"]]) != before
+    ]
 
 
 def equivalent(references: Sequence[Outcome], run: Outcome, tolerance: float) -> list[Fault]:
