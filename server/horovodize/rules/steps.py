@@ -6,6 +6,9 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validatio
                loops over batches of another kind, rank r again takes the batches r, r + size(), …; so where a loop selects
                by a variable that it moves on itself (`x[i : i + n]; i += n`). What deals out batches one after another
                deals out size() of them in a step, of which each rank trains on its own.
+               What decides how training goes and would differ between ranks (a number of epochs that is drawn, a rate, an
+               optimizer or a layer's size drawn at random, a start read from a checkpoint, a host's name) is rank 0's on all:
+               `range(alike(random.randint)(3, 9))`, `start = hvd.broadcast_object(start)`.
 Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
                equally many: one that takes more waits for the others for ever.
 Before         for x, y in dataset.take(1000):
@@ -16,9 +19,11 @@ Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from 
                A variable that starts again, or is not moved on alike in every turn: that is said.
                A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.
 Refuses        A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
-               the same for all; rows that each rank's model makes anew in every round (HVD006).
-Asks           A loop that ends with a game: all games now end with the first. A loop over something that can't be seen: all
-               ranks must get equally many batches from it.
+               the same for all; rows that each rank's model makes anew in every round (HVD006); numbers and choices that
+               differ where ranks can't be made to agree (HVD205, HVD107).
+Asks           A number of steps, or a condition around training, that can't be seen to be the same on all ranks: it is
+               rank 0's now. A loop that ends with a game: all games now end with the first. A loop over something that
+               can't be seen: all ranks must get equally many batches from it.
 Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
 """
 
