@@ -90,6 +90,7 @@ def main() -> int:
     import numpy as np
     import tensorflow as tf
     import tensorflow_1
+    from hooks import values
     from hooks.collectives import Collectives
     from hooks.examples import Examples
     from hooks.files import Files
@@ -110,6 +111,7 @@ def main() -> int:
         watcher.install()
     names = tensorflow_1.install(graph_seed) if options.tf1 else vars(builtins)
     if options.before:
+        values.most = 200  # public models are large
         objectives.install()
         runpy.run_path(str(options.before))["install"]()
 

@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 import shutil
+import subprocess
 import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -78,11 +79,11 @@ class Trial:
             self._note(str(size), runs[-1])
             if runs[-1].fault == "stalls":
                 break
-        result.how = judge(alone, runs)
+        result.how = judge(alone, runs, self._listed.game)
         if any("the loss ends" in fault for fault in result.how):  # is it within what chance does alone?
             more = (self._train(self._original, 1, seed) for seed in SEEDS[1:])
             alone += [run for run in more if not run.fault]
-            result.how = judge(alone, runs)
+            result.how = judge(alone, runs, self._listed.game)
         whole = [run for run in runs if not run.fault and run.size > 1]
         result.scaling = scaling(alone[0], whole[-1]) if whole else ""
         verdicts = [run.fault for run in runs if run.fault]
@@ -134,6 +135,11 @@ class Trial:
             said = json.loads(kept.read_text())
             return Run(**{**said, "ranks": [Rank(**rank) for rank in said["ranks"]]})
         folder = kept.with_suffix(".files")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for path in script.parent.iterdir():
+            if path.is_file() and path.suffix != ".py":
+                shutil.copy(path, folder)
         for _ in range(self._listed.runs):
             outcome = train(
                 script,
@@ -173,7 +179,7 @@ def main() -> int:
             continue
         try:
             result = Trial(listed, options.mirror, options.work.absolute(), options.limit).run(sizes)
-        except ValueError as error:
+        except (ValueError, subprocess.CalledProcessError) as error:
             result = Result(listed.name, "not listed rightly", [str(error)])
         wrong += any(word in result.outcome for word in ("differs", "crashed", "stalls"))
         print(result.line(), flush=True)

@@ -29,18 +29,23 @@ def install() -> None:
     sys.path.append(os.environ.get("HOROVODIZE_TRIALS_PACKAGES", ""))
     mnist.TRAIN, mnist.TEST = ROWS, TEST_ROWS
     sys.meta_path.append(_Pictures())
-    data = tf.keras.datasets
-    for module, load in (
-        (data.mnist, lambda path="": _pictures((28, 28), 10, ROWS, flat_labels=True)),
-        (data.fashion_mnist, lambda: _pictures((28, 28), 10, ROWS, flat_labels=True)),
-        (data.cifar10, lambda: _pictures((32, 32, 3), 10, COLOUR_ROWS)),
-        (data.cifar100, lambda label_mode="fine": _pictures((32, 32, 3), 100, COLOUR_ROWS)),
-        (data.imdb, _reviews(2)),
-        (data.reuters, _reviews(46)),
-        (data.boston_housing, _houses),
-    ):
-        module.load_data = load
-    data.imdb.get_word_index = data.reuters.get_word_index = _word_index
+    import keras.datasets
+
+    made: dict[str, Callable[..., Any]] = {
+        "mnist": lambda path="": _pictures((28, 28), 10, ROWS, flat_labels=True),
+        "fashion_mnist": lambda: _pictures((28, 28), 10, ROWS, flat_labels=True),
+        "cifar10": lambda: _pictures((32, 32, 3), 10, COLOUR_ROWS),
+        "cifar100": lambda label_mode="fine": _pictures((32, 32, 3), 100, COLOUR_ROWS),
+        "imdb": _reviews(2),
+        "reuters": _reviews(46),
+        "boston_housing": _houses,
+    }
+    for datasets in (tf.keras.datasets, keras.datasets):
+        for name, load in made.items():
+            module = getattr(datasets, name)
+            module.load_data = load
+            if hasattr(module, "get_word_index"):
+                module.get_word_index = _word_index
     _replace_everywhere("get_file", tf.keras.utils.get_file, _file)
     sys.modules["tensorflow_datasets"] = _tensorflow_datasets()
 

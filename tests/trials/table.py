@@ -1,4 +1,6 @@
-"""Results as the table of docs/corpus.md: `python -m tests.trials.table results.jsonl`. Of several results of a script the last counts."""
+"""Results as the table of docs/corpus.md: `python -m tests.trials.table results.jsonl`.
+
+Of several results of a script the last counts."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
+_FEW = 3  # numbers of a list that are scaled one by one, as they are written
 _WHY = "The schedule starts from a rate for size() times the batch."
 _WHY_STEPS = "Each rank takes size() times fewer steps an epoch; the schedule counts steps."
 _WHY_DECAY = "Each rank takes size() times fewer steps an epoch; `decay` counts for each step."
@@ -121,6 +122,8 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
     )
     if not is_list:
         edits = _divided(draft, value) if item == "step" else draft.times(value, SIZE, operator)
+    elif isinstance(value, (ast.List, ast.Tuple)) and _are_few(value):
+        edits = tuple(edit for e in value.elts for edit in draft.times(e, SIZE, operator))
     else:
         name = draft.fresh(item)
         edits = draft.decided(
@@ -128,6 +131,10 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
             Edit.around(draft.module.span(value), f"[{name}{factor} for {name} in ", "]"),
         )
     draft.change("C4", value, what, why, edits)
+
+
+def _are_few(value: ast.List | ast.Tuple) -> bool:
+    return len(value.elts) <= _FEW and not any(isinstance(e, ast.Starred) for e in value.elts)
 
 
 def _divided(draft: Draft, steps: ast.expr) -> tuple[Edit, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
+from horovodize.rules import strong
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -28,6 +29,8 @@ _WHY = "The callback sets an absolute rate at each epoch, which would undo the s
 
 
 def apply(draft: Draft) -> None:
+    if not strong.grows(draft, None):
+        return
     for call in draft.syntax.calls:
         made = draft.values.made_by(call) if draft.names.of(call.func) or draft.values.callee(call) else set()
         if _CALLBACK in made:
