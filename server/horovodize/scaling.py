@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from horovodize.plan import Change, Plan
 from horovodize.source import Edit
 
-_TIMES = re.compile(r"(?:(?P<name>\w+)=(?P<default>[\w.+-]+))? \* \w+\.size\(\)")
+_TIMES = re.compile(r"(?:(?P<name>\w+)=(?P<default>[\w.+-]+))? \* \w+\.size\(\)(?P<root> \*\* 0\.5)?")
 _DIVIDED = re.compile(r" // \w+\.size\(\)")
 _SHARE = re.compile(
     r"\b(?:shard\w*|ShardedSequence)\("
@@ -49,7 +49,8 @@ def _of_change(change: Change) -> Iterator[Scaled]:
     at, why = change.span.end, change.why
     if (times := _TIMES.search(text)) is not None:
         name = f"{times['name']}={times['default']} " if times["name"] else ""
-        yield Scaled(at, f"{name}× size()", change.rule, why)
+        grown = "√size()" if times["root"] else "size()"
+        yield Scaled(at, f"{name}× {grown}", change.rule, why)
     elif _DIVIDED.search(text) or _SHARE.search(text):
         yield Scaled(at, "÷ size()", change.rule, why)
 

@@ -220,6 +220,11 @@ class Draft:
         """Lines to insert, under a comment if the user wants comments."""
         return [*([f"# {comment}"] if comment and self.options.comments else []), *lines]
 
+    @property
+    def growth(self) -> str:
+        """What the rate of larger batches is multiplied by; nothing where it stays."""
+        return {"linear": SIZE, "sqrt": f"{SIZE} ** 0.5"}.get(self.options.rate, "")
+
     def times(self, expression: ast.expr, factor: str = SIZE, operator: str = "*") -> tuple[Edit, ...]:
         """`e` → `e * hvd.size()`, in parentheses where it needs them."""
         span = self.module.span(expression)

@@ -17,7 +17,7 @@ HELPERS = {
         "        self.schedule = schedule",
         "",
         "    def __call__(self, step):",
-        f"        return self.schedule(step) * {SIZE}",
+        "        return self.schedule(step) * {growth}",
     ),
     "shard": (
         "def {name}(rows):",
@@ -165,4 +165,7 @@ def helper_lines(draft: Draft, purpose: str, name: str, tf: str) -> list[str]:
     """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file."""
     lines = (GRAPH_HELPERS if draft.in_graph and purpose in GRAPH_HELPERS else HELPERS)[purpose]
     config = draft.config_to_make[0] if draft.config_to_make else "None"
-    return [line.format(name=name, tf=tf, quote=draft.document.quote, config=config) for line in lines]
+    return [
+        line.format(growth=draft.growth, name=name, tf=tf, quote=draft.document.quote, config=config)
+        for line in lines
+    ]

@@ -23,7 +23,7 @@ import ast
 
 from horovodize import catalogue
 from horovodize.rules import keras_session, rates_by_step, schedule, strong
-from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -92,9 +92,11 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
         default = catalogue.default_rate(name) if name else None
         if any(k.arg is None for k in call.keywords) or default is None:
             return _scale_made(draft, trained)
-        keyword = f"learning_rate={default} * {SIZE}"
+        if not draft.growth:
+            return
+        keyword = f"learning_rate={default} * {draft.growth}"
         if keras_session.is_wanted(draft) and not call.args:
-            keyword = f"{default} * {SIZE}"  # Keras 2.2 calls it `lr`, Keras 2.3 `learning_rate`
+            keyword = f"{default} * {draft.growth}"  # Keras 2.2 calls it `lr`, Keras 2.3 `learning_rate`
         what = f"Write out the default rate {default} and multiply it by the number of ranks"
         added = [draft.add_argument(call, keyword, first=not call.args)]
         draft.change("C5", call, what, _WHY, added, doubt=doubt)
@@ -165,6 +167,8 @@ def _made_elsewhere(draft: Draft, origin: Origin) -> bool:
 
 def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
     """A schedule of another module's class can't be scaled where it is made: another schedule goes around it."""
+    if not draft.growth:
+        return
     if any(rate in ast.walk(o) for c in draft.sites.compiles for o in c.optimizers):
         draft.refuse(
             "HVD006",
@@ -193,7 +197,8 @@ def _times(draft: Draft, rate: ast.expr, doubt: str = "") -> None:
         if not inner and draft.options.split_data and _counts_steps(draft, rate):
             draft.note("C5", rate, _STEPS)
     what = "Multiply the learning rate by the number of ranks"
-    draft.change("C5", rate, what, _WHY, draft.times(rate), doubt=doubt)
+    if draft.growth:
+        draft.change("C5", rate, what, _WHY, draft.times(rate, draft.growth), doubt=doubt)
 
 
 def _counts_steps(draft: Draft, rate: ast.expr) -> bool:
@@ -238,6 +243,8 @@ def _scale_made(draft: Draft, trained: Trained) -> None:
     """An optimizer whose rate can't be seen (`**options`, a class of another package): its rate is scaled once it is made."""
     call = trained.call
     assert call is not None
+    if not draft.growth:
+        return
     statement = draft.syntax.statement(call)
     if (
         isinstance(statement, ast.Assign)
@@ -247,7 +254,7 @@ def _scale_made(draft: Draft, trained: Trained) -> None:
         and draft.can_insert(statement)
     ):
         name = draft.module.text(statement.targets[0])
-        line = f"{name}.learning_rate = {name}.learning_rate * {SIZE}"
+        line = f"{name}.learning_rate = {name}.learning_rate * {draft.growth}"
         draft.change(
             "C5",
             call,

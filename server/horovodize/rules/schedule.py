@@ -69,9 +69,14 @@ def scale(draft: Draft, call: ast.Call) -> None:
     index = _positions(name)
     for rate in (parameters.rate, *parameters.other_rates):
         value = argument(call, rate, index.get(rate))
-        if value is not None and not _is_none(value):
+        if value is not None and not _is_none(value) and draft.growth:
             _scale_values(
-                draft, value, "rate", f" * {SIZE}", _WHY, parameters.rate_is_list and rate == parameters.rate
+                draft,
+                value,
+                "rate",
+                f" * {draft.growth}",
+                _WHY,
+                parameters.rate_is_list and rate == parameters.rate,
             )
     divide_steps(draft, call)
 
@@ -124,7 +129,7 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
         else "Divide the schedule's steps"
     )
     if not is_list:
-        edits = _divided(draft, value) if item == "step" else draft.times(value, SIZE, operator)
+        edits = _divided(draft, value) if item == "step" else draft.times(value, draft.growth, operator)
     else:
         name = draft.fresh(item)
         edits = Edit.around(draft.module.span(value), f"[{name}{factor} for {name} in ", "]")
@@ -193,14 +198,14 @@ def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
         return
     draft.done.add(function)
     for value in draft.values.returned(function):
-        if value not in draft.done:
+        if value not in draft.done and draft.growth:
             draft.done.add(value)
             draft.change(
                 rule,
                 value,
                 "Multiply the rate that is returned by the number of ranks",
                 _WHY,
-                draft.times(value),
+                draft.times(value, draft.growth),
             )
 
 
