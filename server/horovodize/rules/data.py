@@ -148,7 +148,7 @@ def _divide_inside(draft: Draft, call: ast.expr, feed: ast.expr) -> bool:
     if not isinstance(call, ast.Call) or call in draft.done:
         return False
     function = known.pipelines.values.callee(call)
-    places = known.pipelines.places_inside(call, known.dataset_feeds, known.has_fixed_batch)
+    places = known.pipelines.places_inside(call, known.dataset_feeds, known.has_fixed_batch(feed))
     inside = [p for p in places if draft.syntax.function(p) is function]
     if not places or not isinstance(function, ast.FunctionDef) or any(p in draft.done for p in places):
         return False

@@ -27,7 +27,7 @@ HELPERS = {
         "        self.schedule = schedule",
         "",
         "    def __call__(self, step):",
-        f"        return self.schedule(step) * {SIZE}",
+        "        return self.schedule(step) * {growth}",
     ),
     "shard": (
         "def {name}(rows):",
@@ -184,5 +184,5 @@ def helper_lines(draft: Draft, purpose: str, name: str, tf: str) -> list[str]:
     """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file."""
     lines = (GRAPH_HELPERS if draft.in_graph and purpose in GRAPH_HELPERS else HELPERS)[purpose]
     config = draft.config_to_make[0] if draft.config_to_make else "None"
-    names = {"name": name, "tf": tf, "quote": draft.document.quote, "config": config}
+    names = {"name": name, "tf": tf, "quote": draft.document.quote, "config": config, "growth": draft.growth}
     return [line.format(**names, **draft.stream) for line in lines]

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.steps import Feed
 from horovodize.rules import arrays, averages, cursors, data, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
@@ -54,6 +55,10 @@ from horovodize.summary.syntax import COMPREHENSIONS, argument
 _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
     "every rank gets the same batches"
+)
+_PLAYED = (
+    "every rank plays as many games as one process did: what they learn from is not divided, so it is size() times the "
+    "experience, and the rate stays"
 )
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
@@ -206,14 +211,12 @@ def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
 
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:
-    if any(learns_from_a_game(draft, step) for step in driver.steps):
-        draft.note(
-            loop_rule(draft),
-            driver.loop,
-            "every rank plays as many games as one process did: what they learn from is not divided",
-        )
+    if _plays_on(draft, driver) or any(learns_from_a_game(draft, step) for step in driver.steps):
+        strong.leave(draft, driver.steps)
+        draft.note(loop_rule(draft), driver.loop, _PLAYED)
         return
     if draft.in_graph and feeding(draft).carries_state(driver):
+        strong.leave(draft, driver.steps)
         draft.note(
             loop_rule(draft),
             driver.loop,
@@ -231,6 +234,15 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if driver.kind is not Kind.DATASET and not _divide_zipped(draft, e):
         _deal_batches(draft, driver, e)
     turns.divide_ends(draft, driver, loop_rule(draft))
+
+
+def _plays_on(draft: Draft, driver: Driver) -> bool:
+    """Whether a loop goes on with a game, which would be over too soon in fewer turns; one that begins it anew in each turn can
+    have fewer of them."""
+    if not any(draft.facts.steps.of(step).feed is Feed.SIMULATION for step in driver.steps):
+        return False
+    inside = (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call))
+    return not any(isinstance(c.func, ast.Attribute) and c.func.attr == "reset" for c in inside)
 
 
 def _divide_zipped(draft: Draft, e: ast.expr) -> bool:
@@ -251,12 +263,13 @@ def _divide_zipped(draft: Draft, e: ast.expr) -> bool:
 
 def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
     if draft.drive.in_traced(driver.loop):
-        draft.note(
-            loop_rule(draft), e, f"this loop runs inside a `tf.function` and is not divided: {EVERYTHING}"
-        )
+        said = f"this loop runs inside a `tf.function` and is not divided: {EVERYTHING}"
+        draft.note(loop_rule(draft), e, said)
+        strong.leave_loop(draft, driver)
         return
     if isinstance(driver.loop, ast.AsyncFor):
         draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
+        strong.leave_loop(draft, driver)
         return
     edits = wrap(draft, draft.facts.dealt.numbered(driver) or e, "shard_batches")
     if edits:
@@ -293,6 +306,7 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
         return
     if found and not cursors.divide_test(draft, loop, found, loop_rule(draft)):
         draft.note(loop_rule(draft), loop.test, _UNCOUNTED)
+        strong.leave_loop(draft, driver)
     elif not found:
         _divide_turns(draft, driver, loop)
 
@@ -328,6 +342,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     if "should_stop" in ast.unparse(test) and _is_stopped(draft):
         return
     draft.note(loop_rule(draft), test, _UNCOUNTED)
+    strong.leave_loop(draft, driver)
 
 
 def _is_stopped(draft: Draft) -> bool:
