@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
+from horovodize.rules import resume
 from horovodize.rules.agreeing import agree_value, can_agree, differing, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
@@ -47,6 +48,7 @@ _HOOKS = ("tensorflow.compat.v1.train.StopAtStepHook", "tensorflow.estimator.Tra
 
 def agree_on_values(draft: Draft, loops: Iterable[Loop]) -> None:
     """Runs before tests in loops are agreed on: what is rank 0's already needs that no more."""
+    resume.agree_on_starts(draft)
     for loop in loops:
         _agree_on_turns(draft, loop)
     for number in _numbers(draft):
