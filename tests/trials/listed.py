@@ -4,8 +4,8 @@
 repo, commit, path   where it is
 sha1                 of the file as it is published
 tf1 = true           `import tensorflow` is to give it TensorFlow 1
-beside = ["a.py"]    further files that it imports or reads, paths from its folder; "../b.py as c/b.py" puts them elsewhere. What
-                     is no Python lies in its working directory
+beside = ["a.py"]    further files that it imports or reads, paths from its folder; "../b.py as c/b.py" puts them elsewhere.
+                     What is no Python lies in its working directory
 setup = "a = 1"      put before the script: what it needs to run here, in words of ours
 epochs, steps        numbers that are given a name of that meaning, and ranges that are longer than steps, are cut to these
 replace = [["old", "new"], …]   to make it fit for TensorFlow 2.15, or shorter; regular expressions, each found at least once
