@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import KERAS, TAPE, check, divide, unchanged
+from .pairs import TF, plan_of
 
 # ---------------------------------------------------------------------- left alone
 
@@ -75,7 +76,10 @@ def test_a_loop_that_only_evaluates_is_left() -> None:
         ),
         ("model.fit([a, b], c, epochs=2)", "model.fit([shard(a), shard(b)], shard(c), epochs=2)"),
         ("model.fit({'a': a, 'b': b}, c)", "model.fit({'a': shard(a), 'b': shard(b)}, shard(c))"),
-        ("model.fit([[0, 0], [0, 1]], [[0], [1]])", "model.fit(shard([[0, 0], [0, 1]]), shard([[0], [1]]))"),
+        (
+            "model.fit([[0, 0], [0, 1]], [[0], [1]])",
+            "model.fit(share_rows([[0, 0], [0, 1]]), share_rows([[0], [1]]))",
+        ),
         ("model.fit(np.array(a), None, epochs=2)", "model.fit(shard(np.array(a)), None, epochs=2)"),
         ("model.fit(a / 255.0, a / 255.0)", "model.fit(shard(a / 255.0), shard(a / 255.0))"),
     ],
@@ -619,3 +623,27 @@ def test_a_seed_that_makes_ranks_draw_the_same_is_reported() -> None:
     assert not divide(
         TAPE + "np.random.seed(7)\nfor a, b in tf.data.Dataset.range(9).batch(3):\n    step(a, b)\n"
     ).notes
+
+
+def test_two_models_of_one_name_of_which_one_is_stateful() -> None:
+    source = TF + (
+        "from tensorflow.keras import layers\n"
+        "def recurrent(x, y):\n    model = tf.keras.Sequential()\n"
+        "    model.add(layers.LSTM(4, stateful=True, batch_input_shape=(8, 4, 3)))\n    model.add(layers.Dense(1))\n"
+        "    model.compile('sgd', 'mse')\n    model.fit(x, y, batch_size=8)\n"
+        "def plain(x, y):\n    model = tf.keras.Sequential([layers.Flatten(), layers.Dense(1)])\n"
+        "    model.compile('sgd', 'mse')\n    model.fit(x, y, batch_size=16)\n"
+        "x, y = load()\nrecurrent(x, y)\nplain(x, y)\n"
+    )
+    text = plan_of(source).text
+    assert "model.fit(x, y, batch_size=8" in text
+    assert "model.fit(shard(x), shard(y), batch_size=16" in text
+
+
+def test_a_stateful_layer_of_which_the_model_is_not_seen_is_in_all_of_them() -> None:
+    source = TF + (
+        "from tensorflow.keras import layers\nlayer = layers.LSTM(4, stateful=True)\n"
+        "model = build(layer)\nmodel.compile('sgd', 'mse')\n"
+        "other = tf.keras.Sequential([layers.Dense(1)])\nother.compile('sgd', 'mse')\nother.fit(x, y)\n"
+    )
+    assert "other.fit(x, y" in plan_of(source).text

@@ -49,7 +49,7 @@ def apply(draft: Draft) -> None:
     known = feeding(draft)
     places = {feed: _places(draft, feed) for feed in known.dataset_feeds}
     for feed in known.dataset_feeds:
-        if known.is_stateful:
+        if known.is_stateful(feed):
             draft.note(
                 "D1",
                 feed,
@@ -71,7 +71,7 @@ def apply(draft: Draft) -> None:
 
 def _places(draft: Draft, feed: ast.expr) -> list[ast.expr]:
     known = feeding(draft)
-    found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch)
+    found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch(feed))
     return [p for p in found if not _is_iterator(draft, p)]
 
 
@@ -174,7 +174,7 @@ def _divide_inside(draft: Draft, call: ast.expr, feed: ast.expr) -> bool:
     if not isinstance(call, ast.Call) or call in draft.done:
         return False
     function = known.pipelines.values.callee(call)
-    places = known.pipelines.places_inside(call, known.dataset_feeds, known.has_fixed_batch)
+    places = known.pipelines.places_inside(call, known.dataset_feeds, known.has_fixed_batch(feed))
     inside = [p for p in places if draft.syntax.function(p) is function]
     if not places or not isinstance(function, ast.FunctionDef) or any(p in draft.done for p in places):
         return False

@@ -10,9 +10,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from horovodize.facts.sources import MAKERS, SEEDS
+from horovodize.facts.turns import is_game
+from horovodize.rules import strong
 from horovodize.rules.draft import Draft
-from horovodize.rules.lockstep import learns_from_a_game
-from horovodize.rules.seeding import MAKERS, SEEDS, gives_seed
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit, Span
 from horovodize.summary.cursors import deals_by_cursor
@@ -32,7 +33,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
         return
     if draft.in_graph and feeding(draft).carries_state(driver):
         return
-    if any(learns_from_a_game(draft, step) for step in driver.steps):
+    if any(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
         return
     for call in _drawn_in(draft, driver):
         if call in draft.done:
@@ -58,7 +59,7 @@ def draws_freely(draft: Draft, feed: ast.expr) -> bool:
 
 def generates_freely(draft: Draft, generator: Function) -> bool:
     """Whether a generator function draws from a random stream that no seed fixes."""
-    if any(gives_seed(draft, c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
+    if any(draft.facts.uniform.draws.gives_seed(c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
         return False  # if only where an option says so: then all would draw the same
     called = [draft.values.callee(c) for c in ast.walk(generator) if isinstance(c, ast.Call)]
     bodies = [generator, *(f for f in called if isinstance(f, FUNCTIONS))]
@@ -108,6 +109,8 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
     if isinstance(call.func, ast.Name) and call.func.id == "next":
         return _draws_from_generator(draft, call)
     callee = draft.values.callee(call)
+    if isinstance(callee, FUNCTIONS) and is_game(draft.syntax, callee):
+        return False  # each rank plays for itself
     if isinstance(callee, FUNCTIONS):
         return _function_deals(draft, callee, depth)
     if not _DEALS.match(draft.names.last(call.func)):

@@ -27,13 +27,31 @@ HELPERS = {
         "        self.schedule = schedule",
         "",
         "    def __call__(self, step):",
-        f"        return self.schedule(step) * {SIZE}",
+        "        return self.schedule(step) * {growth}",
     ),
     "shard": (
         "def {name}(rows):",
         '    """This rank\'s share of some rows: every size()-th, and equally many on each rank."""',
         f"    share = rows[{RANK} : len(rows) // {SIZE} * {SIZE} : {SIZE}]",
         f"    return share if len(rows) >= {SIZE} else rows",
+    ),
+    "share_rows": (
+        "def {name}(rows):",
+        '    """This rank\'s part of the rows that every step sees; all of them, where ranks can\'t get equally many."""',
+        "    count = int(rows.shape[0]) if hasattr(rows, {quote}shape{quote}) else len(rows)",
+        f"    if count % {SIZE}:",
+        f"        if {RANK} == 0:",
+        "            import warnings",
+        "",
+        f"            told = f{{quote}}{{{{count}}}} rows for {{{{{SIZE}}}}} ranks: each computes all of them{{quote}}",
+        "            warnings.warn(told, stacklevel=2)",
+        "        return rows",
+        f"    return rows[{RANK} :: {SIZE}]",
+    ),
+    "split_rows": (
+        "def {name}(rows):",
+        '    """This rank\'s part of the rows that every step sees, for a loss that adds them up."""',
+        f"    return rows[{RANK} :: {SIZE}]",
     ),
     "rounds": (
         "def {name}(items):",
@@ -75,15 +93,18 @@ HELPERS = {
     ),
     "alike": (
         "def {name}(draw):",
-        '    """A function that draws at random; on several ranks from one stream that is the same on all of them."""',
+        '    """A function that draws at random; on several ranks from one stream, which starts by a number of rank 0\'s."""',
         f"    if {SIZE} == 1:",
         "        return draw",
         "    source = draw.__self__",
         "    kind = type(source).__name__",
         "    if not hasattr({name}, kind):",
         "        bits = getattr(source, {quote}bit_generator{quote}, None)",
-        "        setattr({name}, kind, type(source)(0 if bits is None else type(bits)(0)))",
+        "        setattr({name}, kind, type(source)({name}.seed if bits is None else type(bits)({name}.seed)))",
         "    return getattr(getattr({name}, kind), draw.__name__)",
+        "",
+        "",
+        "{name}.seed = {root}({secrets}.randbits(32))",
     ),
     "any_rank": (
         "def {name}(condition):",
@@ -163,4 +184,5 @@ def helper_lines(draft: Draft, purpose: str, name: str, tf: str) -> list[str]:
     """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file."""
     lines = (GRAPH_HELPERS if draft.in_graph and purpose in GRAPH_HELPERS else HELPERS)[purpose]
     config = draft.config_to_make[0] if draft.config_to_make else "None"
-    return [line.format(name=name, tf=tf, quote=draft.document.quote, config=config) for line in lines]
+    names = {"name": name, "tf": tf, "quote": draft.document.quote, "config": config, "growth": draft.growth}
+    return [line.format(**names, **draft.stream) for line in lines]

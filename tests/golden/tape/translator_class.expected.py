@@ -73,7 +73,7 @@ class Trainer(object):
                     hvd.broadcast_variables(self.model.variables, root_rank=0)
                     hvd.broadcast_variables(self.optimizer.variables(), root_rank=0)
                     first_batch = False
-                if not number % 50 and hvd.rank() == 0:
+                if not number % max(1, 50 // hvd.size()) and hvd.rank() == 0:
                     print(f'{epoch}.{number}: {loss:.4f}')
             with self.writer.as_default():
                 tf.summary.scalar('loss', loss, step=epoch)

@@ -71,5 +71,5 @@ for i, batch in enumerate(tqdm(points.take(500 // hvd.size()), disable=hvd.rank(
         hvd.broadcast_variables(critic_opt.variables(), root_rank=0)
         hvd.broadcast_variables(actor_opt.variables(), root_rank=0)
         first_batch = False
-    if i % 100 == 0 and hvd.rank() == 0:
+    if i % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:
         tf.print("losses", losses)
