@@ -185,7 +185,7 @@ def read(repetitions: int) -> Tables:
             [Row(c.kind, c.units, Unit.ELEMENTS, c.units_by_hand, "by hand", times(1.1)) for c in of_size],
         )
         yield (
-            f"A rank's input of {size}: time to go through its share, to by hand",
+            f"A rank's input of {size}: computing to go through its share, to by hand",
             [
                 Row(c.kind, c.seconds * 1000, Unit.MS, c.seconds_by_hand * 1000, "by hand", times(1.2))
                 for c in of_size

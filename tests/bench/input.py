@@ -1,7 +1,7 @@
 """What reading its share of the data costs one rank: scripts as Horovodize distributes them beside the same divided by hand.
 
 A rank is pretended: a module `horovod` tells size() and rank(), and `fit` only goes through its data. Counted are the
-elements that a rank prepares (decodes, generates, fetches); timed is how long it takes to go through its
+elements that a rank prepares (decodes, generates, fetches); timed is what the process computes to go through its
 share, best of several turns."""
 
 from __future__ import annotations
@@ -214,9 +214,9 @@ for line in sys.stdin:
         answer.append([tuple(fed), 0, float("inf")])
     for turn in range(told["turns"]):
         for one in answer:
-            seen[0], start = 0, time.perf_counter()
+            seen[0], start = 0, time.process_time()
             go_through(*one[0])
-            one[1:] = seen[0], min(one[2], time.perf_counter() - start)
+            one[1:] = seen[0], min(one[2], time.process_time() - start)
     print(json.dumps([one[1:] for one in answer]), flush=True)
 '''
 
