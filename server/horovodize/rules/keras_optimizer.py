@@ -18,8 +18,8 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import keras_session
-from horovodize.rules.draft import HVD, SIZE, Draft
+from horovodize.rules import keras_session, strong
+from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
 from horovodize.rules.rule import Rule
 from horovodize.rules.serializable import make_serializable
@@ -30,6 +30,8 @@ _WHY = "`fit` then applies gradients that are averaged over all ranks."
 _UNSEEN = (
     "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
 )
+# What `check` warns of where following an optimizer back ends.
+_ABOUT_ORIGINS = ("HVD103", "HVD105", "HVD106", "HVD107")
 _DEFAULT = "rmsprop"  # Keras' `compile` without an optimizer
 
 
@@ -48,7 +50,7 @@ def apply(draft: Draft) -> None:
             t for t in origins if t.string is not None and not draft.syntax.inside(t.origin, used_at)
         ]
         if travelling and len(travelling) == len(origins):
-            _wrap_where_used(draft, used_at, "", in_wrapper=wrapped)
+            _wrap_where_used(draft, travelling, "", in_wrapper=wrapped)
         elif travelling:
             draft.refuse(
                 "HVD106",
@@ -69,6 +71,17 @@ def apply(draft: Draft) -> None:
 
 
 def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
+    origins = [t for t in origins if not _is_wrapped_already(draft, t)]
+    unseen = [t for t in origins if t.string is None and (t.outermost is None or t.call is None)]
+    if unseen and len(unseen) < len(origins):
+        for trained in unseen:  # wrapped where it is used, the others would be wrapped once more
+            shown = " ".join(draft.module.text(trained.origin).split())
+            draft.refuse(
+                "HVD107",
+                trained.origin if shown else trained.used_at,
+                f"`{shown}` can't be followed to an optimizer, while another branch makes one; make it in this file in each",
+            )
+        return
     for trained in origins:
         if trained.string is not None:
             _write_out(draft, trained, in_wrapper=wrapped)
@@ -78,7 +91,20 @@ def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
             wrap(draft, "K1", trained.outermost, _WHY)
             make_serializable(draft, trained.call, trained.class_name)
         else:
-            _wrap_where_used(draft, trained.used_at, _UNSEEN)
+            _wrap_where_used(draft, [trained], _UNSEEN)
+
+
+def _is_wrapped_already(draft: Draft, trained: Trained) -> bool:
+    """Whether this is the optimizer that a model of this file was compiled with before: `model.compile(model.optimizer)`."""
+    origin = trained.origin
+    if not isinstance(origin, ast.Attribute) or origin.attr != "optimizer":
+        return False
+    made, text = set(draft.values.calls(origin.value)), ast.unparse(origin.value)
+    return any(
+        trained.used_at not in site.optimizers
+        and (made & set(draft.values.calls(site.model)) or ast.unparse(site.model) == text)
+        for site in draft.sites.compiles
+    )
 
 
 def is_compiled_here(draft: Draft, fit: Fit) -> bool:
@@ -114,8 +140,9 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
         return
     if draft.sites.own_step(fit.model) is not None or not draft.once("wrapped", fit.call):
         return
+    grown = strong.model_factor(draft, fit.model)
     lines = [
-        f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate * {SIZE}",
+        *([f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate{grown}"] if grown else []),
         f"{model}.optimizer = {HVD}.DistributedOptimizer({model}.optimizer)",
     ]
     draft.change(
@@ -128,9 +155,13 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
     )
 
 
-def _wrap_where_used(draft: Draft, used_at: ast.expr, doubt: str, in_wrapper: bool = True) -> None:
+def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrapper: bool = True) -> None:
     """An optimizer (or its name) that can't be changed where it comes from is wrapped, and its rate scaled, where it is
     used."""
+    used_at = origins[0].used_at
+    for trained in origins:
+        for code in _ABOUT_ORIGINS:
+            draft.answer(code, trained.origin)
     if not draft.once("wrapped", used_at):
         return
     statement = draft.syntax.statement(used_at)
@@ -142,9 +173,9 @@ def _wrap_where_used(draft: Draft, used_at: ast.expr, doubt: str, in_wrapper: bo
             "HVD105", used_at, "where this optimizer comes from can't be followed; make it here by name"
         )
         return
-    name = draft.same_name("optimizer")
+    name, grown = draft.same_name("optimizer"), strong.factor(draft, used_at)
     lines = [
-        f"{name}.learning_rate = {name}.learning_rate * {SIZE}",
+        *([f"{name}.learning_rate = {name}.learning_rate{grown}"] if grown else []),
         *([f"{name} = {HVD}.DistributedOptimizer({name})"] if in_wrapper else []),
     ]
     draft.change(
@@ -167,7 +198,8 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
     assert string is not None
     if not draft.once("wrapped", node):
         return
-    made = _made(draft, string)
+    grown = strong.factor(draft, trained.used_at)
+    made = _made(draft, string, grown)
     if made is None:
         draft.refuse("HVD006", node, f"Keras knows no optimizer named {string!r}")
         return
@@ -178,19 +210,27 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
         f"Write out the optimizer that {string!r} stands for, with its default rate scaled, in Horovod's wrapper",
         "A name leaves no place for the rate or the wrapper.",
         [Edit(draft.module.span(node), text)],
+        decision=draft.scaled if grown else None,
+        shown=_default(string),
     )
 
 
-def _made(draft: Draft, string: str) -> str | None:
-    """`tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())`"""
+def _default(string: str) -> str:
+    """`learning_rate=0.001`: what the optimizer that a name stands for is made with."""
+    name = catalogue.optimizer_for_string(string)
+    return f"learning_rate={catalogue.default_rate(name)}" if name else ""
+
+
+def _made(draft: Draft, string: str, grown: str) -> str | None:
+    """`tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())`; `grown`: what the rate is multiplied by."""
     name = catalogue.optimizer_for_string(string)
     default = catalogue.default_rate(name) if name else None
     if name is None or default is None:
         return None
     made = f"optimizers.{name.rsplit('.', 1)[-1]}"
     if keras_session.is_wanted(draft):  # there, the rate has two names
-        return f"{_keras(draft)}.{made}({default} * {SIZE})"
-    return f"{draft.tensorflow()}.keras.{made}(learning_rate={default} * {SIZE})"
+        return f"{_keras(draft)}.{made}({default}{grown})"
+    return f"{draft.tensorflow()}.keras.{made}(learning_rate={default}{grown})"
 
 
 def _keras(draft: Draft) -> str:
@@ -208,15 +248,18 @@ def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
 
 
 def _add_default(draft: Draft, site: Compile) -> None:
-    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT)})"
+    grown = strong.model_factor(draft, site.model)
+    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT, grown)})"
     draft.change(
         "K2",
         site.call,
         "Write out Keras' default optimizer, with its rate scaled, in Horovod's wrapper",
         "A model that is compiled without an optimizer trains with RMSprop.",
         [draft.add_argument(site.call, text, first=not site.call.args)],
+        decision=draft.scaled if grown else None,
+        shown=_default(_DEFAULT),
     )
 
 
 RULE = Rule("K1", "wrap the optimizer", apply, __doc__ or "")
-STRING = Rule("K2", "write out an optimizer given by name", lambda draft: None, __doc__ or "")
+STRING = Rule("K2", "write out an optimizer given by name", None, __doc__ or "")

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules import strong
+from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, Function, argument
@@ -27,6 +28,8 @@ _WHY = "The callback sets an absolute rate at each epoch, which would undo the s
 
 
 def apply(draft: Draft) -> None:
+    if not strong.grows(draft, None) or not draft.growth:
+        return
     for call in draft.syntax.calls:
         made = draft.values.made_by(call) if draft.names.of(call.func) or draft.values.callee(call) else set()
         if _CALLBACK in made:
@@ -48,7 +51,8 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             schedule,
             _WHAT,
             _WHY,
-            Edit.around(draft.module.span(schedule), *_calling(schedule)),
+            Edit.around(draft.module.span(schedule), *_calling(draft, schedule)),
+            decision=draft.scaled,
             doubt="this schedule can't be seen into; where it goes from the rate it is given, it must not be scaled",
         )
         return
@@ -63,14 +67,14 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             if not isinstance(function, ast.Lambda) and _used_elsewhere(draft, function):
                 _call_scaled(draft, schedule, function)
                 break
-            draft.change("K5", value, _WHAT, _WHY, draft.times(value))
+            draft.change("K5", value, _WHAT, _WHY, draft.times(value, draft.growth))
 
 
-def _calling(schedule: ast.expr) -> tuple[str, str]:
+def _calling(draft: Draft, schedule: ast.expr) -> tuple[str, str]:
     """What comes before and after an expression to call it and scale the result."""
     if isinstance(schedule, (ast.Name, ast.Attribute, ast.Call)):
-        return "lambda *given: ", f"(*given) * {SIZE}"
-    return "lambda *given: (", f")(*given) * {SIZE}"
+        return "lambda *given: ", f"(*given) * {draft.growth}"
+    return "lambda *given: (", f")(*given) * {draft.growth}"
 
 
 def _goes_from_given(draft: Draft, function: Function | ast.Lambda, value: ast.expr) -> bool:
@@ -95,7 +99,14 @@ def _call_scaled(draft: Draft, schedule: ast.expr, function: Function) -> None:
         parameters = parameters[1:]  # a bound method
     given = ", ".join(parameters[: 2 if len(parameters) > 1 else 1])
     span = draft.module.span(schedule)
-    draft.change("K5", schedule, _WHAT, _WHY, Edit.around(span, f"lambda {given}: ", f"({given}) * {SIZE}"))
+    draft.change(
+        "K5",
+        schedule,
+        _WHAT,
+        _WHY,
+        Edit.around(span, f"lambda {given}: ", f"({given}) * {draft.growth}"),
+        decision=draft.scaled,
+    )
 
 
 def _scale_floor(draft: Draft, call: ast.Call) -> None:
@@ -104,7 +115,11 @@ def _scale_floor(draft: Draft, call: ast.Call) -> None:
         return
     draft.done.add(floor)
     draft.change(
-        "K5", floor, "Multiply the lowest rate by the number of ranks", _WHY_FLOOR, draft.times(floor)
+        "K5",
+        floor,
+        "Multiply the lowest rate by the number of ranks",
+        _WHY_FLOOR,
+        draft.times(floor, draft.growth),
     )
 
 

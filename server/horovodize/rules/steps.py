@@ -31,7 +31,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, averages, cursors, data, turns
+from horovodize.facts.steps import Feed
+from horovodize.rules import arrays, averages, cursors, data, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -55,6 +56,10 @@ _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
     "every rank gets the same batches"
 )
+_PLAYED = (
+    "every rank plays as many games as one process did: what they learn from is not divided, so it is size() times the "
+    "experience, and the rate stays"
+)
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
 
@@ -67,7 +72,8 @@ def divide_fits(draft: Draft) -> None:
     data.apply(draft)
     arrays.apply(draft)
     for fed in feeding(draft).fits:
-        _divide_fit(draft, fed)
+        if not strong.divide(draft, "K4", [fed.fit.call]):
+            _divide_fit(draft, fed)
 
 
 def _divide_fit(draft: Draft, fed: FitFeed) -> None:
@@ -150,14 +156,19 @@ def divide_loops(draft: Draft) -> None:
     for feed in known.dataset_feeds:
         _divide_takes(draft, feed)
     for driver in known.drivers:
+        if strong.divide(draft, loop_rule(draft), driver.steps):
+            continue
         before = len(draft.changes)
         _divide_driver(draft, driver)
         if len(draft.changes) > before:
+            draft.divided_loops.add(driver.loop)
             averages.keep(draft, driver, loop_rule(draft))
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, loop_rule(draft))
         own_batches(draft, driver, loop_rule(draft))
     for site in known.undriven:
+        if strong.divide(draft, loop_rule(draft), [site]):
+            continue
         draft.note(
             loop_rule(draft),
             site,
@@ -200,14 +211,12 @@ def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
 
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:
-    if any(learns_from_a_game(draft, step) for step in driver.steps):
-        draft.note(
-            loop_rule(draft),
-            driver.loop,
-            "every rank plays as many games as one process did: what they learn from is not divided",
-        )
+    if _plays_on(draft, driver) or any(learns_from_a_game(draft, step) for step in driver.steps):
+        strong.leave(draft, driver.steps)
+        draft.note(loop_rule(draft), driver.loop, _PLAYED)
         return
     if draft.in_graph and feeding(draft).carries_state(driver):
+        strong.leave(draft, driver.steps)
         draft.note(
             loop_rule(draft),
             driver.loop,
@@ -225,6 +234,15 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if driver.kind is not Kind.DATASET and not _divide_zipped(draft, e):
         _deal_batches(draft, driver, e)
     turns.divide_ends(draft, driver, loop_rule(draft))
+
+
+def _plays_on(draft: Draft, driver: Driver) -> bool:
+    """Whether a loop goes on with a game, which would be over too soon in fewer turns; one that begins it anew in each turn can
+    have fewer of them."""
+    if not any(draft.facts.steps.of(step).feed is Feed.SIMULATION for step in driver.steps):
+        return False
+    inside = (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call))
+    return not any(isinstance(c.func, ast.Attribute) and c.func.attr == "reset" for c in inside)
 
 
 def _divide_zipped(draft: Draft, e: ast.expr) -> bool:
@@ -245,12 +263,13 @@ def _divide_zipped(draft: Draft, e: ast.expr) -> bool:
 
 def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
     if draft.drive.in_traced(driver.loop):
-        draft.note(
-            loop_rule(draft), e, f"this loop runs inside a `tf.function` and is not divided: {EVERYTHING}"
-        )
+        said = f"this loop runs inside a `tf.function` and is not divided: {EVERYTHING}"
+        draft.note(loop_rule(draft), e, said)
+        strong.leave_loop(draft, driver)
         return
     if isinstance(driver.loop, ast.AsyncFor):
         draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
+        strong.leave_loop(draft, driver)
         return
     edits = wrap(draft, draft.facts.dealt.numbered(driver) or e, "shard_batches")
     if edits:
@@ -287,12 +306,15 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
         return
     if found and not cursors.divide_test(draft, loop, found, loop_rule(draft)):
         draft.note(loop_rule(draft), loop.test, _UNCOUNTED)
+        strong.leave_loop(draft, driver)
     elif not found:
         _divide_turns(draft, driver, loop)
 
 
 def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     test = loop.test
+    if resume.ends_by_stored(draft, driver):
+        return  # the count goes on faster instead
     if feeding(draft).next_calls(driver):
         shared = [
             f
@@ -320,6 +342,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     if "should_stop" in ast.unparse(test) and _is_stopped(draft):
         return
     draft.note(loop_rule(draft), test, _UNCOUNTED)
+    strong.leave_loop(draft, driver)
 
 
 def _is_stopped(draft: Draft) -> bool:

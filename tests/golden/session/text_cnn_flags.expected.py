@@ -122,9 +122,9 @@ def train(x_train, y_train, x_dev, y_dev):
                 x_batch, y_batch = zip(*batch)
                 train_step(x_batch, y_batch)
                 current_step = tf.train.global_step(sess, global_step)
-                if current_step % FLAGS.evaluate_every == 0:
+                if current_step % max(1, FLAGS.evaluate_every // hvd.size()) == 0:
                     dev_step(x_dev, y_dev)
-                if current_step % FLAGS.checkpoint_every == 0 and hvd.rank() == 0:
+                if current_step % max(1, FLAGS.checkpoint_every // hvd.size()) == 0 and hvd.rank() == 0:
                     path = saver.save(sess, os.path.join(checkpoint_dir, "model"), global_step=current_step)
                     print("Saved model checkpoint to {}\n".format(path))
 
