@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
+from horovodize.rules import resume
 from horovodize.rules.agreeing import agree_value, can_agree, differing, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
@@ -49,6 +50,7 @@ _HOOKS = ("tensorflow.compat.v1.train.StopAtStepHook", "tensorflow.estimator.Tra
 def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     """`frames`: those of the ways to what trains. Runs before tests in loops are agreed on: what is rank 0's already needs
     that no more."""
+    resume.agree_on_starts(draft)
     for frame in frames:
         _ask_whether(draft, frame)
     for loop in dict.fromkeys(loop for frame in frames for loop in frame.loops):
