@@ -4,8 +4,8 @@
 repo, commit, path   where it is
 sha1                 of the file as it is published
 tf1 = true           `import tensorflow` is to give it TensorFlow 1
-beside = ["a.py"]    further files that it imports or reads, paths from its folder; "../b.py as c/b.py" puts them elsewhere. What
-                     is no Python lies in its working directory
+beside = ["a.py"]    further files that it imports or reads, paths from its folder; "../b.py as c/b.py" puts them elsewhere.
+                     What is no Python lies in its working directory
 setup = "a = 1"      put before the script: what it needs to run here, in words of ours
 epochs, steps        numbers that are given a name of that meaning, and ranges that are longer than steps, are cut to these
 replace = [["old", "new"], …]   to make it fit for TensorFlow 2.15, or shorter; regular expressions, each found at least once
@@ -36,8 +36,9 @@ _EPOCH_LOOP = re.compile(
 _STEPS = re.compile(r"(\b\w*(?:iter|ITER|steps|STEPS)\w*\s*=\s*)(\d+)\b(?![.*])")
 _RANGE = re.compile(r"(\brange\((?:[01],\s*)?)(\d+)(?=\s*(?:\+\s*1\s*)?\))")
 
-# What the Keras of TensorFlow 2.15 has under another name.
-_NAMES_OF_TODAY = (
+# What the Keras of TensorFlow 2.15 has under another name, and the size of a data set that is made up here.
+_OF_TODAY = (
+    (r"reshape\((\(?)(60000|10000),", r"reshape(\1-1,"),
     (
         r"keras\.layers\.(advanced_activations|convolutional|core|recurrent|embeddings|normalization|merge)\b",
         "keras.layers",
@@ -58,7 +59,7 @@ class Listed:
     beside: list[str] = field(default_factory=list)
     setup: str = ""
     epochs: int = 3
-    steps: int = 60
+    steps: int = 48
     replace: list[list[str]] = field(default_factory=list)
     runs: int = 1
     note: str = ""
@@ -100,7 +101,7 @@ class Listed:
         def cut(most: int) -> Callable[[re.Match[str]], str]:
             return lambda found: found[0] if int(found[2]) <= most else f"{found[1]}{most}"
 
-        for old, new in _NAMES_OF_TODAY:
+        for old, new in _OF_TODAY:
             text = re.sub(old, new, text, flags=re.MULTILINE)
         text = _EPOCH_LOOP.sub(cut(self.epochs), _EPOCHS.sub(cut(self.epochs), text))
         return _RANGE.sub(cut(self.steps), _STEPS.sub(cut(self.steps), text))

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-ROWS, TEST_ROWS, COLOUR_ROWS, WORDS = 1280, 200, 512, 400
+ROWS, TEST_ROWS, COLOUR_ROWS, WORDS = 768, 128, 256, 400
 PICTURES = ("matplotlib", "mpl_toolkits", "seaborn", "imageio", "IPython", "cv2", "pyplot", "plotly")
 
 
