@@ -53,7 +53,8 @@ def distributing(
         draft = Draft(summary, options)
         for rule in rules_for(summary.kinds):
             yield
-            rule.apply(draft)
+            if rule.apply is not None:
+                rule.apply(draft)
             if draft.reasons and rule.id == "C6":
                 break
         if draft.reasons:

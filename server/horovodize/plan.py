@@ -6,10 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 from horovodize.source import Document, Edit, Move, Span, compose
 from horovodize.source.edits import apply
+
+
+class Decision(Enum):
+    """What a change decides about the numbers and the work of a script."""
+
+    SHARED = "each rank takes its own part of the data, or of the turns of a loop"
+    DIVIDED = "a count of steps is divided by the number of ranks"
+    COUNTED = "a count of a rank's steps is read as one of all ranks"
+    SCALED = "a rate is multiplied by the number of ranks"
+    PRINTED = "lines are printed by rank 0 only, and nothing else"
 
 
 @dataclass(frozen=True)
@@ -21,6 +32,8 @@ class Change:
     why    why training needs it, in a sentence
     span   the place in the document that it is about
     edits  what it does to the text
+    decision  what it decides, where that has a name
+    shown  what is scaled, where the text does not have it: "learning_rate=0.001"
     sure   False when a side condition could not be proven: `doubt` then says which, and the user is asked to confirm
     """
 
@@ -31,6 +44,8 @@ class Change:
     edits: tuple[Edit | Move, ...]
     sure: bool = True
     doubt: str = ""
+    decision: Decision | None = None
+    shown: str = ""
 
 
 @dataclass(frozen=True)

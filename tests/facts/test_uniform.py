@@ -219,6 +219,13 @@ def test_a_search_that_takes_too_long_is_unknown() -> None:
     assert isinstance(of(f"n0 = 1\n{many}\nn3000"), Unknown)
 
 
+def test_an_operation_of_a_graph_is_the_same_whatever_it_will_give() -> None:
+    graph = "w = tf.Variable(tf.random.truncated_normal([3]))\ntrain = tf.compat.v1.train.AdamOptimizer().minimize(w * w)\n"
+    graph += "with tf.compat.v1.Session() as sess:\n    sess.run(train)\n    asked({})"
+    assert of(graph.format("w")) == Uniform()
+    assert isinstance(of(graph.format("sess.run(w)")), Varies)
+
+
 def test_where_all_ranks_come_alike() -> None:
     for condition, alike in (
         ("len(sys.argv) > 1", True),

@@ -76,7 +76,10 @@ def test_a_loop_that_only_evaluates_is_left() -> None:
         ),
         ("model.fit([a, b], c, epochs=2)", "model.fit([shard(a), shard(b)], shard(c), epochs=2)"),
         ("model.fit({'a': a, 'b': b}, c)", "model.fit({'a': shard(a), 'b': shard(b)}, shard(c))"),
-        ("model.fit([[0, 0], [0, 1]], [[0], [1]])", "model.fit(shard([[0, 0], [0, 1]]), shard([[0], [1]]))"),
+        (
+            "model.fit([[0, 0], [0, 1]], [[0], [1]])",
+            "model.fit(share_rows([[0, 0], [0, 1]]), share_rows([[0], [1]]))",
+        ),
         ("model.fit(np.array(a), None, epochs=2)", "model.fit(shard(np.array(a)), None, epochs=2)"),
         ("model.fit(a / 255.0, a / 255.0)", "model.fit(shard(a / 255.0), shard(a / 255.0))"),
     ],

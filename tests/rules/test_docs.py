@@ -40,7 +40,7 @@ PROGRAMS: dict[str, tuple[str, str, int]] = {
     "D4": (COMPILED, "model.fit(x, y)\n", 0),
     "G1": (OPTIMIZER + "for x, y in data:\n", "    optimizer.apply_gradients(zip(grads, model.trainable_variables))\n", 4),
     "G2": (STEP, "", 0),
-    "G3": (MODEL + "w, b = tf.Variable(1.0), tf.Variable(0.0)\nloss_fn = lambda: w + b\n", "", 0),
+    "G3": (MODEL + "w, b = tf.Variable(1.0), tf.Variable(0.0)\nloss_fn = lambda: w + b * rows()\n", "", 0),
     "G4": (STEP + DATASET, "", 0),
     "G5": (STEP + "def save(model): model.save('model.h5')\n" + DATASET.replace(".repeat()", ""), "", 0),
     "G6": (
@@ -50,6 +50,7 @@ PROGRAMS: dict[str, tuple[str, str, int]] = {
         "",
         0,
     ),
+    "G7": (STEP + "slow = tf.keras.Sequential([])\n" + DATASET + "for x in dataset.take(999):\n    train_step(x)\n", "", 4),
     "K1": (MODEL, "model.fit(x, y)\n", 0),
     "K3": (COMPILED, "", 0),
     "K4": (STEP + DATASET, "", 0),

@@ -35,7 +35,7 @@ def head(source: str, **options: bool) -> str:
         (MODEL + "model.compile('sgd')\n" + FIT, ["import horovod.tensorflow.keras as hvd"]),
         (MODEL + "opt = o.SGD(0.1)\nfor x in data:\n    " + STEP.replace("\n", "\n    ").rstrip() + "\n",
          ["import horovod.tensorflow as hvd"]),
-        (MODEL + "w = tf.Variable(1.0)\nopt = o.SGD(0.1)\nfor _ in range(9):\n    opt.minimize(lambda: w * w, [w])\n",
+        (MODEL + "w = tf.Variable(1.0)\nopt = o.SGD(0.1)\nfor _ in range(9):\n    opt.minimize(lambda: w * draw(), [w])\n",
          ["import horovod.tensorflow as hvd"]),
         (MODEL + "model.add(tf.keras.layers.BatchNormalization())\nmodel.compile('sgd')\n" + FIT,
          ["import horovod.tensorflow as hvd", "import horovod.tensorflow.keras as hvd_keras"]),

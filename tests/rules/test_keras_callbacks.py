@@ -248,7 +248,7 @@ def test_a_program_without_fit_gets_no_callbacks() -> None:
     untouched(
         "K3",
         MODEL
-        + "w = tf.Variable(1.0)\nopt = o.SGD(0.1)\nfor _ in range(9):\n    opt.minimize(lambda: w * w, [w])\n",
+        + "w = tf.Variable(1.0)\nopt = o.SGD(0.1)\nfor _ in range(9):\n    opt.minimize(lambda: w * draw(), [w])\n",
     )
 
 

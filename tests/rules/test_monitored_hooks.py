@@ -8,7 +8,7 @@ from .pairs import changes, check, doubts, only, plan_of, refused, untouched
 
 HEAD = (
     "import tensorflow.compat.v1 as tf\n"
-    "loss = tf.square(tf.Variable(1.0))\n"
+    "loss = tf.square(tf.Variable(1.0) - rows())\n"
     "step = tf.train.get_or_create_global_step()\n"
     "train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=step)\n"
 )

@@ -161,7 +161,7 @@ def test_a_range_with_a_name_is_divided_where_it_is_made() -> None:
 def test_a_range_that_is_made_before_horovod_is_there_stays() -> None:
     text = plan_of(
         "turns = range(900)\nimport tensorflow as tf\nw = tf.Variable(1.0)\nopt = tf.keras.optimizers.SGD(0.1)\n"
-        "for i in turns:\n    with tf.GradientTape() as tape:\n        loss = w * w\n"
+        "for i in turns:\n    with tf.GradientTape() as tape:\n        loss = w * draw()\n"
         "    opt.apply_gradients(zip(tape.gradient(loss, [w]), [w]))\n"
     ).text
     assert text.startswith("turns = range(900)\n")

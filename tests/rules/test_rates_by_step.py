@@ -45,9 +45,42 @@ def test_the_number_of_a_batch_is_told_as_all_ranks_count(method: str) -> None:
     assert "self.rate(n * hvd.size()) * hvd.size())" in text
 
 
-def test_a_rate_that_goes_on_from_itself_with_each_batch_is_said() -> None:
+RATE = "opt.learning_rate"
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        (f"{RATE} * 0.99", f"{RATE} * 0.99 ** hvd.size()"),
+        (f"{RATE} / 1.01", f"{RATE} / 1.01 ** hvd.size()"),
+        (f"float({RATE}.numpy()) * 0.99", f"float({RATE}.numpy()) * 0.99 ** hvd.size()"),
+    ],
+)
+def test_a_rate_that_decays_with_each_step_decays_as_fast(rate: str, told: str) -> None:
+    text = plan_of(TAPE + EPOCHS.format("0.1", f"{STEP}\n        {RATE} = {rate}")).text
+    assert f"        {RATE} = {told}\n" in text
+
+
+@pytest.mark.parametrize(
+    "decay",
+    [
+        "if loss > 9:\n            opt.learning_rate = opt.learning_rate * 0.5",
+        "if count % 100 == 0:\n            opt.learning_rate = opt.learning_rate * 0.5",
+    ],
+)
+def test_a_rate_that_decays_now_and_then_is_left(decay: str) -> None:
+    assert "* 0.5\n" in plan_of(TAPE + EPOCHS.format("0.1", f"{STEP}\n        {decay}")).text
+
+
+def test_a_rate_that_decays_with_each_epoch_is_left() -> None:
+    text = plan_of(TAPE + EPOCHS.format("opt.learning_rate * 0.5", STEP)).text
+    assert "opt.learning_rate = opt.learning_rate * 0.5\n" in text
+
+
+def test_a_rate_that_a_callback_decays_with_each_batch_decays_as_fast() -> None:
     relative = "self.model.optimizer.learning_rate = self.model.optimizer.learning_rate * 0.99"
-    assert said(TF + CALLBACK.format("on_train_batch_end", relative))
+    text = plan_of(TF + CALLBACK.format("on_train_batch_end", relative)).text
+    assert relative + " ** hvd.size()\n" in text
 
 
 @pytest.mark.parametrize(

@@ -144,3 +144,15 @@ with tf.Session() as sess:
     plan = plan_of(source)
     assert "range(start, max(start, 1000 // hvd.size())):" in plan.text
     assert ["count of a rank's steps" in n.message for n in plan.notes] == [True]
+
+
+def test_updates_go_with_each_other_by_their_own_number() -> None:
+    other = "def other(x, y):\n    with tf.GradientTape() as tape:\n        loss = model(x) + y\n"
+    other += "    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
+    ratio = "    if {} % 5 == 0:\n        other(1, 2)\n"
+    check(
+        ("G4", "G5", "G6"),
+        HEAD + other,
+        KEPT + LOOP + ratio.format("int(ck.step)"),
+        KEPT + STRIDED + ratio.format("int(ck.step) // hvd.size()"),
+    )

@@ -177,7 +177,7 @@ def test_two_sessions_of_two_graphs_are_both_sent_each_in_its_graph() -> None:
         """
         import tensorflow as tf
         def build():
-            loss = tf.reduce_mean(tf.get_variable("w", [3]))
+            loss = tf.reduce_mean(tf.get_variable("w", [3]) * tf.random_normal([3]))
             return tf.train.AdamOptimizer(0.1).minimize(loss), tf.global_variables_initializer()
         one, two = tf.Graph(), tf.Graph()
         with one.as_default():
@@ -204,7 +204,7 @@ GRAPH = """\
 import tensorflow as tf
 graph = tf.Graph()
 with graph.as_default():
-    loss = tf.reduce_mean(tf.get_variable('w', [3]))
+    loss = tf.reduce_mean(tf.get_variable('w', [3]) * tf.random_normal([3]))
     train = tf.train.AdamOptimizer(0.1).minimize(loss)
     init = tf.global_variables_initializer()
 """

@@ -47,11 +47,12 @@ class Expectation:
     epochs       passes over the data, where the script does not call `fit`; 0 if that differs: as often as an example is seen
     work         "rows" (every example is seen by one rank, as often as before), "count" (only their number is divided:
                  drawn at random, endless), "steps" (steps × batch), "whole" (not divided, which the tool says: every rank
-                 trains on as many examples as one process)
+                 trains on as many examples as one process), "strong" (every step sees all rows, of which each rank takes its
+                 part: steps, rates and weights are the original's)
     spare        examples that every further rank may train on fewer: each has to fill the memory first that it draws from
     dataset      which of the datasets that are iterated by hand is the one trained on, in order of first use
-    rates        "all", "first" where metrics decide about later ones, "by step" where each step sets one: at each step what one
-                 process would have used after the same amount of work
+    rates        "all", "first" where metrics decide about later ones, "by step" where each step has one set for it: what one
+                 process would have used after the same amount of work; "in step" where a step sets it for itself
     events       parts of lines that are printed where something happens every so many steps: the ranks print as many
     schedule     "compressed" (decay steps count what one process would have done), or "either"
     first_steps  steps that an optimizer takes before the first pass through the loop is over (no more than 3)
@@ -193,7 +194,7 @@ def one_writer(original: Outcome, run: Outcome, expected: Expectation) -> list[F
 
 def rates_scaled(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
     """I6: every optimizer's rate is the original's times the number of ranks, from the first step to the last."""
-    size = run.size
+    size = 1 if expected.work == "strong" else run.size
     before = original.reports[0]["optimizers"]
     faults = []
     for report in run.reports:
@@ -208,7 +209,7 @@ def rates_scaled(original: Outcome, run: Outcome, expected: Expectation) -> list
                     f"{where}: starts at {other['first_rate']:.6g}, not {size} × {one['first_rate']:.6g}"
                 )
             elif expected.rates != "first":
-                compare = _scheduled if one["schedule"] or expected.rates == "by step" else _assigned
+                compare = _scheduled if one["schedule"] or "step" in expected.rates else _assigned
                 faults += [
                     f"{where}: {message}" for message in compare(one["trace"], other["trace"], size, expected)
                 ]
@@ -230,11 +231,12 @@ def _scheduled(
 ) -> list[str]:
     """Rates of a schedule: at each step what one process would have used after the same amount of work, times size."""
     start = before[0]["iteration"]
-    by_step = {int(point["iteration"] - start): point["rate"] for point in before}
+    late = int(expected.rates == "in step")  # a step's own rate is seen when the next one begins
+    by_step = {int(point["iteration"] - start) - late: point["rate"] for point in before}
 
     def off(stretch: int) -> dict[str, float] | None:
         for point in after:
-            step = int(point["iteration"] - start) * stretch
+            step = (int(point["iteration"] - start) - late) * stretch
             if step in by_step and not isclose(
                 point["rate"], size * by_step[step], rel_tol=0.1, abs_tol=1e-9
             ):
@@ -254,6 +256,8 @@ def _scheduled(
 def work_divided(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
     """I7: all ranks together train on what one process trained on, within one batch per rank and epoch."""
     before = original.reports[0]
+    if expected.work == "strong":
+        return _as_many_steps(original, run)
     epochs, epochs_now = (_epochs(report, expected) for report in (before, run.reports[0]))
     if expected.work == "steps":
         steps = [sum(o["steps"] for o in report["optimizers"]) for report in (before, *run.reports)]
@@ -292,6 +296,16 @@ def events_as_often(original: Outcome, run: Outcome, expected: Expectation) -> l
         elif abs(alone - together) > 1 or not together:
             faults.append(f"{event!r} happens {together} times, not {alone}")
     return [Fault("P3", message) for message in faults]
+
+
+def _as_many_steps(original: Outcome, run: Outcome) -> list[Fault]:
+    """Every rank takes the steps that one process took."""
+    before = [o["steps"] for o in original.reports[0]["optimizers"]]
+    return [
+        Fault("I7", f"rank {report['rank']} takes {steps} steps, not {before}")
+        for report in run.reports
+        if (steps := [o["steps"] for o in report["optimizers"]]) != before
+    ]
 
 
 def equivalent(references: Sequence[Outcome], run: Outcome, tolerance: float) -> list[Fault]:

@@ -86,6 +86,7 @@ def train(
     arguments += ["--", str(script), *args]
     if ranks > 1:
         arguments = ["--gloo", "-np", str(ranks), str(python()), str(HERE / "probe.py"), *arguments]
+    before = _files(folder)
     started = time.monotonic()
     status = _WARM.run(
         {
@@ -99,9 +100,15 @@ def train(
     )
     seconds = time.monotonic() - started
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(reports.glob("rank-*.json"))]
-    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path, state in _files(folder).items() if before.get(path) != state)
     said = output.read_text(encoding="utf-8", errors="replace")
     return Outcome(ranks, found, status, seconds, said, files)
+
+
+def _files(folder: Path) -> dict[str, tuple[int, int]]:
+    """The files of a directory, with what tells whether they are written again."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_size) for path in found}
 
 
 def _environment(limit: float) -> dict[str, str]:

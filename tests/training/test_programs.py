@@ -59,7 +59,9 @@ def faults_of(case: Case, folder: Path) -> list[Fault]:
                 Fault(f.invariant, f"({size} ranks) {f.message}")
                 for f in check_ranks(one, run, case.expected)
             ]
-        if size == case.ranks[0] and case.larger:
+        if case.expected.work == "strong":
+            faults += faults_of_strong_scaling(case, script, folder, original[0], size)
+        elif size == case.ranks[0] and case.larger:
             faults += faults_of_equivalence(case, script, folder)
     return faults
 
@@ -71,6 +73,16 @@ def faults_of_equivalence(case: Case, script: Path, folder: Path) -> list[Fault]
     if not run.complete:
         return [Fault("I10", run.why())]
     return equivalent(references, run, case.larger.get("tolerance", 1e-4))
+
+
+def faults_of_strong_scaling(
+    case: Case, script: Path, folder: Path, original: Outcome, size: int
+) -> list[Fault]:
+    """I10 of rows that are divided: the ranks end where the original ended. They start from one seed here, as above."""
+    run = train(script, folder / f"equal-{size}", ranks=size, seed_per_rank=False, tf1=case.tf1)
+    if not run.complete:
+        return [Fault("I10", f"({size} ranks) {run.why()}")]
+    return [Fault(f.invariant, f"({size} ranks) {f.message}") for f in equivalent([original], run, 1e-4)]
 
 
 def written(case: Case, folder: Path) -> list[Path]:

@@ -171,6 +171,8 @@ class Calls:
     def _named(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
         given = self._arguments(call)
         source = FUNCTIONS.get(name) or next((s for p, s in PREFIXES if name.startswith(p)), None)
+        if name.startswith("tensorflow.") and source is Source.CHANCE and self.flow.sites.builds_graph:
+            source = None  # an operation of a graph: what it gives, a session gives
         if source is Source.CHANCE:
             if self.draws.is_drawn(name) and not self.draws.is_fixed(call, name):
                 if not item.size or self.draws.gives_one(call, name.rsplit(".", 1)[-1]):

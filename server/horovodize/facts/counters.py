@@ -235,7 +235,7 @@ class Counters:
             return None
         drivers, fitted = set[Driver](), False
         for b in added:
-            counted = self._counted_at(b.statement)
+            counted = self.counted_at(b.statement)
             if counted is None or self._selects(b, counted[0]):
                 return None
             drivers |= counted[0]
@@ -271,7 +271,7 @@ class Counters:
         known = self.feeding.kinds.constant(e) if e is not None else None
         return known is not None and known > 0
 
-    def _counted_at(self, place: ast.AST) -> tuple[set[Driver], bool] | None:
+    def counted_at(self, place: ast.AST) -> tuple[set[Driver], bool] | None:
         """The loops whose steps something at a place happens with, on every way that leads there, and whether those of `fit`
         are among them; None where it may happen otherwise."""
         drivers, fitted = set[Driver](), False
@@ -360,7 +360,7 @@ class Counters:
         added = [c for c in self._added if self._is_made(made, c)]
         drivers, fitted = set[Driver](), False
         for call in added:
-            counted = self._counted_at(call)
+            counted = self.counted_at(call)
             if counted is None or not self._is_amount(self._amount(call)):
                 return None
             drivers |= counted[0]

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.optimizers import Optimizers
+from horovodize.facts.steps import Steps
 from horovodize.facts.uniform import Uniformity
 from horovodize.summary import ModuleSummary
 from horovodize.summary.drive import Drive
@@ -46,6 +47,11 @@ class Facts:
     def counters(self) -> Counters:
         """What counts the steps of training."""
         return Counters(self.module, self.sites, self.drive, self.feeding)
+
+    @cached_property
+    def steps(self) -> Steps:
+        """What feeds each place that trains."""
+        return Steps(self.module, self.sites, self.drive, self.feeding)
 
 
 _facts: WeakKeyDictionary[ModuleSummary, Facts] = WeakKeyDictionary()

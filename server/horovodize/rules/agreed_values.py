@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
 from horovodize.rules.agreeing import agree_value, can_agree, differing, draw_alike
 from horovodize.rules.draft import Draft
@@ -65,13 +66,33 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
     if isinstance(loop, ast.While):
         _agree_on_test(draft, loop)
         return
+    for leaving in exits(loop):
+        for test in tests(draft.syntax, leaving, loop):
+            _draw_alike(draft, test)
     found = [r for r in uniform.number_reasons(loop.iter) if r.where not in draft.agreed]
     _agree(draft, loop.iter, found, "HVD205", _STEPS, _WHY_STEPS)
 
 
+def _draw_alike(draft: Draft, test: ast.expr) -> None:
+    """Where nothing but draws decides, they come from one stream, if all ranks come to them: no rank has to ask the others.
+    The draws of a game that each rank plays for itself stay its own."""
+    found = differing(draft, test)
+    draws = [r.where for r in found if isinstance(r, Varies) and r.kind is Source.CHANCE]
+    if len(draws) < len(found):
+        return
+    for draw in draws:
+        if (
+            isinstance(draw, ast.Call)
+            and draft.facts.uniform.draws.has_stream(draw)
+            and can_agree(draft, draw)
+        ):
+            draw_alike(draft, draw, _rule(draft), _DRAW, _WHY_STEPS)
+
+
 def _agree_on_test(draft: Draft, loop: ast.While) -> None:
     """What the test of a loop goes by from before the loop; what comes up in it, all ranks test together."""
-    found = [r for r in draft.facts.uniform.reasons(loop.test) if isinstance(r, Varies)]
+    _draw_alike(draft, loop.test)
+    found = [r for r in differing(draft, loop.test) if isinstance(r, Varies)]
     before = [r for r in found if not draft.syntax.inside(r.where, loop)]
     used = [r for r in before if r.kind in _WHERE_USED]
     names = [n for n in _varying_parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute))]
@@ -125,7 +146,9 @@ def _agree(
     draft: Draft, e: ast.expr, found: Iterable[Varies | Unknown], code: str, message: str, why: str
 ) -> None:
     """Makes all that a decision depends on rank 0's, where it varies; refuses where that can't be done."""
-    varying = [r for r in found if isinstance(r, Varies) and r.kind not in _OF_THE_LOOP]
+    varying = [r for r in found if isinstance(r, Varies)]
+    if any(r.kind in _OF_THE_LOOP for r in varying):
+        return
     used = [r for r in varying if r.kind in _WHERE_USED]
     for reason in varying:
         if reason in used or reason.where in draft.agreed:

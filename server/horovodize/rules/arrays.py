@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding, is_none, wrap
@@ -36,6 +37,8 @@ def apply(draft: Draft) -> None:
         return
     for fed in feeding(draft).fits:
         known = feeding(draft)
+        if strong.scaling(draft, fed.fit.call) is not strong.Scaling.WEAK:
+            continue
         if known.is_stateful(fed.x) or known.has_fixed_batch(fed.x):
             if fed.kind is not Kind.DATASET:
                 draft.note("D2", fed.x, _KEPT)

@@ -8,6 +8,7 @@ from horovodize.facts.counters import Counter, CounterKind
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, may_be_none
 from horovodize.source import Edit
+from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver, FitFeed
 
 
@@ -114,3 +115,32 @@ def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
     if binds and not (first and isinstance(parent, ast.BinOp) and parent.left is read):
         return Edit.around(span, "(", f" * {SIZE})")
     return Edit.around(span, "", f" * {SIZE}")
+
+
+def is_by_step(draft: Draft, site: ast.AST) -> bool:
+    """Whether something happens with each step of divided loops: not by a count of them, nor by what a step gives."""
+    found = draft.facts.counters.counted_at(site)
+    if found is None or not all(is_divided(draft, d) for d in found[0]):
+        return False
+    if found[1] and not all(is_fit_divided(draft, f) for f in feeding(draft).fits):
+        return False
+    tests = [
+        t.test for way in draft.drive.ways(site) for f in way for t, _ in draft.syntax.conditions(f.node)
+    ]
+    return all(_is_flag(draft, test) for test in tests)
+
+
+def _is_flag(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test is of settings, which no loop changes: `if args.decay:`, `if __name__ == "__main__":`."""
+    plain = (ast.Name, ast.Attribute, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.Compare)
+    parts = [n for n in ast.walk(test) if isinstance(n, ast.expr)]
+    for n in parts:
+        bound = _bindings(draft, n) if isinstance(n, (ast.Name, ast.Attribute)) else []
+        unseen = isinstance(n, ast.Name) and not bound and n.id != "__name__"
+        if not isinstance(n, plain) or unseen or any(draft.syntax.loops(b.statement) for b in bound):
+            return False
+    return True
+
+
+def _bindings(draft: Draft, n: ast.Name | ast.Attribute) -> list[Binding]:
+    return draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else draft.values.attribute_bindings(n)

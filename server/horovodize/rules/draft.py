@@ -14,7 +14,7 @@ from dataclasses import replace
 from horovodize.facts import facts_of
 from horovodize.facts.counters import Counter
 from horovodize.options import Options
-from horovodize.plan import Answer, Change, Note, Reason
+from horovodize.plan import Answer, Change, Decision, Note, Reason
 from horovodize.source import Edit, Move
 from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
@@ -49,10 +49,7 @@ class Draft:
         self.answered: list[Answer] = []
         self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
         self._taken = self.module.scopes.all_names()
-        self.mere_prints: set[Change] = (
-            set()
-        )  # changes that keep lines from being printed size() times, no more
-        self.step_counts: set[Change] = set()  # changes that divide the steps which a schedule counts
+        self._decisions: dict[Edit | Move, Decision] = {}
         self.done: set[ast.AST] = (
             set()
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)
@@ -82,9 +79,32 @@ class Draft:
         why: str,
         edits: Iterable[Edit | Move],
         doubt: str = "",
+        decision: Decision | None = None,
+        shown: str = "",
     ) -> None:
-        """Records a change; with a `doubt`, the user is asked to confirm it."""
-        self.changes.append(Change(rule, what, why, self.module.span(node), tuple(edits), not doubt, doubt))
+        """Records a change; with a `doubt`, the user is asked to confirm it. What it decides is given, or known of
+        edits that `decided` has seen."""
+        made = tuple(edits)
+        known = (self._decisions[e] for e in made if e in self._decisions)
+        self.changes.append(
+            Change(
+                rule,
+                what,
+                why,
+                self.module.span(node),
+                made,
+                not doubt,
+                doubt,
+                decision or next(known, None),
+                shown,
+            )
+        )
+
+    def decided(self, decision: Decision, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+        """Edits that decide something: the change that they become part of says so."""
+        made = tuple(edits)
+        self._decisions.update(dict.fromkeys(made, decision))
+        return made
 
     def ask(self, rule: str, node: ast.AST, what: str, why: str, doubt: str) -> None:
         """Asks the user to make a change that can't be made here."""
@@ -259,12 +279,13 @@ class Draft:
         """`e` → `e * hvd.size()`, in parentheses where it needs them."""
         span = self.module.span(expression)
         after = f" {operator} {factor}"
-        if needs_parentheses(expression) and not self._parenthesized(expression):
-            return Edit.around(span, "(", ")" + after)
-        if needs_parentheses(expression):
-            closing = self.document.text.index(")", span.end) + 1
-            return (Edit.insert(closing, after, span),)
-        return Edit.around(span, "", after)
+        if not needs_parentheses(expression):
+            edits = Edit.around(span, "", after)
+        elif self._parenthesized(expression):
+            edits = (Edit.insert(self.document.text.index(")", span.end) + 1, after, span),)
+        else:
+            edits = Edit.around(span, "(", ")" + after)
+        return self.decided(Decision.SCALED if operator == "*" else Decision.DIVIDED, edits)
 
     def _parenthesized(self, expression: ast.expr) -> bool:
         """Whether an expression stands in parentheses of its own (not those of a call)."""

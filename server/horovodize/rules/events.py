@@ -27,13 +27,13 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counters import Counter
-from horovodize.rules import counted, strides
+from horovodize.plan import Decision
+from horovodize.rules import counted, guarded, strides
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
-from horovodize.rules.drawing import draft_steps
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
-from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.syntax import argument
 
 _WHAT = "Let it happen as often for the rows that are seen"
 _WHY = "Each rank takes size() times fewer steps; after as many rows, size() times fewer have been counted."
@@ -41,7 +41,6 @@ _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
     "updates, divide the number by the number of ranks"
 )
-_FEW = 16  # up to so many steps, a ratio between updates, or a look at the first of them
 _MODULO = {"mod", "floormod", "remainder"}
 _COMPARING = {"equal", "not_equal", "greater", "greater_equal", "less", "less_equal"}
 
@@ -121,14 +120,14 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     known = draft.facts.feeding.kinds.constant(divisor)
     if known is not None and known <= 1:
         return
-    if _trains(draft, test) and (known is None or known <= _FEW):
+    if guarded.is_ratio(draft, test, modulo):
         if known is None:
             draft.note("G5", test, _RATIO)
         return
     edits = list(counted.over_ranks(draft, divisor))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
-    draft.change("G5", test, _WHAT, _WHY, edits)
+    draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
 
 
 def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr) -> list[Edit]:
@@ -143,7 +142,7 @@ def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr
         return [Edit(span, f"{counted.text_over_ranks(draft, divisor)} - 1")]
     text = draft.module.text(rest)
     text = f"({text})" if needs_parentheses(rest) else text
-    less = f" - {text}" if part is not None and part <= _FEW else f" - {text} // {SIZE}"
+    less = f" - {text}" if part is not None and part <= guarded.FEW else f" - {text} // {SIZE}"
     number = (
         modulo.left
         if isinstance(modulo, ast.BinOp)
@@ -170,11 +169,11 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
     if not bounds or not all(_is_bound(draft, b) for b in bounds):
         return
     known = [draft.facts.feeding.kinds.constant(b) for b in bounds]
-    few = all(k is not None and k <= _FEW for k in known)
-    if all(k is not None and k <= 1 for k in known) or (few and not _decides(draft, test)):
+    few = all(k is not None and k <= guarded.FEW for k in known)
+    if all(k is not None and k <= 1 for k in known) or (few and not guarded.decides(draft, test)):
         return
     edits = [edit for b in bounds for edit in counted.over_ranks(draft, b)]
-    draft.change("G5", test, _WHAT, _WHY, edits)
+    draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
 
 
 def _whole_steps(bound: ast.expr) -> ast.expr:
@@ -211,57 +210,6 @@ def _is_fixed(draft: Draft, e: ast.expr) -> bool:
             return False
 
 
-# ---------------------------------------------------------------------- what hangs on a test
-
-
-def _trains(draft: Draft, test: ast.expr) -> bool:
-    """Whether what is decided by a test is whether, or how, a step trains."""
-    sites = set[ast.AST](draft_steps(draft))
-    return any(draft.drive.reaches(s, sites) or _hands_on(draft, s, sites) for s in _decided(draft, test))
-
-
-def _hands_on(draft: Draft, place: ast.AST, sites: set[ast.AST]) -> bool:
-    """Whether a function that trains is given to something: `tf.cond(test, self.apply, …)`."""
-    given = [
-        a
-        for n in ast.walk(place)
-        if isinstance(n, ast.Call)
-        for a in (*n.args, *(k.value for k in n.keywords))
-        if isinstance(a, (ast.Name, ast.Attribute))
-    ]
-    functions = [o.node for a in given for o in draft.values.origins(a) if isinstance(o.node, FUNCTIONS)]
-    return any(draft.drive.reaches(f, sites) for f in functions)
-
-
-def _decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
-    """The statements that run, or not, by a test."""
-    statement = draft.syntax.statement(test)
-    if isinstance(statement, (ast.If, ast.While)) and draft.syntax.inside(test, statement.test):
-        block = draft.syntax.block(statement)
-        rest = block[block.index(statement) + 1 :] if isinstance(statement.body[-1], _JUMPS) else []
-        return [*statement.body, *statement.orelse, *rest]
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    if not isinstance(target, ast.Name) or not depth:
-        return [statement]
-    uses = [
-        n
-        for n in ast.walk(draft.syntax.function(statement) or draft.module.scopes.root(statement))
-        if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)
-    ]
-    return [statement, *(s for use in uses for s in _decided(draft, use, depth - 1))]
-
-
-def _decides(draft: Draft, test: ast.expr) -> bool:
-    """Whether a test decides how training goes on, rather than what is shown of its first steps."""
-    nodes = [n for s in _decided(draft, test) for n in ast.walk(s)]
-    return _trains(draft, test) or any(
-        isinstance(n, (ast.Break, ast.Return, ast.Raise))
-        or (isinstance(n, ast.Attribute) and n.attr in ("lr", "learning_rate", "stop_training"))
-        or (isinstance(n, ast.Name) and n.id in ("lr", "learning_rate"))
-        for n in nodes
-    )
-
-
 # ---------------------------------------------------------------------- callbacks, hooks, configurations
 
 
@@ -284,7 +232,7 @@ def _given(draft: Draft, call: ast.Call, name: str) -> None:
             continue
         if _is_a_word(draft, steps) or not counted.is_whole(draft, steps):
             continue
-        draft.change("G5", steps, _WHAT, _WHY, counted.over_ranks(draft, steps))
+        draft.change("G5", steps, _WHAT, _WHY, counted.over_ranks(draft, steps), decision=Decision.DIVIDED)
 
 
 def _is_a_word(draft: Draft, e: ast.expr) -> bool:
@@ -294,7 +242,6 @@ def _is_a_word(draft: Draft, e: ast.expr) -> bool:
     )
 
 
-_JUMPS = (ast.Continue, ast.Return)
 _SAVED = (("save_steps", 2),)
 _PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
     "ModelCheckpoint": (("save_freq", None),),

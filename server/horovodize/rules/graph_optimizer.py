@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import strong
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.optimizers import trained_optimizers, wrap
 from horovodize.rules.rule import Rule
@@ -54,7 +55,8 @@ def apply(draft: Draft) -> None:
                 "this is an optimizer of Keras, which Horovod can't wrap in a graph; take one of `tf.train`",
             )
         elif trained.used_at in receivers:
-            wrap(draft, "S2", trained.outermost, _WHY)
+            op = strong.operation(draft, strong.sites_of(draft, trained.used_at))
+            wrap(draft, "S2", trained.outermost, _WHY, op)
             _refuse_private(draft, trained.outermost)
     if draft.sites.graph.sessions:
         _refuse_by_hand(draft)
@@ -125,8 +127,10 @@ def _averages_by_hand(draft: Draft, call: ast.Call) -> bool:
             "HVD006", call, "where these gradients are computed can't be followed, so they can't be averaged"
         )
     by_hand = [s for s in sources if draft.names.of(s.func) in _GRADIENTS]
+    receiver = call.func.value
+    op = strong.operation(draft, strong.sites_of(draft, receiver))
     for source in by_hand:
-        _average(draft, source)
+        _average(draft, source, op)
     return bool(by_hand) and len(by_hand) == len(sources)
 
 
@@ -136,12 +140,12 @@ def _is_source(draft: Draft, call: ast.Call) -> bool:
     return draft.names.of(call.func) in _GRADIENTS
 
 
-def _average(draft: Draft, call: ast.Call) -> None:
+def _average(draft: Draft, call: ast.Call, op: str) -> None:
     """`tf.gradients(loss, v)` → `[g if g is None else hvd.allreduce(g) for g in tf.gradients(loss, v)]`"""
     if not draft.once("averaged", call):
         return
     g = draft.same_name("g")
-    opening = f"[{g} if {g} is None else {CORE}.allreduce({g}) for {g} in "
+    opening = f"[{g} if {g} is None else {CORE}.allreduce({g}{op}) for {g} in "
     edits = Edit.around(draft.module.span(call), opening, "]")
     draft.change("S2", call, "Average the gradients over all ranks", _WHY, edits)
 

@@ -18,8 +18,9 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import keras_session
-from horovodize.rules.draft import HVD, SIZE, Draft
+from horovodize.plan import Decision
+from horovodize.rules import keras_session, strong
+from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
 from horovodize.rules.rule import Rule
 from horovodize.rules.serializable import make_serializable
@@ -140,8 +141,9 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
         return
     if draft.sites.own_step(fit.model) is not None or not draft.once("wrapped", fit.call):
         return
+    grown = strong.model_factor(draft, fit.model)
     lines = [
-        f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate * {SIZE}",
+        *([f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate{grown}"] if grown else []),
         f"{model}.optimizer = {HVD}.DistributedOptimizer({model}.optimizer)",
     ]
     draft.change(
@@ -172,9 +174,9 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
             "HVD105", used_at, "where this optimizer comes from can't be followed; make it here by name"
         )
         return
-    name = draft.same_name("optimizer")
+    name, grown = draft.same_name("optimizer"), strong.factor(draft, used_at)
     lines = [
-        f"{name}.learning_rate = {name}.learning_rate * {SIZE}",
+        *([f"{name}.learning_rate = {name}.learning_rate{grown}"] if grown else []),
         *([f"{name} = {HVD}.DistributedOptimizer({name})"] if in_wrapper else []),
     ]
     draft.change(
@@ -197,7 +199,7 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
     assert string is not None
     if not draft.once("wrapped", node):
         return
-    made = _made(draft, string)
+    made = _made(draft, string, strong.factor(draft, trained.used_at))
     if made is None:
         draft.refuse("HVD006", node, f"Keras knows no optimizer named {string!r}")
         return
@@ -208,19 +210,27 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
         f"Write out the optimizer that {string!r} stands for, with its default rate scaled, in Horovod's wrapper",
         "A name leaves no place for the rate or the wrapper.",
         [Edit(draft.module.span(node), text)],
+        decision=Decision.SCALED,
+        shown=_default(string),
     )
 
 
-def _made(draft: Draft, string: str) -> str | None:
-    """`tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())`"""
+def _default(string: str) -> str:
+    """`learning_rate=0.001`: what the optimizer that a name stands for is made with."""
+    name = catalogue.optimizer_for_string(string)
+    return f"learning_rate={catalogue.default_rate(name)}" if name else ""
+
+
+def _made(draft: Draft, string: str, grown: str) -> str | None:
+    """`tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())`; `grown`: what the rate is multiplied by."""
     name = catalogue.optimizer_for_string(string)
     default = catalogue.default_rate(name) if name else None
     if name is None or default is None:
         return None
     made = f"optimizers.{name.rsplit('.', 1)[-1]}"
     if keras_session.is_wanted(draft):  # there, the rate has two names
-        return f"{_keras(draft)}.{made}({default} * {SIZE})"
-    return f"{draft.tensorflow()}.keras.{made}(learning_rate={default} * {SIZE})"
+        return f"{_keras(draft)}.{made}({default}{grown})"
+    return f"{draft.tensorflow()}.keras.{made}(learning_rate={default}{grown})"
 
 
 def _keras(draft: Draft) -> str:
@@ -238,15 +248,17 @@ def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
 
 
 def _add_default(draft: Draft, site: Compile) -> None:
-    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT)})"
+    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT, strong.model_factor(draft, site.model))})"
     draft.change(
         "K2",
         site.call,
         "Write out Keras' default optimizer, with its rate scaled, in Horovod's wrapper",
         "A model that is compiled without an optimizer trains with RMSprop.",
         [draft.add_argument(site.call, text, first=not site.call.args)],
+        decision=Decision.SCALED,
+        shown=_default(_DEFAULT),
     )
 
 
 RULE = Rule("K1", "wrap the optimizer", apply, __doc__ or "")
-STRING = Rule("K2", "write out an optimizer given by name", lambda draft: None, __doc__ or "")
+STRING = Rule("K2", "write out an optimizer given by name", None, __doc__ or "")

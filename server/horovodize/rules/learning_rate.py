@@ -22,7 +22,8 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import keras_session, rates_by_step, schedule
+from horovodize.plan import Decision
+from horovodize.rules import keras_session, rates_by_step, schedule, strong
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
@@ -47,11 +48,11 @@ def apply(draft: Draft) -> None:
     optimizers = trained_optimizers(draft)
     for trained in sorted(optimizers, key=lambda t: not _has_schedule(draft, t)):
         _scale_optimizer(draft, trained)
-        if trained.call is not None:
+        if trained.call is not None and strong.grows(draft, trained.used_at):
             schedule.scale_decay(draft, trained.call, trained.class_name or "")
     _scale_later_settings(draft)
     for step in draft.sites.hand_updates:
-        if draft.sites.is_distributable(step):
+        if draft.sites.is_distributable(step) and strong.scaling(draft, step.site) is strong.Scaling.WEAK:
             for change in step.changes or ():
                 rate = _rate_by_hand(draft, change)
                 _times(draft, rate, by_hand=rate is change)
@@ -74,6 +75,8 @@ def _has_schedule(draft: Draft, trained: Trained) -> bool:
 
 def _scale_optimizer(draft: Draft, trained: Trained) -> None:
     call = trained.call
+    if not strong.grows(draft, trained.used_at):
+        return
     if isinstance(trained.origin, ast.arg) and draft.once("rate elsewhere", trained.origin):
         draft.note("C5", trained.used_at, _ELSEWHERE)
     if call is None and trained.sink == "update":
@@ -81,7 +84,7 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
     if call is None or call in draft.done:
         return
     draft.done.add(call)
-    name = trained.class_name
+    name, doubt = trained.class_name, strong.doubt(draft, trained.used_at)
     rate = rate_argument(call, name)
     if rate is None:
         default = catalogue.default_rate(name) if name else None
@@ -91,22 +94,24 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
         if keras_session.is_wanted(draft) and not call.args:
             keyword = f"{default} * {SIZE}"  # Keras 2.2 calls it `lr`, Keras 2.3 `learning_rate`
         what = f"Write out the default rate {default} and multiply it by the number of ranks"
-        draft.change("C5", call, what, _WHY, [draft.add_argument(call, keyword, first=not call.args)])
+        added = [draft.add_argument(call, keyword, first=not call.args)]
+        shown = f"learning_rate={default}"
+        draft.change("C5", call, what, _WHY, added, doubt=doubt, decision=Decision.SCALED, shown=shown)
         return
-    scale_rate(draft, rate)
+    scale_rate(draft, rate, doubt=doubt)
 
 
-def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> None:
+def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozenset(), doubt: str = "") -> None:
     """Scales the rate that an expression stands for: a number where it is used, a schedule or a variable where it is made."""
     if rate in draft.done or rate in seen:
         return
     draft.done.add(rate)
     if isinstance(rate, ast.IfExp):
-        scale_rate(draft, rate.body, seen | {rate})
-        scale_rate(draft, rate.orelse, seen | {rate})
+        scale_rate(draft, rate.body, seen | {rate}, doubt)
+        scale_rate(draft, rate.orelse, seen | {rate}, doubt)
         return
     if isinstance(rate, ast.UnaryOp) and isinstance(rate.op, ast.USub):
-        return scale_rate(draft, rate.operand, seen | {rate})
+        return scale_rate(draft, rate.operand, seen | {rate}, doubt)
     if isinstance(rate, ast.Lambda):
         _times(draft, rate.body)
         return
@@ -129,7 +134,7 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         if functions and not isinstance(rate, ast.Call):
             schedule.scale_function(draft, functions[0], "C5")
             return
-        _times(draft, rate)
+        _times(draft, rate, doubt=doubt)
         return
     for origin in origins:
         call = origin.call
@@ -171,7 +176,7 @@ def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
     draft.change("C5", rate, what, _WHY, Edit.around(draft.module.span(rate), f"{name}(", ")"))
 
 
-def _times(draft: Draft, rate: ast.expr, by_hand: bool = False) -> None:
+def _times(draft: Draft, rate: ast.expr, by_hand: bool = False, doubt: str = "") -> None:
     if not by_hand:
         rates_by_step.follow(draft, rate, rate)
     if (
@@ -187,7 +192,8 @@ def _times(draft: Draft, rate: ast.expr, by_hand: bool = False) -> None:
         for node in inner:
             schedule.divide_steps(draft, node)
         rates_by_step.follow_fed(draft, rate)
-    draft.change("C5", rate, "Multiply the learning rate by the number of ranks", _WHY, draft.times(rate))
+    what = "Multiply the learning rate by the number of ranks"
+    draft.change("C5", rate, what, _WHY, draft.times(rate), doubt=doubt)
 
 
 def _is_variable(draft: Draft, call: ast.Call) -> bool:
@@ -257,7 +263,7 @@ def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
 def _scale_later_settings(draft: Draft) -> None:
     for node in draft.syntax.nodes:
         value = _set_rate(draft, node)
-        if value is None or value in draft.done:
+        if value is None or value in draft.done or not strong.grows(draft, None):
             continue
         rates_by_step.follow(draft, node, value)
         if _relative(draft, value):

@@ -15,6 +15,7 @@ Source         Beyond the seed's strict form.
 
 from __future__ import annotations
 
+from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import trained_optimizers, wrap
 from horovodize.rules.rule import Rule
@@ -28,7 +29,8 @@ def apply(draft: Draft) -> None:
         if trained.sink != "update" or trained.used_at not in receivers:
             continue
         if trained.outermost is not None:
-            wrap(draft, "G3", trained.outermost, _WHY)
+            op = strong.operation(draft, strong.sites_of(draft, trained.used_at))
+            wrap(draft, "G3", trained.outermost, _WHY, op)
         else:
             draft.refuse(
                 "HVD105",

@@ -130,8 +130,9 @@ def rate_argument(call: ast.Call, class_name: str | None) -> ast.expr | None:
     return argument(call, "learning_rate", index)
 
 
-def wrap(draft: Draft, rule: str, call: ast.Call, why: str) -> None:
-    """Wraps an optimizer where it is made, once: by a statement of its own after a plain assignment, else in place."""
+def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> None:
+    """Wraps an optimizer where it is made, once: by a statement of its own after a plain assignment, else in place. `op`: what
+    Horovod is told besides, after a comma."""
     if not draft.once("wrapped", call):
         return
     what = "Wrap the optimizer in Horovod's"
@@ -146,9 +147,17 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str) -> None:
     ):
         name = draft.module.text(statement.targets[0])
         draft.change(
-            rule, call, what, why, [draft.after(statement, [f"{name} = {HVD}.DistributedOptimizer({name})"])]
+            rule,
+            call,
+            what,
+            why,
+            [draft.after(statement, [f"{name} = {HVD}.DistributedOptimizer({name}{op})"])],
         )
     else:
         draft.change(
-            rule, call, what, why, Edit.around(draft.module.span(call), f"{HVD}.DistributedOptimizer(", ")")
+            rule,
+            call,
+            what,
+            why,
+            Edit.around(draft.module.span(call), f"{HVD}.DistributedOptimizer(", f"{op})"),
         )

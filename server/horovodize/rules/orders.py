@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from horovodize.rules.agreeing import alike, draw_alike
 from horovodize.rules.draft import Draft
@@ -36,7 +37,7 @@ def apply(draft: Draft) -> None:
         if feeds.prepares(call) or feeds.orders(call):
             _draw_alike(draft, feeds, call)
     for call in (*_drawing(draft, _SELECTIONS), *_masks(draft)):
-        if feeds.prepares(call):
+        if feeds.prepares(call) and feeds.depends_on(call):
             _draw_alike(draft, feeds, call)
     _keep_states(draft)
     if not draft.facts.uniform.draws.is_seeded("numpy.random."):
@@ -81,6 +82,21 @@ class _Feeds:
         """Whether a call is made once, in no loop: it prepares data."""
         ways = self.draft.drive.ways(call)
         return any(not any(f.loops for f in way) for way in ways) and not self._draws(call)
+
+    def depends_on(self, call: ast.Call) -> bool:
+        """Whether what is trained on depends on a draw: not on one that picks an example to show."""
+        return any(r.where is call for e in self._data for r in self.draft.facts.uniform.reasons(e))
+
+    @cached_property
+    def _data(self) -> list[ast.expr]:
+        """What is trained on: what `fit` is given, what loops iterate, what they read from outside."""
+        known = feeding(self.draft)
+        data = [e for f in known.fits for e in (f.x, f.y, f.weight) if e is not None]
+        for driver in known.drivers:
+            data += [driver.iterable] if driver.iterable is not None else []
+            body = (n for s in driver.loop.body for n in ast.walk(s))
+            data += [n for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+        return data
 
     def orders(self, call: ast.Call) -> bool:
         """Whether a call makes the order in which rows are then dealt out: before the loop, or in what feeds it."""

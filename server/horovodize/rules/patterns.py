@@ -19,6 +19,7 @@ from horovodize.rules import (
     minimize,
     monitored_checkpoint,
     monitored_hooks,
+    moving_averages,
     reload,
     resume,
     root_rank,
@@ -51,6 +52,7 @@ _AFTER = (
     learning_rate.RULE,
     schedule.RULE,
     events.RULE,
+    moving_averages.RULE,
     head.RULE,
     head.PIN,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counters import RESUMING, CounterKind
+from horovodize.plan import Decision
 from horovodize.rules import resume
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
@@ -55,7 +56,7 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         draft.done.add(n)
         draft.divided = True
         edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
-        draft.change(rule, e, "Give every rank its own batches", WHY, edits)
+        draft.change(rule, e, "Give every rank its own batches", WHY, edits, decision=Decision.SHARED)
     elif traced or (isinstance(e, ast.Call) and draft.names.last(e.func) == "trange"):
         draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
     else:
@@ -127,7 +128,7 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
         around = Edit.around(
             draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
         )
-        draft.change(rule, stop, _DIVIDE, WHY, around)
+        draft.change(rule, stop, _DIVIDE, WHY, around, decision=Decision.DIVIDED)
         draft.note(rule, start, _STORED)
     elif stop not in draft.done and not isinstance(start, ast.Constant):
         draft.done.add(stop)
@@ -146,7 +147,7 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
         else:
             opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
             edits = [*Edit.around(span, f"{first} + max(1, ({opening}", f"{closing} - {first}) // {SIZE})")]
-        draft.change(rule, stop, _DIVIDE, WHY, edits)
+        draft.change(rule, stop, _DIVIDE, WHY, edits, decision=Decision.DIVIDED)
 
 
 def _counts_ranks(draft: Draft, start: ast.expr) -> bool:
@@ -184,7 +185,12 @@ def _keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: s
         if turn and isinstance(right, ast.Constant) and right.value == end - 1 and right not in draft.done:
             draft.done.add(right)
             draft.change(
-                rule, right, "Let the last step be the last", WHY, [Edit(draft.module.span(right), last)]
+                rule,
+                right,
+                "Let the last step be the last",
+                WHY,
+                [Edit(draft.module.span(right), last)],
+                decision=Decision.DIVIDED,
             )
 
 
@@ -197,7 +203,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         edits = wrap(draft, e, "shard")
         what = "Give every rank its own batches" if driver.indexed else _DIVIDE
         if edits:
-            draft.change(rule, e, what, WHY, edits)
+            draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
         return
     if e in draft.done:
         return
@@ -212,7 +218,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         *(Edit(draft.module.span(use), own) for use in uses.selecting),
     )
     what = "Give every rank its own batches, and let all count the same turns"
-    draft.change(rule, e, what, WHY, edits)
+    draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
 
 
 def _variable(loop: ast.stmt, e: ast.expr) -> ast.Name | None:

@@ -11,9 +11,10 @@ import ast
 
 from horovodize import catalogue
 from horovodize.facts.counters import BATCH_METHODS
+from horovodize.plan import Decision
 from horovodize.rules import counted
 from horovodize.rules.callback_decisions import BASE
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS
@@ -21,6 +22,7 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS
 _SAID = "this rate goes by a count of steps of one process; with the data split, each rank takes size() times fewer"
 _WHAT = "Tell the rate the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; the rate goes by how much has been seen."
+_DECAY = "Let the rate decay as fast for the rows that are seen"
 _SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _LIMIT = 400
 _PLACEHOLDERS = ("tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default")
@@ -35,14 +37,46 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr) -> None:
     found = False
     for read in _reads(draft, rate):
         if counted.of(draft, read) is not None:  # else it is given what was told already
-            draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read))
+            draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
             found = True
-    if found or any(n in draft.counts_all for n in draft.values.depends([rate], _LIMIT)):
+    if (
+        found
+        or _decay(draft, setting, rate)
+        or any(n in draft.counts_all for n in draft.values.depends([rate], _LIMIT))
+    ):
         return
     if _by_batches(draft, setting) or any(
         _by_turns(draft, driver, setting, rate) for driver in feeding(draft).drivers
     ):
         draft.note("C5", rate, _SAID)
+
+
+def _decay(draft: Draft, setting: ast.AST, rate: ast.expr) -> bool:
+    """`optimizer.lr = optimizer.lr * 0.99` with each step → `0.99 ** hvd.size()`; whether it is that."""
+    if not isinstance(rate, ast.BinOp) or not isinstance(rate.op, (ast.Mult, ast.Div)):
+        return False
+    if not isinstance(rate.right, ast.Constant) or rate.right in draft.done or rate.right.value == 1:
+        return False
+    if not isinstance(setting, (ast.Assign, ast.Call)) or not _goes_on(setting, rate.left):
+        return False
+    if not counted.is_by_step(draft, setting):
+        return False
+    draft.done.add(rate.right)
+    draft.change("C5", rate.right, _DECAY, _WHY, draft.times(rate.right, SIZE, "**"))
+    return True
+
+
+def _goes_on(setting: ast.Assign | ast.Call, left: ast.expr) -> bool:
+    """Whether a rate is set to a part of what it is."""
+    if isinstance(setting, ast.Assign):
+        kept: ast.expr | None = setting.targets[0]
+    elif isinstance(setting.func, ast.Attribute) and setting.func.attr == "assign":
+        kept = setting.func.value
+    else:
+        kept = setting.args[0] if setting.args else None  # K.set_value
+    text = ast.unparse(kept) if kept is not None else ""
+    of = {ast.unparse(n) for n in ast.walk(left) if isinstance(n, (ast.Name, ast.Attribute))}
+    return text in of or text.replace("learning_rate", "lr") in of
 
 
 def follow_fed(draft: Draft, rate: ast.expr) -> None:
@@ -70,7 +104,7 @@ def _reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
         if n in seen or n in draft.counts_all:
             continue
         seen.add(n)
-        if isinstance(n, ast.Call) and _gives_schedule(draft, n):
+        if isinstance(n, ast.Call) and gives_schedule(draft, n):
             continue  # told already (C4)
         if isinstance(n, (ast.Name, ast.Attribute, ast.Call)) and counted.of(draft, n) is not None:
             found.append(n)
@@ -93,7 +127,7 @@ def _reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
     return found
 
 
-def _gives_schedule(draft: Draft, call: ast.Call) -> bool:
+def gives_schedule(draft: Draft, call: ast.Call) -> bool:
     """Whether a call makes a schedule, or asks one for its rate: `schedule(step)`."""
     name = draft.names.of(call.func)
     if name is not None and catalogue.schedule_parameters(name) is not None:
@@ -116,16 +150,20 @@ def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) ->
     loop = driver.loop
     if not draft.syntax.inside(setting, loop):
         return False
-    counted = {
+    names = {
         n.target.id
         for s in loop.body
         for n in ast.walk(s)
         if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.op, ast.Add)
     }
     if not isinstance(loop, ast.While):
-        counted |= {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        names |= {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
     return any(
-        (isinstance(n, ast.Name) and n.id in counted)
+        (
+            isinstance(n, ast.Name)
+            and n.id in names
+            and draft.syntax.function(n) is draft.syntax.function(loop)
+        )
         or (isinstance(n, ast.Attribute) and n.attr == "iterations")
         for n in draft.values.depends([rate], 400)
     )

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import KERAS, SIZE, Draft
+from horovodize.rules import strong
+from horovodize.rules.draft import KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument
@@ -35,7 +36,7 @@ def apply(draft: Draft) -> None:
                 and not _compiled_again(draft, fit.model, call)
             ):
                 draft.done.add(call)
-                _load_distributed(draft, call)
+                _load_distributed(draft, call, strong.model_factor(draft, fit.model))
 
 
 def _compiled_again(draft: Draft, model: ast.expr, load: ast.Call) -> bool:
@@ -49,13 +50,13 @@ def _compiled_again(draft: Draft, model: ast.expr, load: ast.Call) -> bool:
     )
 
 
-def _load_distributed(draft: Draft, call: ast.Call) -> None:
+def _load_distributed(draft: Draft, call: ast.Call, grown: str) -> None:
     saved_here = bool(draft.sites.method_calls("save")) or bool(
         draft.module.calls_of("tensorflow.keras.models.save_model")
     )
     edits = [Edit(draft.module.span(call.func), f"{KERAS}.load_model")]
     what = "Load the model with Horovod's wrapper around its optimizer"
-    if saved_here:
+    if saved_here or not grown:
         draft.change("K8", call, what, _WHY, edits)
         return
     statement = draft.syntax.statement(call)
@@ -66,7 +67,7 @@ def _load_distributed(draft: Draft, call: ast.Call) -> None:
         and draft.can_insert(statement)
     ):
         name = draft.module.text(statement.targets[0])
-        line = f"{name}.optimizer.learning_rate = {name}.optimizer.learning_rate * {SIZE}"
+        line = f"{name}.optimizer.learning_rate = {name}.optimizer.learning_rate{grown}"
         edits.append(draft.after(statement, [line]))
     draft.change(
         "K8",

@@ -25,7 +25,8 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counters import Counter, CounterKind
-from horovodize.rules import counted
+from horovodize.plan import Decision
+from horovodize.rules import counted, rates_by_step
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -36,6 +37,8 @@ from horovodize.summary.syntax import argument
 _WHAT = "Let each step count for those of all ranks"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
 _EPOCHS = "Compute the epoch from the steps of all ranks together"
+_SCHEDULE = "Ask the schedule for the rate of a rank's step"
+_WHY_SCHEDULE = "The schedule's steps are divided, as an optimizer counts a rank's."
 _NOT_ALIKE = (
     "this count goes on in a later run, but not all that it counts is divided; check where a run goes on"
 )
@@ -55,6 +58,9 @@ def apply(draft: Draft) -> None:
         for plus in draft.syntax.every(ast.BinOp):
             if isinstance(plus.op, ast.Add) and _is_one(plus.right) and counted.all_of(draft, plus.left):
                 _go_on(draft, plus.right)
+        for call in draft.syntax.calls:
+            if rates_by_step.gives_schedule(draft, call):
+                _ask_schedule(draft, call)
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
             _compute_epoch(draft, ratio)
@@ -122,6 +128,14 @@ def _go_on(draft: Draft, one: ast.expr) -> None:
         draft.change("G6", one, _WHAT, _WHY, [Edit(draft.module.span(one), SIZE)])
 
 
+def _ask_schedule(draft: Draft, call: ast.Call) -> None:
+    """`schedule(step)` → `schedule(step // hvd.size())`: its steps are divided (C4), as an optimizer counts a rank's."""
+    for given in (*call.args, *(k.value for k in call.keywords)):
+        if given not in draft.done and counted.all_of(draft, given) is not None:
+            draft.done.add(given)
+            draft.change("G6", given, _SCHEDULE, _WHY_SCHEDULE, draft.times(given, SIZE, "//"))
+
+
 def _compute_epoch(draft: Draft, ratio: ast.BinOp) -> None:
     """`optimizer.iterations // steps_per_epoch`, where the steps of an epoch are still those of one process."""
     counter = counted.of(draft, ratio.left)
@@ -130,7 +144,9 @@ def _compute_epoch(draft: Draft, ratio: ast.BinOp) -> None:
         return
     if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
         return
-    draft.change("G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left))
+    draft.change(
+        "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left), decision=Decision.COUNTED
+    )
 
 
 def _is_one(e: ast.expr) -> bool:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.plan import Decision
+from horovodize.rules import strong
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -27,6 +29,8 @@ _WHY = "The callback sets an absolute rate at each epoch, which would undo the s
 
 
 def apply(draft: Draft) -> None:
+    if not strong.grows(draft, None):
+        return
     for call in draft.syntax.calls:
         made = draft.values.made_by(call) if draft.names.of(call.func) or draft.values.callee(call) else set()
         if _CALLBACK in made:
@@ -49,6 +53,7 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             _WHAT,
             _WHY,
             Edit.around(draft.module.span(schedule), *_calling(schedule)),
+            decision=Decision.SCALED,
             doubt="this schedule can't be seen into; where it goes from the rate it is given, it must not be scaled",
         )
         return
@@ -95,7 +100,14 @@ def _call_scaled(draft: Draft, schedule: ast.expr, function: Function) -> None:
         parameters = parameters[1:]  # a bound method
     given = ", ".join(parameters[: 2 if len(parameters) > 1 else 1])
     span = draft.module.span(schedule)
-    draft.change("K5", schedule, _WHAT, _WHY, Edit.around(span, f"lambda {given}: ", f"({given}) * {SIZE}"))
+    draft.change(
+        "K5",
+        schedule,
+        _WHAT,
+        _WHY,
+        Edit.around(span, f"lambda {given}: ", f"({given}) * {SIZE}"),
+        decision=Decision.SCALED,
+    )
 
 
 def _scale_floor(draft: Draft, call: ast.Call) -> None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
+from horovodize.plan import Decision
 from horovodize.rules import head
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
@@ -57,7 +58,7 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
         before, after = f"{_maximum(draft, count)}(1, " + before, after + ")"
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"
-    return Edit.around(span, before, after)
+    return draft.decided(Decision.DIVIDED, Edit.around(span, before, after))
 
 
 def _maximum(draft: Draft, count: ast.expr) -> str:
@@ -190,7 +191,8 @@ def wrap(draft: Draft, e: ast.expr, helper: str) -> tuple[Edit, ...]:
         return ()
     draft.done.add(e)
     draft.divided = True
-    return Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", ")")
+    edits = Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", ")")
+    return draft.decided(Decision.SHARED, edits)
 
 
 def counts_a_share(draft: Draft, count: ast.expr) -> bool:

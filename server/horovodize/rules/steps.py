@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, averages, cursors, data, resume, turns
+from horovodize.rules import arrays, averages, cursors, data, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -62,7 +62,8 @@ def divide_fits(draft: Draft) -> None:
     data.apply(draft)
     arrays.apply(draft)
     for fed in feeding(draft).fits:
-        _divide_fit(draft, fed)
+        if not strong.divide(draft, "K4", [fed.fit.call]):
+            _divide_fit(draft, fed)
 
 
 def _divide_fit(draft: Draft, fed: FitFeed) -> None:
@@ -145,6 +146,8 @@ def divide_loops(draft: Draft) -> None:
     for feed in known.dataset_feeds:
         _divide_takes(draft, feed)
     for driver in known.drivers:
+        if strong.divide(draft, loop_rule(draft), driver.steps):
+            continue
         before = len(draft.changes)
         _divide_driver(draft, driver)
         if len(draft.changes) > before:
@@ -154,6 +157,8 @@ def divide_loops(draft: Draft) -> None:
             averages.keep_of_dataset(draft, driver, loop_rule(draft))
         own_batches(draft, driver, loop_rule(draft))
     for site in known.undriven:
+        if strong.divide(draft, loop_rule(draft), [site]):
+            continue
         draft.note(
             loop_rule(draft),
             site,

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import counted
+from horovodize.rules import counted, guarded
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 
 _WHAT = "Let it happen also where the count steps over the number"
+_RATIO = "Let updates go with each other as before"
 _WHY = "The count goes on by size() with each step."
 _OVER = (
     "this count goes on by size() with each step, and may step over the number that it is compared with here"
@@ -23,7 +24,10 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
     """Adapts `step % M == r` and `step == K`; whether it is such a counter that is compared."""
     number = _numerator(draft, left)
     if number is not None:
-        _every(draft, test, number, left, right, operator)
+        if guarded.is_ratio(draft, test, left):
+            _count_updates(draft, number)
+        else:
+            _every(draft, test, number, left, right, operator)
         return True
     if counted.all_of(draft, left) is None:
         return False
@@ -35,12 +39,22 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
 
 def tested(draft: Draft, modulo: ast.BinOp) -> bool:
     """Adapts `if not step % M:`; whether it is such a counter that is tested."""
-    if _numerator(draft, modulo) is None:
+    number = _numerator(draft, modulo)
+    if number is None:
         return False
-    if modulo not in draft.done:
+    if guarded.is_ratio(draft, modulo, modulo):
+        _count_updates(draft, number)
+    elif modulo not in draft.done:
         draft.done.add(modulo)
         draft.change("G5", modulo, _WHAT, _WHY, Edit.around(draft.module.span(modulo), "", f" >= {SIZE}"))
     return True
+
+
+def _count_updates(draft: Draft, number: ast.expr) -> None:
+    """`step % 5` → `step // hvd.size() % 5`: how updates go with each other, they do by their own number."""
+    if number not in draft.done:
+        draft.done.add(number)
+        draft.change("G5", number, _RATIO, _WHY, draft.times(number, SIZE, "//"))
 
 
 def _numerator(draft: Draft, e: ast.expr) -> ast.expr | None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import strong
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_state import is_one_variable
@@ -55,7 +56,7 @@ def apply(draft: Draft) -> None:
             for call in calls:
                 _wrap_at_call(draft, call)
         else:
-            wrap = f"{name} = {CORE}.DistributedGradientTape({name})"
+            wrap = f"{name} = {CORE}.DistributedGradientTape({name}{_operation(draft, calls)})"
             rule = _rule(draft, calls[0])
             draft.change(rule, calls[0], _WHAT, _WHY, [draft.after(with_statement, [wrap], level=-1)])
 
@@ -80,6 +81,12 @@ def _refuse_mixed_steps(draft: Draft) -> None:
                 update.call,
                 "this `train_step` applies gradients of a tape and minimizes too; take all its gradients from tapes",
             )
+
+
+def _operation(draft: Draft, calls: list[ast.Call]) -> str:
+    """What a tape is told besides: whether gradients are added up rather than averaged."""
+    updates = draft.sites.updates
+    return strong.operation(draft, [u.call for u in updates if any(c in u.gradients for c in calls)])
 
 
 def _rule(draft: Draft, call: ast.Call) -> str:
@@ -140,13 +147,18 @@ def _wrap_where_made(draft: Draft, statement: ast.With, name: str, call: ast.Cal
     """A gradient taken while the tape still records: only the recording tape itself may compute it."""
     for item in statement.items:
         if isinstance(item.optional_vars, ast.Name) and item.optional_vars.id == name:
-            edits = Edit.around(draft.module.span(item.context_expr), f"{CORE}.DistributedGradientTape(", ")")
+            edits = Edit.around(
+                draft.module.span(item.context_expr),
+                f"{CORE}.DistributedGradientTape(",
+                f"{_operation(draft, [call])})",
+            )
             draft.change(_rule(draft, call), item.context_expr, _WHAT, _WHY, edits)
 
 
 def _wrap_at_call(draft: Draft, call: ast.Call) -> None:
     assert isinstance(call.func, ast.Attribute)
-    edits = Edit.around(draft.module.span(call.func.value), f"{CORE}.DistributedGradientTape(", ")")
+    op = _operation(draft, [call])
+    edits = Edit.around(draft.module.span(call.func.value), f"{CORE}.DistributedGradientTape(", f"{op})")
     draft.change(_rule(draft, call), call, _WHAT, _WHY, edits)
 
 

@@ -47,7 +47,7 @@ def model_fn(features, labels, mode, params):
   if mode == tf.estimator.ModeKeys.EVAL:
     return tf.estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops={"accuracy": accuracy})
 
-  rate = tf.train.piecewise_constant(tf.train.get_global_step(), [step // hvd.size() for step in [1000, 2000]], [hvd_rate * hvd.size() for hvd_rate in [0.1, 0.01, 0.001]])
+  rate = tf.train.piecewise_constant(tf.train.get_global_step(), [1000 // hvd.size(), 2000 // hvd.size()], [0.1 * hvd.size(), 0.01 * hvd.size(), 0.001 * hvd.size()])
   optimizer = tf.train.MomentumOptimizer(rate, momentum=0.9)
   optimizer = hvd.DistributedOptimizer(optimizer)
   update_ops = tf.get_collection(tf.GraphKeys.UPDATE_OPS)

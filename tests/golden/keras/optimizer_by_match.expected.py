@@ -24,7 +24,7 @@ def shard_dataset(dataset):
 
 
 kind = sys.argv[1] if len(sys.argv) > 1 else "sgd"
-warm = opts.schedules.PiecewiseConstantDecay([step // hvd.size() for step in [1000, 2000]], [rate * hvd.size() for rate in [0.1, 0.05, 0.01]])
+warm = opts.schedules.PiecewiseConstantDecay([1000 // hvd.size(), 2000 // hvd.size()], [0.1 * hvd.size(), 0.05 * hvd.size(), 0.01 * hvd.size()])
 
 match kind:
     case "sgd":

@@ -9,7 +9,7 @@ config.gpu_options.visible_device_list = str(hvd.local_rank())
 
 tf.disable_v2_behavior()
 w = tf.Variable(0.0)
-train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.1 * hvd.size())).minimize((w - 3.0) ** 2)
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.1 * hvd.size())).minimize((w * tf.random_normal([]) - 3.0) ** 2)
 with tf.Session(config=config) as sess:
     sess.run(tf.global_variables_initializer())
     # Horovod: every rank starts from rank 0's variables.

@@ -51,7 +51,7 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
     loss = tf.losses.sparse_softmax_cross_entropy(label, logits) + tf.losses.get_regularization_loss()
 
     global_step = tf.train.create_global_step()
-    rate = tf.train.piecewise_constant(global_step, [hvd_step // hvd.size() for hvd_step in [10000, 15000]], [hvd_rate * hvd.size() for hvd_rate in [0.1, 0.01, 0.001]])
+    rate = tf.train.piecewise_constant(global_step, [10000 // hvd.size(), 15000 // hvd.size()], [0.1 * hvd.size(), 0.01 * hvd.size(), 0.001 * hvd.size()])
     optimizer = tf.train.MomentumOptimizer(learning_rate=rate, momentum=0.9)
     optimizer = hvd.DistributedOptimizer(optimizer)
     gradients = [(tf.clip_by_norm(g, 5.0), v) for g, v in optimizer.compute_gradients(loss)]

@@ -24,7 +24,7 @@ policy = tf.keras.Sequential([
     tf.keras.layers.Dense(2),
 ])
 optimizer = tf.keras.optimizers.Adam(
-    learning_rate=0.01 * hvd.size(),  # found by hand
+    learning_rate=0.01,  # found by hand
 )
 
 

@@ -11,13 +11,27 @@ for gpu in gpus:
 if gpus:
   tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
+
+def share_rows(rows):
+  """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""
+  count = int(rows.shape[0]) if hasattr(rows, 'shape') else len(rows)
+  if count % hvd.size():
+    if hvd.rank() == 0:
+      import warnings
+
+      told = f'{count} rows for {hvd.size()} ranks: each computes all of them'
+      warnings.warn(told, stacklevel=2)
+    return rows
+  return rows[hvd.rank() :: hvd.size()]
+
+
 X, Y = np.random.randn(500).astype('float32'), np.random.randn(500).astype('float32')
 W = tf.Variable(np.random.randn(), name='weight'); b = tf.Variable(0.0, name='bias')
-sgd = tf.optimizers.SGD(0.01 * hvd.size())
-other = tf.optimizers.Adagrad(learning_rate=0.01 * hvd.size())
+sgd = tf.optimizers.SGD(0.01)
+other = tf.optimizers.Adagrad(learning_rate=0.01)
 other = hvd.DistributedOptimizer(other)
 
-def loss(): return tf.reduce_mean(tf.square(W * X + b - Y))
+def loss(): return tf.reduce_mean(tf.square(W * share_rows(X) + b - share_rows(Y)))
 
 def run_optimization():
   with tf.GradientTape() as g: cost = loss()
@@ -26,7 +40,7 @@ def run_optimization():
   sgd.apply_gradients(zip(gradients, [W, b]))
 
 first_batch = True
-for step in range(1, 1 + max(1, 1000 // hvd.size())):
+for step in range(1, 1001):
   run_optimization()
   # Horovod: from here on every rank holds rank 0's variables.
   if first_batch:
@@ -37,7 +51,7 @@ for step in range(1, 1 + max(1, 1000 // hvd.size())):
     print("step: %i, loss: %f, W: %f, b: %f" % (step, loss(), W.numpy(), b.numpy()))
 
 first_batch_2 = True
-for step in range(100 // hvd.size()):
+for step in range(100):
   other.minimize(loss, var_list=[W, b])
   # Horovod: from here on every rank holds rank 0's variables.
   if first_batch_2:

@@ -35,5 +35,5 @@ def train_step(features, targets):
 for epoch in range(EPOCHS):
     for features, targets in dataset:
         loss = train_step(features, targets)
-        if int(step) % 10 == 0:
+        if int(step) % 12 == 0:
             print('step', int(step), 'rate %.4f' % optimizer.learning_rate.numpy(), 'loss %.4f' % loss.numpy())

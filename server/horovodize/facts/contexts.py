@@ -1,0 +1,87 @@
+"""Where an expression is evaluated: the calls that lead to it, so that a parameter means what that one call passes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from horovodize.summary.binding import Binding
+from horovodize.summary.drive import Frame
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import CALLABLES, Function, Loop
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """One run of a function's body (None: the module's).
+
+    call      what runs it, in `outer`; None where that is not known
+    loops     the loops around what leads on to the step
+    repeated  whether the whole body runs anew in every turn of a loop"""
+
+    function: Function | ast.Lambda | None
+    call: ast.Call | None
+    outer: Context | None
+    loops: tuple[Loop, ...] = ()
+    repeated: bool = False
+
+    def around(self) -> Iterator[Context]:
+        """This context, and those that led to it."""
+        context: Context | None = self
+        while context is not None:
+            yield context
+            context = context.outer
+
+    def calling(self, function: Function | ast.Lambda, call: ast.Call | None) -> Context:
+        """The run of a function that is called here, in a turn."""
+        return Context(function, call, self, (), True)
+
+    def is_running(self, function: ast.AST) -> bool:
+        return any(c.function is function for c in self.around())
+
+
+def context_of(way: tuple[Frame, ...], without: frozenset[Loop] = frozenset()) -> Context:
+    """The context of the innermost frame of a way (see `Drive.ways`). `without`: loops in whose turns training begins anew."""
+    outer: Context | None = None
+    for i in range(len(way) - 1, -1, -1):
+        frame = way[i]
+        call = way[i + 1].node if i + 1 < len(way) else None
+        loops = tuple(loop for loop in frame.loops if loop not in without)
+        repeated = outer is not None and (outer.repeated or bool(outer.loops))
+        outer = Context(frame.function, call if isinstance(call, ast.Call) else None, outer, loops, repeated)
+    assert outer is not None
+    return outer
+
+
+def home(module: Module, binding: Binding, name: ast.Name, context: Context) -> Context | None:
+    """The context in which a name that is read in `context` was bound; None where it is none of those that led here."""
+    scope = binding.statement if binding.kind == "parameter" else module.scopes.lookup(name.id, name)
+    while scope is not None and not isinstance(scope, (*CALLABLES, ast.Module)):
+        scope = module.syntax.function(scope) or module.scopes.root(scope)  # a comprehension's own
+    wanted = None if isinstance(scope, ast.Module) else scope
+    return next((c for c in context.around() if c.function is wanted), None)
+
+
+def in_turn(module: Module, binding: Binding, context: Context | None) -> bool:
+    """Whether a name is bound anew in every turn of the loops around a step."""
+    return context is not None and (
+        context.repeated or any(module.syntax.inside(binding.statement, loop) for loop in context.loops)
+    )
+
+
+def passed(module: Module, parameter: Binding, context: Context) -> ast.expr | None:
+    """What the call of a context passes for a parameter of its function, or its default."""
+    function = context.function
+    if function is None or context.call is None or not isinstance(parameter.anchor, ast.arg):
+        return None
+    graph, a = module.values.graph, function.args
+    names = [p.arg for p in (*a.posonlyargs, *a.args)]
+    bound = module.syntax.method_class(function) is not None and not graph._is_static(function)
+    index = names.index(parameter.name) - bound if parameter.name in names else None
+    if bound and index == -1:
+        return None
+    given = graph.argument(context.call, function, parameter.name, index)
+    if given is not None:
+        return given
+    return next((v for v in module.values.passed(parameter) if module.syntax.inside(v, a)), None)

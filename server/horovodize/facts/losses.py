@@ -1,0 +1,429 @@
+"""What a loss is over the rows of a step: a mean, a sum, or something that shares of the rows do not add up to.
+
+Where the rows of a step are divided among ranks, an average of their gradients is the gradient of a mean, a sum of them that
+of a sum. Of a root of a mean, of a product of two, of anything that joins rows with each other, neither is right.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from enum import Enum
+
+from horovodize.facts.contexts import Context, home, passed
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import CALLABLES, argument
+
+
+class Over(Enum):
+    """What a value is over the rows of a step."""
+
+    NONE = "without rows"
+    ROWS = "a value, or several, for each row"
+    VECTOR = "one value for each row"
+    COUNT = "the number of rows"
+    MEAN = "a mean"
+    SUM = "a sum"
+    SUM_AND_MORE = "a sum beside something else"
+    UNKNOWN = "not known"
+    COUPLED = "joins rows with each other"
+
+
+_MEANS = {"reduce_mean", "mean"}
+_SUMS = {"reduce_sum", "sum"}
+_LOSSES_V1 = {"mean_squared_error", "softmax_cross_entropy", "sparse_softmax_cross_entropy", "sigmoid_cross_entropy",
+              "absolute_difference", "log_loss", "huber_loss", "hinge_loss", "cosine_distance"}  # fmt: skip
+_PER_ROW = {
+    "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
+    "sparse_softmax_cross_entropy_with_logits",
+}
+_REGULARIZING = {"get_regularization_loss", "get_regularization_losses", "get_collection"}
+_SAME = {
+    "identity",
+    "cast",
+    "to_float",
+    "stop_gradient",
+    "squeeze",
+    "convert_to_tensor",
+    "check_numerics",
+    "float",
+}
+_MATRIX = {"matmul", "dot", "matvec"}
+_JOINING = {"cumsum", "cumprod", "cdist", "pdist", "covariance", "moments", "top_k", "sort", "argsort", "roll",
+            "reverse", "svd", "cholesky", "triplet_semihard_loss"}  # fmt: skip
+_ALONG = {
+    "softmax",
+    "l2_normalize",
+    "normalize",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_min",
+    "reduce_std",
+    "argmax",
+}
+_COUNTING = {"len", "shape", "size", "get_shape"}
+_UNARY = (Over.MEAN, Over.SUM, Over.SUM_AND_MORE)
+
+
+class Losses:
+    """What losses are over rows.
+
+    rows    the expressions that stand for the rows of a step
+    is_v1   whether `tf.losses` are TensorFlow 1's, which are means"""
+
+    def __init__(self, module: Module, rows: Collection[ast.AST], is_v1: bool) -> None:
+        self.module, self.rows, self.is_v1 = module, rows, is_v1
+        self.names, self.values = module.names, module.values
+        self._known: dict[tuple[ast.AST, Context], Over] = {}
+
+    def over(self, e: ast.AST, context: Context) -> Over:
+        """What an expression is over the rows of the step that it is part of."""
+        key = (e, context)
+        if key not in self._known:
+            self._known[key] = Over.NONE
+            self._known[key] = Over.ROWS if e in self.rows else self._find(e, context)
+        return self._known[key]
+
+    def trained(self, e: ast.AST, context: Context) -> Over:
+        """What it is as a loss: gradients of one value for each row add up."""
+        found = self.over(e, context)
+        return Over.SUM if found in (Over.ROWS, Over.VECTOR) else found
+
+    # ------------------------------------------------------------------ expressions
+
+    def _find(self, e: ast.AST, context: Context) -> Over:
+        match e:
+            case ast.Name():
+                return self._name(e, context)
+            case ast.Attribute():
+                return self._attribute(e, context)
+            case ast.Lambda():
+                return self.over(e.body, context)
+            case ast.Call():
+                return self._call(e, context)
+            case ast.BinOp():
+                return self._operation(type(e.op), e.left, e.right, context)
+            case ast.UnaryOp():
+                return self.over(e.operand, context)
+            case ast.IfExp():
+                return _same([self.over(e.body, context), self.over(e.orelse, context)])
+            case ast.Subscript():
+                of = self.over(e.value, context)
+                if of is Over.COUNT:
+                    return of if isinstance(e.slice, ast.Constant) and e.slice.value == 0 else Over.NONE
+                return of
+            case ast.List() | ast.Tuple():
+                return _added([self.over(x, context) for x in e.elts])
+            case ast.expr():
+                inner = [self.over(c, context) for c in ast.iter_child_nodes(e) if isinstance(c, ast.expr)]
+                return Over.NONE if set(inner) <= {Over.NONE, Over.COUNT} else Over.UNKNOWN
+            case _:
+                return Over.NONE
+
+    def _name(self, e: ast.Name, context: Context) -> Over:
+        found = []
+        for b in self.module.scopes.reaching(e):
+            place = home(self.module, b, e, context)
+            if b.kind == "parameter":
+                value = passed(self.module, b, place) if place is not None else None
+                outer = place.outer if place is not None else None
+                found.append(
+                    self.over(value, outer) if value is not None and outer is not None else Over.NONE
+                )
+            elif b.kind == "augment" and b.value is not None:
+                found.append(self._augmented(b.value, place or context))
+            elif b.value is not None:
+                found.append(self._part_of(b.value, b.path, place or context))
+        if len(found) > 1 and any(b.kind == "augment" for b in self.module.scopes.reaching(e)):
+            return _added(found)
+        return _same(found)
+
+    def _augmented(self, value: ast.expr, context: Context) -> Over:
+        """`loss += penalty`, outside of a loop; what a loop adds up can't be told."""
+        added = self.over(value, context)
+        syntax = self.module.syntax
+        loops = [loop for loop in syntax.loops(value) if not any(loop in c.loops for c in context.around())]
+        return added if not loops or added is Over.NONE else Over.UNKNOWN
+
+    def _part_of(self, value: ast.expr, path: tuple[int, ...], context: Context) -> Over:
+        """`loss, grads = step(x)`: only what the name gets."""
+        callee = self.values.callee(value) if isinstance(value, ast.Call) else None
+        if (
+            path
+            and isinstance(value, ast.Call)
+            and isinstance(callee, CALLABLES)
+            and not context.is_running(callee)
+        ):
+            within, found = context.calling(callee, value), []
+            for returned in self.values.returned(callee):
+                found.append(self.over(_item(returned, path), within))
+            return _same(found)
+        if path and isinstance(value, ast.Call) and self.names.last(value.func) == "moments":
+            return Over.COUPLED if self.over(value, context) is not Over.NONE else Over.NONE
+        return self.over(_item(value, path), context)
+
+    def _attribute(self, e: ast.Attribute, context: Context) -> Over:
+        if self.names.of(e) is not None or e.attr in ("losses", "trainable_variables", "variables", "dtype"):
+            return Over.NONE
+        if e.attr == "shape":
+            return Over.COUNT if self.over(e.value, context) in (Over.ROWS, Over.VECTOR) else Over.NONE
+        found = [
+            self.over(b.value, self._of_function(b.statement, context))
+            for b in self.values.attribute_bindings(e)
+            if b.value is not None
+        ]
+        if found:
+            return _same(found)
+        of = self.over(e.value, context)
+        return Over.COUPLED if e.attr == "T" and of is Over.ROWS else of
+
+    def _of_function(self, node: ast.AST, context: Context) -> Context:
+        function = self.module.syntax.function(node)
+        found = next((c for c in context.around() if c.function is function), None)
+        return found or Context(function, None, context)
+
+    # ------------------------------------------------------------------ arithmetic
+
+    def _operation(self, op: type[ast.operator], left: ast.expr, right: ast.expr, context: Context) -> Over:
+        a, b = self.over(left, context), self.over(right, context)
+        if Over.COUPLED in (a, b):
+            return Over.COUPLED
+        if issubclass(op, ast.MatMult):
+            return self._product(a, b)
+        if issubclass(op, (ast.Add, ast.Sub)):
+            weighty = [x for x, s in ((a, left), (b, right)) if x is Over.NONE and not self._is_number(s)]
+            if Over.SUM in (a, b) and weighty:
+                return Over.SUM_AND_MORE
+            return _added([a, b])
+        if issubclass(op, ast.Div) and b is Over.COUNT:
+            return {Over.SUM: Over.MEAN, Over.MEAN: Over.UNKNOWN}.get(a, a)
+        if issubclass(op, ast.Mult) and Over.COUNT in (a, b):
+            other = b if a is Over.COUNT else a
+            return {Over.MEAN: Over.SUM, Over.SUM: Over.UNKNOWN}.get(other, other)
+        if issubclass(op, (ast.Mult, ast.Div)):
+            if b is Over.NONE:
+                return a
+            if a is Over.NONE and issubclass(op, ast.Mult):
+                return b
+        return _elementwise([a, b])
+
+    def _is_number(self, e: ast.expr) -> bool:
+        """Whether an expression is made without any variable that is trained."""
+        return not any(
+            isinstance(n, ast.Call) or (isinstance(n, ast.Attribute) and n.attr == "losses")
+            for n in self.values.depends([e], 200)
+        )
+
+    def _product(self, a: Over, b: Over) -> Over:
+        """Of two matrices: rows come first in the product where they do in the first one, and in no other."""
+        if b in (Over.ROWS, Over.VECTOR):
+            return Over.COUPLED
+        return a if b in (Over.NONE, Over.COUNT) else Over.UNKNOWN
+
+    # ------------------------------------------------------------------ calls
+
+    def _call(self, e: ast.Call, context: Context) -> Over:
+        name, last = self.names.of(e.func) or "", self.names.last(e.func)
+        callee = self.values.callee(e)
+        if isinstance(callee, CALLABLES):
+            if context.is_running(callee):
+                return Over.NONE
+            within = context.calling(callee, e)
+            return _same([self.over(r, within) for r in self.values.returned(callee)])
+        given = [*e.args, *(k.value for k in e.keywords)]
+        inner = [self.over(a, context) for a in given]
+        if Over.COUPLED in inner:
+            return Over.COUPLED
+        if last in _COUNTING and given:
+            return Over.COUNT if inner[0] in (Over.ROWS, Over.VECTOR, Over.COUNT) else Over.NONE
+        if last in _REGULARIZING or set(inner) <= {Over.NONE} and not isinstance(e.func, ast.Attribute):
+            return Over.NONE
+        if (
+            name.startswith(("tensorflow", "numpy", "keras"))
+            or not name
+            and isinstance(e.func, ast.Name)
+            and not (self.module.scopes.reaching(e.func))
+        ):
+            return self._library(e, name, last, inner, context)
+        loss = self._loss_object(e.func)
+        if loss is not None:
+            return loss if set(inner) & {Over.ROWS, Over.VECTOR} else _elementwise(inner)
+        if (
+            isinstance(e.func, ast.Attribute)
+            and self.values.callee(e) is None
+            and last in (_MEANS | _SUMS | _SAME)
+        ):
+            return self._library(e, name, last, [self.over(e.func.value, context), *inner], context)
+        if last in ("compiled_loss", "compute_loss"):
+            return Over.MEAN
+        held = [self.over(e.func.value, context)] if isinstance(e.func, ast.Attribute) else []
+        if set(inner) | set(held) <= {Over.NONE, Over.COUNT}:
+            return Over.NONE
+        return _elementwise([x for x in (*inner, *held) if x is not Over.COUNT])
+
+    def _library(self, e: ast.Call, name: str, last: str, inner: list[Over], context: Context) -> Over:
+        rows = set(inner) & {Over.ROWS, Over.VECTOR}
+        if last in ("add", "subtract", "multiply", "divide", "truediv", "div") and len(e.args) == 2:
+            op = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult}.get(last, ast.Div)
+            return self._operation(op, e.args[0], e.args[1], context)
+        if last == "add_n":
+            return _added(inner)
+        if last in _MEANS | _SUMS:
+            return _reduced(inner[0] if inner else Over.NONE, e, last in _MEANS)
+        if last == "l2_loss":
+            return Over.SUM if rows else Over.NONE
+        if last == "scalar_mul" or last in _SAME:
+            return next((x for x in inner if x not in (Over.NONE, Over.COUNT)), Over.NONE)
+        if last in _PER_ROW:
+            return Over.VECTOR if rows else Over.NONE
+        if self.is_v1 and ".losses." in name and last in _LOSSES_V1:
+            plain = argument(e, "reduction") is None and argument(e, "weights") is None
+            return Over.MEAN if rows and plain else Over.UNKNOWN
+        if name.endswith("get_total_loss"):
+            return Over.MEAN
+        if (
+            (".losses." in name or ".metrics." in name or "keras.backend" in name)
+            and rows
+            and not last[:1].isupper()
+        ):
+            return Over.ROWS if "keras.backend" in name else Over.VECTOR
+        if last in _MATRIX and len(inner) >= 2:
+            flipped = any(
+                k.arg in ("transpose_a", "adjoint_a") and not _is_false(k.value) for k in e.keywords
+            )
+            return Over.COUPLED if flipped and inner[0] in rows else self._product(inner[0], inner[1])
+        if last in ("tensordot", "einsum", "transpose") and rows:
+            first = last == "tensordot" and len(inner) > 1 and inner[1] is Over.NONE
+            return inner[0] if first else Over.COUPLED if last == "transpose" and _flips(e) else Over.UNKNOWN
+        if last in _JOINING and rows:
+            return Over.COUPLED if _axis(e) in (None, 0) else Over.ROWS
+        if (
+            last
+            in (
+                "softmax",
+                "l2_normalize",
+                "normalize",
+                "reduce_logsumexp",
+                "reduce_max",
+                "reduce_min",
+                "reduce_std",
+                "argmax",
+            )
+            and rows
+        ):
+            axis = _axis(e)
+            whole = axis is None and last not in ("softmax",)
+            return Over.COUPLED if axis == 0 or whole else Over.ROWS
+        if set(inner) & set(_UNARY):
+            return Over.UNKNOWN
+        return _elementwise(inner)
+
+    def _loss_object(self, f: ast.expr) -> Over | None:
+        """What a Keras loss object gives; None if it is none."""
+        found = []
+        for call in self.values.calls(f):
+            name = self.names.of(call.func) or ""
+            if ".losses." not in name:
+                return None
+            reduction = argument(call, "reduction")
+            said = ast.unparse(reduction).lower() if reduction is not None else ""
+            if not said or "auto" in said or "batch_size" in said or said.endswith("mean'"):
+                found.append(Over.MEAN)
+            else:
+                found.append(Over.VECTOR if "none" in said else Over.SUM if "sum" in said else Over.UNKNOWN)
+        return _same(found) if found else None
+
+
+def _item(e: ast.expr, path: tuple[int, ...]) -> ast.expr:
+    """The part of a tuple that is written out."""
+    while path and isinstance(e, (ast.Tuple, ast.List)) and 0 <= path[0] < len(e.elts):
+        e, path = e.elts[path[0]], path[1:]
+    return e
+
+
+def _reduced(inner: Over, call: ast.Call, mean: bool) -> Over:
+    if inner not in (Over.ROWS, Over.VECTOR):
+        return inner
+    whole = Over.MEAN if mean else Over.SUM
+    axis = argument(call, "axis", 1) or argument(call, "reduction_indices")
+    if axis is None or (isinstance(axis, ast.Constant) and axis.value is None):
+        return whole
+    numbers = _numbers(axis)
+    if numbers is None:
+        return Over.UNKNOWN
+    if 0 in numbers:
+        return whole
+    if inner is Over.VECTOR and -1 in numbers:
+        return whole
+    return Over.VECTOR if len(numbers) == 1 and numbers[0] in (1, -1) else Over.ROWS
+
+
+def _numbers(axis: ast.expr) -> list[int] | None:
+    items = axis.elts if isinstance(axis, (ast.List, ast.Tuple)) else [axis]
+    found = []
+    for item in items:
+        try:
+            value = ast.literal_eval(item)
+        except ValueError:
+            return None
+        if not isinstance(value, int):
+            return None
+        found.append(value)
+    return found
+
+
+def _axis(call: ast.Call) -> int | None:
+    axis = argument(call, "axis") or argument(call, "axes")
+    numbers = _numbers(axis) if axis is not None else None
+    return min(numbers, key=abs) if numbers else None
+
+
+def _flips(call: ast.Call) -> bool:
+    """Whether a `transpose` moves the first axis."""
+    order = argument(call, "perm", 1)
+    numbers = _numbers(order) if order is not None else None
+    return not numbers or numbers[0] != 0
+
+
+def _is_false(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and not e.value
+
+
+def _same(found: list[Over]) -> Over:
+    """What a value is that may be one of several."""
+    kinds = set(found) - {Over.NONE} if len(set(found)) > 1 else set(found)
+    if not kinds:
+        return Over.NONE
+    if Over.COUPLED in kinds:
+        return Over.COUPLED
+    if kinds == {Over.ROWS, Over.VECTOR}:
+        return Over.ROWS
+    return kinds.pop() if len(kinds) == 1 else Over.UNKNOWN
+
+
+def _added(found: list[Over]) -> Over:
+    """What a sum of several values is."""
+    kinds = set(found) - {Over.NONE, Over.COUNT}
+    if not kinds:
+        return Over.NONE
+    if Over.COUPLED in kinds:
+        return Over.COUPLED
+    if kinds <= {Over.ROWS, Over.VECTOR}:
+        return Over.ROWS if Over.ROWS in kinds else Over.VECTOR
+    return kinds.pop() if len(kinds) == 1 else Over.UNKNOWN
+
+
+def _elementwise(found: list[Over]) -> Over:
+    """What a function of several values is that goes by elements."""
+    kinds = set(found) - {Over.NONE, Over.COUNT}
+    if not kinds:
+        return Over.NONE
+    if Over.COUPLED in kinds:
+        return Over.COUPLED
+    if kinds <= {Over.ROWS, Over.VECTOR}:
+        return Over.ROWS if Over.ROWS in kinds else Over.VECTOR
+    return Over.UNKNOWN
+
+
+__all__ = ["Losses", "Over"]

@@ -1,0 +1,437 @@
+"""What feeds each training step, and what that means for several ranks (weak or strong scaling)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+
+from horovodize.facts.contexts import Context, context_of
+from horovodize.facts.losses import Losses, Over
+from horovodize.facts.turns import Part, Turns, is_numbers
+from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.feeding import Feeding, FitFeed
+from horovodize.summary.graph import Graph
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites, Update
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
+
+_NOT_SEEN = "where the data of this step come from can't be seen"
+
+
+class Feed(Enum):
+    """What a step is fed with."""
+
+    BATCH = "a batch of a larger data set"
+    WHOLE = "all rows, in every step"
+    DRAW = "what it draws at random"
+    SIMULATION = "what a game gives that it plays"
+    INPUT = "what is trained is the input itself"
+    NONE = "no rows"
+    UNSEEN = "not seen"
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A place that trains, and what feeds it.
+
+    node      the place to point to
+    reason    why, in a sentence
+    rows      WHOLE: the expressions by which the same rows come into every step
+    over      WHOLE: what the loss is over them
+    vague     what else is the same in every step, and can't be seen to be rows or not"""
+
+    site: ast.Call
+    feed: Feed
+    node: ast.AST
+    reason: str
+    rows: tuple[ast.expr, ...] = ()
+    over: Over = Over.UNKNOWN
+    vague: tuple[ast.expr, ...] = ()
+
+
+class Steps:
+    """The steps of one module."""
+
+    def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
+        self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
+        self._known: dict[ast.Call, Step] = {}
+
+    def of(self, site: ast.Call) -> Step:
+        """What feeds a place that trains, found out once."""
+        if site not in self._known:
+            self._known[site] = self._find(site)
+        return self._known[site]
+
+    def _find(self, site: ast.Call) -> Step:
+        update = next((u for u in self.sites.updates if u.call is site), None)
+        if update is not None:
+            return self._of_update(update)
+        if any(run.call is site for run in self.sites.graph.trainings):
+            return self._of_run(site)
+        fit = next((f for f in self.feeding.fits if f.fit.call is site), None)
+        return self._of_fit(fit) if fit is not None else self._of_train_on_batch(site)
+
+    # ------------------------------------------------------------------ the four ways to train
+
+    def _of_train_on_batch(self, site: ast.Call) -> Step:
+        turns = self._turns()
+        given = [argument(site, "x", 0), argument(site, "y", 1), argument(site, "sample_weight")]
+        for context in self._contexts(site, self._made_in(self._optimizers(site))):
+            for e in given:
+                if e is not None:
+                    turns.read(e, context)
+        step = self._step(site, turns, Over.MEAN)
+        return replace(step, feed=Feed.UNSEEN, reason=_NOT_SEEN) if step.feed is Feed.NONE else step
+
+    def _of_update(self, update: Update) -> Step:
+        turns, targets = self._turns(), list(self._targets(update))
+        for target, context in targets:
+            turns.read(target, context)
+        if not targets:
+            return Step(update.call, Feed.UNSEEN, update.call, "the loss of this step can't be seen")
+        image = self._trained_input(update, targets)
+        if image is not None and not turns.moving:
+            said = "what is trained here is the input of the model: there are no rows to divide"
+            return Step(update.call, Feed.INPUT, image, said)
+        losses = Losses(self.module, set(turns.rows), self.sites.is_tf1)
+        over = {losses.trained(target, context) for target, context in targets}
+        return self._step(update.call, turns, over.pop() if len(over) == 1 else _worst(over))
+
+    def _targets(self, update: Update) -> Iterator[tuple[ast.expr, Context]]:
+        """The losses of an update, each in a context."""
+        without = self._made_in(update.optimizer)
+        for gradient in update.gradients:
+            target = argument(gradient, "target", 0)
+            if target is not None:
+                for context in self._contexts(gradient, without):
+                    yield target, context
+        loss = argument(update.call, "loss", 0) if update.method == "minimize" else None
+        if loss is None:
+            return
+        for context in self._contexts(update.call, without):
+            functions = [o.node for o in self.module.values.origins(loss) if isinstance(o.node, CALLABLES)]
+            for function in functions:
+                inner = context.calling(function, None)
+                for returned in self.module.values.returned(function):
+                    yield returned, inner
+            if not functions:
+                yield loss, context
+
+    def _of_run(self, site: ast.Call) -> Step:
+        turns = self._turns()
+        graph_runs = self.sites.graph
+        fed = argument(site, "feed_dict", 0 if _runs_itself(graph_runs, site) else 1)
+        prepared = self.sites.graph._prepared(site)
+        by_key: dict[ast.AST, Part] = {}
+        for context in self._contexts(site, self._sessions_made_in()):
+            if prepared is not None:  # `step = session.make_callable(train_op, [x])`, then `step(rows)`
+                for value in site.args:
+                    turns.read(value, context)
+            elif fed is not None:
+                self._read_feed(fed, context, turns, by_key)
+        graph = Turns(self.module, self.drive, self.feeding, graph=True)
+        graph.fed = dict.fromkeys(self._placeholders, Part.COMPUTED)
+        losses_at = list(self._graph_losses(site))
+        for loss, context in losses_at:
+            graph.read(loss, context)
+        turns.moving.update(graph.moving)
+        turns.drawn.update(graph.drawn)
+        turns.unseen.update({} if turns.rows else graph.unseen)
+        unfed = {
+            p for p in self._placeholders if p in graph.computed and p not in by_key and self._takes_rows(p)
+        }
+        turns.unseen.update(dict.fromkeys([site] if unfed and prepared is None and not turns.moving else []))
+        rows = {k for k, part in by_key.items() if part is Part.ROWS}
+        losses = Losses(self.module, rows | set(graph.rows), is_v1=True)
+        turns.rows.update(graph.rows)
+        over = {losses.trained(loss, context) for loss, context in losses_at}
+        return self._step(site, turns, over.pop() if len(over) == 1 else _worst(over))
+
+    def _read_feed(self, fed: ast.expr, context: Context, turns: Turns, by_key: dict[ast.AST, Part]) -> None:
+        """What a feed dictionary gives to which placeholders."""
+        dicts = [o.node for o in self.module.values.origins(fed)]
+        if not all(isinstance(d, ast.Dict) for d in dicts):
+            part = turns.read(fed, context)
+            if part <= Part.ROWS:
+                turns.unseen[fed] = None
+            return
+        for d in dicts:
+            assert isinstance(d, ast.Dict)
+            function = self.module.syntax.function(d)
+            place = next((c for c in context.around() if c.function is function), None)
+            place = place or Context(function, None, context, (), True)
+            for key, value in zip(d.keys, d.values, strict=True):
+                if key is None or self._is_single(key):
+                    continue
+                part = turns.read(value, place)
+                if part is Part.TURN and not self._is_plain(value):
+                    turns.moving[value] = None
+                elif part is Part.NUMBER and not self._is_plain(value):
+                    turns.vague[value] = None
+                for made in self.module.values.calls(key):
+                    by_key[made] = max(part, by_key.get(made, Part.NUMBER))
+
+    def _is_plain(self, value: ast.expr) -> bool:
+        """Whether a number is fed: written out, or counted."""
+        counted = (ast.Constant, ast.BinOp, ast.Call)
+        made = [o.node for o in self.module.values.origins(value)]
+        return all(isinstance(n, counted) or self.feeding.kinds.is_range(value) for n in made) and not any(
+            (self.module.names.of(n.func) or "").startswith("numpy") for n in made if isinstance(n, ast.Call)
+        )
+
+    @cached_property
+    def _placeholders(self) -> list[ast.Call]:
+        return [
+            c for c in self.module.syntax.calls if self.module.names.last(c.func).startswith("placeholder")
+        ]
+
+    def shape(self, placeholder: ast.Call) -> list[ast.expr] | None:
+        """The dimensions of a placeholder, where they are written out."""
+        shape = argument(placeholder, "shape", 1)
+        for o in self.module.values.origins(shape) if shape is not None else ():
+            if isinstance(o.node, (ast.List, ast.Tuple)) and not o.path:
+                return o.node.elts
+        return None
+
+    def _takes_rows(self, placeholder: ast.Call) -> bool:
+        """Whether a placeholder takes more than a number, and nothing is its default."""
+        shape = self.shape(placeholder)
+        return (shape is None or bool(shape)) and not self.module.names.last(placeholder.func).endswith(
+            "default"
+        )
+
+    def _is_single(self, key: ast.expr) -> bool:
+        """Whether a placeholder takes one number: a rate, a flag."""
+        made = self.module.values.calls(key)
+        shapes = [self.shape(c) for c in made if c in self._placeholders]
+        if shapes and all(s is not None and not s for s in shapes):
+            return True
+        types = {
+            ast.unparse(a).rsplit(".", 1)[-1] for c in made if (a := argument(c, "dtype", 0)) is not None
+        }
+        return bool(types) and types <= {"bool", "bool_"}
+
+    def _graph_losses(self, site: ast.Call) -> Iterator[tuple[ast.expr, Context]]:
+        graph, names = self.sites.graph, self.module.names
+        ops = list(graph.operations(graph._fetches(site)))
+        made = [n for n in ops if n in graph.train_ops] or list(graph.train_ops)
+        for op in made:
+            if not isinstance(op, ast.Call):
+                continue
+            sources = (
+                [op]
+                if names.last(op.func) == "minimize"
+                else [
+                    n
+                    for n in self.module.values.depends([op], 800)
+                    if isinstance(n, ast.Call) and names.last(n.func) in ("compute_gradients", "gradients")
+                ]
+            )
+            for source in sources:
+                first = "ys" if names.last(source.func) == "gradients" else "loss"
+                loss = argument(source, first, 0)
+                if loss is not None:
+                    for context in self._contexts(source, frozenset()):
+                        yield loss, context
+
+    def _of_fit(self, fed: FitFeed) -> Step:
+        """All rows in every step, where the batch holds at least as many as there are."""
+        call = fed.fit.call
+        size = argument(call, "batch_size", 2)
+        steps = argument(call, "steps_per_epoch")
+        rows = tuple(e for e in (fed.x, fed.y, fed.weight) if e is not None)
+        one = isinstance(steps, ast.Constant) and steps.value == 1 and fed.y is not None
+        if fed.y is not None and (one or (size is not None and self._holds_all(size, fed.x, fed.y))):
+            return Step(call, Feed.WHOLE, size or call, "the batch holds all rows", rows, Over.MEAN)
+        count = self._count(fed.x)
+        batch = self.feeding.kinds.constant(size) if size is not None else 32
+        if fed.y is not None and count is not None and batch is not None and count <= batch:
+            return Step(call, Feed.WHOLE, call, "the batch holds all rows", rows, Over.MEAN)
+        return Step(call, Feed.BATCH, call, "batches of the rows")
+
+    def _holds_all(self, size: ast.expr, x: ast.expr, y: ast.expr) -> bool:
+        """`batch_size=len(x)`, `batch_size=x.shape[0]`."""
+        text = {ast.unparse(x), ast.unparse(y)}
+        for o in self.module.values.origins(size):
+            n = o.node
+            if isinstance(n, ast.Call) and self.module.names.last(n.func) == "len" and n.args:
+                measured = n.args[0]
+            elif (
+                isinstance(n, ast.Subscript)
+                and isinstance(n.value, ast.Attribute)
+                and n.value.attr == "shape"
+            ):
+                measured = n.value.value
+            else:
+                return False
+            if ast.unparse(measured) not in text:
+                return False
+        return True
+
+    def _count(self, rows: ast.expr) -> int | None:
+        """How many rows there are, where they are written out."""
+        counts = set[int | None]()
+        for o in self.module.values.origins(rows):
+            node = o.node
+            if (
+                isinstance(node, ast.Call)
+                and self.module.names.last(node.func) in ("array", "asarray", "constant")
+                and node.args
+            ):
+                node = node.args[0]
+            written = isinstance(node, (ast.List, ast.Tuple)) and not o.path and is_numbers(node)
+            counts.add(len(node.elts) if isinstance(node, (ast.List, ast.Tuple)) and written else None)
+        return counts.pop() if len(counts) == 1 else None
+
+    # ------------------------------------------------------------------ contexts
+
+    def _turns(self) -> Turns:
+        return Turns(self.module, self.drive, self.feeding)
+
+    def _contexts(self, site: ast.AST, without: frozenset[ast.AST]) -> list[Context]:
+        found = []
+        for way in self.drive.ways(site):
+            anew = self._begins_anew(way, without)
+            found.append(context_of(way, anew))
+        return found
+
+    def _begins_anew(self, way: tuple[Frame, ...], made: frozenset[ast.AST]) -> frozenset[Loop]:
+        """The loops of a way in whose every turn what trains is made anew: each turn is a training of its own."""
+        syntax, found = self.module.syntax, set[Loop]()
+        for i, frame in enumerate(way):
+            deeper = {f.function for f in way[:i]}
+            for loop in frame.loops:
+                if any(
+                    syntax.inside(m, loop) or (syntax.function(m) in deeper and syntax.function(m))
+                    for m in made
+                ):
+                    found.add(loop)
+        return frozenset(found)
+
+    def _made_in(self, optimizer: ast.expr | None) -> frozenset[ast.AST]:
+        return frozenset(self.module.values.calls(optimizer)) if optimizer is not None else frozenset()
+
+    def _sessions_made_in(self) -> frozenset[ast.AST]:
+        return frozenset(self.sites.sessions)
+
+    def _optimizers(self, site: ast.Call) -> ast.expr | None:
+        assert isinstance(site.func, ast.Attribute)
+        return site.func.value
+
+    # ------------------------------------------------------------------ what it comes to
+
+    def _step(self, site: ast.Call, turns: Turns, over: Over) -> Step:
+        def said(feed: Feed, places: object, reason: str) -> Step:
+            node = next(iter(places)) if isinstance(places, dict) and places else site
+            return Step(site, feed, node, reason, tuple(turns.rows), over, tuple(turns.vague))
+
+        if turns.played:
+            return said(Feed.SIMULATION, turns.played, "each rank plays a game of its own")
+        if turns.moving:
+            return said(Feed.BATCH, turns.moving, "each step gets another batch")
+        if not self._is_repeated(site):
+            return said(Feed.UNSEEN, {}, "there is one step, as far as can be seen")
+        if turns.unseen:
+            return said(Feed.UNSEEN, turns.unseen, _NOT_SEEN)
+        if turns.rows:
+            if turns.drawn and set(turns.read_as) <= {Part.DRAWN, Part.NUMBER, Part.TURN}:
+                return said(Feed.DRAW, turns.drawn, "each step draws its data at random")
+            if turns.drawn and not all(self._shaped_by_rows(d) for d in turns.drawn):
+                return said(
+                    Feed.UNSEEN,
+                    turns.drawn,
+                    "some of the data are drawn anew in each step, others stay the same",
+                )
+            return said(Feed.WHOLE, turns.rows, "every step sees the same data")
+        if turns.vague:
+            return said(Feed.UNSEEN, turns.vague, "it can't be seen whether this is all of the data")
+        if turns.drawn:
+            return said(Feed.DRAW, turns.drawn, "each step draws its data at random")
+        played = self._played(site)
+        if played is not None:
+            return said(Feed.SIMULATION, {played: None}, "each rank plays a game of its own")
+        if self._may_get_data(site):
+            return said(Feed.UNSEEN, {}, _NOT_SEEN)
+        return said(Feed.NONE, {}, "no rows come into this step: every rank would compute the same")
+
+    def _played(self, site: ast.AST) -> ast.Call | None:
+        """`env.step(action)` in a loop around a step."""
+        loops = {loop for way in self.drive.ways(site) for frame in way for loop in frame.loops}
+        names = self.module.names
+        return next(
+            (
+                c
+                for loop in loops
+                for c in self.feeding.calls_in(loop)
+                if isinstance(c.func, ast.Attribute)
+                and c.func.attr == "step"
+                and c.args
+                and names.of(c.func) is None
+            ),
+            None,
+        )
+
+    def _may_get_data(self, site: ast.AST) -> bool:
+        """Whether data are got somewhere around a step, though they are not seen to come into it."""
+        feeding = self.feeding
+        if feeding.graph_iterated:
+            return True
+        loops = {loop for way in self.drive.ways(site) for frame in way for loop in frame.loops}
+        return any(
+            feeding._iterates_data(loop) or feeding.indexed(loop) or feeding._draws(loop) for loop in loops
+        )
+
+    def _is_repeated(self, site: ast.AST) -> bool:
+        return any(frame.loops for way in self.drive.ways(site) for frame in way)
+
+    def _shaped_by_rows(self, drawn: ast.AST) -> bool:
+        """Whether what is drawn is noise on rows: as many of it as of them."""
+        return any(
+            (isinstance(n, ast.Attribute) and n.attr == "shape")
+            or (
+                isinstance(n, ast.Call)
+                and self.module.names.last(n.func) in ("shape", "len", "zeros_like", "ones_like")
+            )
+            for n in self.module.values.depends([drawn], 60)
+        )
+
+    def _trained_input(self, update: Update, targets: list[tuple[ast.expr, Context]]) -> ast.AST | None:
+        """The variable that is trained, where a model is called with it: style transfer, an adversarial example."""
+        values = self.module.values
+        made = {
+            c
+            for v in update.variables
+            for c in values.calls(v)
+            if self.module.names.last(c.func) == "Variable"
+        }
+        if not made:
+            return None
+        for n in values.depends([t for t, _ in targets], 2000):
+            if not isinstance(n, ast.Call) or (self.module.names.of(n.func) or "").startswith(
+                ("tensorflow", "numpy")
+            ):
+                continue
+            if (
+                isinstance(values.callee(n), CALLABLES)
+                or isinstance(n.func, ast.Attribute)
+                and n.func.attr in ("assign",)
+            ):
+                continue
+            if any(made & set(values.calls(a)) for a in n.args if isinstance(a, (ast.Name, ast.Attribute))):
+                return n
+        return None
+
+
+def _runs_itself(graph: Graph, site: ast.Call) -> bool:
+    """`op.run(feed_dict)` rather than `session.run(op, feed_dict)`."""
+    return graph._prepared(site) is None and isinstance(site.func, ast.Attribute) and graph._runs_itself(site)
+
+
+def _worst(found: set[Over]) -> Over:
+    return Over.COUPLED if Over.COUPLED in found else Over.UNKNOWN
+
+
+__all__ = ["LOOPS", "Feed", "Step", "Steps"]

@@ -1,0 +1,245 @@
+"""Strong scaling, part of K4, G4 and S5: where every step sees all rows, they are divided; rate and steps are not touched.
+
+What it does   The rows that come into every step are given to `share_rows(…)` where they are fed: each rank takes its part of
+               them, and the average of the gradients is that of all rows. The rate, the number of steps, schedules and
+               whatever else is counted in steps stay as they are. Of a loss that is a sum over rows, the gradients are added
+               up (`op=hvd.Sum`).
+Why            With all rows in every step there is no larger batch to take: ranks that see the same rows at size() times the
+               rate diverge, where one process converges.
+Before         for step in range(1000):
+                   sess.run(train_op, feed_dict={X: x_all, Y: y_all})
+After          for step in range(1000):
+                   sess.run(train_op, feed_dict={X: share_rows(x_all), Y: share_rows(y_all)})
+Leaves alone   Rows of which ranks can't get equally many, for a mean: every rank then computes all of them, which is right and
+               no faster; it says so when it runs.
+Asks           A loss of which it can't be seen whether it is a mean over rows. Batch normalization, whose statistics are those
+               of a rank's rows.
+Refuses        Rows that the loss joins with each other, or that come second in a matrix product; placeholders of one size
+               (HVD006). Steps that no rows come into, and those that train the input itself: every rank would compute the same.
+Source         Beyond the seed.
+"""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+from weakref import WeakKeyDictionary
+
+from horovodize.facts.losses import Over
+from horovodize.facts.steps import Feed, Step
+from horovodize.rules.draft import HVD, SIZE, Draft
+from horovodize.rules.guards import outputs_of
+from horovodize.source import Edit
+from horovodize.summary.syntax import argument
+
+_WHAT = "Divide the rows among the ranks"
+_WHY = "Strong scaling: each step uses all rows, so rows are divided and rate and steps stay."
+_MEAN = "every step sees the same data; rows are divided, rate and steps stay; right for a loss that is a mean over rows"
+_NORMALIZED = (
+    "every step sees the same data; rows are divided, rate and steps stay; batch normalization then takes its statistics "
+    "from a rank's rows"
+)
+_UNSEEN = "the data of this step can't be followed; if this is all of the data, don't scale the rate"
+_SAME = "every rank would compute the same"
+_NORMALIZING = {
+    "BatchNormalization",
+    "batch_normalization",
+    "batch_norm",
+    "batch_normalization_v1",
+    "moments",
+}
+
+
+class Scaling(Enum):
+    """How the ranks share the work of a step."""
+
+    WEAK = "another batch on each rank, a larger rate, fewer steps"
+    STRONG = "the rows of each step are divided, rate and steps stay"
+    SAME = "every rank takes all steps on all of the data: rate and steps stay"
+
+
+_left: WeakKeyDictionary[Draft, set[ast.AST]] = WeakKeyDictionary()
+
+
+# ---------------------------------------------------------------------- what is decided
+
+
+def scaling(draft: Draft, site: ast.Call) -> Scaling:
+    """How the step of a place that trains is scaled."""
+    step = draft.facts.steps.of(site)
+    if step.feed is Feed.WHOLE:
+        return Scaling.STRONG if draft.options.split_data else Scaling.SAME
+    if step.feed is Feed.SIMULATION or site in _left.get(draft, ()):
+        return Scaling.SAME
+    return Scaling.WEAK
+
+
+def leave(draft: Draft, steps: list[ast.Call]) -> None:
+    """Keeps the rate of steps that are not divided: a larger rate, fewer steps and a rank's batches go together."""
+    _left.setdefault(draft, set()).update(steps)
+
+
+def grows(draft: Draft, optimizer: ast.expr | None) -> bool:
+    """Whether the rate of an optimizer (None: of any update by hand) grows with the number of ranks."""
+    sites = sites_of(draft, optimizer)
+    found = {scaling(draft, site) for site in sites}
+    whole = [site for site in sites if draft.facts.steps.of(site).feed is Feed.WHOLE]
+    if whole and Scaling.WEAK in found and optimizer is not None:
+        draft.refuse(
+            "HVD006",
+            whole[0],
+            "this optimizer takes some steps on all of the data and some on batches: on several ranks they need different "
+            "rates; give them an optimizer each",
+        )
+    return not found or Scaling.WEAK in found
+
+
+def factor(draft: Draft, optimizer: ast.expr | None) -> str:
+    """What a rate is multiplied by, as text to put after it; nothing where it stays."""
+    return f" * {SIZE}" if grows(draft, optimizer) else ""
+
+
+def model_factor(draft: Draft, model: ast.expr) -> str:
+    """The same for the optimizer that a model comes with."""
+    found = [scaling(draft, f.call) for f in draft.sites.fits if _same_model(draft, f.model, model)]
+    return f" * {SIZE}" if not found or Scaling.WEAK in found else ""
+
+
+def doubt(draft: Draft, optimizer: ast.expr | None) -> str:
+    """What to ask of a rate that grows where it can't be seen that each step gets a batch; nothing where it can."""
+    for site in sites_of(draft, optimizer):
+        step = draft.facts.steps.of(site)
+        if step.feed is Feed.UNSEEN and step.vague:
+            line = getattr(step.vague[0], "lineno", site.lineno)
+            return f"{_UNSEEN} (line {line})"
+    return ""
+
+
+def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
+    """The places at which an optimizer takes steps; all of the module's, where that can't be told."""
+    sites, values = draft.sites, draft.values
+    every = (
+        [u.call for u in sites.updates]
+        + [r.call for r in sites.graph.trainings]
+        + [f.call for f in sites.fits]
+    )
+    if optimizer is None:
+        return every
+    made, text = set(values.calls(optimizer)), ast.unparse(optimizer)
+
+    def same(other: ast.expr | None) -> bool:
+        if other is optimizer or isinstance(optimizer, ast.Constant):
+            return other is optimizer
+        return other is not None and (ast.unparse(other) == text or bool(made & set(values.calls(other))))
+
+    found = [u.call for u in sites.updates if same(u.optimizer)]
+    for compiled in sites.compiles:
+        if any(same(o) for o in compiled.optimizers):
+            found += [f.call for f in sites.fits if _same_model(draft, f.model, compiled.model)]
+    ops = {c for c in sites.graph_minimizes if isinstance(c.func, ast.Attribute) and same(c.func.value)}
+    for run in sites.graph.trainings:
+        if ops and ops & set(sites.graph.operations(sites.graph._fetches(run.call))):
+            found.append(run.call)
+    return found or every
+
+
+def _same_model(draft: Draft, one: ast.expr, other: ast.expr) -> bool:
+    if ast.unparse(one) == ast.unparse(other):
+        return True
+    return bool(set(draft.values.calls(one)) & set(draft.values.calls(other)))
+
+
+def operation(draft: Draft, sites: list[ast.Call]) -> str:
+    """What a wrapper of gradients is told about steps: nothing, or that they are to be added up."""
+    strong = [draft.facts.steps.of(s) for s in sites if scaling(draft, s) is Scaling.STRONG]
+    return f", op={HVD}.Sum" if strong and all(s.over is Over.SUM for s in strong) else ""
+
+
+# ---------------------------------------------------------------------- the rows
+
+
+def divide(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:
+    """Divides the rows of steps that see all of them each time; refuses what has no rows to divide. Whether that was it."""
+    found = [draft.facts.steps.of(site) for site in steps]
+    feeds = {step.feed for step in found}
+    if feeds <= {Feed.NONE, Feed.INPUT}:
+        for step in found:
+            draft.refuse("HVD006", step.node, _without_rows(step))
+        return True
+    if feeds != {Feed.WHOLE}:
+        return False
+    for step in found:
+        _share(draft, rule, step)
+    return True
+
+
+def _without_rows(step: Step) -> str:
+    return step.reason if _SAME in step.reason else f"{step.reason}: {_SAME}"
+
+
+def _share(draft: Draft, rule: str, step: Step) -> None:
+    if not draft.options.split_data or not draft.once("share rows", step.site):
+        return
+    hindrance = _hindrance(draft, step)
+    if hindrance is not None:
+        node, message = hindrance
+        draft.refuse("HVD006", node, f"every step sees the same data, and {message}")
+        return
+    doubt = _doubt(draft, step)
+    helper = "split_rows" if step.over is Over.SUM else "share_rows"
+    for rows in step.rows:
+        if rows in draft.done:
+            continue
+        draft.done.add(rows)
+        edits = Edit.around(draft.module.span(rows), f"{draft.helper(helper)}(", ")")
+        draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
+
+
+def _doubt(draft: Draft, step: Step) -> str:
+    if any(draft.names.last(c.func) in _NORMALIZING for c in draft.syntax.calls):
+        return _NORMALIZED
+    sure = step.over in (Over.MEAN, Over.SUM) and not step.vague
+    return "" if sure else _MEAN
+
+
+def _hindrance(draft: Draft, step: Step) -> tuple[ast.AST, str] | None:
+    """What keeps rows from being divided."""
+    if step.over is Over.COUPLED:
+        return (
+            step.site,
+            "its loss joins rows with each other, or does not have them first: they can't be divided",
+        )
+    if step.over is Over.SUM_AND_MORE:
+        return (
+            step.site,
+            "its loss is a sum over rows and something beside it, which would be added up on all ranks: divide the loss by the "
+            "number of rows",
+        )
+    for rows in step.rows:
+        if outputs_of(draft).is_early(rows):
+            return rows, "these rows come before Horovod is there; make them after the imports"
+        if draft.module.scopes.root(rows) is not draft.module.scopes.root(step.site):
+            return step.site, "its rows come from another file"
+    fixed = next((c for c in draft.syntax.calls if _is_fixed(draft, c)), None)
+    if fixed is not None:
+        return fixed, "this is made for one number of rows; leave it open (`None`) to divide them"
+    return None
+
+
+def _is_fixed(draft: Draft, call: ast.Call) -> bool:
+    """A placeholder of one size, a state for one number of rows."""
+    last = draft.names.last(call.func)
+    if last == "placeholder":
+        shape = draft.facts.steps.shape(call)
+        return (
+            shape is not None
+            and bool(shape)
+            and not (isinstance(shape[0], ast.Constant) and shape[0].value is None)
+        )
+    if last == "zero_state":
+        size = argument(call, "batch_size", 0)
+        return size is not None and not any(
+            isinstance(n, ast.Call) and draft.names.last(n.func) == "shape"
+            for n in draft.values.depends([size], 60)
+        )
+    return False
