@@ -86,6 +86,8 @@ class Listed:
             text, times = re.subn(old, new, text, flags=re.MULTILINE)
             if not times:
                 raise ValueError(f"{self.name}: {old!r} is not found")
+        if self.tf1 and any(".py" in other for other in self.beside):  # all of a program name it alike
+            text = text.replace("import tensorflow as tf", "import tensorflow.compat.v1 as tf")
         script.write_text((self.setup + "\n" if self.setup else "") + text, encoding="utf-8")
         for other in self.beside:
             path, _, name = other.partition(" as ")

@@ -27,7 +27,7 @@ def install() -> None:
     import tensorflow as tf
 
     sys.path.append(os.environ.get("HOROVODIZE_TRIALS_PACKAGES", ""))
-    mnist.TRAIN, mnist.TEST = ROWS, TEST_ROWS
+    mnist.TRAIN, mnist.TEST = 2 * ROWS + 64, TEST_ROWS
     sys.meta_path.append(_Pictures())
     import keras.datasets
 
