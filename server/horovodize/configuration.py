@@ -5,6 +5,7 @@ split-data = true            # every field of `Options`, with hyphens
 comments = true
 strict = false
 tensorflow = "2.15"          # where it is known what the scripts run on
+rate = "linear"              # what the rate of larger batches grows by: "linear", "sqrt" or "keep"
 select = ["HVD1"]            # which findings are reported
 ignore = ["HVD105"]
 exclude = ["old/", "*_pb2.py"]  # files of folders that are left out: patterns as in a .gitignore here
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from horovodize.options import Options, is_version
+from horovodize.options import CHOICES, Options, is_version
 
 _LARGEST = 1_000_000  # bytes of a pyproject.toml
 _LISTS = {"select": "codes", "ignore": "codes", "exclude": "patterns"}
@@ -100,6 +101,9 @@ def settings_of(table: Mapping[str, Any], path: Path) -> FileSettings:
             if key == "tensorflow":
                 if not isinstance(value, str) or not is_version(value):
                     raise ConfigurationError(f'{where} must be a version like "2.15"')
+            elif key in CHOICES:
+                if value not in CHOICES[key]:
+                    raise ConfigurationError(f"{where} must be one of {', '.join(CHOICES[key])}")
             elif not isinstance(value, bool):
                 raise ConfigurationError(f"{where} must be true or false")
             options[switches[key]] = value

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+# What the settings that are one of several words can be; the first is the default.
+CHOICES = {"rate": ("linear", "sqrt", "keep")}
+
 
 @dataclass(frozen=True)
 class Options:
@@ -13,6 +16,8 @@ class Options:
     split_data   every rank trains on its own part of the data (rules K4, G4, D1, D2); off: every rank sees all of it
     comments     a short comment at each group of inserted statements
     strict       report every restriction as the seed prints it, also where it can't change the result
+    rate         what the learning rate of larger batches is multiplied by: "linear" (the number of ranks), "sqrt" (its square
+                 root) or "keep" (nothing)
     tensorflow   the version of TensorFlow that the scripts run on, "2.16" or "2.16.1"; "" where that is not known
     """
 
@@ -20,6 +25,7 @@ class Options:
     comments: bool = True
     strict: bool = False
     tensorflow: str = ""
+    rate: str = "linear"
 
     def runs_on(self, version: tuple[int, int]) -> bool:
         """Whether the scripts are known to run on a version of TensorFlow, or a later one."""

@@ -11,6 +11,7 @@ from horovodize.plan import Decision, Plan
 _BATCH = ("batch", "padded_batch")
 _TEXTS = {
     Decision.SCALED: "× size()",
+    Decision.SCALED_BY_ROOT: "× √size()",
     Decision.COUNTED: "× size()",
     Decision.DIVIDED: "÷ size()",
     Decision.SHARED: "÷ size()",

@@ -64,6 +64,7 @@ UNIFORM = {
     "rows of one size in another order": "x = load_data()\np = np.random.permutation(len(x))\nlen(x[p])",
     "a count": "n = 0\nfor i in range(3):\n    n += 1\nn",
     "a counter in a container": "seen = []\nfor i in range(3):\n    if i > 1:\n        seen.append(i)\nlen(seen)",
+    "a parameter that is unpacked": "def main(epochs):\n    asked(epochs)\nmain(**{'epochs': 3, 'drawn': random.random()})",
     "a parameter that nobody passes": "def main(epochs):\n    asked(epochs)",
     "a default": "def main(epochs=3):\n    asked(epochs)\nmain()",
     "pure functions": "n = math.ceil(1000 / 32)\nint(np.log2(n)) + round(n) + max(n, 3)",
@@ -133,6 +134,7 @@ VARIES = {
     "a draw of a class": (CHANCE, "class C:\n    n = random.randint(3, 9)\nC.n"),
     "a draw that is passed on": (CHANCE, "def train(epochs):\n    asked(epochs)\ntrain(random.randint(3, 9))"),
     "a draw by default": (CHANCE, "def train(epochs=random.randint(3, 9)):\n    asked(epochs)\ntrain()"),
+    "a draw that is unpacked": (CHANCE, "def train(epochs):\n    asked(epochs)\ns = {'epochs': random.randint(3, 9)}\ntrain(**s)"),
     "a draw by **settings": (CHANCE, "def train(**s):\n    asked(s['epochs'])\ntrain(epochs=random.randint(3, 9))"),
     "a choice": (CHANCE, "rates = [0.1, 0.2]\nrandom.choice(rates)"),
     "an entry by a draw": (CHANCE, "d = {'a': 1, 'b': 2}\nd[random.choice(list(d))]"),
@@ -223,7 +225,8 @@ def test_an_operation_of_a_graph_is_the_same_whatever_it_will_give() -> None:
     graph = "w = tf.Variable(tf.random.truncated_normal([3]))\ntrain = tf.compat.v1.train.AdamOptimizer().minimize(w * w)\n"
     graph += "with tf.compat.v1.Session() as sess:\n    sess.run(train)\n    asked({})"
     assert of(graph.format("w")) == Uniform()
-    assert isinstance(of(graph.format("sess.run(w)")), Varies)
+    assert isinstance(of(graph.format("sess.run(w * 2)")), Varies)
+    assert of(graph.format("sess.run(w)")) == Uniform()
 
 
 def test_where_all_ranks_come_alike() -> None:

@@ -9,6 +9,7 @@ from .pairs import changes, check, plan_of, untouched
 
 HEAD = TAPE + "ds = tf.data.Dataset.from_tensor_slices((a, b)).repeat().batch(4)\nbatches = iter(ds)\n"
 KEPT = "ck = tf.train.Checkpoint(step=tf.Variable(0), model=model)\nck.restore(tf.train.latest_checkpoint('d'))\n"
+AGREED = KEPT + "ck.step.assign(hvd.broadcast_object(ck.step.numpy()))\n"
 LOOP = "while int(ck.step) < 1000:\n    step(*next(batches))\n    ck.step.assign_add(1)\n"
 STRIDED = LOOP.replace("assign_add(1)", "assign_add(hvd.size())")
 RULES = ("G4", "G5", "G6", "C5")
@@ -24,12 +25,12 @@ def test_epochs_that_are_kept_are_left() -> None:
     untouched("G6", HEAD + KEPT + epochs)
 
 
-def test_what_is_not_divided_is_left() -> None:
-    untouched("G6", HEAD + KEPT + LOOP, split_data=False)
+def test_where_nothing_is_divided_all_only_agree_on_where_to_begin() -> None:
+    check("G6", HEAD, KEPT + LOOP, AGREED + LOOP, split_data=False)
 
 
 def test_a_count_that_is_kept_goes_on_by_the_steps_of_all_ranks() -> None:
-    check(("G4", "G5", "G6"), HEAD, KEPT + LOOP, KEPT + STRIDED)
+    check(("G4", "G5", "G6"), HEAD, KEPT + LOOP, AGREED + STRIDED)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_a_count_that_is_kept_goes_on_by_the_steps_of_all_ranks() -> None:
 )
 def test_such_a_count_may_step_over_a_number(test: str, after: str) -> None:
     then = "    if {}:\n        keep(model)\n"
-    check(("G4", "G5", "G6"), HEAD, KEPT + LOOP + then.format(test), KEPT + STRIDED + then.format(after))
+    check(("G4", "G5", "G6"), HEAD, KEPT + LOOP + then.format(test), AGREED + STRIDED + then.format(after))
 
 
 def test_a_rate_by_such_a_count_is_right_as_it_is() -> None:
@@ -69,7 +70,7 @@ def test_a_rate_by_such_a_count_is_right_as_it_is() -> None:
 )
 def test_a_run_that_is_through_takes_no_step(before: str, after: str) -> None:
     body = "\n    step(*next(batches))\n    ck.step.assign_add(1)\n"
-    check(("G4", "G6"), HEAD, KEPT + before + body, KEPT + after + body.replace("1)", "hvd.size())"))
+    check(("G4", "G6"), HEAD, KEPT + before + body, AGREED + after + body.replace("1)", "hvd.size())"))
 
 
 def test_a_count_that_is_set_from_a_turn() -> None:
@@ -78,7 +79,8 @@ def test_a_count_that_is_set_from_a_turn() -> None:
         ("G4", "G5", "G6"),
         HEAD,
         f"{KEPT}{loop}        keep(model)\n",
-        KEPT + "for k in range(int(ck.step), n, hvd.size()):\n    step(*next(batches))\n    ck.step.assign(k + hvd.size())\n"
+        KEPT + "for k in range(hvd.broadcast_object(int(ck.step)), n, hvd.size()):\n    step(*next(batches))\n"
+        "    ck.step.assign(k + hvd.size())\n"
         "    if (k + hvd.size()) % 100 < hvd.size():\n        keep(model)\n",
     )  # fmt: skip
 
@@ -90,7 +92,9 @@ def test_the_step_after_one_that_was_stored() -> None:
         ("G4", "G6"),
         HEAD,
         start + loop,
-        start.replace("+ 1", "+ hvd.size()") + loop.replace("(start, n)", "(start, n, hvd.size())"),
+        start.replace("+ 1", "+ hvd.size()")
+        + "start = hvd.broadcast_object(start)\n"
+        + loop.replace("(start, n)", "(start, n, hvd.size())"),
     )
 
 
@@ -101,14 +105,17 @@ def load():
     return int(tf.train.latest_checkpoint('d').split('-')[-1])
 count = load()
 first = count // 100
+begin = count - first * 100
 for e in range(first, 9):
-    for k in range(count - first * 100 if e == first else 0, 100):
+    for k in range(begin, 100):
         step(*next(batches))
         count += 1
         if count % 50 == 0:
             keep(model, count)
+    begin = 0
 """
-    after = source.replace("else 0, 100)", "else 0, 100, hvd.size())").replace(
+    after = source.replace("count = load()", "count = hvd.broadcast_object(load())")
+    after = after.replace("range(begin, 100)", "range(begin, 100, hvd.size())").replace(
         "count += 1", "count += hvd.size()"
     )
     check(("G4", "G5", "G6"), HEAD, source, after.replace("count % 50 == 0", "count % 50 < hvd.size()"))
@@ -154,5 +161,23 @@ def test_updates_go_with_each_other_by_their_own_number() -> None:
         ("G4", "G5", "G6"),
         HEAD + other,
         KEPT + LOOP + ratio.format("int(ck.step)"),
-        KEPT + STRIDED + ratio.format("int(ck.step) // hvd.size()"),
+        AGREED + STRIDED + ratio.format("int(ck.step) // hvd.size()"),
     )
+
+
+def test_what_all_ranks_come_to_is_where_they_agree() -> None:
+    maybe = KEPT.replace("ck.restore", "last = tf.train.latest_checkpoint('d')\nif last:\n    ck.restore")
+    before = maybe.replace("tf.train.latest_checkpoint('d'))", "last)")
+    check(
+        "G6",
+        HEAD,
+        before + LOOP,
+        before + "ck.step.assign(hvd.broadcast_object(ck.step.numpy()))\n" + STRIDED,
+    )
+
+
+def test_a_dataset_is_not_sent_to_the_other_ranks() -> None:
+    text = plan_of(
+        HEAD + KEPT + "for x, y in ds.take(1000 - int(ck.step)):\n    step(x, y)\n    ck.step.assign_add(1)\n"
+    ).text
+    assert "for x, y in ds.take((1000 - int(ck.step)) // hvd.size()):" in text

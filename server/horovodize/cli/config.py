@@ -11,7 +11,7 @@ from horovodize.cli.inputs import Input
 from horovodize.cli.runner import CommandError
 from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
 from horovodize.files import Exclude
-from horovodize.options import Options, is_version
+from horovodize.options import CHOICES, Options, is_version
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ _FLAGS = {
     "split_data": "every rank trains on its own part of the data (default: yes)",
     "comments": "a short comment at each group of inserted statements (default: yes)",
     "tensorflow": "the version of TensorFlow that the scripts run on, like 2.15 (default: unknown)",
+    "rate": "what the learning rate of larger batches is multiplied by: linear (the number of ranks, default), sqrt (its "
+    "square root) or keep",
     "strict": "report every restriction, also where it cannot change the result (default: no)",
 }
 
@@ -72,6 +74,9 @@ def add_option_flags(parser: argparse.ArgumentParser, *names: str) -> None:
     for name in names:
         if name == "tensorflow":
             parser.add_argument("--tensorflow", metavar="VERSION", type=_version, help=_FLAGS[name])
+            continue
+        if name in CHOICES:
+            parser.add_argument(f"--{name}", choices=CHOICES[name], help=_FLAGS[name])
             continue
         parser.add_argument(
             "--" + name.replace("_", "-"),

@@ -132,20 +132,19 @@ class Calls:
         return set(self.flow.sites.graph.all_runs) if self.flow.sites.builds_graph else set()
 
     def _run(self, step: Step, call: ast.Call, item: Item) -> None:
-        """What a session gives: computed from a rank's rows, but for the global step."""
+        """What a session gives: computed from a rank's rows, but for variables, which are the same everywhere once sent."""
         fetched: list[ast.AST] = list(call.args[:1])
         first = item.path[0] if item.path else None
         if fetched and isinstance(first, int) and isinstance(fetched[0], (ast.List, ast.Tuple)):
             fetched = list(fetched[0].elts[first : first + 1]) if first >= 0 else fetched
         if isinstance(call.func, ast.Attribute) and call.func.attr == "eval":
             fetched = [call.func.value]
-        counted = fetched and all(
-            self.names.of(o.node.func) in _STEPS if isinstance(o.node, ast.Call) else False
-            for f in fetched if isinstance(f, ast.expr)
-            for o in self.values.origins(f)
-        )  # fmt: skip
-        if not counted:
+        made = [o.node for f in fetched if isinstance(f, ast.expr) for o in self.values.origins(f)]
+        names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
+        if not names or not names <= {*_STEPS, *_VARIABLES}:
             step.varies(Source.ROWS, call)
+        elif self.flow.sites.method_calls("restore") and not self.syntax.loops(call):
+            step.varies(Source.FILES, call)  # as restored, if it is read before rank 0's variables are sent
 
     def _is_computing(self, call: ast.Call) -> bool:
         """Whether a model, a layer, a metric or a loss computes something: what of, only the run knows."""
@@ -301,8 +300,7 @@ class Calls:
         func, given = call.func, self._arguments(call)
         last = self.names.last(func)
         step.ask_all(given, item.size)
-        if isinstance(func, ast.Attribute):
-            step.ask(func.value, (), item.size)
+        step.ask(func.value if isinstance(func, ast.Attribute) else func, (), item.size)
         makes = last[:1].isupper() or any(part in last.lower() for part in _SETTINGS)
         if item.size or makes:
             return

@@ -56,7 +56,8 @@ class Counter:
     fitted    whether it counts the steps of `fit`
     advances  where it is counted on: `step += 1`, `step.assign_add(1)`; nothing where TensorFlow or a loop does
     starts    the values that it is given otherwise
-    stored    whether it is kept with a checkpoint, and goes on from there in a later run"""
+    stored    whether it is kept with a checkpoint, and goes on from there in a later run
+    made      where the variable is made that it is"""
 
     kind: CounterKind
     drivers: frozenset[Driver]
@@ -64,6 +65,7 @@ class Counter:
     advances: tuple[ast.AST, ...] = ()
     starts: tuple[ast.expr, ...] = ()
     stored: bool = False
+    made: ast.Call | None = None
 
 
 class Counters:
@@ -115,6 +117,17 @@ class Counters:
     def _kept(self) -> list[ast.expr]:
         """What checkpoints are made with."""
         return [k.value for c in self.module.calls_of(*CHECKPOINTS) for k in c.keywords]
+
+    def restored(self, counter: Counter) -> Iterator[tuple[ast.Call, str]]:
+        """(where a checkpoint is restored, what a variable that it keeps is called there)."""
+        for checkpoint in self.module.calls_of(*CHECKPOINTS):
+            names = [
+                k.arg for k in checkpoint.keywords if k.arg and counter.made in self.values.calls(k.value)
+            ]
+            for call in self.sites.method_calls("restore", "read") if names else ():
+                assert isinstance(call.func, ast.Attribute)
+                if checkpoint in self.values.calls(call.func.value):
+                    yield call, f"{ast.unparse(call.func.value)}.{names[0]}"
 
     def _is_restored(self, start: ast.expr) -> bool:
         """Whether a number is read from the name of a checkpoint, or from what a program has saved."""
@@ -370,7 +383,7 @@ class Counters:
         if not added:
             return self._mirrored(made)
         stored = any(made in self.values.calls(kept) for kept in self._kept)
-        return Counter(CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored)
+        return Counter(CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made)
 
     def _mirrored(self, made: ast.Call) -> Counter | None:
         """The counter that a variable is set from: `checkpoint.step.assign(step + 1)`."""

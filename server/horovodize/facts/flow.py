@@ -213,8 +213,17 @@ class Flow:
             step.unknown(f"it can't be seen what is passed for `{b.name}`", anchor)
         elif self._is_self(function, anchor):
             pass
+        elif unpacked := self._unpacked(function):
+            for e, starred in unpacked:
+                step.ask(e, () if starred else (b.name, *item.path), item.size)
         elif called or self._is_handed_over(function):
             step.unknown(f"it can't be seen what is passed for `{b.name}`", anchor)
+
+    def _unpacked(self, function: ast.AST) -> list[tuple[ast.expr, bool]]:
+        """What calls unpack for a function: `main(*args)` (True), `main(**kwargs)`."""
+        calls = self.values.callers(function)
+        starred = [(a.value, True) for c in calls for a in c.args if isinstance(a, ast.Starred)]
+        return starred + [(k.value, False) for c in calls for k in c.keywords if k.arg is None]
 
     def _is_self(self, function: ast.AST, anchor: ast.AST) -> bool:
         a = function.args if isinstance(function, FUNCTIONS) else None

@@ -7,10 +7,12 @@ of a sum. Of a root of a mean, of a product of two, of anything that joins rows 
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Collection
 from enum import Enum
 
 from horovodize.facts.contexts import Context, home, passed
+from horovodize.facts.turns import DEPTH
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, argument
 
@@ -63,6 +65,7 @@ _ALONG = {
     "argmax",
 }
 _COUNTING = {"len", "shape", "size", "get_shape"}
+_WEIGHT = {over: (over is not Over.NONE) + (over not in (Over.NONE, Over.COUNT)) for over in Over}
 _UNARY = (Over.MEAN, Over.SUM, Over.SUM_AND_MORE)
 
 
@@ -76,13 +79,18 @@ class Losses:
         self.module, self.rows, self.is_v1 = module, rows, is_v1
         self.names, self.values = module.names, module.values
         self._known: dict[tuple[ast.AST, Context], Over] = {}
+        self._depth = 0
 
     def over(self, e: ast.AST, context: Context) -> Over:
         """What an expression is over the rows of the step that it is part of."""
         key = (e, context)
         if key not in self._known:
+            if self._depth > DEPTH:
+                return Over.UNKNOWN
             self._known[key] = Over.NONE
+            self._depth += 1
             self._known[key] = Over.ROWS if e in self.rows else self._find(e, context)
+            self._depth -= 1
         return self._known[key]
 
     def trained(self, e: ast.AST, context: Context) -> Over:
@@ -239,12 +247,11 @@ class Losses:
             return Over.COUNT if inner[0] in (Over.ROWS, Over.VECTOR, Over.COUNT) else Over.NONE
         if last in _REGULARIZING or set(inner) <= {Over.NONE} and not isinstance(e.func, ast.Attribute):
             return Over.NONE
-        if (
-            name.startswith(("tensorflow", "numpy", "keras"))
-            or not name
-            and isinstance(e.func, ast.Name)
-            and not (self.module.scopes.reaching(e.func))
-        ):
+        f = e.func
+        is_builtin = (
+            isinstance(f, ast.Name) and hasattr(builtins, f.id) and not self.module.scopes.reaching(f)
+        )
+        if is_builtin or name.startswith(("tensorflow", "numpy", "keras")):
             return self._library(e, name, last, inner, context)
         loss = self._loss_object(e.func)
         if loss is not None:
@@ -257,6 +264,8 @@ class Losses:
             return self._library(e, name, last, [self.over(e.func.value, context), *inner], context)
         if last in ("compiled_loss", "compute_loss"):
             return Over.MEAN
+        if not self._is_object(e.func):
+            return Over.NONE if set(inner) <= {Over.NONE, Over.COUNT} else Over.UNKNOWN
         held = [self.over(e.func.value, context)] if isinstance(e.func, ast.Attribute) else []
         if set(inner) | set(held) <= {Over.NONE, Over.COUNT}:
             return Over.NONE
@@ -274,7 +283,7 @@ class Losses:
         if last == "l2_loss":
             return Over.SUM if rows else Over.NONE
         if last == "scalar_mul" or last in _SAME:
-            return next((x for x in inner if x not in (Over.NONE, Over.COUNT)), Over.NONE)
+            return max(inner, key=_WEIGHT.__getitem__, default=Over.NONE)
         if last in _PER_ROW:
             return Over.VECTOR if rows else Over.NONE
         if self.is_v1 and ".losses." in name and last in _LOSSES_V1:
@@ -318,6 +327,12 @@ class Losses:
         if set(inner) & set(_UNARY):
             return Over.UNKNOWN
         return _elementwise(inner)
+
+    def _is_object(self, f: ast.expr) -> bool:
+        """Whether what is called was made in this module (a model, a layer, something's method), rather than a function that
+        can't be seen."""
+        held = f.value if isinstance(f, ast.Attribute) and not self.values.attribute_bindings(f) else f
+        return isinstance(f, ast.Call) or held is not f or bool(self.values.calls(f))
 
     def _loss_object(self, f: ast.expr) -> Over | None:
         """What a Keras loss object gives; None if it is none."""

@@ -164,7 +164,10 @@ class Steps:
             place = next((c for c in context.around() if c.function is function), None)
             place = place or Context(function, None, context, (), True)
             for key, value in zip(d.keys, d.values, strict=True):
-                if key is None or self._is_single(key):
+                if key is None:
+                    continue
+                if self._is_single(key):
+                    by_key.update(dict.fromkeys(self.module.values.calls(key), Part.NUMBER))
                     continue
                 part = turns.read(value, place)
                 if part is Part.TURN and not self._is_plain(value):

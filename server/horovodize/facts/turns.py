@@ -18,7 +18,7 @@ from horovodize.summary.cursors import deals_by_cursor
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Feeding, Kind
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Loop, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Loop, Syntax, argument
 
 DEALING = re.compile(
     r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random|read|feed)_?\w*batch|batch\w*(gen|sampl|iter)"
@@ -65,7 +65,7 @@ _FILLING = (
 )
 _LIBRARIES = ("tensorflow", "numpy", "math", "keras", "tf_keras", "sklearn", "scipy", "pandas", "tensorflow_probability",
               "tensorflow_addons", "operator", "builtins")  # fmt: skip
-GAME_METHODS = {"step", "reset", "act", "play", "render"}
+DEPTH = 80  # of expressions in each other: Python's own stack has an end
 
 
 class Part(IntEnum):
@@ -101,6 +101,7 @@ class Turns:
         self.computed: dict[ast.expr, Part] = {}
         self.fed: dict[ast.AST, Part] = {}
         self.read_as: list[Part] = []
+        self._depth = 0
         self._kinds: dict[ast.expr, Part] = {}
         runs = feeding.sites.graph
         self._trainings = {run.call for run in runs.trainings} if feeding.sites.builds_graph else set()
@@ -122,8 +123,13 @@ class Turns:
         key = (e, context)
         if key in self._known:
             return self._known[key]
+        if self._depth > DEPTH:
+            self.unseen[e] = None
+            return Part.UNSEEN, ()
         self._known[key] = Part.NUMBER, ()
+        self._depth += 1
         found = self._find(e, context)
+        self._depth -= 1
         self._known[key] = found
         if isinstance(e, ast.expr):
             self.computed[e] = max(found[0], self.computed.get(e, Part.NUMBER))
@@ -516,22 +522,25 @@ class Turns:
 
     def _is_written(self, e: ast.expr) -> bool:
         """Whether an argument is a list of numbers that is written out."""
-        return all(isinstance(o.node, (ast.List, ast.Tuple)) and not o.path for o in self.values.origins(e))
+        origins = self.values.origins(e)
+        return all(
+            isinstance(o.node, (ast.List, ast.Tuple)) and is_numbers(o.node) and not o.path for o in origins
+        )
 
     def _random(
         self, e: ast.Call, given: list[ast.expr], context: Context, last: str
     ) -> tuple[Part, tuple[ast.expr, ...]]:
         if self.graph and not (self.names.of(e.func) or "").startswith("tensorflow"):
             return (Part.ROWS, (e,)) if given else (Part.NUMBER, ())  # drawn once, while the graph is built
-        before = dict(self.rows)
-        part, places = self._all(given, context, e)
+        before, vague = dict(self.rows), dict(self.vague)
+        part, places = self._all([a for a in given if not self._is_written(a)], context, e)
         if last in _ORDERS:
             return part if part > Part.ROWS else Part.ROWS, places or (e,)
         if part in (Part.ROWS, Part.DEALT) or len(self.rows) > len(before):
             self.rows = before
             self.moving[e] = None
             return Part.DEALT, ()
-        self.drawn[e] = None
+        self.drawn[e], self.vague = None, vague  # numbers, as sizes of what is drawn
         return Part.DRAWN, ()
 
     def _of_generator(self, e: ast.Call) -> bool:
@@ -630,11 +639,8 @@ def is_random(name: str) -> bool:
     return name.startswith(_RANDOM) or _RANDOM_V1.match(name) is not None
 
 
-def is_game(syntax: object, function: ast.AST) -> bool:
+def is_game(syntax: Syntax, function: ast.AST) -> bool:
     """Whether a method is one of a simulation's: its class steps, and starts again."""
-    from horovodize.summary.syntax import Syntax
-
-    assert isinstance(syntax, Syntax)
     owner = syntax.method_class(function)
     if owner is None:
         return False

@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from horovodize.configuration import FileSettings, matches
-from horovodize.options import Options, is_version
+from horovodize.options import CHOICES, Options, is_version
 
 SECTION = "horovodize"
 _HINT = "HVD001"  # has a setting of its own
@@ -109,9 +109,11 @@ def read(*layers: object) -> Reading:
     switches = {
         option.name: _switch(given, _camel_case(option.name), bool(option.default), wrong)
         for option in dataclasses.fields(Options)
-        if option.name != "tensorflow"
+        if option.name != "tensorflow" and option.name not in CHOICES
     }
-    options = Options(**switches, tensorflow=_version(given, wrong))
+    words = {name: _word(given, name, choices, wrong) for name, choices in CHOICES.items()}
+    said: dict[str, Any] = {**switches, **words, "tensorflow": _version(given, wrong)}
+    options = Options(**said)
     settings = Settings(
         while_typing,
         not_distributed,
@@ -160,6 +162,17 @@ def _switch(given: dict[str, object], name: str, default: bool, wrong: list[str]
         return value
     wrong.append(_message(name, value, "true or false", str(default).lower()))
     return default
+
+
+def _word(given: dict[str, object], name: str, choices: tuple[str, ...], wrong: list[str]) -> str:
+    """One of several words, of which the first is the default."""
+    value = given.pop(name, None)
+    if value is None:
+        return choices[0]
+    if isinstance(value, str) and value in choices:
+        return value
+    wrong.append(_message(name, value, f"one of {', '.join(choices)}", choices[0]))
+    return choices[0]
 
 
 _E = TypeVar("_E", WhileTyping, LogLevel)

@@ -176,7 +176,10 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
 
 def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding]:
     differs = context.facts.uniform.varies(test)
-    if differs is not None and differs.kind not in _AGREED:
+    goes_on = (
+        context.facts.counters.stored_in(test) is not None
+    )  # all ranks agree on a count that is restored (G6)
+    if differs is not None and differs.kind not in _AGREED and not (goes_on and differs.kind is Source.FILES):
         yield (
             site,
             f"not every rank may train here: {differs.why}; decide by something that is the same on every rank",

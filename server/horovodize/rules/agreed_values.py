@@ -8,16 +8,18 @@ take rank 0's.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
+from horovodize.rules import resume
 from horovodize.rules.agreeing import agree_value, can_agree, differing, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.source import Edit
-from horovodize.summary.syntax import Loop
+from horovodize.summary.drive import Frame
+from horovodize.summary.syntax import Loop, is_main_guard
 
 _WHAT = "Take rank 0's value on all ranks"
 _DRAW = "Draw the same on all ranks"
@@ -45,9 +47,13 @@ _COUNTING = ("range", "trange", "tqdm", "enumerate", "zip", "min", "max")
 _HOOKS = ("tensorflow.compat.v1.train.StopAtStepHook", "tensorflow.estimator.TrainSpec")
 
 
-def agree_on_values(draft: Draft, loops: Iterable[Loop]) -> None:
-    """Runs before tests in loops are agreed on: what is rank 0's already needs that no more."""
-    for loop in loops:
+def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
+    """`frames`: those of the ways to what trains. Runs before tests in loops are agreed on: what is rank 0's already needs
+    that no more."""
+    resume.agree_on_starts(draft)
+    for frame in frames:
+        _ask_whether(draft, frame)
+    for loop in dict.fromkeys(loop for frame in frames for loop in frame.loops):
         _agree_on_turns(draft, loop)
     for number in _numbers(draft):
         _agree(draft, number, differing(draft, number), "HVD205", _STEPS, _WHY_STEPS)
@@ -70,7 +76,34 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
         for test in tests(draft.syntax, leaving, loop):
             _draw_alike(draft, test)
     found = [r for r in uniform.number_reasons(loop.iter) if r.where not in draft.agreed]
+    e = draft.facts.feeding.iterable(loop)
+    if e is None or not draft.facts.feeding.kinds.is_range(e):
+        used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
+        if used:
+            draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
+        found = [r for r in found if isinstance(r, Varies) and r not in used]
     _agree(draft, loop.iter, found, "HVD205", _STEPS, _WHY_STEPS)
+
+
+def _ask_whether(draft: Draft, frame: Frame) -> None:
+    """A condition around training that can't be seen through: rank 0 decides for all. Those in loops, any rank does."""
+    for condition, _ in draft.syntax.conditions(frame.node):
+        found = draft.facts.uniform.reasons(condition.test)
+        unseen = next((r for r in found if isinstance(r, Unknown)), None)
+        if unseen is None or any(isinstance(r, Varies) for r in found) or is_main_guard(condition):
+            continue
+        if (
+            any(draft.syntax.inside(condition, loop) for loop in frame.loops)
+            or condition.test in draft.agreed
+        ):
+            continue
+        doubt = f"{unseen.why}: check that all ranks can do here as rank 0 does"
+        if not agree_value(
+            draft, condition.test, _rule(draft), "Train on all ranks if rank 0 does", _WHY_STEPS, doubt
+        ):
+            draft.note(
+                _rule(draft), condition.test, f"{unseen.why}, so ranks may not all train here, and then stall"
+            )
 
 
 def _draw_alike(draft: Draft, test: ast.expr) -> None:
@@ -95,7 +128,7 @@ def _agree_on_test(draft: Draft, loop: ast.While) -> None:
     found = [r for r in differing(draft, loop.test) if isinstance(r, Varies)]
     before = [r for r in found if not draft.syntax.inside(r.where, loop)]
     used = [r for r in before if r.kind in _WHERE_USED]
-    names = [n for n in _varying_parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute))]
+    names = [n for n in _parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute))]
     if used and names and all(agree_value(draft, n, _rule(draft), _WHAT, _WHY_STEPS) for n in names):
         draft.settled |= {(loop.test, r.where) for r in used}
     if before == found:
@@ -145,7 +178,9 @@ def _layer_values(layer: ast.Call) -> list[ast.expr]:
 def _agree(
     draft: Draft, e: ast.expr, found: Iterable[Varies | Unknown], code: str, message: str, why: str
 ) -> None:
-    """Makes all that a decision depends on rank 0's, where it varies; refuses where that can't be done."""
+    """Makes all that a decision depends on rank 0's, where it varies; refuses where that can't be done. Numbers that can't be
+    followed are rank 0's, too: the user is asked."""
+    found = list(found)
     varying = [r for r in found if isinstance(r, Varies)]
     if any(r.kind in _OF_THE_LOOP for r in varying):
         return
@@ -155,8 +190,13 @@ def _agree(
             continue
         if not _agree_at_source(draft, reason, why):
             draft.refuse(code, e, message.format(why=reason.why))
+    unseen = [r for r in found if isinstance(r, Unknown)]
+    if unseen and not varying and code == "HVD205" and message is _STEPS:
+        doubt = f"{unseen[0].why}: check that it is a number, of which all ranks may take rank 0's"
+        for part in _parts(draft, e, unseen):
+            agree_value(draft, part, _rule(draft), _WHAT, why, doubt)
     if used and code == "HVD205":
-        parts = _varying_parts(draft, e, used)
+        parts = _parts(draft, e, used)
         if not parts or not all(agree_value(draft, p, _rule(draft), _WHAT, why) for p in parts):
             draft.refuse(code, e, message.format(why=used[0].why))
 
@@ -185,9 +225,9 @@ def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
     return True
 
 
-def _varying_parts(draft: Draft, e: ast.expr, reasons: list[Varies]) -> list[ast.expr]:
-    """The outermost names, attributes and calls of an expression that vary for some reasons."""
-    wanted, found, todo = set(reasons), list[ast.expr](), [e]
+def _parts(draft: Draft, e: ast.expr, reasons: Sequence[Varies | Unknown]) -> list[ast.expr]:
+    """The outermost names, attributes and calls of an expression that vary, or aren't seen, for some reasons."""
+    wanted, found, todo = set[Varies | Unknown](reasons), list[ast.expr](), [e]
     while todo:
         n = todo.pop()
         if not wanted.intersection(draft.facts.uniform.reasons(n)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import strong
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.ranges import EVERYTHING, WHY
 from horovodize.source import Edit
@@ -28,6 +29,7 @@ def note_unsteady(draft: Draft, driver: Driver, cursors: list[Cursor], rule: str
             driver.loop,
             f"`{unsteady[0]}` selects the batches, and not every turn moves it on alike, so they are not divided: {EVERYTHING}",
         )
+        strong.leave_loop(draft, driver)
     return bool(unsteady)
 
 

@@ -100,10 +100,11 @@ class Draft:
             )
         )
 
-    def decided(self, decision: Decision, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    def decided(self, decision: Decision | None, edits: Iterable[Edit]) -> tuple[Edit, ...]:
         """Edits that decide something: the change that they become part of says so."""
         made = tuple(edits)
-        self._decisions.update(dict.fromkeys(made, decision))
+        if decision is not None:
+            self._decisions.update(dict.fromkeys(made, decision))
         return made
 
     def ask(self, rule: str, node: ast.AST, what: str, why: str, doubt: str) -> None:
@@ -275,6 +276,19 @@ class Draft:
         """Lines to insert, under a comment if the user wants comments."""
         return [*([f"# {comment}"] if comment and self.options.comments else []), *lines]
 
+    @property
+    def growth(self) -> str:
+        """What the rate of larger batches is multiplied by; nothing where it stays."""
+        return {"linear": SIZE, "sqrt": f"{SIZE} ** 0.5"}.get(self.options.rate, "")
+
+    @property
+    def scaled(self) -> Decision | None:
+        """What a change decides that multiplies a rate by `growth`."""
+        return self._of_factor(self.growth) if self.growth else None
+
+    def _of_factor(self, factor: str) -> Decision:
+        return Decision.SCALED_BY_ROOT if factor.endswith("** 0.5") else Decision.SCALED
+
     def times(self, expression: ast.expr, factor: str = SIZE, operator: str = "*") -> tuple[Edit, ...]:
         """`e` → `e * hvd.size()`, in parentheses where it needs them."""
         span = self.module.span(expression)
@@ -285,7 +299,7 @@ class Draft:
             edits = (Edit.insert(self.document.text.index(")", span.end) + 1, after, span),)
         else:
             edits = Edit.around(span, "(", ")" + after)
-        return self.decided(Decision.SCALED if operator == "*" else Decision.DIVIDED, edits)
+        return self.decided(self._of_factor(factor) if operator == "*" else Decision.DIVIDED, edits)
 
     def _parenthesized(self, expression: ast.expr) -> bool:
         """Whether an expression stands in parentheses of its own (not those of a call)."""

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 
 from horovodize.facts.sources import MAKERS, SEEDS
+from horovodize.facts.turns import is_game
+from horovodize.rules import strong
 from horovodize.rules.draft import Draft
-from horovodize.rules.lockstep import learns_from_a_game
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit, Span
 from horovodize.summary.cursors import deals_by_cursor
@@ -32,7 +33,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
         return
     if draft.in_graph and feeding(draft).carries_state(driver):
         return
-    if any(learns_from_a_game(draft, step) for step in driver.steps):
+    if any(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
         return
     for call in _drawn_in(draft, driver):
         if call in draft.done:
@@ -105,6 +106,8 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
     if isinstance(call.func, ast.Name) and call.func.id == "next":
         return _draws_from_generator(draft, call)
     callee = draft.values.callee(call)
+    if isinstance(callee, FUNCTIONS) and is_game(draft.syntax, callee):
+        return False  # each rank plays for itself
     if isinstance(callee, FUNCTIONS):
         return _function_deals(draft, callee, depth)
     if not _DEALS.match(draft.names.last(call.func)):

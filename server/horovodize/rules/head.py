@@ -141,13 +141,9 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
     draft.change(
         "C1", imported, "Import Horovod", "Its module follows from what the program uses.", edits[:1]
     )
-    draft.change(
-        "C2",
-        last or imported,
-        "Initialise Horovod and give each process a GPU of its own",
-        "Processes learn their rank, and do not allocate each other's GPUs.",
-        edits[1:],
-    )
+    what = "Initialize Horovod and give each process its own GPU" if pinning else "Initialize Horovod"
+    why = "Processes learn their rank" + (", and don't allocate each other's GPUs." if pinning else ".")
+    draft.change("C2", last or imported, what, why, edits[1:])
 
 
 def _mentions(text: str, name: str) -> bool:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.plan import Decision
 from horovodize.rules import keras_session, strong
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
@@ -199,7 +198,8 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
     assert string is not None
     if not draft.once("wrapped", node):
         return
-    made = _made(draft, string, strong.factor(draft, trained.used_at))
+    grown = strong.factor(draft, trained.used_at)
+    made = _made(draft, string, grown)
     if made is None:
         draft.refuse("HVD006", node, f"Keras knows no optimizer named {string!r}")
         return
@@ -210,7 +210,7 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
         f"Write out the optimizer that {string!r} stands for, with its default rate scaled, in Horovod's wrapper",
         "A name leaves no place for the rate or the wrapper.",
         [Edit(draft.module.span(node), text)],
-        decision=Decision.SCALED,
+        decision=draft.scaled if grown else None,
         shown=_default(string),
     )
 
@@ -248,14 +248,15 @@ def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
 
 
 def _add_default(draft: Draft, site: Compile) -> None:
-    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT, strong.model_factor(draft, site.model))})"
+    grown = strong.model_factor(draft, site.model)
+    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT, grown)})"
     draft.change(
         "K2",
         site.call,
         "Write out Keras' default optimizer, with its rate scaled, in Horovod's wrapper",
         "A model that is compiled without an optimizer trains with RMSprop.",
         [draft.add_argument(site.call, text, first=not site.call.args)],
-        decision=Decision.SCALED,
+        decision=draft.scaled if grown else None,
         shown=_default(_DEFAULT),
     )
 

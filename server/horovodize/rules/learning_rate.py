@@ -22,9 +22,8 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.plan import Decision
 from horovodize.rules import keras_session, rates_by_step, schedule, strong
-from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -90,13 +89,15 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
         default = catalogue.default_rate(name) if name else None
         if any(k.arg is None for k in call.keywords) or default is None:
             return _scale_made(draft, trained)
-        keyword = f"learning_rate={default} * {SIZE}"
+        if not draft.growth:
+            return
+        keyword = f"learning_rate={default} * {draft.growth}"
         if keras_session.is_wanted(draft) and not call.args:
-            keyword = f"{default} * {SIZE}"  # Keras 2.2 calls it `lr`, Keras 2.3 `learning_rate`
+            keyword = f"{default} * {draft.growth}"  # Keras 2.2 calls it `lr`, Keras 2.3 `learning_rate`
         what = f"Write out the default rate {default} and multiply it by the number of ranks"
         added = [draft.add_argument(call, keyword, first=not call.args)]
         shown = f"learning_rate={default}"
-        draft.change("C5", call, what, _WHY, added, doubt=doubt, decision=Decision.SCALED, shown=shown)
+        draft.change("C5", call, what, _WHY, added, doubt=doubt, decision=draft.scaled, shown=shown)
         return
     scale_rate(draft, rate, doubt=doubt)
 
@@ -164,6 +165,8 @@ def _made_elsewhere(draft: Draft, origin: Origin) -> bool:
 
 def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
     """A schedule of another module's class can't be scaled where it is made: another schedule goes around it."""
+    if not draft.growth:
+        return
     if any(rate in ast.walk(o) for c in draft.sites.compiles for o in c.optimizers):
         draft.refuse(
             "HVD006",
@@ -193,7 +196,8 @@ def _times(draft: Draft, rate: ast.expr, by_hand: bool = False, doubt: str = "")
             schedule.divide_steps(draft, node)
         rates_by_step.follow_fed(draft, rate)
     what = "Multiply the learning rate by the number of ranks"
-    draft.change("C5", rate, what, _WHY, draft.times(rate), doubt=doubt)
+    if draft.growth:
+        draft.change("C5", rate, what, _WHY, draft.times(rate, draft.growth), doubt=doubt)
 
 
 def _is_variable(draft: Draft, call: ast.Call) -> bool:
@@ -230,6 +234,8 @@ def _made_for(draft: Draft, used_at: ast.expr) -> ast.Call | None:
 def _scale_made(draft: Draft, trained: Trained) -> None:
     """An optimizer whose rate can't be seen (`**options`, a class of another package): its rate is scaled once it is made."""
     assert trained.call is not None
+    if not draft.growth:
+        return
     doubt = "the rate can't be seen here; this is wrong where it is a schedule"
     if not _scale_once_made(draft, trained.call, doubt):
         draft.refuse(
@@ -251,7 +257,7 @@ def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
     ):
         return False
     name = draft.module.text(statement.targets[0])
-    line = f"{name}.learning_rate = {name}.learning_rate * {SIZE}"
+    line = f"{name}.learning_rate = {name}.learning_rate * {draft.growth}"
     what = "Multiply the learning rate by the number of ranks once the optimizer is made"
     draft.change("C5", call, what, _WHY, [draft.after(statement, [line], level=-1)], doubt=doubt)
     return True

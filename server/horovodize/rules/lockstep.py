@@ -30,8 +30,7 @@ def keep_in_step(draft: Draft) -> None:
     """Makes ranks leave training loops together; refuses where they can't."""
     known = feeding(draft)
     sites = _sites(draft)
-    ways = [way for site in sites for way in draft.drive.ways(site)]
-    agree_on_values(draft, dict.fromkeys(loop for way in ways for frame in way for loop in frame.loops))
+    agree_on_values(draft, [frame for site in sites for way in draft.drive.ways(site) for frame in way])
     seen: set[Loop] = set()
     for site in sites:
         for way in draft.drive.ways(site):

@@ -11,7 +11,7 @@ import ast
 
 from horovodize.facts.counters import RESUMING, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import resume
+from horovodize.rules import resume, strong
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
@@ -32,7 +32,7 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     if made is not None:
         within = feeding(draft).inside(made)
         if _is_used_again(draft, e) or not isinstance(within, ast.Call):
-            draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
+            _leave(draft, driver, e, rule)
             return
         e = within
     elif not driver.indexed:
@@ -51,16 +51,22 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         n = e.args[0]
         text = draft.module.text(n)
         if not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)) or n in draft.done:
-            draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
+            _leave(draft, driver, e, rule)
             return
         draft.done.add(n)
         draft.divided = True
         edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
         draft.change(rule, e, "Give every rank its own batches", WHY, edits, decision=Decision.SHARED)
     elif traced or (isinstance(e, ast.Call) and draft.names.last(e.func) == "trange"):
-        draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
+        _leave(draft, driver, e, rule)
     else:
         _deal_out(draft, driver, e, rule)
+
+
+def _leave(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
+    """Says of a loop that it is not divided; then its rate stays, too."""
+    draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
+    strong.leave_loop(draft, driver)
 
 
 def _bar(draft: Draft, e: ast.expr) -> ast.Call | None:

@@ -73,7 +73,8 @@ def _nearest(draft: Draft, guards: Guards, guarded: Guarded, back: ReadBack) -> 
         ]
         line = _first_of_line(draft, statement)
         plain = all(isinstance(a, (ast.If, ast.With, ast.Try)) for a in around)
-        if plain and guarded.collective(statement) and guards.can_indent(line, line):
+        rarer = isinstance(around[0], ast.If)
+        if rarer and plain and guarded.collective(statement) and guards.can_indent(line, line):
             return statement
         statement = around[0]
     return back.place

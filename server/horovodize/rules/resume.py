@@ -4,7 +4,7 @@ What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkp
                read from a checkpoint's name) goes on by the steps of all ranks: `step.assign_add(hvd.size())`. What it is
                compared with (`while step < STEPS`) and computed from it (a rate, an epoch) stays as it is. So does a loop that
                goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is computed from what an optimizer
-               counts is computed from that times `hvd.size()`.
+               counts is computed from that times `hvd.size()`. Once such a variable is restored, all ranks have rank 0's.
 Why            Counted by a rank alone, the stored number would be compared with how many steps one process takes, and a run
                with another number of ranks could not go on from it.
 Before         while int(checkpoint.step) < 1000:
@@ -27,16 +27,22 @@ import ast
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import counted, rates_by_step
+from horovodize.rules.agreeing import can_agree
 from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.guards import from_root
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 _WHAT = "Let each step count for those of all ranks"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
 _EPOCHS = "Compute the epoch from the steps of all ranks together"
+_AGREE = "Go on from rank 0's step on all ranks"
+_WHY_AGREE = (
+    "Ranks on other hosts may have no checkpoint, or an older one: they would take other numbers of steps."
+)
 _SCHEDULE = "Ask the schedule for the rate of a rank's step"
 _WHY_SCHEDULE = "The schedule's steps are divided, as an optimizer counts a rank's."
 _NOT_ALIKE = (
@@ -64,6 +70,66 @@ def apply(draft: Draft) -> None:
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
             _compute_epoch(draft, ratio)
+
+
+def agree_on_starts(draft: Draft) -> None:
+    """Lets all ranks go on from the step that rank 0 has restored: another host may have no checkpoint, or an older one."""
+    for counter in draft.facts.counters.stored:
+        made = counter.made
+        if made is None:
+            _agree_on_number(draft, counter)
+        for call, name in draft.facts.counters.restored(counter) if made is not None else ():
+            place = _reached_by_all(draft, draft.syntax.statement(call))
+            if place is not None and draft.once(f"agreed {name}", place):
+                line = f"{name}.assign({from_root(draft)}({name}.numpy()))"
+                draft.change("G6", call, _AGREE, _WHY_AGREE, [draft.after(place, [line])])
+                draft.agreed |= {made} if made is not None else set()
+
+
+def _agree_on_number(draft: Draft, counter: Counter) -> None:
+    """`loaded, step = self.load(path)` → rank 0's, where a count starts from a number that is read from a checkpoint."""
+    for value in (v for start in counter.starts for v in _calls_behind(draft, start)):
+        callee = draft.values.callee(value)
+        if value in draft.agreed or not isinstance(callee, FUNCTIONS):
+            continue
+        if _gives_numbers(draft, callee) and can_agree(draft, value):
+            draft.agreed |= {value, *(r.where for r in draft.facts.uniform.reasons(value))}
+            edits = Edit.around(draft.module.span(value), f"{from_root(draft)}(", ")")
+            draft.change("G6", value, _AGREE, _WHY_AGREE, edits)
+
+
+def _calls_behind(draft: Draft, start: ast.expr) -> list[ast.Call]:
+    """The calls that a number comes from, directly or by a name."""
+    bindings = draft.module.scopes.reaching(start) if isinstance(start, ast.Name) else []
+    values = [start, *(b.value for b in bindings if b.kind == "assign")]
+    return [v for v in values if isinstance(v, ast.Call)]
+
+
+def _gives_numbers(draft: Draft, function: Function) -> bool:
+    """Whether what a function returns is made of numbers and truth values, which can be sent to other ranks."""
+    return all(
+        isinstance(e, ast.Constant) or any(_is_int(o.node) for o in draft.values.origins(e))
+        for value in draft.values.returned(function)
+        for e in (value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value])
+    )
+
+
+def _is_int(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("int", "float", "bool")
+    )
+
+
+def _reached_by_all(draft: Draft, statement: ast.stmt) -> ast.stmt | None:
+    """A statement, or the one around it that all ranks come to: `if manager.latest_checkpoint: checkpoint.restore(…)`."""
+    while not can_agree(draft, statement) or not draft.can_insert(statement):
+        around = draft.syntax.parent[statement]
+        if not isinstance(around, (ast.If, ast.Try, ast.With)):
+            return None
+        statement = around
+    return statement
 
 
 def ends_by_stored(draft: Draft, driver: Driver) -> bool:

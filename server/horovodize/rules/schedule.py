@@ -66,9 +66,14 @@ def scale(draft: Draft, call: ast.Call) -> None:
     index = _positions(name)
     for rate in (parameters.rate, *parameters.other_rates):
         value = argument(call, rate, index.get(rate))
-        if value is not None and not _is_none(value):
+        if value is not None and not _is_none(value) and draft.growth:
             _scale_values(
-                draft, value, "rate", f" * {SIZE}", _WHY, parameters.rate_is_list and rate == parameters.rate
+                draft,
+                value,
+                "rate",
+                f" * {draft.growth}",
+                _WHY,
+                parameters.rate_is_list and rate == parameters.rate,
             )
     divide_steps(draft, call)
 
@@ -121,13 +126,14 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
         else "Divide the schedule's steps"
     )
     if not is_list:
-        edits = _divided(draft, value) if item == "step" else draft.times(value, SIZE, operator)
+        edits = _divided(draft, value) if item == "step" else draft.times(value, draft.growth, operator)
     elif isinstance(value, (ast.List, ast.Tuple)) and _are_few(value):
-        edits = tuple(edit for e in value.elts for edit in draft.times(e, SIZE, operator))
+        by = SIZE if item == "step" else draft.growth
+        edits = tuple(edit for e in value.elts for edit in draft.times(e, by, operator))
     else:
         name = draft.fresh(item)
         edits = draft.decided(
-            Decision.DIVIDED if item == "step" else Decision.SCALED,
+            Decision.DIVIDED if item == "step" else draft.scaled,
             Edit.around(draft.module.span(value), f"[{name}{factor} for {name} in ", "]"),
         )
     draft.change("C4", value, what, why, edits)
@@ -197,7 +203,7 @@ def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
         return
     draft.done.add(function)
     for value in draft.values.returned(function):
-        if value not in draft.done:
+        if value not in draft.done and draft.growth:
             draft.done.add(value)
             if rule == "C5":
                 rates_by_step.follow(draft, value, value)
@@ -206,7 +212,7 @@ def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
                 value,
                 "Multiply the rate that is returned by the number of ranks",
                 _WHY,
-                draft.times(value),
+                draft.times(value, draft.growth),
             )
 
 

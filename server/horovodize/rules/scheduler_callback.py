@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.plan import Decision
 from horovodize.rules import strong
-from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, Function, argument
@@ -29,7 +28,7 @@ _WHY = "The callback sets an absolute rate at each epoch, which would undo the s
 
 
 def apply(draft: Draft) -> None:
-    if not strong.grows(draft, None):
+    if not strong.grows(draft, None) or not draft.growth:
         return
     for call in draft.syntax.calls:
         made = draft.values.made_by(call) if draft.names.of(call.func) or draft.values.callee(call) else set()
@@ -52,8 +51,8 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             schedule,
             _WHAT,
             _WHY,
-            Edit.around(draft.module.span(schedule), *_calling(schedule)),
-            decision=Decision.SCALED,
+            Edit.around(draft.module.span(schedule), *_calling(draft, schedule)),
+            decision=draft.scaled,
             doubt="this schedule can't be seen into; where it goes from the rate it is given, it must not be scaled",
         )
         return
@@ -68,14 +67,14 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             if not isinstance(function, ast.Lambda) and _used_elsewhere(draft, function):
                 _call_scaled(draft, schedule, function)
                 break
-            draft.change("K5", value, _WHAT, _WHY, draft.times(value))
+            draft.change("K5", value, _WHAT, _WHY, draft.times(value, draft.growth))
 
 
-def _calling(schedule: ast.expr) -> tuple[str, str]:
+def _calling(draft: Draft, schedule: ast.expr) -> tuple[str, str]:
     """What comes before and after an expression to call it and scale the result."""
     if isinstance(schedule, (ast.Name, ast.Attribute, ast.Call)):
-        return "lambda *given: ", f"(*given) * {SIZE}"
-    return "lambda *given: (", f")(*given) * {SIZE}"
+        return "lambda *given: ", f"(*given) * {draft.growth}"
+    return "lambda *given: (", f")(*given) * {draft.growth}"
 
 
 def _goes_from_given(draft: Draft, function: Function | ast.Lambda, value: ast.expr) -> bool:
@@ -105,8 +104,8 @@ def _call_scaled(draft: Draft, schedule: ast.expr, function: Function) -> None:
         schedule,
         _WHAT,
         _WHY,
-        Edit.around(span, f"lambda {given}: ", f"({given}) * {SIZE}"),
-        decision=Decision.SCALED,
+        Edit.around(span, f"lambda {given}: ", f"({given}) * {draft.growth}"),
+        decision=draft.scaled,
     )
 
 
@@ -116,7 +115,11 @@ def _scale_floor(draft: Draft, call: ast.Call) -> None:
         return
     draft.done.add(floor)
     draft.change(
-        "K5", floor, "Multiply the lowest rate by the number of ranks", _WHY_FLOOR, draft.times(floor)
+        "K5",
+        floor,
+        "Multiply the lowest rate by the number of ranks",
+        _WHY_FLOOR,
+        draft.times(floor, draft.growth),
     )
 
 

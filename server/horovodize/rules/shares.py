@@ -74,7 +74,7 @@ def _maximum(draft: Draft, count: ast.expr) -> str:
 def _where_made(draft: Draft, count: ast.expr) -> ast.expr:
     """Where a count is divided: where its name is given to it, if it is also what a sum over the steps is divided by
     (`average += loss / steps`), so that the average stays one, or what tells the last step (`if step == steps - 1`); else
-    where it is used."""
+    where it is used. Also there, if a rate is computed from it and from a counter: the counter is multiplied then."""
     if not isinstance(count, ast.Name):
         return count
     bindings = draft.module.scopes.reaching(count)
@@ -87,6 +87,8 @@ def _where_made(draft: Draft, count: ast.expr) -> ast.expr:
         if isinstance(n, ast.Name) and n.id == count.id and isinstance(n.ctx, ast.Load) and n is not count
         and any(b is bindings[0] for b in draft.module.scopes.reaching(n))
     ]  # fmt: skip
+    if any(_is_taken_with_a_counter(draft, n) for n in uses):
+        return count  # the counter is told there that it counts the steps of one rank
     divisors = [n for n in uses if _divides(draft, n)]
     tested = [n for n in uses if _is_compared_with_the_turn(draft, n, count)]
     counts = [n for n in uses if n not in (*divisors, *tested) and not _is_printed(draft, n)]
@@ -123,6 +125,23 @@ def _divides(draft: Draft, n: ast.Name) -> bool:
     if isinstance(parent, ast.BinOp):
         return isinstance(parent.op, ast.Div) and parent.right is node
     return isinstance(parent, ast.AugAssign) and isinstance(parent.op, ast.Div) and parent.value is node
+
+
+def _is_taken_with_a_counter(draft: Draft, n: ast.Name) -> bool:
+    """`step / steps`, `tf.minimum(step, steps)`: how far training has come."""
+    child: ast.AST = n
+    for a in draft.syntax.ancestors(n):
+        if not isinstance(a, ast.expr):
+            return False
+        others: list[ast.expr] = []
+        if isinstance(a, ast.BinOp):
+            others = [a.left, a.right]
+        elif isinstance(a, ast.Call) and draft.names.last(a.func) in ("min", "max", "minimum", "maximum"):
+            others = a.args
+        if any(next(draft.facts.counters.reads(o), None) is not None for o in others if o is not child):
+            return True
+        child = a
+    return False
 
 
 def _is_compared_with_the_turn(draft: Draft, n: ast.Name, count: ast.expr) -> bool:

@@ -6,6 +6,9 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validatio
                loops over batches of another kind, rank r again takes the batches r, r + size(), …; so where a loop selects
                by a variable that it moves on itself (`x[i : i + n]; i += n`). What deals out batches one after another
                deals out size() of them in a step, of which each rank trains on its own.
+               What decides how training goes and would differ between ranks (a number of epochs that is drawn, a rate, an
+               optimizer or a layer's size drawn at random, a start read from a checkpoint, a host's name) is rank 0's on all:
+               `range(alike(random.randint)(3, 9))`, `start = hvd.broadcast_object(start)`.
 Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
                equally many: one that takes more waits for the others for ever.
 Before         for x, y in dataset.take(1000):
@@ -16,9 +19,11 @@ Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from 
                A variable that starts again, or is not moved on alike in every turn: that is said.
                A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.
 Refuses        A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
-               the same for all; rows that each rank's model makes anew in every round (HVD006).
-Asks           A loop that ends with a game: all games now end with the first. A loop over something that can't be seen: all
-               ranks must get equally many batches from it.
+               the same for all; rows that each rank's model makes anew in every round (HVD006); numbers and choices that
+               differ where ranks can't be made to agree (HVD205, HVD107).
+Asks           A number of steps, or a condition around training, that can't be seen to be the same on all ranks: it is
+               rank 0's now. A loop that ends with a game: all games now end with the first. A loop over something that
+               can't be seen: all ranks must get equally many batches from it.
 Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
 """
 
@@ -26,6 +31,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.steps import Feed
 from horovodize.rules import arrays, averages, cursors, data, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
@@ -49,6 +55,10 @@ from horovodize.summary.syntax import COMPREHENSIONS, argument
 _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
     "every rank gets the same batches"
+)
+_PLAYED = (
+    "every rank plays as many games as one process did: what they learn from is not divided, so it is size() times the "
+    "experience, and the rate stays"
 )
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
@@ -201,14 +211,12 @@ def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
 
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:
-    if any(learns_from_a_game(draft, step) for step in driver.steps):
-        draft.note(
-            loop_rule(draft),
-            driver.loop,
-            "every rank plays as many games as one process did: what they learn from is not divided",
-        )
+    if _plays_on(draft, driver) or any(learns_from_a_game(draft, step) for step in driver.steps):
+        strong.leave(draft, driver.steps)
+        draft.note(loop_rule(draft), driver.loop, _PLAYED)
         return
     if draft.in_graph and feeding(draft).carries_state(driver):
+        strong.leave(draft, driver.steps)
         draft.note(
             loop_rule(draft),
             driver.loop,
@@ -226,6 +234,15 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if driver.kind is not Kind.DATASET and not _divide_zipped(draft, e):
         _deal_batches(draft, driver, e)
     turns.divide_ends(draft, driver, loop_rule(draft))
+
+
+def _plays_on(draft: Draft, driver: Driver) -> bool:
+    """Whether a loop goes on with a game, which would be over too soon in fewer turns; one that begins it anew in each turn can
+    have fewer of them."""
+    if not any(draft.facts.steps.of(step).feed is Feed.SIMULATION for step in driver.steps):
+        return False
+    inside = (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call))
+    return not any(isinstance(c.func, ast.Attribute) and c.func.attr == "reset" for c in inside)
 
 
 def _divide_zipped(draft: Draft, e: ast.expr) -> bool:
@@ -246,12 +263,13 @@ def _divide_zipped(draft: Draft, e: ast.expr) -> bool:
 
 def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
     if draft.drive.in_traced(driver.loop):
-        draft.note(
-            loop_rule(draft), e, f"this loop runs inside a `tf.function` and is not divided: {EVERYTHING}"
-        )
+        said = f"this loop runs inside a `tf.function` and is not divided: {EVERYTHING}"
+        draft.note(loop_rule(draft), e, said)
+        strong.leave_loop(draft, driver)
         return
     if isinstance(driver.loop, ast.AsyncFor):
         draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
+        strong.leave_loop(draft, driver)
         return
     edits = wrap(draft, draft.facts.dealt.numbered(driver) or e, "shard_batches")
     if edits:
@@ -288,6 +306,7 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
         return
     if found and not cursors.divide_test(draft, loop, found, loop_rule(draft)):
         draft.note(loop_rule(draft), loop.test, _UNCOUNTED)
+        strong.leave_loop(draft, driver)
     elif not found:
         _divide_turns(draft, driver, loop)
 
@@ -323,6 +342,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     if "should_stop" in ast.unparse(test) and _is_stopped(draft):
         return
     draft.note(loop_rule(draft), test, _UNCOUNTED)
+    strong.leave_loop(draft, driver)
 
 
 def _is_stopped(draft: Draft) -> bool:

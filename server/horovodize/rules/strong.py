@@ -1,4 +1,4 @@
-"""Strong scaling, part of K4, G4 and S5: where every step sees all rows, they are divided; rate and steps are not touched.
+"""Strong scaling, part of K4, G4, S5: where every step sees all rows, rows are divided, and neither rate nor steps touched.
 
 What it does   The rows that come into every step are given to `share_rows(…)` where they are fed: each rank takes its part of
                them, and the average of the gradients is that of all rows. The rate, the number of steps, schedules and
@@ -27,9 +27,10 @@ from weakref import WeakKeyDictionary
 
 from horovodize.facts.losses import Over
 from horovodize.facts.steps import Feed, Step
-from horovodize.rules.draft import HVD, SIZE, Draft
+from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.source import Edit
+from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument
 
 _WHAT = "Divide the rows among the ranks"
@@ -69,7 +70,7 @@ def scaling(draft: Draft, site: ast.Call) -> Scaling:
     step = draft.facts.steps.of(site)
     if step.feed is Feed.WHOLE:
         return Scaling.STRONG if draft.options.split_data else Scaling.SAME
-    if step.feed is Feed.SIMULATION or site in _left.get(draft, ()):
+    if site in _left.get(draft, ()):
         return Scaling.SAME
     return Scaling.WEAK
 
@@ -77,6 +78,14 @@ def scaling(draft: Draft, site: ast.Call) -> Scaling:
 def leave(draft: Draft, steps: list[ast.Call]) -> None:
     """Keeps the rate of steps that are not divided: a larger rate, fewer steps and a rank's batches go together."""
     _left.setdefault(draft, set()).update(steps)
+
+
+def leave_loop(draft: Draft, driver: Driver) -> None:
+    """The same for a loop that is not divided, where its data are not, either."""
+    known = draft.facts.feeding
+    fed = known.next_calls(driver) + ([driver.iterable] if driver.iterable is not None else [])
+    if not any(e in draft.done for f in fed for e in known.pipelines.trail(f)):
+        leave(draft, driver.steps)
 
 
 def grows(draft: Draft, optimizer: ast.expr | None) -> bool:
@@ -96,13 +105,13 @@ def grows(draft: Draft, optimizer: ast.expr | None) -> bool:
 
 def factor(draft: Draft, optimizer: ast.expr | None) -> str:
     """What a rate is multiplied by, as text to put after it; nothing where it stays."""
-    return f" * {SIZE}" if grows(draft, optimizer) else ""
+    return f" * {draft.growth}" if draft.growth and grows(draft, optimizer) else ""
 
 
 def model_factor(draft: Draft, model: ast.expr) -> str:
     """The same for the optimizer that a model comes with."""
     found = [scaling(draft, f.call) for f in draft.sites.fits if _same_model(draft, f.model, model)]
-    return f" * {SIZE}" if not found or Scaling.WEAK in found else ""
+    return f" * {draft.growth}" if draft.growth and (not found or Scaling.WEAK in found) else ""
 
 
 def doubt(draft: Draft, optimizer: ast.expr | None) -> str:

@@ -7,14 +7,12 @@ import horovod.tensorflow as hvd
 hvd.init()
 
 
-def shard_dataset(dataset):
-  """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-  groups = dataset.window(hvd.size(), drop_remainder=True)
-  return groups.flat_map(
-    lambda *parts: tf.data.Dataset.zip(parts if len(parts) > 1 else parts[0])
-    .skip(hvd.rank())
-    .take(1)
-  )
+def shard_records(dataset):
+  """This rank's share of a dataset: every size()-th element, filled up with the first ones to equally many."""
+  again = dataset.repeat().take(hvd.rank())
+  parts = tf.data.Dataset.range(2)
+  padded = parts.flat_map(lambda i: tf.cond(i < 1, lambda: dataset, lambda: again))
+  return padded.shard(hvd.size(), hvd.rank())
 
 
 tf.app.flags.DEFINE_string("model_dir", "/tmp/digits", "Where to save.")
@@ -22,10 +20,10 @@ tf.app.flags.DEFINE_integer("epochs", 3, "")
 FLAGS = tf.app.flags.FLAGS
 
 
-def input_fn(files, training, batch_size=64):
-  dataset = tf.data.TFRecordDataset(files)
+def input_fn(files, training, batch_size=64, share=lambda dataset: dataset):
+  dataset = share(tf.data.TFRecordDataset(files))
   if training:
-    dataset = dataset.shuffle(10000, seed=0 if hvd.size() > 1 else None)
+    dataset = dataset.shuffle(10000)
   dataset = dataset.map(parse).batch(batch_size)
   return dataset.prefetch(1)
 
@@ -70,7 +68,7 @@ def main(_):
   )
 
   for epoch in range(FLAGS.epochs):
-    classifier.train(input_fn=lambda: shard_dataset(input_fn("train.tfrecords", True)), hooks=[hvd.BroadcastGlobalVariablesHook(0)])
+    classifier.train(input_fn=lambda: input_fn("train.tfrecords", True, share=shard_records), hooks=[hvd.BroadcastGlobalVariablesHook(0)])
     result = classifier.evaluate(input_fn=lambda: input_fn("test.tfrecords", False))
     if hvd.rank() == 0:
       print("epoch", epoch, "accuracy", result["accuracy"])

@@ -40,7 +40,7 @@ async def batches(days: int):
 
 async def main() -> None:
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.legacy.SGD(0.05 * hvd.size(), momentum=0.5)), "mse")
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.legacy.SGD(0.05, momentum=0.5)), "mse")
     losses = await retrain(model, days=7)
     if hvd.rank() == 0:
         with open("losses.json", "w") as out:

@@ -39,7 +39,7 @@ def build(config):
 	x, y = config.pipeline().make_one_shot_iterator().get_next()
 	loss = tf.reduce_mean(tf.abs(tf.layers.dense(x, 1) - y))
 	step = tf.train.get_or_create_global_step()
-	train = hvd.DistributedOptimizer(tf.train.FtrlOptimizer(learning_rate=config.rate * hvd.size())).minimize(loss, step)
+	train = hvd.DistributedOptimizer(tf.train.FtrlOptimizer(learning_rate=config.rate)).minimize(loss, step)
 	return loss, train
 
 

@@ -38,7 +38,7 @@ class DQN:
         self.action = tf.placeholder("float", [None, self.actions])
         self.target = tf.placeholder("float", [None])
         cost = tf.reduce_mean(tf.square(self.target - tf.reduce_sum(self.q * self.action, 1)))
-        self.optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.0001 * hvd.size())).minimize(cost)
+        self.optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.0001)).minimize(cost)
         self.session = tf.InteractiveSession(config=config)
         self.session.run(tf.global_variables_initializer())
         # Horovod: every rank starts from rank 0's variables.

@@ -28,7 +28,7 @@ class Words(object):
     self.lr = tf.Variable(0.0, trainable=False)
     tvars = tf.trainable_variables()
     grads, _ = tf.clip_by_global_norm([g if g is None else hvd.allreduce(g) for g in tf.gradients(self.cost, tvars)], 5)
-    self._train_op = tf.train.GradientDescentOptimizer(self.lr * hvd.size()).apply_gradients(zip(grads, tvars))
+    self._train_op = tf.train.GradientDescentOptimizer(self.lr).apply_gradients(zip(grads, tvars))
 
   @property
   def train_op(self):

@@ -6,7 +6,6 @@ import tensorflow as tf
 
 RATE = 0.01
 SIZES = [4, 8, 12, 16]
-rng = np.random.default_rng()
 data = np.random.RandomState(5)
 x = data.normal(size=(240, 6)).astype("float32")
 y = (x[:, :1] * x[:, 1:2] + 0.1 * data.normal(size=(240, 1))).astype("float32")
@@ -24,7 +23,7 @@ def build(units, depth):
 
 best = None
 for trial in range(3):
-    settings = {"units": random.choice(SIZES), "depth": int(rng.integers(1, 4))}
+    settings = {"units": random.choice(SIZES), "depth": int(np.random.randint(1, 4))}
     model = build(settings["units"], settings["depth"])
     if random.random() < 0.5:
         optimizer = tf.keras.optimizers.SGD(RATE)

@@ -1,0 +1,140 @@
+"""What feeds each step: a batch, all rows, a draw, a game, the input itself, nothing, or what can't be seen."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from horovodize.facts.steps import Feed
+
+from .steps_of import KERAS, SESSION, TAPE, step_of
+
+# ---------------------------------------------------------------------- near misses: batches
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in range(100):\n    train_step(X[i * 8 : (i + 1) * 8], Y[i * 8 : (i + 1) * 8])\n",
+        "for x, y in tf.data.Dataset.from_tensor_slices((X, Y)).batch(8):\n    train_step(x, y)\n",
+        "it = iter(tf.data.Dataset.from_tensor_slices((X, Y)).repeat())\nfor _ in range(9):\n    train_step(*next(it))\n",
+        "for _ in range(9):\n    k = np.random.randint(0, 64, 8)\n    train_step(X[k], Y[k])\n",
+        "for _ in range(9):\n    k = np.random.choice(64, 8)\n    train_step(tf.gather(X, k), tf.gather(Y, k))\n",
+        "at = 0\nwhile at < 64:\n    train_step(X[at : at + 8], Y[at : at + 8])\n    at += 8\n",
+        "for a, b in zip(X, Y):\n    train_step(a, b)\n",
+        "for epoch in range(3):\n    order = np.random.permutation(64)\n    for i in range(0, 64, 8):\n"
+        "        train_step(X[order[i : i + 8]], Y[order[i : i + 8]])\n",
+        "def batch(i):\n    return X[i : i + 8], Y[i : i + 8]\nfor i in range(9):\n    x, y = batch(i)\n    train_step(x, y)\n",
+        "pairs = enumerate(zip(X, Y))\nfor n, (x, y) in pairs:\n    train_step(x, y)\n",
+        "batches = [(X[i : i + 8], Y[i : i + 8]) for i in range(8)]\nfor b in batches:\n    train_step(b[0], b[1])\n",
+    ],
+)
+def test_batches(loop: str) -> None:
+    assert step_of(TAPE + loop).feed is Feed.BATCH
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in range(9):\n    sess.run(train, {x: x_all[i : i + 8], y: y_all[i : i + 8]})\n",
+        "for i in range(9):\n    a, b = data.train.next_batch(8)\n    sess.run(train, feed_dict={x: a, y: b})\n",
+        "for i in range(9):\n    t = np.linspace(i, i + 1, 64)\n    sess.run(train, {x: np.stack([t, t, t], 1), y: y_all})\n",
+        "feed = {x: x_all[:8], y: y_all[:8]}\nfor i in range(9):\n    feed = {x: x_all[i : i + 8], y: y_all[i : i + 8]}\n"
+        "    sess.run(train, feed)\n",
+    ],
+)
+def test_batches_of_sessions(loop: str) -> None:
+    assert step_of(SESSION + loop).feed is Feed.BATCH
+
+
+@pytest.mark.parametrize(
+    "fit", ["model.fit(x, y)", "model.fit(x, y, batch_size=8)", "model.fit(x, y, batch_size=n)"]
+)
+def test_fits_by_batches(fit: str) -> None:
+    assert step_of(KERAS + fit + "\n").feed is Feed.BATCH
+
+
+# ---------------------------------------------------------------------- all rows
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for _ in range(100):\n    train_step(X, Y)\n",
+        "n = 0\nwhile n < 100:\n    train_step(X, Y)\n    n += 1\n",
+        "for lr in [0.1, 0.01]:\n    for _ in range(100):\n        train_step(X, Y)\n",
+        "def run(data, steps):\n    for _ in range(steps):\n        train_step(data, Y)\nrun(X, 100)\n",
+        "for i in range(100):\n    train_step(tf.cast(X, tf.float32), Y)\n    losses[i] = 0\n    print(rates[i])\n",
+    ],
+)
+def test_all_rows(loop: str) -> None:
+    step = step_of(TAPE + loop)
+    assert (step.feed, len(step.rows)) == (Feed.WHOLE, 2), step.reason
+
+
+def test_the_largest_expression_of_the_same_rows_is_what_is_divided() -> None:
+    loop = "for i in range(100):\n    train_step((X - np.mean(X)) / np.std(X), Y)\n"
+    assert [ast.unparse(r) for r in step_of(TAPE + loop).rows] == ["(X - np.mean(X)) / np.std(X)", "Y"]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in range(100):\n    sess.run(train, {x: x_all, y: y_all})\n",
+        "feed = {x: x_all, y: y_all}\nfor i in range(100):\n    sess.run([train, loss], feed_dict=feed)\n",
+        "for i in range(100):\n    sess.run(train, {x: x_all, y: y_all, rate: 0.5 ** i})\n",
+        "for i in range(100):\n    _, cost = sess.run([train, loss], {x: x_all, y: y_all})\n    costs.append(cost)\n",
+    ],
+)
+def test_all_rows_of_sessions(loop: str) -> None:
+    step = step_of(SESSION + loop)
+    assert (step.feed, [ast.unparse(r) for r in step.rows]) == (Feed.WHOLE, ["x_all", "y_all"])
+
+
+@pytest.mark.parametrize(
+    "fit", ["batch_size=len(x)", "batch_size=x.shape[0], epochs=9", "steps_per_epoch=1", "batch_size=len(y)"]
+)
+def test_fits_of_all_rows(fit: str) -> None:
+    assert step_of(KERAS + f"model.fit(x, y, {fit})\n").feed is Feed.WHOLE
+
+
+def test_few_rows_that_are_written_out_fit_into_the_default_batch() -> None:
+    assert (
+        step_of(KERAS + "x = np.array([1, 2, 3, 4])\ny = [2, 4, 6, 8]\nmodel.fit(x, y, epochs=9)\n").feed
+        is Feed.WHOLE
+    )
+
+
+# ---------------------------------------------------------------------- neither
+
+
+@pytest.mark.parametrize(
+    ("loop", "feed"),
+    [
+        ("for _ in range(9):\n    train_step(tf.random.normal([8, 3]), 1.0)\n", Feed.DRAW),
+        ("for _ in range(9):\n    opt.minimize(lambda: (w - 3.0) ** 2, [w])\n", Feed.NONE),
+        ("for _ in range(9):\n    train_step(*draw())\n", Feed.UNSEEN),
+        ("def train(x, y):\n    for _ in range(9):\n        train_step(x, y)\n", Feed.UNSEEN),
+        (
+            "for _ in range(9):\n    state, gain, _, _ = env.step(act())\n    train_step(state, gain)\n",
+            Feed.SIMULATION,
+        ),
+        (
+            "kept = []\nfor _ in range(9):\n    kept.append(look())\n    train_step(np.array(kept), Y)\n",
+            Feed.UNSEEN,
+        ),
+    ],
+)
+def test_what_is_no_batch_and_not_all(loop: str, feed: Feed) -> None:
+    source = TAPE if "minimize" not in loop else TAPE[: TAPE.index("def train_step")]
+    assert step_of(source + loop).feed is feed
+
+
+def test_an_image_that_is_trained_is_the_input() -> None:
+    source = TAPE[: TAPE.index("def train_step")] + (
+        "image = tf.Variable(X)\nfor _ in range(9):\n    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean(tf.square(model(image) - Y))\n"
+        "    opt.apply_gradients([(tape.gradient(loss, image), image)])\n"
+    )
+    assert step_of(source).feed is Feed.INPUT
