@@ -90,6 +90,8 @@ def main() -> int:
     import numpy as np
     import tensorflow as tf
     import tensorflow_1
+    from hooks import sessions as session_hooks
+    from hooks import steps as step_hooks
     from hooks import values
     from hooks.collectives import Collectives
     from hooks.examples import Examples
@@ -112,6 +114,7 @@ def main() -> int:
     names = tensorflow_1.install(graph_seed) if options.tf1 else vars(builtins)
     if options.before:
         values.most = 200  # public models are large
+        session_hooks.EARLY = step_hooks.EARLY = 0
         objectives.install()
         runpy.run_path(str(options.before))["install"]()
 

@@ -36,8 +36,9 @@ _EPOCH_LOOP = re.compile(
 _STEPS = re.compile(r"(\b\w*(?:iter|ITER|steps|STEPS)\w*\s*=\s*)(\d+)\b(?![.*])")
 _RANGE = re.compile(r"(\brange\((?:[01],\s*)?)(\d+)(?=\s*(?:\+\s*1\s*)?\))")
 
-# What the Keras of TensorFlow 2.15 has under another name.
-_NAMES_OF_TODAY = (
+# What the Keras of TensorFlow 2.15 has under another name, and the size of a data set that is made up here.
+_OF_TODAY = (
+    (r"reshape\((\(?)(60000|10000),", r"reshape(\1-1,"),
     (
         r"keras\.layers\.(advanced_activations|convolutional|core|recurrent|embeddings|normalization|merge)\b",
         "keras.layers",
@@ -58,7 +59,7 @@ class Listed:
     beside: list[str] = field(default_factory=list)
     setup: str = ""
     epochs: int = 3
-    steps: int = 60
+    steps: int = 48
     replace: list[list[str]] = field(default_factory=list)
     runs: int = 1
     note: str = ""
@@ -85,6 +86,8 @@ class Listed:
             text, times = re.subn(old, new, text, flags=re.MULTILINE)
             if not times:
                 raise ValueError(f"{self.name}: {old!r} is not found")
+        if self.tf1 and any(".py" in other for other in self.beside):  # all of a program name it alike
+            text = text.replace("import tensorflow as tf", "import tensorflow.compat.v1 as tf")
         script.write_text((self.setup + "\n" if self.setup else "") + text, encoding="utf-8")
         for other in self.beside:
             path, _, name = other.partition(" as ")
@@ -100,7 +103,7 @@ class Listed:
         def cut(most: int) -> Callable[[re.Match[str]], str]:
             return lambda found: found[0] if int(found[2]) <= most else f"{found[1]}{most}"
 
-        for old, new in _NAMES_OF_TODAY:
+        for old, new in _OF_TODAY:
             text = re.sub(old, new, text, flags=re.MULTILINE)
         text = _EPOCH_LOOP.sub(cut(self.epochs), _EPOCHS.sub(cut(self.epochs), text))
         return _RANGE.sub(cut(self.steps), _STEPS.sub(cut(self.steps), text))

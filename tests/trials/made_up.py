@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-ROWS, TEST_ROWS, COLOUR_ROWS, WORDS = 1280, 200, 512, 400
+ROWS, TEST_ROWS, COLOUR_ROWS, WORDS = 768, 128, 256, 400
 PICTURES = ("matplotlib", "mpl_toolkits", "seaborn", "imageio", "IPython", "cv2", "pyplot", "plotly")
 
 
@@ -27,7 +27,7 @@ def install() -> None:
     import tensorflow as tf
 
     sys.path.append(os.environ.get("HOROVODIZE_TRIALS_PACKAGES", ""))
-    mnist.TRAIN, mnist.TEST = ROWS, TEST_ROWS
+    mnist.TRAIN, mnist.TEST = 2 * ROWS + 64, TEST_ROWS
     sys.meta_path.append(_Pictures())
     import keras.datasets
 
