@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension vsix pictures unit workbench training bench corpus fuzz soak format clean
+.PHONY: help demo test setup lint types extension vsix pictures unit workbench training bench corpus trials fuzz soak format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -35,6 +35,13 @@ corpus: ## what becomes of the scripts of a folder: make corpus DIR=path/to/code
 	@test -n "$(DIR)" || { echo "usage: make corpus DIR=path/to/code [ARGS='--json out.json']" >&2; exit 2; }
 	@scripts/setup.sh dev
 	@.venv/bin/python scripts/corpus.py $(ARGS) -- $(DIR)
+
+trials: ## public scripts trained alone and on 1, 2 and 4 ranks, compared: make trials DIR=mirror [LIST=scripts.toml]
+	@test -n "$(DIR)" || { echo "usage: make trials DIR=mirror [LIST=scripts.toml] [ARGS='--only NAME']" >&2; exit 2; }
+	@scripts/setup.sh dev
+	@scripts/horovod.sh
+	@HOROVODIZE_TF_PYTHON=$(CURDIR)/.venv-horovod/bin/python nice .venv/bin/python -m tests.trials $(DIR) \
+		$(if $(LIST),--list $(LIST)) $(ARGS)
 
 fuzz: ## try to break it with new cases, many times as many as the tests do (TIMES=100)
 	@scripts/setup.sh dev

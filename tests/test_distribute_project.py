@@ -119,7 +119,7 @@ import tensorflow as tf
 
 def train(model, x):
     model.compile("sgd", "mse")
-    while random.random() < 0.9:
+    if random.random() < 0.9:
         model.train_on_batch(x, x)
 """
 

@@ -2,35 +2,34 @@
 
 The order: what is distributed already has nothing to do; what the rules can't reach is refused before any rule runs; then
 the rules of the loop's patterns write their changes, and a rule that can't prove what it needs refuses the whole document.
+
+A plan never says less than `check`: a warning either blocks, or a rule's change answers it (`Draft.answer`), or it becomes a
+question of the plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from horovodize.options import Options
-from horovodize.plan import Plan, Reason, Refusal, Unchanged
-from horovodize.restrictions import check
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.plan import Change, Plan, Reason, Refusal, Unchanged
+from horovodize.restrictions import RESTRICTIONS, Findings, examine
+from horovodize.restrictions.violation import Violation
 from horovodize.rules.draft import Draft
 from horovodize.rules.head import names as horovod_names
 from horovodize.rules.patterns import rules_for
 from horovodize.source import EditConflict, Span, Untouchable
 from horovodize.summary import LoopKind, ModuleSummary
 
-# Restrictions whose warning means that no rule can make up for it: the ranks would train different models, or wait for each
-# other. A user who knows better says so with a suppression comment.
-_REFUSING = {"HVD202", "HVD203", "HVD205", "HVD901"}
-
-
 Outcome: TypeAlias = Plan | Refusal | Unchanged
 
 
 def distribute(
-    summary: ModuleSummary, options: Options | None = None, found: Sequence[Violation] | None = None
+    summary: ModuleSummary, options: Options | None = None, found: Findings | None = None
 ) -> Outcome:
-    """The plan that distributes a document. `found`: its violations under the same options, where they are known already.
+    """The plan that distributes a document. `found`: what is found in it under the same options, where that is known already.
     Never raises."""
     steps = distributing(summary, options or Options(), found)
     while True:
@@ -42,18 +41,20 @@ def distribute(
 
 
 def distributing(
-    summary: ModuleSummary, options: Options, found: Sequence[Violation] | None = None
+    summary: ModuleSummary, options: Options, found: Findings | None = None
 ) -> Generator[None, None, Outcome]:
     """The same, rule by rule, for who has other things to do in between; the outcome is what it returns."""
     document = summary.document
-    early = _before_rules(summary, options, found)
+    found = examine(summary, options) if found is None else found
+    early = _before_rules(summary, found)
     if early is not None:
         return early
     try:
         draft = Draft(summary, options)
         for rule in rules_for(summary.kinds):
             yield
-            rule.apply(draft)
+            if rule.apply is not None:
+                rule.apply(draft)
             if draft.reasons and rule.id == "C6":
                 break
         if draft.reasons:
@@ -61,7 +62,7 @@ def distributing(
         yield
         hvd, keras = horovod_names(draft)
         changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
-        plan = Plan(document, changes, draft.notes)
+        plan = _with_questions(Plan(document, changes, draft.notes, draft.answered), found.open)
         document.verify(plan.edits)
         return plan
     except Untouchable as e:
@@ -78,19 +79,27 @@ def distributing(
         )
 
 
-def _before_rules(
-    summary: ModuleSummary, options: Options, found: Sequence[Violation] | None
-) -> Refusal | Unchanged | None:
+def _with_questions(plan: Plan, found: Sequence[Violation]) -> Plan:
+    """A plan that asks what `check` warns of and none of its changes answers."""
+    asked = [_question(violation) for violation in found if not plan.answers(violation.code, violation.span)]
+    return replace(plan, changes=sorted([*plan.changes, *asked], key=lambda c: c.span)) if asked else plan
+
+
+def _question(violation: Violation) -> Change:
+    what = f"Look at this first: {RESTRICTIONS[violation.code].title}"
+    why = "No change answers what `check` reports here."
+    return Change(violation.code, what, why, violation.span, (), False, violation.message)
+
+
+def _before_rules(summary: ModuleSummary, found: Findings) -> Refusal | Unchanged | None:
     """What needs no rule to be answered."""
     problem = summary.problem
     if problem is not None:
         return Refusal(summary.document, [Reason("HVD003", problem.message, problem.span)])
     if summary.already is LoopKind.HOROVOD:
         return Unchanged(summary.document, "it uses Horovod already")
-    found = check(summary, options) if found is None else found
-    violations = [v for v in found if v.code in _REFUSING and v.severity is Severity.WARNING]
-    if violations:
-        return Refusal(summary.document, [Reason(v.code, v.message, v.span) for v in violations])
+    if found.blocking:
+        return Refusal(summary.document, [Reason(v.code, v.message, v.span) for v in found.blocking])
     if not summary.loops:
         return _refused(summary, "HVD002", "there is no training loop in this file")
     return None

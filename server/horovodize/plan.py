@@ -6,21 +6,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 from horovodize.source import Document, Edit, Move, Span, compose
 from horovodize.source.edits import apply
 
 
+class Decision(Enum):
+    """What a change decides about the numbers and the work of a script."""
+
+    SHARED = "each rank takes its own part of the data, or of the turns of a loop"
+    DIVIDED = "a count of steps is divided by the number of ranks"
+    COUNTED = "a count of a rank's steps is read as one of all ranks"
+    SCALED = "a rate is multiplied by the number of ranks"
+    SCALED_BY_ROOT = "a rate is multiplied by the square root of the number of ranks"
+    PRINTED = "lines are printed by rank 0 only, and nothing else"
+
+
 @dataclass(frozen=True)
 class Change:
-    """One application of one rule.
+    """One application of one rule; or, without edits, a question that no rule could answer.
 
-    rule   id of the rule: "C5"
+    rule   id of the rule: "C5"; of a question the code of what `check` reports there: "HVD105"
     what   what is done here, as a user reads it: "Scale the learning rate by the number of ranks"
     why    why training needs it, in a sentence
     span   the place in the document that it is about
     edits  what it does to the text
+    decision  what it decides, where that has a name
+    shown  what is scaled, where the text does not have it: "learning_rate=0.001"
     sure   False when a side condition could not be proven: `doubt` then says which, and the user is asked to confirm
     """
 
@@ -31,6 +45,8 @@ class Change:
     edits: tuple[Edit | Move, ...]
     sure: bool = True
     doubt: str = ""
+    decision: Decision | None = None
+    shown: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,12 +68,21 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """A finding of `check` that some change of a plan deals with: it makes up for it, or its doubt asks about it."""
+
+    code: str
+    span: Span
+
+
+@dataclass(frozen=True)
 class Plan:
     """The changes that distribute a document, in the order of the text."""
 
     document: Document
     changes: Sequence[Change]
     notes: Sequence[Note] = ()
+    answered: Sequence[Answer] = ()
 
     @cached_property
     def edits(self) -> list[Edit]:
@@ -72,6 +97,15 @@ class Plan:
     @property
     def sure(self) -> bool:
         return all(change.sure for change in self.changes)
+
+    @property
+    def to_confirm(self) -> list[Change]:
+        """What the user is asked: changes that could not be proven, and findings that no change answers."""
+        return [change for change in self.changes if not change.sure]
+
+    def answers(self, code: str, span: Span) -> bool:
+        """Whether a change deals with a finding."""
+        return any(code == answer.code and span.overlaps(answer.span) for answer in self.answered)
 
 
 @dataclass(frozen=True)

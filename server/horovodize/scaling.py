@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from horovodize.plan import Change, Plan
-from horovodize.source import Edit
+from horovodize.plan import Decision, Plan
 
-_TIMES = re.compile(r"(?:(?P<name>\w+)=(?P<default>[\w.+-]+))? \* \w+\.size\(\)(?P<root> \*\* 0\.5)?")
-_DIVIDED = re.compile(r" // \w+\.size\(\)")
-_SHARE = re.compile(
-    r"\b(?:shard\w*|ShardedSequence)\("
-)  # what the rules' helpers for a rank's part are called
 _BATCH = ("batch", "padded_batch")
+_TEXTS = {
+    Decision.SCALED: "× size()",
+    Decision.SCALED_BY_ROOT: "× √size()",
+    Decision.COUNTED: "× size()",
+    Decision.DIVIDED: "÷ size()",
+    Decision.SHARED: "÷ size()",
+}
 
 
 @dataclass(frozen=True)
@@ -36,33 +36,22 @@ class Scaled:
 
 def scaled(plan: Plan) -> list[Scaled]:
     """The places of a plan for one file (see `file_plans`), in the order of the text, one of each text at an offset."""
-    found = [scale for change in plan.changes for scale in _of_change(change)] + list(_batches(plan))
+    found = [*_changed(plan), *_batches(plan)]
     unique = {(scale.offset, scale.text): scale for scale in reversed(found)}
     return sorted(unique.values(), key=lambda scale: (scale.offset, scale.text))
 
 
-def _of_change(change: Change) -> Iterator[Scaled]:
-    inserted = [edit.new_text for edit in change.edits if isinstance(edit, Edit)]
-    if any(text.count("\n") for text in inserted):
-        return  # statements of their own, not a number
-    text = "".join(inserted)
-    at, why = change.span.end, change.why
-    if (times := _TIMES.search(text)) is not None:
-        name = f"{times['name']}={times['default']} " if times["name"] else ""
-        grown = "√size()" if times["root"] else "size()"
-        yield Scaled(at, f"{name}× {grown}", change.rule, why)
-    elif _DIVIDED.search(text) or _SHARE.search(text):
-        yield Scaled(at, "÷ size()", change.rule, why)
+def _changed(plan: Plan) -> Iterator[Scaled]:
+    for change in plan.changes:
+        if change.decision in _TEXTS:
+            text = f"{change.shown} {_TEXTS[change.decision]}".lstrip()
+            yield Scaled(change.span.end, text, change.rule, change.why)
 
 
 def _batches(plan: Plan) -> Iterator[Scaled]:
     """The batch sizes of datasets of which each rank takes its part: a step of all ranks takes so many batches."""
     document = plan.document
-    parts = [
-        c.span
-        for c in plan.changes
-        if any(isinstance(e, Edit) and _SHARE.search(e.new_text) for e in c.edits)
-    ]
+    parts = [c.span for c in plan.changes if c.decision is Decision.SHARED]
     if document.tree is None or not parts:
         return
     around = [s for s in document.tree.body if any(part in document.span(s) for part in parts)]

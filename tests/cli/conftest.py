@@ -59,6 +59,7 @@ class Engine:
         self.options: list[object] = []
         self.violations: list[Violation] = []
         self.sure = True
+        self.asked = False  # whether something is asked that is no change
         self.notes: Sequence[Note] = ()
 
     def distribute(self, summary: object, options: object) -> Plan | Refusal | Unchanged:
@@ -82,6 +83,8 @@ class Engine:
                 Change("K1", "Wrap it", "So that gradients are averaged.", span, edits, self.sure, doubt)
             )
             start = text.find("adam", start + 1)
+        if self.asked:
+            changes.append(Change("HVD105", "Look", "", Span(0, 6), (), False, "where is it made?"))
         return Plan(document, changes, self.notes)
 
     def check(self, summary: object, options: object) -> list[Violation]:

@@ -273,3 +273,22 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(run, script: Path, eng
     assert result.status == 2
     assert "meanwhile" in result.err
     assert script.read_text() == "theirs"
+
+
+def test_what_is_asked_stands_above_the_reasons(run, script: Path, engine) -> None:
+    engine.sure = False
+    result = run("distribute", "train.py")
+    assert result.out.splitlines()[:4] == [
+        "# To confirm before training: K1 line 3",
+        "# K1 line 3: Wrap it (to confirm)",
+        "#    So that gradients are averaged.",
+        "#    To confirm: is this an optimizer?",
+    ]
+
+
+def test_a_question_is_no_change(run, script: Path, engine) -> None:
+    engine.asked = True
+    result = run("distribute", "train.py", "--write")
+    assert result.status == 0
+    assert "train.py:1:1: HVD105 to confirm: where is it made?" in result.err
+    assert "train.py: distributed (1 change, 1 to confirm)" in result.err

@@ -109,3 +109,12 @@ def test_for_others_edits_at_one_place_are_one() -> None:
     assert only.new_text == "abc"
     assert only.range == types.Range(types.Position(1, 0), types.Position(1, 5))
     assert apply(TEXT, [Edit(Span(9, 14), only.new_text)]) == plan.text
+
+
+def test_a_question_without_edits_is_an_annotation_at_an_edit_that_changes_nothing() -> None:
+    question = Change("HVD105", "look", "", Span(15, 19), (), False, "where is it made?")
+    edit = annotated(change("C5", Edit(Span(12, 17), "x")), question)
+    assert edit.change_annotations is not None
+    shown = [(a.label, a.description, bool(a.needs_confirmation)) for a in edit.change_annotations.values()]
+    assert ("HVD105 look", "To be confirmed: where is it made?", True) in shown
+    assert [text for _, text in pieces(edit)] == ["", "x"]

@@ -19,7 +19,7 @@ SEVERAL = """\
 import os
 import tensorflow as tf
 
-opts = {"a": tf.keras.optimizers.Adam()}
+opts = {"a": tf.keras.optimizers.Adam(), **more}
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(opts[args.a], "mse")
 if os.path.exists("x"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import textwrap
 from dataclasses import dataclass
 from typing import Any
@@ -83,8 +84,12 @@ class Rank:
 
 def helper(name: str, rank: int, size: int, **names: Any) -> Any:
     """A helper function as it stands in distributed programs, on a pretended rank."""
-    lines = [line.format(name=name, tf="tf", quote="'") for line in HELPERS[name]]
+    lines = [
+        line.format(name=name, tf="tf", quote="'", secrets="secrets", root="from_root")
+        for line in HELPERS[name]
+    ]
     source = "\n".join(lines).replace("\ue000", "hvd")
-    scope: dict[str, Any] = {"hvd": Rank(rank, size), **names}
+    of_rank_0: dict[str, Any] = {"secrets": secrets, "from_root": lambda value: 11}
+    scope: dict[str, Any] = {"hvd": Rank(rank, size), **of_rank_0, **names}
     exec(source, scope)
     return scope[name]

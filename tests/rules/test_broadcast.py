@@ -370,3 +370,48 @@ def test_fit_generator_takes_callbacks_instead() -> None:
     plan = plan_of(COMPILED + "model.fit_generator(g, steps_per_epoch=3)\n")
     assert not changes(plan, "K6")
     assert changes(plan, "K3")
+
+
+# ---------------------------------------------------------------------- a loop that picks the model
+
+MANY = TF + (
+    "models = [tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(2)]\n"
+    "opts = [tf.keras.optimizers.SGD(0.1) for _ in range(2)]\n"
+)
+PICKED = """\
+        for model, opt in zip(models, opts):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x) - y) ** 2)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            opt.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+
+
+def test_the_flag_holds_until_every_model_that_a_loop_picks_had_its_first_step() -> None:
+    text = plan_of(MANY + "for epoch in range(3):\n    for x, y in ds:\n" + PICKED).text
+    assert "\nfirst_batch = True\nfor epoch in" in text
+    assert "\n            if first_batch:\n                hvd.broadcast_variables(model.variables" in text
+    assert text.endswith("\n        first_batch = False\n")
+    assert text.count("first_batch = False") == 1
+
+
+def test_models_that_are_made_anew_have_a_first_step_each() -> None:
+    made = MANY[len(TF) :].replace("\n", "\n    ").rstrip(" ")
+    text = plan_of(TF + "for fold in range(3):\n    " + made + "    for x, y in ds:\n" + PICKED).text
+    assert "\n    first_batch = True\n    for x, y in" in text
+
+
+def test_a_loop_that_picks_the_model_in_a_method() -> None:
+    text = plan_of(
+        TF + "NAMES = ('a', 'b')\nclass Trainer:\n    def __init__(self):\n"
+        "        self.models = {n: tf.keras.Sequential([tf.keras.layers.Dense(1)]) for n in NAMES}\n"
+        "        self.opts = {n: tf.keras.optimizers.SGD(0.1) for n in NAMES}\n"
+        "    def step(self, x):\n        for n in NAMES:\n            with tf.GradientTape() as tape:\n"
+        "                loss = tf.reduce_mean(self.models[n](x))\n"
+        "            gradients = tape.gradient(loss, self.models[n].trainable_variables)\n"
+        "            self.opts[n].apply_gradients(zip(gradients, self.models[n].trainable_variables))\n"
+        "trainer = Trainer()\nfor x in ds:\n    trainer.step(x)\n"
+    ).text
+    assert "\n        self.first_batch = True\n" in text
+    assert "\n            if self.first_batch:\n" in text
+    assert "\n        self.first_batch = False\n" in text

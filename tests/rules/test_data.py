@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import KERAS, TAPE, check, divide, unchanged
+from .pairs import TF, plan_of
 
 # ---------------------------------------------------------------------- left alone
 
@@ -169,7 +170,7 @@ def test_a_dataset_is_divided_at_its_source() -> None:
 def test_it_is_divided_after_what_keeps_uneven_numbers() -> None:
     dataset(
         "model.fit(tf.data.TFRecordDataset('f').map(parse).filter(good).shuffle(9, seed=3).batch(3))\n",
-        "model.fit(shard_dataset(tf.data.TFRecordDataset('f').map(parse).filter(good)).shuffle(9, seed=3).batch(3))\n",
+        "model.fit(shard_records(tf.data.TFRecordDataset('f').map(parse).filter(good)).shuffle(9, seed=3).batch(3))\n",
     )
     dataset(
         "model.fit(tf.data.Dataset.from_tensor_slices(x).take(6).batch(3))\n",
@@ -308,7 +309,7 @@ def test_names_functions_parameters_and_attributes_are_followed() -> None:
     )
 
 
-def test_a_function_that_makes_two_datasets_is_divided_at_its_call() -> None:
+def test_a_function_that_makes_two_datasets_divides_for_the_one_that_trains() -> None:
     dataset(
         """
         def make(rows):
@@ -317,9 +318,9 @@ def test_a_function_that_makes_two_datasets_is_divided_at_its_call() -> None:
         model.fit(train, validation_data=test)
         """,
         """
-        def make(rows):
-            return tf.data.Dataset.from_tensor_slices(rows).batch(3)
-        train, test = shard_dataset(make(x)), make(x)
+        def make(rows, share=lambda dataset: dataset):
+            return share(tf.data.Dataset.from_tensor_slices(rows)).batch(3)
+        train, test = make(x, share=shard_dataset), make(x)
         model.fit(train, validation_data=test)
         """,
     )
@@ -346,10 +347,10 @@ def test_an_iterator_that_goes_elsewhere_too_iterates_a_share() -> None:
             step(next(it), 0)
         """,
         """
-        def make():
-            return tf.data.Dataset.from_tensor_slices(x).repeat().batch(3)
+        def make(share=lambda dataset: dataset):
+            return share(tf.data.Dataset.from_tensor_slices(x)).repeat().batch(3)
         other = iter(make())
-        it = iter(shard_dataset(make()))
+        it = iter(make(share=shard_dataset))
         checkpoint = tf.train.Checkpoint(iterator=it)
         for _ in range(1000 // hvd.size()):
             step(next(it), 0)
@@ -357,10 +358,174 @@ def test_an_iterator_that_goes_elsewhere_too_iterates_a_share() -> None:
     )
 
 
+# ---------------------------------------------------------------------- functions that several calls make datasets by
+
+
+MAKE = """
+def make(files, training{}):
+    ds = {}
+    ds = ds.map(decode)
+    if training:
+        ds = ds.shuffle(9)
+    return ds.batch(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # A decorator may call it otherwise, a call may give it what isn't seen; what is returned may go elsewhere first.
+        (
+            "@cached\ndef make(f):\n    return tf.data.TextLineDataset(f).map(g)\n"
+            "model.fit(make('a'), validation_data=make('b'))\n",
+            "@cached\ndef make(f):\n    return tf.data.TextLineDataset(f).map(g)\n"
+            "model.fit(shard_records(make('a')), validation_data=make('b'))\n",
+        ),
+        (
+            "def make(f):\n    return tf.data.TextLineDataset(f).map(g)\nmodel.fit(make(**o), validation_data=make('b'))\n",
+            "def make(f):\n    return tf.data.TextLineDataset(f).map(g)\n"
+            "model.fit(shard_records(make(**o)), validation_data=make('b'))\n",
+        ),
+        (
+            "def make(f, /):\n    return tf.data.TextLineDataset(f).map(g)\nmodel.fit(make('a'), validation_data=make('b'))\n",
+            "def make(f, /):\n    return tf.data.TextLineDataset(f).map(g)\n"
+            "model.fit(shard_records(make('a')), validation_data=make('b'))\n",
+        ),
+        (
+            "def make(f):\n    ds = tf.data.TextLineDataset(f)\n    words.adapt(ds)\n    return ds.map(g)\n"
+            "model.fit(make('a'), validation_data=make('b'))\n",
+            "def make(f, share=lambda dataset: dataset):\n    ds = tf.data.TextLineDataset(f)\n    words.adapt(ds)\n"
+            "    return share(ds).map(g)\nmodel.fit(make('a', share=shard_records), validation_data=make('b'))\n",
+        ),
+    ],
+)
+def test_what_a_function_makes_is_divided_no_earlier_than_is_right(before: str, after: str) -> None:
+    check(KERAS, before, after)
+
+
+def test_a_function_divides_before_it_decodes() -> None:
+    source, share = "tf.data.TFRecordDataset(files)", ", share=lambda dataset: dataset"
+    fit = "model.fit(make(a, True{}), validation_data=make(b, False))\n"
+    result = check(
+        KERAS,
+        MAKE.format("", source) + fit.format(""),
+        MAKE.format(share, f"share({source})") + fit.format(", share=shard_records"),
+    )
+    assert not result.notes
+
+
+def test_what_two_calls_train_on_is_divided_once_in_the_function() -> None:
+    make, source = MAKE, "tf.data.TFRecordDataset(files)"
+    fits = "model.fit(make(a, True{0}))\nmodel.fit(make(b, True{0}))\nmodel.evaluate(make(c, False))\n"
+    check(
+        KERAS,
+        make.format("", source) + fits.format(""),
+        make.format(", share=lambda dataset: dataset", f"share({source})")
+        + fits.format(", share=shard_records"),
+    )
+
+
+def test_what_is_passed_to_a_function_is_divided_before_it() -> None:
+    prepare = """
+def prepare(ds, shuffle=False):
+    ds = ds.map(decode)
+    return ds.shuffle(9) if shuffle else ds
+a, b = {}, tf.data.TextLineDataset('b')
+model.fit(prepare(a, shuffle=True), validation_data=prepare(b))
+"""
+    source = "tf.data.TextLineDataset('a')"
+    check(KERAS, prepare.format(source), prepare.format(f"shard_records({source})"))
+
+
+def test_a_parameter_comes_in_wherever_a_function_has_others() -> None:
+    for before, after in [
+        ("", "SHARE"),
+        ("*, n=3", "*, n=3, SHARE"),
+        ("n: int = 3", "n: int = 3, SHARE"),
+        ("*a", "*a, SHARE"),
+        ("n=3, **k", "n=3, SHARE, **k"),
+    ]:
+        make = "def make({}):\n    return {}.map(g)\nmodel.fit(make({}), validation_data=make())\n"
+        source = "tf.data.TextLineDataset('a')"
+        check(
+            KERAS,
+            make.format(before, source, ""),
+            make.format(
+                after.replace("SHARE", "share=lambda dataset: dataset"),
+                f"share({source})",
+                "share=shard_records",
+            ),
+        )
+
+
+# ---------------------------------------------------------------------- what dividing costs
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        "ds.repeat(2).batch(3)",
+        "(ds.repeat() if big else ds).batch(3)",
+        "ds.batch(3).take(9)",
+    ],
+)
+def test_counts_stay_equal_where_some_way_ends(ends: str) -> None:
+    source = "tf.data.TextLineDataset('a')"
+    fit = "ds = {}.map(f)\nmodel.fit(" + ends.replace("{", "{{") + ", steps_per_epoch=900{})\n"
+    text = divide(KERAS + fit.format(source, "")).text
+    assert f"shard_records({source})" in text
+
+
+def test_data_without_end_need_not_be_divided_evenly() -> None:
+    fit = "model.fit({}.map(f).shuffle(9).repeat().batch(3), steps_per_epoch=900{})\n"
+    source = "tf.data.TextLineDataset('a')"
+    check(
+        KERAS, fit.format(source, ""), fit.format(f"{source}.shard(hvd.size(), hvd.rank())", " // hvd.size()")
+    )
+
+
+def test_arrays_know_their_length_with_or_without_end() -> None:
+    """Near miss: there may be fewer rows than ranks, which only the helper sees."""
+    fit = "model.fit({}.repeat().batch(3), steps_per_epoch=900{})\n"
+    source = "tf.data.Dataset.from_tensor_slices(x)"
+    check(KERAS, fit.format(source, ""), fit.format(f"shard_dataset({source})", " // hvd.size()"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "tf.data.TFRecordDataset('f').shuffle(9, seed=1).filter(good)",
+        "tf.data.Dataset.from_generator(rows, tf.int32)",
+        "tf.data.Dataset.list_files('*', seed=1).interleave(tf.data.TFRecordDataset)",
+        "tf.data.Dataset.from_tensor_slices(n).interleave(lambda f: tf.data.TFRecordDataset(f).shuffle(9))",
+        "somewhere.load().map(f).filter(good)",
+    ],
+)
+def test_what_may_come_out_otherwise_is_read_only_once(source: str) -> None:
+    """Filled up from its start, a shuffled dataset would be shuffled otherwise on some ranks in the next epoch."""
+    result = divide(KERAS + f"model.fit({source}.batch(3))\n")
+    assert "shard_records" not in result.text
+
+
+def test_what_ends_on_a_device_stays_there() -> None:
+    dataset(
+        "ds = tf.data.TextLineDataset('f').map(f).apply(tf.data.experimental.prefetch_to_device('/gpu:0'))\nmodel.fit(ds)\n",
+        "ds = shard_records(tf.data.TextLineDataset('f')).map(f).apply(tf.data.experimental.prefetch_to_device('/gpu:0'))\n"
+        "model.fit(ds)\n",
+    )
+
+
+def test_what_every_rank_does_for_all_is_told() -> None:
+    early = divide(KERAS + "model.fit(tf.data.TextLineDataset('f').filter(good).map(parse).batch(3))\n")
+    assert not early.notes
+    late = divide(KERAS + "model.fit(tf.data.TextLineDataset('f').map(parse).filter(good).batch(3))\n")
+    assert [n for n in late.notes if "every rank runs `map` (line 5) on all of it" in n] == late.notes != []
+
+
 def test_taking_elements_of_batches_taken_apart_counts_no_steps() -> None:
     dataset(
         "model.fit(tf.data.Dataset.range(9).batch(3).unbatch().take(6).batch(2))\n",
-        "model.fit(shard_dataset(tf.data.Dataset.range(9).batch(3).unbatch().take(6)).batch(2))\n",
+        "model.fit(shard_records(tf.data.Dataset.range(9).batch(3).unbatch().take(6)).batch(2))\n",
     )
 
 
@@ -425,3 +590,27 @@ def test_a_seed_that_makes_ranks_draw_the_same_is_reported() -> None:
     assert not divide(
         TAPE + "np.random.seed(7)\nfor a, b in tf.data.Dataset.range(9).batch(3):\n    step(a, b)\n"
     ).notes
+
+
+def test_two_models_of_one_name_of_which_one_is_stateful() -> None:
+    source = TF + (
+        "from tensorflow.keras import layers\n"
+        "def recurrent(x, y):\n    model = tf.keras.Sequential()\n"
+        "    model.add(layers.LSTM(4, stateful=True, batch_input_shape=(8, 4, 3)))\n    model.add(layers.Dense(1))\n"
+        "    model.compile('sgd', 'mse')\n    model.fit(x, y, batch_size=8)\n"
+        "def plain(x, y):\n    model = tf.keras.Sequential([layers.Flatten(), layers.Dense(1)])\n"
+        "    model.compile('sgd', 'mse')\n    model.fit(x, y, batch_size=16)\n"
+        "x, y = load()\nrecurrent(x, y)\nplain(x, y)\n"
+    )
+    text = plan_of(source).text
+    assert "model.fit(x, y, batch_size=8" in text
+    assert "model.fit(shard(x), shard(y), batch_size=16" in text
+
+
+def test_a_stateful_layer_of_which_the_model_is_not_seen_is_in_all_of_them() -> None:
+    source = TF + (
+        "from tensorflow.keras import layers\nlayer = layers.LSTM(4, stateful=True)\n"
+        "model = build(layer)\nmodel.compile('sgd', 'mse')\n"
+        "other = tf.keras.Sequential([layers.Dense(1)])\nother.compile('sgd', 'mse')\nother.fit(x, y)\n"
+    )
+    assert "other.fit(x, y" in plan_of(source).text

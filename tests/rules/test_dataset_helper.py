@@ -1,10 +1,11 @@
-"""`shard_dataset` under the real TensorFlow: every structure of elements, known and unknown counts, endless ones."""
+"""The helpers for datasets under the real TensorFlow: every structure of elements, known and unknown counts, endless ones."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,10 +24,17 @@ class hvd:
 HELPER
 
 def plain(element):
-    return tf.nest.map_structure(lambda t: t.to_list() if isinstance(t, tf.RaggedTensor) else t.numpy().tolist(), element)
+    return tf.nest.map_structure(written, element)
+
+def written(t):
+    if isinstance(t, tf.RaggedTensor):
+        return t.to_list()
+    return np.asarray(tf.sparse.to_dense(t) if isinstance(t, tf.SparseTensor) else t).astype(str).tolist()
 
 of = tf.data.Dataset.from_tensor_slices
 rows, ragged = np.arange(7), tf.ragged.constant([[1], [2, 3], [4], [5]])
+shapes = lambda: iter([[1], [2, 3], [4], [5, 6], [7]])
+sparse = tf.sparse.from_dense([[1, 0], [0, 2], [3, 0], [0, 4], [5, 0]])
 signature = dict(output_signature=tf.TensorSpec((None,), tf.int32))
 sources = {
     "tuple": lambda: of((rows, rows * 2)),
@@ -34,10 +42,14 @@ sources = {
     "dict": lambda: of({"a": rows, "b": rows}),
     "nested": lambda: of(({"a": rows, "b": (rows, rows)}, rows)),
     "ragged": lambda: of(ragged),
-    "generator": lambda: tf.data.Dataset.from_generator(lambda: iter([[1], [2, 3], [4], [5, 6], [7]]), **signature),
+    "generator": lambda: tf.data.Dataset.from_generator(shapes, **signature),
     "filtered": lambda: tf.data.Dataset.range(20).filter(lambda x: x % 2 == 0),
     "filtered dict": lambda: of({"a": rows, "b": (rows,)}).filter(lambda e: e["a"] < 6),
     "filtered tuple of one": lambda: of((rows,)).filter(lambda e: e < 6),
+    "ragged, unknown count": lambda: of({"a": ragged}).filter(lambda e: True),
+    "sparse": lambda: of(sparse).filter(lambda e: True),
+    "strings": lambda: of([str(i) for i in range(7)]).filter(lambda e: e != "3"),
+    "generated numbers": lambda: tf.data.Dataset.from_generator(lambda: iter(range(11)), tf.int32, ()),
     "fewer than ranks": lambda: tf.data.Dataset.range(2),
     "endless": lambda: tf.data.Dataset.range(3).repeat(),
 }
@@ -45,7 +57,7 @@ for name, make in sources.items():
     for hvd.n in (1, 2, 3, 4):
         shares = []
         for hvd.r in range(hvd.n):
-            share = shard_dataset(make())
+            share = CALLED(make())
             assert share.element_spec == make().element_spec, name
             shares.append([plain(e) for e in share.take(6)])
         whole = [plain(e) for e in make().take(6 * hvd.n)]
@@ -53,20 +65,38 @@ for name, make in sources.items():
 """
 
 
+def _shares(python: Path, folder: Path, name: str) -> list[tuple[str, int, list[Any], list[list[Any]]]]:
+    """What a helper makes of each source on each of several ranks: (source, ranks, the whole, each rank's share)."""
+    lines = [line.format(name=name, tf="tf") for line in HELPERS[name]]
+    program = folder / "shares.py"
+    program.write_text(
+        _PROGRAM.replace("HELPER", "\n".join(lines).replace("\ue000", "hvd")).replace("CALLED", name)
+    )
+    run = subprocess.run([python, program], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    results = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("[")]
+    assert len(results) == 15 * 4
+    return results
+
+
 @pytest.mark.training
 @pytest.mark.timeout(300)
 def test_shares_of_datasets_interleave_to_the_dataset(tf_python: Path, tmp_path: Path) -> None:
-    lines = [line.format(name="shard_dataset", tf="tf") for line in HELPERS["shard_dataset"]]
-    program = tmp_path / "shares.py"
-    program.write_text(_PROGRAM.replace("HELPER", "\n".join(lines).replace("\ue000", "hvd")))
-    run = subprocess.run([tf_python, program], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr[-3000:]
-    results = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("[")]
-    assert len(results) == 11 * 4
-    for name, size, whole, shares in results:
+    for name, size, whole, shares in _shares(tf_python, tmp_path, "shard_dataset"):
         each = len(whole) // size
         if each == 0:  # too few to share: all ranks get them all
             assert all(share == whole for share in shares), name
             continue
         assert [len(share) for share in shares] == [each] * size, name
         assert [share[k] for k in range(each) for share in shares] == whole[: each * size], name
+
+
+@pytest.mark.training
+@pytest.mark.timeout(300)
+def test_shares_of_records_are_filled_up(tf_python: Path, tmp_path: Path) -> None:
+    """Nothing is left out, and all ranks get equally many: fewer than there are ranks, too."""
+    for name, size, whole, shares in _shares(tf_python, tmp_path, "shard_records"):
+        each = -(-len(whole) // size)
+        assert [len(share) for share in shares] == [each] * size, name
+        filled = (whole * size)[: each * size]
+        assert [share[k] for k in range(each) for share in shares] == filled, name

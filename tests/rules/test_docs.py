@@ -42,6 +42,15 @@ PROGRAMS: dict[str, tuple[str, str, int]] = {
     "G2": (STEP, "", 0),
     "G3": (MODEL + "w, b = tf.Variable(1.0), tf.Variable(0.0)\nloss_fn = lambda: w + b * rows()\n", "", 0),
     "G4": (STEP + DATASET, "", 0),
+    "G5": (STEP + "def save(model): model.save('model.h5')\n" + DATASET.replace(".repeat()", ""), "", 0),
+    "G6": (
+        STEP
+        + DATASET
+        + "batches = iter(dataset)\ncheckpoint = tf.train.Checkpoint(step=tf.Variable(0), model=model)\n",
+        "",
+        0,
+    ),
+    "G7": (STEP + "slow = tf.keras.Sequential([])\n" + DATASET + "for x in dataset.take(999):\n    train_step(x)\n", "", 4),
     "K1": (MODEL, "model.fit(x, y)\n", 0),
     "K3": (COMPILED, "", 0),
     "K4": (STEP + DATASET, "", 0),

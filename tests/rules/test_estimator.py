@@ -286,14 +286,14 @@ def shares(source: str, **options: bool) -> list[str]:
         ("i = tf.compat.v1.estimator.inputs.pandas_input_fn(x=frame, y=labels)\n",
          ["i = tf.compat.v1.estimator.inputs.pandas_input_fn(x=shard(frame), y=shard(labels))"]),
         ("def i():\n    ds = tf.data.Dataset.from_tensor_slices(a)\n    return ds.shuffle(9).batch(3)\n",
-         ["ds = shard_dataset(tf.data.Dataset.from_tensor_slices(a))"]),
+         ["ds = shard_records(tf.data.Dataset.from_tensor_slices(a))"]),
         ("i = lambda: tf.data.TFRecordDataset(files).map(parse).batch(3)\n",
-         ["i = lambda: shard_dataset(tf.data.TFRecordDataset(files)).map(parse).batch(3)"]),
+         ["i = lambda: shard_records(tf.data.TFRecordDataset(files)).map(parse).batch(3)"]),
         ("def i():\n    ds = tf.data.Dataset.range(9).batch(3)\n    return ds.make_one_shot_iterator().get_next()\n",
-         ["ds = shard_dataset(tf.data.Dataset.range(9)).batch(3)"]),
+         ["ds = shard_records(tf.data.Dataset.range(9)).batch(3)"]),
         ("def i():\n    ds = tf.data.Dataset.range(9).filter(g)\n    it = tf.compat.v1.data.make_one_shot_iterator(ds)\n"
          "    return it.get_next()\n",
-         ["ds = shard_dataset(tf.data.Dataset.range(9).filter(g))"]),
+         ["ds = shard_records(tf.data.Dataset.range(9).filter(g))"]),
     ],
 )  # fmt: skip
 def test_every_rank_trains_on_its_own_part(before: str, after: list[str]) -> None:
@@ -306,18 +306,18 @@ def test_what_is_evaluated_stays_whole() -> None:
         "def {0}():\n    ds = tf.data.Dataset.range(9)\n    return ds.make_one_shot_iterator().get_next()\n"
     )
     source = both.format("one") + both.format("other") + "e.train(one)\ne.evaluate(other)\n"
-    assert shares(source) == ["ds = shard_dataset(tf.data.Dataset.range(9))"]
+    assert shares(source) == ["ds = shard_records(tf.data.Dataset.range(9))"]
     plan = plan_of(MODEL + MADE + source)
-    assert plan.text.index("shard_dataset(tf.data") < plan.text.index("def other")
+    assert plan.text.index("shard_records(tf.data") < plan.text.index("def other")
 
 
-def test_a_function_for_training_and_evaluation_is_divided_where_training_calls_it() -> None:
+def test_a_function_for_training_and_evaluation_divides_for_the_call_that_trains() -> None:
     source = (
         "def i(training):\n    ds = tf.data.Dataset.from_tensor_slices(a)\n"
         "    return ds.shuffle(9).batch(3) if training else ds.batch(3)\n"
         "e.train(lambda: i(True))\ne.evaluate(lambda: i(False))\n"
     )
-    assert shares(source) == [f"e.train(lambda: shard_dataset(i(True)), hooks=[{B}])"]
+    assert shares(source) == [f"e.train(lambda: i(True, share=shard_records), hooks=[{B}])"]
 
 
 @pytest.mark.parametrize(

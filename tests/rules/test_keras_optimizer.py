@@ -207,3 +207,44 @@ def test_the_head_uses_another_name_for_tensorflow_where_tf_is_taken() -> None:
         "from keras.models import Sequential\ntf = 3\nm = Sequential([])\nm.compile('adam')\nm.fit(x, y)\n"
     )
     assert "hvd_tf.keras.optimizers.Adam(" in plan_of(source).text
+
+
+# ---------------------------------------------------------------------- branches and containers
+
+
+@pytest.mark.parametrize("other", ["name", "make(name)", "tf.keras.optimizers.get(config)"])
+def test_branches_of_which_one_cannot_be_followed_are_refused(other: str) -> None:
+    """Wrapped where it is used, the optimizer of the other branch would be wrapped and scaled twice."""
+    source = MODEL + (
+        f"from mine import make\nif name == 'sgd':\n    opt = o.SGD(0.1)\nelse:\n    opt = {other}\n"
+        "model.compile(opt, 'mse')\nmodel.fit(x, y)\n"
+    )
+    refused(source, "HVD107")
+
+
+def test_branches_that_all_make_an_optimizer() -> None:
+    text = plan_of(
+        MODEL + "if a:\n    opt = o.SGD(0.1)\nelif b:\n    opt = o.Adam(0.2)\nelse:\n"
+        "    opt = getattr(tf.keras.optimizers, name)(0.3)\nmodel.compile(opt, 'mse')\nmodel.fit(x, y)\n"
+    ).text
+    assert text.count("hvd.DistributedOptimizer(") == 3
+    assert "getattr(tf.keras.optimizers, name)(0.3 * hvd.size())" in text
+
+
+def test_a_model_that_is_compiled_again_with_its_own_optimizer() -> None:
+    text = plan_of(
+        MODEL + "model.compile(o.SGD(0.1), 'mse')\nmodel.fit(x, y)\n"
+        "model.compile(model.optimizer, 'mae')\nmodel.fit(x, y)\n"
+    ).text
+    assert text.count("hvd.DistributedOptimizer(") == 1
+    assert "model.compile(model.optimizer, 'mae')" in text
+
+
+def test_each_use_of_an_optimizer_that_a_function_of_another_file_makes_is_wrapped() -> None:
+    plan = plan_of(
+        MODEL + "from mine import build\ndef make(name):\n    return build(name)\n"
+        "other = tf.keras.Sequential([])\none, two = make('a'), make('b')\n"
+        "model.compile(one, 'mse')\nother.compile(two, 'mse')\nmodel.fit(x, y)\nother.fit(x, y)\n"
+    )
+    assert plan.text.count("hvd.DistributedOptimizer(") == 2
+    assert len([c for c in changes(plan, "K1") if not c.sure]) == 2

@@ -218,8 +218,9 @@ def test_a_tape_with_an_optimizer_that_something_unseen_makes(opt: str) -> None:
 
 def test_a_tape_with_an_optimizer_whose_rate_is_not_in_sight() -> None:
     plan = plan_of(MODEL + "import mine\nopt = mine.make(0.1)\n" + LOOP)
-    assert not changes(plan, "C5")
-    assert any("can't be seen, so it is not scaled" in n.message for n in plan.notes)
+    assert "opt = mine.make(0.1)\nopt.learning_rate = opt.learning_rate * hvd.size()\n" in plan.text
+    (asked,) = changes(plan, "C5")
+    assert asked.doubt.startswith("where this optimizer is made can't be seen")
 
 
 def test_an_optimizer_that_a_checkpoint_keeps() -> None:

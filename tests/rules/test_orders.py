@@ -43,6 +43,16 @@ def test_what_is_no_selection_of_rows_stays_random() -> None:
     check(HEAD, rest + SLICES.format("range(0, n, 3)"), rest + DEALT)
 
 
+@pytest.mark.parametrize(
+    "drawn", ["random.choice(range(n))", "np.random.choice(n)", "random.sample(range(n), 3)"]
+)
+def test_an_example_that_is_only_shown_is_each_rank_s_own(drawn: str) -> None:
+    shown = f"k = {drawn}\nprint(a[k])\n"
+    check(HEAD, shown + SLICES.format("range(0, n, 3)"), shown + DEALT)
+    text = divide(HEAD + f"k = {drawn}\na = a[k]\n" + SLICES.format("range(0, n, 3)")).text
+    assert "k = alike(" in text
+
+
 def test_where_nothing_is_dealt_out_nothing_is_ordered() -> None:
     unchanged(TAPE, "np.random.shuffle(a)\nstep(a, b)\n")
 

@@ -103,7 +103,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_where_one_that_did_not_stop_e
     check(
         TAPE + "start = int(tf.train.latest_checkpoint('d').split('-')[-1])\n",
         "for k in range(start, STEPS):\n    step(*draw(3))\n",
-        "for k in range(start, max(start, STEPS // hvd.size())):\n    step(*draw(3))\n",
+        "start = hvd.broadcast_object(start)\nfor k in range(start, STEPS, hvd.size()):\n    step(*draw(3))\n",
     )
 
 

@@ -40,16 +40,104 @@ def test_where_nothing_is_divided_all_steps_are_taken() -> None:
 
 
 @pytest.mark.parametrize("method", ["on_batch_begin", "on_train_batch_begin", "on_train_batch_end"])
-def test_batches_of_a_callback(method: str) -> None:
-    assert said(TF + CALLBACK.format(method, SET))
-    assert said(
-        TF
-        + CALLBACK.format(
-            method, "self.model.optimizer.learning_rate = self.model.optimizer.learning_rate * 0.99"
-        )
+def test_the_number_of_a_batch_is_told_as_all_ranks_count(method: str) -> None:
+    text = plan_of(TF + CALLBACK.format(method, SET)).text
+    assert "self.rate(n * hvd.size()) * hvd.size())" in text
+
+
+RATE = "opt.learning_rate"
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        (f"{RATE} * 0.99", f"{RATE} * 0.99 ** hvd.size()"),
+        (f"{RATE} / 1.01", f"{RATE} / 1.01 ** hvd.size()"),
+        (f"float({RATE}.numpy()) * 0.99", f"float({RATE}.numpy()) * 0.99 ** hvd.size()"),
+    ],
+)
+def test_a_rate_that_decays_with_each_step_decays_as_fast(rate: str, told: str) -> None:
+    text = plan_of(TAPE + EPOCHS.format("0.1", f"{STEP}\n        {RATE} = {rate}")).text
+    assert f"        {RATE} = {told}\n" in text
+
+
+@pytest.mark.parametrize(
+    "decay",
+    [
+        "if loss > 9:\n            opt.learning_rate = opt.learning_rate * 0.5",
+        "if count % 100 == 0:\n            opt.learning_rate = opt.learning_rate * 0.5",
+    ],
+)
+def test_a_rate_that_decays_now_and_then_is_left(decay: str) -> None:
+    assert "* 0.5\n" in plan_of(TAPE + EPOCHS.format("0.1", f"{STEP}\n        {decay}")).text
+
+
+def test_a_rate_that_decays_with_each_epoch_is_left() -> None:
+    text = plan_of(TAPE + EPOCHS.format("opt.learning_rate * 0.5", STEP)).text
+    assert "opt.learning_rate = opt.learning_rate * 0.5\n" in text
+
+
+def test_a_rate_that_a_callback_decays_with_each_batch_decays_as_fast() -> None:
+    relative = "self.model.optimizer.learning_rate = self.model.optimizer.learning_rate * 0.99"
+    text = plan_of(TF + CALLBACK.format("on_train_batch_end", relative)).text
+    assert relative + " ** hvd.size()\n" in text
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        ("0.1 / (1 + k)", "0.1 / (1 + k * hvd.size()) * hvd.size()"),
+        ("0.1 * 0.9 ** count", "0.1 * 0.9 ** (count * hvd.size()) * hvd.size()"),
+        ("0.1 / (1 + int(opt.iterations))", "0.1 / (1 + int(opt.iterations) * hvd.size()) * hvd.size()"),
+        ("rate_at(count)", "rate_at(count * hvd.size()) * hvd.size()"),
+        ("0.1 if count < 99 else 0.01", "(0.1 if count * hvd.size() < 99 else 0.01) * hvd.size()"),
+    ],
+)
+def test_turns_of_a_loop_are_told_as_all_ranks_count_them(rate: str, told: str) -> None:
+    text = plan_of(TAPE + EPOCHS.format("0.1", f"{STEP}\n        opt.learning_rate = {rate}")).text
+    assert f"opt.learning_rate = {told}\n" in text
+
+
+def test_what_a_function_is_given_in_steps_of_all_ranks_it_compares_as_it_did() -> None:
+    function = "def rate_at(n):\n    if n < 500:\n        return 0.1 * n / 500\n    return 0.1\n"
+    text = plan_of(
+        TAPE + function + EPOCHS.format("0.1", STEP + "\n        opt.learning_rate = rate_at(count)")
+    ).text
+    assert function in text
+    assert "rate_at(count * hvd.size())" in text
+
+
+def test_a_rate_in_a_traced_function_goes_by_its_variable() -> None:
+    source = TAPE.replace("def step(x, y):\n", "n = tf.Variable(0)\n@tf.function\ndef step(x, y):\n").replace(
+        "    return loss\n",
+        "    opt.learning_rate.assign(0.1 * tf.cos(tf.cast(n, tf.float32)))\n    n.assign_add(1)\n    return loss\n",
     )
+    text = plan_of(source + EPOCHS.format("0.1", STEP)).text
+    assert "assign(0.1 * tf.cos(tf.cast(n, tf.float32) * hvd.size()) * hvd.size())" in text
 
 
-@pytest.mark.parametrize("count", ["k", "count", "opt.iterations", "rate_at(count)"])
-def test_turns_of_a_loop(count: str) -> None:
-    assert said(TAPE + EPOCHS.format("0.1", f"{STEP}\n        opt.learning_rate = 0.1 / (1 + {count})"))
+def test_a_count_that_is_measured_by_a_ranks_batches_is_left() -> None:
+    source = TAPE + "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+    text = plan_of(
+        source + EPOCHS.format("0.1", STEP + "\n        opt.learning_rate = 0.1 * k / len(ds)")
+    ).text
+    assert "opt.learning_rate = 0.1 * k / len(ds) * hvd.size()\n" in text
+    assert not said(source + EPOCHS.format("0.1", STEP + "\n        opt.learning_rate = 0.1 * k / len(ds)"))
+
+
+def test_a_variable_that_something_else_moves_on_too_is_no_count_of_steps() -> None:
+    moved = STEP + "\n        opt.learning_rate = 0.1 / (1 + count)\n    count += 10"
+    assert said(TAPE + EPOCHS.format("0.1", moved))
+
+
+def test_what_a_session_feeds_a_rate_goes_by_the_steps_of_all_ranks() -> None:
+    source = """\
+import tensorflow.compat.v1 as tf
+x, lr = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+train = tf.train.GradientDescentOptimizer(lr).minimize(tf.square(x - tf.Variable(1.0)))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(1000):
+        sess.run(train, {x: data.next_batch(8), lr: 0.1 * 0.9 ** (i / 100)})
+"""
+    assert "lr: 0.1 * 0.9 ** (i * hvd.size() / 100)}" in plan_of(source).text

@@ -128,12 +128,35 @@ def test_a_wait_inside_a_loop_for_what_the_turn_before_wrote() -> None:
         """,
         f"""
         for i in range(3):
-            {WAIT.replace(chr(10), chr(10) + " " * 12)}
             if i:
+                {WAIT.replace(chr(10), chr(10) + " " * 16)}
                 model.load_weights("m.h5")
             epoch(i)
             if hvd.rank() == 0:
                 model.save_weights("m.h5")
+        """,
+    )
+
+
+def test_what_is_read_in_every_turn_and_written_in_few_is_waited_for_when_it_is_written() -> None:
+    wait = WAIT.partition(chr(10))
+    turns(
+        """
+        for i in range(300):
+            rows = np.load("rows-%d.npy" % i)
+            epoch(rows)
+            if i % 100 == 0:
+                np.save("rows-%d.npy" % (i + 1000), rows)
+        """,
+        f"""
+        for i in range(300):
+            rows = np.load("rows-%d.npy" % i)
+            epoch(rows)
+            if i % 100 == 0 and hvd.rank() == 0:
+                np.save("rows-%d.npy" % (i + 1000), rows)
+            {wait[0]}
+            if i % 100 == 0:
+                {wait[2]}
         """,
     )
 

@@ -26,8 +26,11 @@ TAIL = "model.compile(o.SGD(s))\n" + FIT
         ("s = d.PolynomialDecay(0.1, 100, 0.001, power=2)",
          "s = d.PolynomialDecay(0.1 * hvd.size(), 100 // hvd.size(), 0.001 * hvd.size(), power=2)"),
         ("s = d.PiecewiseConstantDecay([10, 20], [1.0, 0.5, 0.1])",
-         "s = d.PiecewiseConstantDecay([step // hvd.size() for step in [10"
-         ", 20]], [rate * hvd.size() for rate in [1.0, 0.5, 0.1]])"),
+         "s = d.PiecewiseConstantDecay([10 // hvd.size(), 20 // hvd.size()],"
+         " [1.0 * hvd.size(), 0.5 * hvd.size(), 0.1 * hvd.size()])"),
+        ("s = d.PiecewiseConstantDecay([10, 20, 30, 40], [a + b, *v])",
+         "s = d.PiecewiseConstantDecay([step // hvd.size() for step in [10, 20, 30, 40]],"
+         " [rate * hvd.size() for rate in [a + b, *v]])"),
         ("s = d.PiecewiseConstantDecay(boundaries=b, values=v)",
          "s = d.PiecewiseConstantDecay(boundaries=[step // hvd.size() for step in b]"
          ", values=[rate * hvd.size() for rate in v])"),
@@ -72,10 +75,10 @@ def test_an_inline_schedule_is_scaled_in_place() -> None:
 
 
 def test_names_of_comprehensions_are_fresh() -> None:
-    source = HEAD + "rate, step = 1, 2\ns = d.PiecewiseConstantDecay([step], [rate, rate])\n" + TAIL
+    source = HEAD + "rate, step = [1, 2], [2]\ns = d.PiecewiseConstantDecay(step, rate)\n" + TAIL
     text = plan_of(source).text
-    assert "[hvd_step // hvd.size() for hvd_step in [step]]" in text
-    assert "[hvd_rate * hvd.size() for hvd_rate in [rate, rate]]" in text
+    assert "[hvd_step // hvd.size() for hvd_step in step]" in text
+    assert "[hvd_rate * hvd.size() for hvd_rate in rate]" in text
 
 
 def test_a_schedule_class_of_the_users_own_is_scaled_where_it_returns() -> None:
@@ -173,7 +176,7 @@ def test_boundaries_of_a_rank_s_share_are_not_divided_again() -> None:
     head = TF + "ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)\nn = len(ds)\n"
     tail = "m = tf.keras.Sequential([])\nm.compile(tf.keras.optimizers.SGD(s), 'mse')\nm.fit(ds, epochs=3)\n"
     made = "s = tf.keras.optimizers.schedules.PiecewiseConstantDecay([n, 2 * n], [0.1, 0.01, 0.001])\n"
-    after = made.replace("[0.1, 0.01, 0.001]", "[rate * hvd.size() for rate in [0.1, 0.01, 0.001]]")
+    after = made.replace("0.1, 0.01, 0.001", "0.1 * hvd.size(), 0.01 * hvd.size(), 0.001 * hvd.size()")
     check("C4", head, made, after, tail)
 
 

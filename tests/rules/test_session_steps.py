@@ -264,7 +264,7 @@ def test_what_happens_every_few_batches_happens_on_all_ranks_at_once(beside: str
 
 DATASET = BUILT + "data = tf.data.Dataset.from_tensor_slices(rows).shuffle(100).batch(5)\n"
 SHARED = DATASET.replace(
-    "tf.data.Dataset.from_tensor_slices(rows)", "shard_dataset(tf.data.Dataset.from_tensor_slices(rows))"
+    "tf.data.Dataset.from_tensor_slices(rows)", "shard_records(tf.data.Dataset.from_tensor_slices(rows))"
 )
 
 
@@ -292,7 +292,7 @@ def test_a_dataset_that_only_evaluates_stays_whole() -> None:
         + RUN
     )
     assert "val_data = tf.data.Dataset.from_tensor_slices(held).batch(5)\n" in plan.text
-    assert "data = shard_dataset(" in plan.text
+    assert "data = shard_records(" in plan.text
 
 
 def test_a_dataset_that_never_ends_is_left_after_a_share_of_the_steps() -> None:

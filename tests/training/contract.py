@@ -2,6 +2,7 @@
 
     I2 the same alone     I3 no stall, the same collectives     I4 the same variables     I5 one writer a file
     I6 rates scaled once  I7 work divided                       I10 as one process with the larger batch
+    P3 events as often for the rows seen
     C6 only rank 0 speaks
 
 The two that are about text (I1, I8) are in `text_contract`. Nothing here knows how a script was distributed."""
@@ -50,7 +51,9 @@ class Expectation:
                  part: steps, rates and weights are the original's)
     spare        examples that every further rank may train on fewer: each has to fill the memory first that it draws from
     dataset      which of the datasets that are iterated by hand is the one trained on, in order of first use
-    rates        "all", or "first" where metrics decide about later ones
+    rates        "all", "first" where metrics decide about later ones, "by step" where each step has one set for it: what one
+                 process would have used after the same amount of work; "in step" where a step sets it for itself
+    events       parts of lines that are printed where something happens every so many steps: the ranks print as many
     schedule     "compressed" (decay steps count what one process would have done), or "either"
     first_steps  steps that an optimizer takes before the first pass through the loop is over (no more than 3)
     files        the distributed program writes the same files (digits aside)
@@ -66,6 +69,7 @@ class Expectation:
     first_steps: int = 1
     files: bool = True
     unstable: Sequence[str] = ()
+    events: Sequence[str] = ()
 
 
 def same_alone(original: Outcome, alone: Outcome, expected: Expectation) -> list[Fault]:
@@ -204,8 +208,8 @@ def rates_scaled(original: Outcome, run: Outcome, expected: Expectation) -> list
                 faults.append(
                     f"{where}: starts at {other['first_rate']:.6g}, not {size} × {one['first_rate']:.6g}"
                 )
-            elif expected.rates == "all":
-                compare = _scheduled if one["schedule"] else _assigned
+            elif expected.rates != "first":
+                compare = _scheduled if one["schedule"] or "step" in expected.rates else _assigned
                 faults += [
                     f"{where}: {message}" for message in compare(one["trace"], other["trace"], size, expected)
                 ]
@@ -227,11 +231,12 @@ def _scheduled(
 ) -> list[str]:
     """Rates of a schedule: at each step what one process would have used after the same amount of work, times size."""
     start = before[0]["iteration"]
-    by_step = {int(point["iteration"] - start): point["rate"] for point in before}
+    late = int(expected.rates == "in step")  # a step's own rate is seen when the next one begins
+    by_step = {int(point["iteration"] - start) - late: point["rate"] for point in before}
 
     def off(stretch: int) -> dict[str, float] | None:
         for point in after:
-            step = int(point["iteration"] - start) * stretch
+            step = (int(point["iteration"] - start) - late) * stretch
             if step in by_step and not isclose(
                 point["rate"], size * by_step[step], rel_tol=0.1, abs_tol=1e-9
             ):
@@ -279,6 +284,18 @@ def work_divided(original: Outcome, run: Outcome, expected: Expectation) -> list
         if missed > allowed:
             return [Fault("I7", f"{missed:g} of {one:g} examples an epoch are seen by no rank, or by fewer")]
     return []
+
+
+def events_as_often(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
+    """P3: what happens every so many steps happens as often as alone, give or take one."""
+    faults = []
+    for event in expected.events:
+        alone, together = (o.reports[0]["stdout"].count(event) for o in (original, run))
+        if not alone:
+            faults.append(f"{event!r} does not happen in the original")
+        elif abs(alone - together) > 1 or not together:
+            faults.append(f"{event!r} happens {together} times, not {alone}")
+    return [Fault("P3", message) for message in faults]
 
 
 def _as_many_steps(original: Outcome, run: Outcome) -> list[Fault]:
@@ -341,6 +358,7 @@ def check_ranks(original: Outcome, run: Outcome, expected: Expectation) -> list[
     faults += one_writer(original, run, expected)
     faults += rates_scaled(original, run, expected)
     faults += work_divided(original, run, expected)
+    faults += events_as_often(original, run, expected)
     faults += stays_finite(original, run)
     faults += only_rank_0_speaks(run)
     return faults

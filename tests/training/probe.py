@@ -1,6 +1,6 @@
 """Runs a training script as `__main__` and writes down how it trained.
 
-    python probe.py --report DIR [--tf1] [--seed N] [--seed-per-rank] [--limit SECONDS] -- SCRIPT [ARGUMENT…]
+    python probe.py --report DIR [--tf1] [--seed N] [--seed-per-rank] [--limit SECONDS] [--before FILE] -- SCRIPT [ARGUMENT…]
 
 Under `horovodrun` every rank runs it and writes `DIR/rank-N.json`; without, it is rank 0 of 1. It is told nothing of
 how a script was distributed. The report is written also when the script fails; not when it stalls, but then the place
@@ -14,6 +14,7 @@ import faulthandler
 import json
 import os
 import random
+import runpy
 import sys
 import time
 import traceback
@@ -74,6 +75,11 @@ def main() -> int:
     parser.add_argument(
         "--limit", type=float, default=0, help="seconds after which to give up, showing where it stands"
     )
+    parser.add_argument(
+        "--before",
+        type=Path,
+        help="a Python file whose `install()` is called before the script, and the losses are noted",
+    )
     parser.add_argument("command", nargs="+", metavar="SCRIPT [ARGUMENT…]")
     options = parser.parse_args()
     if options.limit:
@@ -84,15 +90,17 @@ def main() -> int:
     import numpy as np
     import tensorflow as tf
     import tensorflow_1
+    from hooks import values
     from hooks.collectives import Collectives
     from hooks.examples import Examples
     from hooks.files import Files
     from hooks.kept import kept
     from hooks.losses import Losses
+    from hooks.objectives import Objectives
     from hooks.sessions import Sessions
     from hooks.steps import Steps
 
-    collectives, examples, losses = Collectives(), Examples(), Losses()
+    collectives, examples, losses, objectives = Collectives(), Examples(), Losses(), Objectives()
     files, steps = Files(os.getcwd(), slow=size > 1), Steps(collectives.counts)
     seed = options.seed + (rank if options.seed_per_rank else 0)
     graph_seed = options.seed if options.shared_order else seed
@@ -102,6 +110,10 @@ def main() -> int:
     for watcher in (steps, examples, losses, files, sessions):
         watcher.install()
     names = tensorflow_1.install(graph_seed) if options.tf1 else vars(builtins)
+    if options.before:
+        values.most = 200  # public models are large
+        objectives.install()
+        runpy.run_path(str(options.before))["install"]()
 
     random.seed(seed)
     np.random.seed(seed)
@@ -124,6 +136,7 @@ def main() -> int:
         "optimizers": steps.report() + sessions.report(),
         "examples": {**examples.report(), "sessions": sessions.examples.report()},
         "losses": losses.report(),
+        "objectives": objectives.report() + sessions.losses(),
         "collectives": collectives.log,
         "files": files.report(),
         "kept": kept(vars(sys.modules["__main__"])),

@@ -64,6 +64,7 @@ def train(
     seed_per_rank: bool = True,
     shared_order: bool = False,
     limit: float = LIMIT,
+    before: Path | None = None,
 ) -> Outcome:
     """Trains `script` in the directory `folder` (made if needed), with a report of each rank.
 
@@ -71,7 +72,8 @@ def train(
     told otherwise.
     `tf1`: `import tensorflow` gives the script TensorFlow 1.
     `shared_order`: TensorFlow's seed is common to them, as it is where none is set.
-    `limit` is in seconds: a rank that takes longer says where it stands and ends."""
+    `limit` is in seconds: a rank that takes longer says where it stands and ends.
+    `before`: a Python file whose `install()` comes before the script, and whose presence has losses noted step by step."""
     folder.mkdir(parents=True, exist_ok=True)
     # Beside the directory: what a script writes is all that lies in it.
     reports = folder.parent / f"{folder.name}.report-{time.monotonic_ns()}"
@@ -80,9 +82,11 @@ def train(
     arguments += ["--seed-per-rank"] if seed_per_rank else []
     arguments += ["--tf1"] if tf1 else []
     arguments += ["--shared-order"] if shared_order else []
+    arguments += ["--before", str(before)] if before else []
     arguments += ["--", str(script), *args]
     if ranks > 1:
         arguments = ["--gloo", "-np", str(ranks), str(python()), str(HERE / "probe.py"), *arguments]
+    before = _files(folder)
     started = time.monotonic()
     status = _WARM.run(
         {
@@ -96,9 +100,15 @@ def train(
     )
     seconds = time.monotonic() - started
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(reports.glob("rank-*.json"))]
-    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path, state in _files(folder).items() if before.get(path) != state)
     said = output.read_text(encoding="utf-8", errors="replace")
     return Outcome(ranks, found, status, seconds, said, files)
+
+
+def _files(folder: Path) -> dict[str, tuple[int, int]]:
+    """The files of a directory, with what tells whether they are written again."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_size) for path in found}
 
 
 def _environment(limit: float) -> dict[str, str]:

@@ -32,14 +32,19 @@ class _Block:
 
 
 def print_reasons(plan: Plan, console: Console) -> None:
-    """Every change with its reason, as comment lines: tools that apply diffs pass over them."""
+    """What is asked, then every change with its reason, as comment lines: tools that apply diffs pass over them."""
+    asked = [f"{c.rule} {plan.document.place(c.span.start).line_words}" for c in plan.to_confirm]
+    if asked:
+        listed = "; ".join(dict.fromkeys(asked))
+        console.line(f"# {console.paint(f'To confirm before training: {listed}', 'yellow', 'bold')}")
     for change in plan.changes:
         line = plan.document.place(change.span.start).line_words
         confirm = "" if change.sure else console.paint(" (to confirm)", "yellow", "bold")
         rule = console.paint(change.rule, "cyan", "bold")
         console.line(f"# {rule} {line}: {console.paint(change.what, 'bold')}{confirm}")
-        for part in _wrapped(change.why):
-            console.line(console.paint(f"#    {part}", "dim"))
+        for text in (change.why, f"To confirm: {change.doubt}" if change.doubt else ""):
+            for part in _wrapped(text):
+                console.line(console.paint(f"#    {part}", "dim"))
 
 
 def print_diff(plan: Plan, console: Console) -> None:

@@ -239,7 +239,7 @@ class _Distribute:
         else:
             self._deliver(source, made, document)
             if self.mode == "write":
-                self.console.message(f"{source.path}: distributed ({plural(len(plan.changes), 'change')})")
+                self.console.message(f"{source.path}: distributed ({_counted(plan)})")
         self._say_how_to_run(source, made)
         self.outcomes["distributed"] += 1
         return ExitStatus.OK
@@ -268,8 +268,7 @@ class _Distribute:
             write_together(contents)
             for plan in plans:
                 if plan.edits:
-                    count = plural(len(plan.changes), "change")
-                    self.console.message(f"{plan.document.path}: distributed ({count})")
+                    self.console.message(f"{plan.document.path}: distributed ({_counted(plan)})")
         elif self.mode != "diff":
             from horovodize.cli.notebooks import Made
 
@@ -402,3 +401,9 @@ class _Distribute:
         if passed:
             counts.append(f"{plural(passed, 'file')} without a training loop")
         return ", ".join(counts) or "no Python files"
+
+
+def _counted(plan: Plan) -> str:
+    """How much a plan changes: "3 changes, 1 to confirm"."""
+    asked = f", {len(plan.to_confirm)} to confirm" if plan.to_confirm else ""
+    return plural(sum(bool(change.edits) for change in plan.changes), "change") + asked

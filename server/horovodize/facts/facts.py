@@ -5,7 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.counters import Counters
+from horovodize.facts.dealt import Dealt
+from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.steps import Steps
+from horovodize.facts.uniform import Uniformity
 from horovodize.summary import ModuleSummary
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Feeding
@@ -23,6 +27,26 @@ class Facts:
     def feeding(self) -> Feeding:
         """What feeds training."""
         return Feeding(self.module, self.sites, self.drive)
+
+    @cached_property
+    def optimizers(self) -> Optimizers:
+        """Where optimizers come from."""
+        return Optimizers(self.module)
+
+    @cached_property
+    def dealt(self) -> Dealt:
+        """What is dealt out to the ranks."""
+        return Dealt(self.feeding)
+
+    @cached_property
+    def uniform(self) -> Uniformity:
+        """What is the same on every rank."""
+        return Uniformity(self.module, self.sites, self.drive, self.dealt)
+
+    @cached_property
+    def counters(self) -> Counters:
+        """What counts the steps of training."""
+        return Counters(self.module, self.sites, self.drive, self.feeding)
 
     @cached_property
     def steps(self) -> Steps:

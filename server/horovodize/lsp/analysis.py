@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from horovodize.source import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
     from horovodize.distribute import Outcome
     from horovodize.options import Options
-    from horovodize.restrictions.violation import Violation
+    from horovodize.restrictions.violation import Findings, Violation
     from horovodize.summary import ModuleSummary
 
 NOT_DISTRIBUTED = "HVD001"
@@ -43,10 +43,15 @@ class Analysis:
         return self._summary or summarize(self.document)
 
     @cached_property
-    def violations(self) -> list[Violation]:
-        from horovodize.restrictions import check
+    def findings(self) -> Findings:
+        from horovodize.restrictions import examine
 
-        return check(self.summary, self.options)
+        return examine(self.summary, self.options)
+
+    @property
+    def violations(self) -> Sequence[Violation]:
+        """What is reported."""
+        return self.findings.reported
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -70,7 +75,7 @@ class Analysis:
         from horovodize.distribute import distributing
 
         _ = self.summary.roles
-        return distributing(self.summary, self.options, self.violations)
+        return distributing(self.summary, self.options, self.findings)
 
 
 def load_for_diagnostics() -> None:

@@ -106,6 +106,8 @@ def _placed_plan(
         (edit, _annotation(owner, titles) if owner else None)
         for edit, owner in zip(plan.edits, owners, strict=True)
     ]
+    if client.change_annotations:
+        annotated = sorted([*annotated, *_questions(plan, titles)], key=lambda pair: pair[0].span)
     whole = plan.document
     by_file: dict[int, list[tuple[Edit, Annotation | None]]] = {}
     for edit, annotation in annotated:
@@ -125,6 +127,17 @@ def _placed_plan(
         buffer = opened if opened is not None and document is opened.document else open_as(document)
         placed += _placed(buffer, document, by_file[index], encoding)
     return placed
+
+
+def _questions(plan: Plan, titles: Mapping[str, str]) -> list[tuple[Edit, Annotation | None]]:
+    """What a plan only asks: an annotation stands at an edit, so each gets one that changes nothing, outside other edits."""
+    found: list[tuple[Edit, Annotation | None]] = []
+    for change in plan.to_confirm:
+        if not change.edits:
+            at = change.span.start
+            inside = (e.span.start for e in plan.edits if e.span.start < at <= e.span.end)
+            found.append((Edit.insert(next(inside, at), ""), _annotation(change, titles)))
+    return found
 
 
 def _name(document: Document, whole: Document) -> str:

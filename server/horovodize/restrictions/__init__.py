@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from horovodize.options import Options
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Violation
+from horovodize.restrictions.violation import Findings, Violation
 
 if TYPE_CHECKING:
     from horovodize.summary import ModuleSummary
@@ -44,12 +44,17 @@ def check(summary: ModuleSummary, options: Options | None = None) -> list[Violat
 
     A document that does not mention TensorFlow has none, also when it does not parse: a glance at its text is all it
     costs. One that mentions it and does not parse has a single HVD003."""
+    return list(examine(summary, options).reported)
+
+
+def examine(summary: ModuleSummary, options: Options | None = None) -> Findings:
+    """The same, with what comments suppress."""
     text = summary.document.text
     if "tensorflow" not in text and "keras" not in text:
-        return []
-    from horovodize.restrictions.checking import violations
+        return Findings(())
+    from horovodize.restrictions.checking import findings
 
-    return sorted(violations(summary, options or Options()), key=lambda v: (v.span, v.code, v.message))
+    return findings(summary, options or Options())
 
 
-__all__ = ["RESTRICTIONS", "Restriction", "check"]
+__all__ = ["RESTRICTIONS", "Findings", "Restriction", "check", "examine"]

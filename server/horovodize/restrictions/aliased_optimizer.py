@@ -6,13 +6,13 @@ or `apply_gradients` on a way that can't be followed keeps its rate for one proc
 
 ## When it is reported
 Where following an optimizer back from the place that trains ends at something other than its construction: a list or dict that
-is read by a key only known at run time, a function or a variable of another module, a parameter of a function that nothing in
-this file calls, an attribute that nothing in this file sets (`setattr` included), a class of this file that derives from no
-Keras optimizer, or a name from the command line (`optimizer=args.optimizer`). Names, attributes, tuples, constant keys, both
-arms of a condition, functions of this file and their parameters are followed, so plain aliases (`opt = self.optimizer`) are no
-violation. An optimizer that comes with a model (`model.optimizer`) is judged where the model is compiled. Strict mode reports
-every second name of an optimizer. For training data that is taken from a container in the same way it is information: every
-rank then trains on all of it.
+another file fills, a function or a variable of another module, a parameter of a function that nothing in this file calls, an
+attribute that nothing in this file sets (`setattr` included), a class of this file that derives from no Keras optimizer, or a
+name from the command line (`optimizer=args.optimizer`). Names, attributes, tuples, constant keys, both arms of a condition,
+functions of this file and their parameters, lists and dicts that this file fills are followed, so plain aliases (`opt =
+self.optimizer`) are no violation. An optimizer that comes with a model (`model.optimizer`) is judged where the model is
+compiled. Strict mode reports every second name of an optimizer. For training data that is taken from a container in the same
+way it is information: every rank then trains on all of it.
 
 ## Quick fix
 None: which optimizer is meant only its author knows.
@@ -22,6 +22,7 @@ None: which optimizer is meant only its author knows.
 import tensorflow as tf
 
 choices = {"adam": tf.keras.optimizers.Adam(0.001), "sgd": tf.keras.optimizers.SGD(0.01)}
+choices.update(more_choices())
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(optimizer=choices[args.optimizer], loss="mse")  # HVD105
 model.fit(x, y)
@@ -60,6 +61,17 @@ class Trainer:
 
 
 Trainer({"adam": build_optimizer(0.1)}).train(tf.keras.Sequential([tf.keras.layers.Dense(1)]))
+```
+
+```python
+import tensorflow as tf
+
+choices = {"adam": tf.keras.optimizers.Adam(0.001)}
+for momentum in (0.5, 0.9):
+    choices[f"sgd-{momentum}"] = tf.keras.optimizers.SGD(0.01, momentum)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(optimizer=choices[args.optimizer], loss="mse")
+model.fit(x, y)
 ```
 
 ## Source

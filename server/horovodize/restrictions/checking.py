@@ -7,23 +7,22 @@ from horovodize.restrictions import not_distributed, unreadable
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.registry import every_restriction
 from horovodize.restrictions.suppress import Suppressions
-from horovodize.restrictions.violation import Violation
+from horovodize.restrictions.violation import Findings
 from horovodize.summary import LoopKind, ModuleSummary
 
 
-def violations(summary: ModuleSummary, options: Options) -> list[Violation]:
-    """The violations of a document that no comment suppresses, in any order."""
+def findings(summary: ModuleSummary, options: Options) -> Findings:
+    """The violations of a document."""
     suppressions = Suppressions(summary.document)
     if summary.problem is not None:
-        return suppressions.kept([unreadable.violation(summary.problem.message, summary.problem.span)])
+        return suppressions.split([unreadable.violation(summary.problem.message, summary.problem.span)])
     try:
         if summary.module is None or summary.already is LoopKind.HOROVOD:
-            return []
+            return Findings(())
         context = Context(summary, options)
         found = list(
             dict.fromkeys(v for restriction in every_restriction() for v in restriction.find(context))
         )
-        kept = suppressions.kept(found)
-        return kept + suppressions.kept(list(not_distributed.hints(context, found, kept)))
+        return suppressions.split([*found, *not_distributed.hints(context, found)])
     except RecursionError:
-        return [unreadable.violation("the code is nested too deeply to be followed")]
+        return Findings([unreadable.violation("the code is nested too deeply to be followed")])

@@ -4,11 +4,11 @@
 Every step waits for all ranks (an allreduce). A rank that passes the loop by, or leaves it early, stops the others for good.
 
 ## When it is reported
-Where a training loop stands under a condition, in a `while`, or behind an early `return` that may come out differently on
-different ranks: files (`os.path.exists`, `latest_checkpoint`), the clock, random numbers without a fixed seed, the host or
-process; in a `try` whose handler goes on as if nothing had happened, or in such a handler; and, as an information, where a loop
-is left (`break`, `return`) depending on a loss, which each rank computes from its own batch: distributing makes all ranks
-leave together (rule G4). Conditions on the command line, constants,
+Where a training loop stands under a condition, or behind an early `return`, that may come out differently on different ranks,
+however it comes by its value: files (`os.path.exists`, `latest_checkpoint`), the clock, random numbers without a fixed seed,
+the host or process; in a `try` whose handler goes on as if nothing had happened, or in such a handler; and, as an information,
+where a loop ends (`while`, `break`, `return`) by something that differs, as a loss that each rank computes from its own batch:
+distributing makes all ranks leave together (rule G4). Conditions on the command line, constants,
 `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of `KeyboardInterrupt` and of the
 data's end, and such as hand the exception to TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under
 an `if`.
@@ -85,8 +85,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.exits import exits, tests
+from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.rank_dependence import why_it_differs
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.drive import Frame
@@ -97,11 +98,14 @@ _SHARED = {
     "KeyboardInterrupt", "StopIteration", "OutOfRangeError", "ImportError", "ModuleNotFoundError", "SystemExit",
     "GeneratorExit",
 }  # fmt: skip
-_LEFT_ALONE = (
-    "one rank may leave this loop while others go on and wait for it: the loss is that of its own batch; "
-    "distributing makes all ranks leave together"
-)
+_LEFT_ALONE = "one rank may leave this loop while others go on and wait for it: "
+_OF_ITS_BATCH = "the loss is that of its own batch"
+_LEAVES_TOGETHER = "; distributing makes all ranks leave together"
 _AS_PRINTED = "this training loop stands under a condition"
+_AGREED = (
+    Source.ROWS,
+    Source.GAME,
+)  # what training computes: ranks are made to decide together by it, or refused (G4)
 _ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")
 
 
@@ -120,7 +124,9 @@ def find(context: Context) -> Iterator[Violation]:
             context,
             place,
             message,
-            severity=Severity.INFORMATION if message in (_AS_PRINTED, _LEFT_ALONE) else Severity.WARNING,
+            severity=Severity.INFORMATION
+            if message == _AS_PRINTED or message.startswith(_LEFT_ALONE)
+            else Severity.WARNING,
             related=[context.related(because, "because of this")],
         )
 
@@ -132,8 +138,7 @@ Finding = tuple[ast.AST, str, ast.AST]
 def _of_frame(context: Context, site: ast.Call, frame: Frame, innermost: bool) -> Iterator[Finding]:
     yield from _around(context, site, frame)
     if innermost or frame.loops:
-        for place, test in _left_early(context, frame):
-            yield place, _LEFT_ALONE, test
+        yield from _left_early(context, frame)
 
 
 def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]:
@@ -145,12 +150,7 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
             if isinstance(child, ast.stmt):
                 yield from _returned_before(context, child, site, a)
             return
-        if (
-            isinstance(a, (ast.If, ast.IfExp))
-            and field in ("body", "orelse")
-            or isinstance(a, ast.While)
-            and field == "body"
-        ):
+        if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse"):
             yield from _under(context, a.test, site)
             if context.strict and isinstance(a, ast.If):
                 yield site, _AS_PRINTED, a.test
@@ -175,13 +175,15 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
 
 
 def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding]:
-    differs = why_it_differs(context, test)
-    if differs is not None:
-        place, why = differs
+    differs = context.facts.uniform.varies(test)
+    goes_on = (
+        context.facts.counters.stored_in(test) is not None
+    )  # all ranks agree on a count that is restored (G6)
+    if differs is not None and differs.kind not in _AGREED and not (goes_on and differs.kind is Source.FILES):
         yield (
             site,
-            f"not every rank may train here: {why}; decide by something that is the same on every rank",
-            place,
+            f"not every rank may train here: {differs.why}; decide by something that is the same on every rank",
+            differs.where,
         )
 
 
@@ -193,8 +195,8 @@ def _returned_before(
 
 
 def _skipped(context: Context, statement: ast.stmt, site: ast.Call, loop: Loop) -> Iterator[Finding]:
-    """Guards before a statement of a loop's body that go to the next turn."""
-    yield from _guards(context, statement, site, (ast.Continue, ast.Break, ast.Return))
+    """Guards before a statement of a loop's body that go to the next turn. Those that leave the loop, all ranks leave by."""
+    yield from _guards(context, statement, site, (ast.Continue,))
 
 
 def _guards(
@@ -244,71 +246,24 @@ def _is_shared(context: Context, handler: ast.ExceptHandler) -> bool:
 # ---------------------------------------------------------------------- leaving early
 
 
-def _left_early(context: Context, frame: Frame) -> Iterator[tuple[ast.stmt, ast.expr]]:
-    """Statements that leave a loop of a frame under a condition on what its step computes, with the condition."""
+def _left_early(context: Context, frame: Frame) -> Iterator[Finding]:
+    """Statements that leave a loop of a frame under a condition that each rank decides for itself, and tests of a `while`."""
     for loop in frame.loops:
-        for statement in _leaving(context, loop):
-            for condition, _ in context.syntax.conditions(statement):
-                if context.syntax.inside(condition, loop) and _depends_on_step(
-                    context, condition.test, frame, loop
-                ):
-                    yield statement, condition.test
+        if isinstance(loop, ast.While):
+            yield from _left_alone(context, loop.test, loop.test)
+        for statement in exits(loop):
+            for test in tests(context.syntax, statement, loop):
+                found = list(_left_alone(context, statement, test))
+                yield from found
+                if found:
                     break
 
 
-def _leaving(context: Context, loop: Loop) -> Iterator[ast.stmt]:
-    todo: list[ast.AST] = list(loop.body)
-    while todo:
-        node = todo.pop(0)
-        if isinstance(node, ast.Return):
-            yield node
-        elif isinstance(node, ast.Break) and context.syntax.loops(node)[0] is loop:
-            yield node
-        elif isinstance(node, ast.stmt) and not isinstance(node, (*CALLABLES, ast.ClassDef)):
-            todo += [
-                c
-                for c in ast.iter_child_nodes(node)
-                if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))
-            ]
-
-
-def _depends_on_step(context: Context, test: ast.expr, frame: Frame, loop: Loop) -> bool:
-    """Whether a condition reads what the training step gives, or, where the step is taken in the loop itself, what is computed
-    under its tape."""
-    step = context.syntax.statement(frame.node)
-    todo: list[tuple[ast.AST, int]] = [(test, 3)]
-    seen: set[ast.AST] = set()
-    while todo:
-        expression, hops = todo.pop()
-        for node in ast.walk(expression):
-            if node is frame.node:
-                return True
-            if (
-                node in seen
-                or not hops
-                or not isinstance(node, ast.Name)
-                or not isinstance(node.ctx, ast.Load)
-            ):
-                continue
-            seen.add(node)
-            for b in context.scopes.reaching(node):
-                if (
-                    b.value is None
-                    or b.kind not in ("assign", "augment")
-                    or not context.syntax.inside(b.statement, loop)
-                ):
-                    continue
-                if b.statement is step or _under_tape(context, b.statement):
-                    return True
-                todo.append((b.value, hops - 1))
-    return False
-
-
-def _under_tape(context: Context, statement: ast.AST) -> bool:
-    return any(
-        isinstance(a, ast.With) and any(item.context_expr in context.sites.tapes for item in a.items)
-        for a in context.syntax.ancestors(statement)
-    )
+def _left_alone(context: Context, place: ast.AST, test: ast.expr) -> Iterator[Finding]:
+    differs = context.facts.uniform.varies(test)
+    if differs is not None:
+        why = _OF_ITS_BATCH if differs.kind is Source.ROWS else differs.why
+        yield place, _LEFT_ALONE + why + _LEAVES_TOGETHER, test
 
 
 RESTRICTION = Restriction(
@@ -318,4 +273,5 @@ RESTRICTION = Restriction(
     Severity.WARNING,
     __doc__ or "",
     find,
+    blocks=True,
 )

@@ -65,7 +65,6 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.flow import Arrival, optimizer_arrivals
-from horovodize.restrictions.rank_dependence import why_it_differs
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 
@@ -102,9 +101,9 @@ def _unlike(context: Context, arrival: Arrival, followed: list[Arrival]) -> Iter
 def _differing(context: Context, arrival: Arrival, several: bool) -> Iterator[Violation]:
     """A branch that ranks may not take alike."""
     for condition, _ in context.syntax.conditions(arrival.node):
-        reason = why_it_differs(context, condition.test)
+        reason = context.facts.uniform.varies(condition.test)
         if reason is not None and several:
-            place, why = reason
+            place, why = reason.where, reason.why
             yield RESTRICTION.at(
                 context,
                 arrival.node,

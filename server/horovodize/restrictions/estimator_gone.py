@@ -73,4 +73,5 @@ RESTRICTION = Restriction(
     Severity.INFORMATION,
     __doc__ or "",
     find,
+    blocks=True,
 )

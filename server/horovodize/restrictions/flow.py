@@ -30,13 +30,6 @@ Source = Literal[
 ]
 FOLLOWED = frozenset({"made", "string", "none", "model"})
 
-_WRAPPERS = (
-    "LossScaleOptimizer",
-    "MovingAverage",
-    "SWA",
-    "Lookahead",
-    "enable_mixed_precision_graph_rewrite",
-)
 _FROM_CONFIG = ("tensorflow.keras.optimizers.get", "tensorflow.keras.optimizers.deserialize")
 _SETTINGS = (
     "args",
@@ -118,30 +111,8 @@ def _uses(context: Context) -> Iterator[tuple[ast.expr, ast.Call, Sink]]:
 
 
 def _arrivals(context: Context, used_at: ast.expr, site: ast.Call, sink: Sink) -> Iterator[Arrival]:
-    todo, seen = [used_at], set[ast.AST]()
-    while todo:
-        expression = todo.pop()
-        if expression in seen:
-            continue
-        seen.add(expression)
-        for origin in context.values.origins(expression):
-            node = origin.node
-            inner = _inside_wrapper(context, node) if origin.call is not None else None
-            if inner is not None:
-                todo.append(inner)
-            elif node not in seen or node is expression:
-                seen.add(node)
-                yield Arrival(used_at, site, sink, node, _source(context, node, bool(origin.path), sink))
-
-
-def _inside_wrapper(context: Context, node: ast.AST) -> ast.expr | None:
-    """The optimizer in a loss scaling or averaging one; also in `hvd.DistributedOptimizer`-like calls of other names."""
-    if isinstance(node, ast.Call) and context.names.last(node.func) in _WRAPPERS:
-        for keyword in ("inner_optimizer", "optimizer", "opt"):
-            value = argument(node, keyword, 0)
-            if value is not None:
-                return value
-    return None
+    for end in context.facts.optimizers.arrivals(used_at):
+        yield Arrival(used_at, site, sink, end.node, _source(context, end.node, end.part, sink))
 
 
 def _source(context: Context, node: ast.AST, part: bool, sink: Sink) -> Source:

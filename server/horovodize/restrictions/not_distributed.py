@@ -58,18 +58,15 @@ RESTRICTION = Restriction(
     __doc__ or "",
 )
 
-# Distributing refuses where a warning of these codes stands, a suppressed one of the first kind too.
-_NEVER = {"HVD101", "HVD108"}
-_UNLESS_SUPPRESSED = {"HVD201", "HVD202", "HVD203", "HVD205"}
+# Rules refuse, most of the time, where a warning of these codes stands.
+_REFUSED_BY_RULES = {"HVD101", "HVD108", "HVD201"}
 
 
-def hints(context: Context, found: list[Violation], kept: list[Violation]) -> Iterator[Violation]:
-    """A hint on every loop that could be distributed, given what else was found, and what of it is not suppressed."""
+def hints(context: Context, found: list[Violation]) -> Iterator[Violation]:
+    """A hint on every loop that could be distributed, given what else was found, suppressed or not."""
     if not context.trains or len(context.loops) < len(context.summary.loops):
         return
-    stands = {v.code for v in found if v.severity is Severity.WARNING} & _NEVER
-    stands |= {v.code for v in kept if v.severity is Severity.WARNING} & _UNLESS_SUPPRESSED
-    if stands:
+    if any(v.severity is Severity.WARNING and (v.blocks or v.code in _REFUSED_BY_RULES) for v in found):
         return
     seen = set()
     for loop in context.loops:

@@ -29,6 +29,7 @@ class Restriction:
     severity  of its violations, unless one says otherwise
     document  the docstring of its module: a first line, then Markdown with fixed headings
     find      the violations in a module, in any order
+    blocks    whether its warnings are reasons to refuse, rather than questions to the user
     """
 
     code: str
@@ -37,6 +38,7 @@ class Restriction:
     severity: Severity
     document: str = field(repr=False)
     find: Callable[[Context], Iterable[Violation]] = field(default=_nothing, repr=False)
+    blocks: bool = False
 
     @property
     def docs(self) -> str:
@@ -57,6 +59,7 @@ class Restriction:
         severity: Severity | None = None,
         related: Iterable[Related] = (),
         fixes: Iterable[Fix | None] = (),
+        blocks: bool | None = None,
     ) -> Violation:
         """A violation at a node. A fix that turned out not to be safe is None and left out."""
         return Violation(
@@ -67,4 +70,5 @@ class Restriction:
             severity or self.severity,
             tuple(related),
             tuple(fix for fix in fixes if fix is not None),
+            blocks=self.blocks if blocks is None else blocks,
         )

@@ -155,4 +155,5 @@ RESTRICTION = Restriction(
     Severity.WARNING,
     __doc__ or "",
     find,
+    blocks=True,
 )

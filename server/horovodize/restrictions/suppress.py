@@ -13,7 +13,7 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from horovodize.restrictions.violation import Violation
+from horovodize.restrictions.violation import Findings, Violation
 from horovodize.source import Document, Edit, Span
 
 _DIRECTIVE = re.compile(r"#\s*horovodize:\s*(ignore-file|ignore)(?![\w-])\s*(\[[^\]\r\n]*\])?", re.I)
@@ -49,11 +49,11 @@ class Suppressions:
         self._file_wide = [d for d in self.directives if d.whole_file]
         self._by_row = {d.row: d for d in self.directives if not d.whole_file}
 
-    def kept(self, violations: list[Violation]) -> list[Violation]:
-        """The violations that no comment suppresses."""
-        if not self.directives:
-            return violations
-        return [v for v in violations if not self.suppresses(v)]
+    def split(self, violations: list[Violation]) -> Findings:
+        """The violations, those apart that a comment suppresses, in the order of the text."""
+        ordered = sorted(violations, key=lambda v: (v.span, v.code, v.message))
+        hidden = [v for v in ordered if self.suppresses(v)]
+        return Findings([v for v in ordered if v not in hidden], hidden)
 
     def suppresses(self, violation: Violation) -> bool:
         if not self.directives:

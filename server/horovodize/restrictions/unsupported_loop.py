@@ -12,8 +12,9 @@ optimizer; on `apply_gradients` with gradients of which no tape can be found in 
 `implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make ranks wait for each other for ever; on
 `tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose
 optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a `Supervisor`,
-`slim.learning.train` and `optimize_loss`; on Keras Tuner's `search`; and on TensorFlow Decision Forests. Averages and counters
-that are assigned are no violation.
+`slim.learning.train` and `optimize_loss`; on Keras Tuner's `search`; on Keras models wrapped for scikit-learn
+(`KerasRegressor`); on TensorFlow Decision Forests; and where the script makes Keras run on JAX or PyTorch. Averages and
+counters that are assigned are no violation.
 
 ## Quick fix
 None.
@@ -87,6 +88,26 @@ forest.fit(tfdf.keras.pd_dataframe_to_tf_dataset(rows, label="kind"))
 ```
 
 ```python
+from scikeras.wrappers import KerasRegressor
+from sklearn.model_selection import cross_val_score
+from tensorflow import keras
+
+regressor = KerasRegressor(model=build_model, epochs=5)  # HVD202
+print(cross_val_score(regressor, x, y))
+```
+
+```python
+import os
+
+os.environ["KERAS_BACKEND"] = "jax"  # HVD202
+import keras
+
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+```
+
+```python
 import tensorflow as tf
 
 
@@ -132,6 +153,17 @@ classifier.evaluate(eval_input_fn)
 ```
 
 ```python
+import os
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+import keras
+
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+```
+
+```python
 import tensorflow as tf
 import tensorflow_decision_forests as tfdf
 
@@ -165,6 +197,11 @@ _IMPLICIT = (
     "value_and_gradients_function",
 )
 
+_INSTEAD = {
+    "jax": "`keras.distribution.DataParallel`",
+    "torch": "`torch.nn.parallel.DistributedDataParallel`",
+}
+
 
 def find(context: Context) -> Iterator[Violation]:
     summary = context.summary
@@ -174,6 +211,8 @@ def find(context: Context) -> Iterator[Violation]:
         return
     for node, why in dict.fromkeys(find_in_graphs(context)):
         yield RESTRICTION.at(context, node, why)
+    yield from _wrapped_for_sklearn(context)
+    yield from _other_backend(context)
     yield from _by_hand(context)
     yield from _implicit(context)
     yield from _no_tape(context)
@@ -194,6 +233,60 @@ def _forests(context: Context) -> Iterator[Violation]:
                 "trees are grown without gradients, so each rank would grow others from its part of the data; train them in "
                 "one process",
             )
+
+
+def _wrapped_for_sklearn(context: Context) -> Iterator[Violation]:
+    """`KerasRegressor(build_fn=build)` and the like, of Keras and of scikeras."""
+    for call in context.module.calls_called("KerasRegressor", "KerasClassifier"):
+        name = context.names.of(call.func) or ""
+        if ".scikit_learn." in name or name.startswith("scikeras."):
+            yield RESTRICTION.at(
+                context,
+                call,
+                f"`{context.text(call.func)}` makes and fits models of its own for scikit-learn, and each search or "
+                "cross-validation fits more of them; call `compile` and `fit` of the Keras model itself",
+            )
+
+
+def _other_backend(context: Context) -> Iterator[Violation]:
+    """Keras 3 on JAX or PyTorch, where the script says so."""
+    if not context.summary.loops or not re.search("KERAS_BACKEND|set_backend", context.document.text):
+        return
+    for place, value in _backends(context):
+        names = [o.node.value for o in context.values.origins(value) if isinstance(o.node, ast.Constant)]
+        other = next((str(name) for name in names if name != "tensorflow"), None)
+        if other is not None:
+            instead = _INSTEAD.get(other, "that backend's own means")
+            yield RESTRICTION.at(
+                context,
+                place,
+                f"Keras runs on {other} here, and Horovod averages only gradients that TensorFlow computes; choose the backend "
+                f"`tensorflow`, or distribute with {instead}",
+            )
+
+
+def _backends(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """Where the backend of Keras is set, and to what."""
+    for statement in context.syntax.every(ast.Assign):
+        assert isinstance(statement, ast.Assign)
+        for target in statement.targets:
+            if isinstance(target, ast.Subscript) and _is_backend(target.slice):
+                yield statement, statement.value
+    for call in context.module.calls_called("setdefault", "putenv", "set_backend", "update"):
+        match call.args:
+            case [key, value] if _is_backend(key):
+                yield call, value
+            case [value] if context.names.last(call.func) == "set_backend":
+                yield call, value
+            case [ast.Dict(keys=keys, values=values)]:
+                yield from (
+                    (call, v) for k, v in zip(keys, values, strict=True) if k is not None and _is_backend(k)
+                )
+        yield from ((call, k.value) for k in call.keywords if k.arg == "KERAS_BACKEND")
+
+
+def _is_backend(key: ast.expr) -> bool:
+    return isinstance(key, ast.Constant) and key.value == "KERAS_BACKEND"
 
 
 def _tuners(context: Context) -> Iterator[Violation]:
@@ -318,4 +411,5 @@ RESTRICTION = Restriction(
     Severity.WARNING,
     __doc__ or "",
     find,
+    blocks=True,
 )

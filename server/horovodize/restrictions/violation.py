@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -36,7 +37,8 @@ class Violation:
     """A finding.
 
     code "HVD105", name its slug ("aliased-optimizer"), message for a reader at that place, span in the document.
-    deprecated: it is about something that later versions have no more."""
+    deprecated: it is about something that later versions have no more.
+    blocks: no rule can make up for it, so distributing refuses, also where a comment suppresses it."""
 
     code: str
     name: str
@@ -46,3 +48,23 @@ class Violation:
     related: tuple[Related, ...] = ()
     fixes: tuple[Fix, ...] = ()
     deprecated: bool = False
+    blocks: bool = False
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is found in a document: `reported`, and what comments suppress."""
+
+    reported: Sequence[Violation]
+    suppressed: Sequence[Violation] = ()
+
+    @property
+    def blocking(self) -> list[Violation]:
+        """What distributing is refused for. A comment hides a finding; it makes nothing right."""
+        found = [v for v in (*self.reported, *self.suppressed) if v.blocks and v.severity is Severity.WARNING]
+        return sorted(found, key=lambda v: (v.span, v.code, v.message))
+
+    @property
+    def open(self) -> list[Violation]:
+        """The reported warnings that a plan has to answer. Who suppresses one has answered it."""
+        return [v for v in self.reported if v.severity is Severity.WARNING and not v.blocks]

@@ -1,15 +1,48 @@
-"""A test that comes out alike on all ranks: part of G4."""
+"""What comes out alike on all ranks: a test that all decide together, a draw from one stream, rank 0's value. Part of G4."""
 
 from __future__ import annotations
 
 import ast
+from enum import Enum
 
+from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.sources import Source
 from horovodize.rules.draft import Draft
+from horovodize.rules.guards import from_root, outputs_of
 from horovodize.source import Edit
+from horovodize.summary.syntax import Loop
 
 _WHAT = "Leave the loop on all ranks together"
 WHY = "A rank that leaves the loop alone leaves the others waiting for it for ever."
 ALIKE = "all ranks must come to the same decision here: one that leaves alone stalls the others"
+
+
+class Cause(Enum):
+    """What decides a condition in a training loop."""
+
+    COUNT = "the same on all ranks"
+    VALUE = "a value of the rank's own, or one that is not seen"
+    GAME = "the course of a simulation in the loop"
+
+
+def cause_of(draft: Draft, test: ast.expr, loop: Loop) -> Cause:
+    """What decides a test in a loop, or its head."""
+    cause = Cause.COUNT
+    for reason in differing(draft, test):
+        if (
+            isinstance(reason, Varies)
+            and reason.kind is Source.GAME
+            and draft.syntax.inside(reason.where, loop)
+        ):
+            return Cause.GAME
+        cause = Cause.VALUE
+    return cause
+
+
+def differing(draft: Draft, e: ast.AST) -> list[Varies | Unknown]:
+    """Why a value may differ between ranks, but for what has been made the same on all of them."""
+    found = draft.facts.uniform.reasons(e)
+    return [r for r in found if r.where not in draft.agreed and (e, r.where) not in draft.settled]
 
 
 def agree(
@@ -33,3 +66,63 @@ def agree(
         edits,
         doubt=doubt,
     )
+
+
+# ---------------------------------------------------------------------- values
+
+
+def alike(draft: Draft) -> str:
+    """The name of a helper function: `alike(random.choice)` draws the same on all ranks, without a communication at each
+    draw. All ranks have to come to each such draw."""
+    if not draft.stream:
+        secrets = draft.fresh("secrets")
+        draft.extra_imports.append(
+            f"import secrets as {secrets}" if secrets != "secrets" else "import secrets"
+        )
+        draft.stream |= {"secrets": secrets, "root": from_root(draft)}
+    return draft.helper("alike")
+
+
+def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str) -> None:
+    """`random.choice(x)` → `alike(random.choice)(x)`, once."""
+    draft.agreed.add(call)
+    if call not in draft.done:
+        draft.done.add(call)
+        edits = Edit.around(draft.module.span(call.func), f"{alike(draft)}(", ")")
+        draft.change(rule, call, what, why, edits)
+
+
+def can_agree(draft: Draft, node: ast.AST) -> bool:
+    """Whether all ranks come to a place alike, with Horovod there: they can wait for rank 0's value."""
+    if draft.drive.in_traced(node) or outputs_of(draft).is_early(node):
+        return False
+    return draft.facts.uniform.reached_alike(node)
+
+
+def agree_value(draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt: str = "") -> bool:
+    """`e` → rank 0's value of it, on all ranks; False where some rank may not come there. A name is set anew before the
+    statement (a loop, say) that reads it, so that all that reads it later goes on with the same."""
+    statement = draft.syntax.statement(e)
+    if e in draft.agreed:
+        return True
+    if not can_agree(draft, e):
+        return False
+    draft.agreed.add(e)
+    if (
+        isinstance(e, (ast.Name, ast.Attribute))
+        and draft.can_insert(statement)
+        and not _is_elif(draft, statement)
+    ):
+        text = draft.module.text(e)
+        if draft.once(f"agreed {text}", statement):
+            line = f"{text} = {from_root(draft)}({text})"
+            draft.change(rule, e, what, why, [draft.before(statement, [line])], doubt=doubt)
+    else:
+        edits = Edit.around(draft.module.span(e), f"{from_root(draft)}(", ")")
+        draft.change(rule, e, what, why, edits, doubt=doubt)
+    return True
+
+
+def _is_elif(draft: Draft, statement: ast.stmt) -> bool:
+    start = draft.module.span(statement).start
+    return isinstance(statement, ast.If) and draft.document.text.startswith("elif", start)

@@ -36,9 +36,10 @@ def apply(draft: Draft) -> None:
     if not begins(draft, "D2"):
         return
     for fed in feeding(draft).fits:
+        known = feeding(draft)
         if strong.scaling(draft, fed.fit.call) is not strong.Scaling.WEAK:
             continue
-        if feeding(draft).is_stateful or feeding(draft).has_fixed_batch:
+        if known.is_stateful(fed.x) or known.has_fixed_batch(fed.x):
             if fed.kind is not Kind.DATASET:
                 draft.note("D2", fed.x, _KEPT)
         elif fed.y is not None or fed.kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from horovodize.plan import Decision
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
@@ -47,7 +48,9 @@ def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr]
             continue
         draft.done.add(divisor)
         opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
-        edits = Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
+        edits = draft.decided(
+            Decision.DIVIDED, Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
+        )
         draft.change(rule, divisor, "Average over the steps of a rank", _WHY, edits)
 
 

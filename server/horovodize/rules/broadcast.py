@@ -2,8 +2,9 @@
 
 What it does   In the loop that takes the steps, after the step: `if first_batch:` broadcast the model's variables (all of
                them, batch-norm statistics included) and the optimizer's. Steps of several models in one loop share one block;
-               every loop has a flag of its own. Where batch normalization is used, rank 0's statistics are taken again when
-               the loop ends: they are never averaged, so they drift apart.
+               every loop has a flag of its own, which holds until all models that the loop picks had their first step. Where
+               batch normalization is used, rank 0's statistics are taken again when the loop ends: they are never averaged, so
+               they drift apart.
                What the program keeps beside the model and brings up to date from it (a target network, moving averages) is
                broadcast with it.
 Why            Ranks start from different random weights and must not go on with them. Before the first step, a model may
@@ -137,6 +138,7 @@ def _merged(draft: Draft, blocks: list[_Block]) -> list[_Block]:
 
 def _later(first: Place, second: Place) -> Place:
     """The place of two blocks that become one: after the second statement, the flag as often as either needs it."""
+    second = replace(second, choosing=second.choosing or first.choosing)
     if first.since is None or second.since is None or first.since not in second.frame.loops:
         return second
     inner = min(first.since, second.since, key=second.frame.loops.index)
@@ -162,8 +164,11 @@ def _write(draft: Draft, block: _Block) -> None:
     else:
         flag = draft.flag(place.flag_key(draft))
         name = f"{place.flag_prefix}{flag}"
-        lines = [f"if {name}:", *(f"    {c}" for c in calls), f"    {name} = False"]
+        done = f"{name} = False"
+        lines = [f"if {name}:", *(f"    {c}" for c in calls), *([] if place.choosing else [f"    {done}"])]
         edits.append(draft.after(place.statement, draft.lines_of(*lines, comment=comment), level=1))
+        if place.choosing is not None:
+            edits.append(draft.after(place.choosing, [done], level=1))
         edits += place.initialise(draft, flag)
     draft.change(
         "K6" if block.site in {f.call for f in draft.sites.fits} else "G2", block.site, what, _WHY, edits

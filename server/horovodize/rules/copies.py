@@ -22,7 +22,7 @@ Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, an
 def copies_at(draft: Draft, place: Place, trained: set[str]) -> list[str]:
     """The variables of the copies that training reads or writes, as they are called at a place; without those in `trained`."""
     found: dict[str, None] = {}
-    for copy, site in (*_copied_models(draft, place), *_blended(draft)):
+    for copy, site in (*_copied_models(draft, place), *blended(draft)):
         at_place = _said_at(draft, copy, site, place)
         if at_place is None or not is_plain(at_place) or not _is_there(draft, at_place, place):
             continue
@@ -69,7 +69,7 @@ def _is_in_training(draft: Draft, call: ast.Call, place: Place) -> bool:
     )
 
 
-def _blended(draft: Draft) -> Iterator[Copy]:
+def blended(draft: Draft) -> Iterator[Copy]:
     """`for c, v in zip(copies, model.variables): c.assign(0.99 * c + 0.01 * v)`."""
     for call in draft.sites.method_calls(*_ASSIGNS):
         assert isinstance(call.func, ast.Attribute)

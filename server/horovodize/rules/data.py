@@ -1,8 +1,11 @@
 """D1 datasets: every rank trains on its own part of a `tf.data` pipeline.
 
-What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right: after its source, before `shuffle` and `batch`.
-               All ranks get equally many elements. A `cache` file gets a name of its own on each rank, and a shuffle that
-               comes before the division a seed, so that all ranks divide the same order.
+What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right: after its source, before `map`, `shuffle` and
+               `batch`. All ranks get equally many elements. Files of unknown length get `shard_records(…)`: to be equally many,
+               the shares of some ranks end with the first elements again. Data that is repeated without end needs no equal
+               counts: `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for evaluation divides
+               it inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets a name of its own on
+               each rank, and a shuffle that comes before the division a seed, so that all ranks divide the same order.
 Why            Otherwise every rank trains on everything: N ranks do N times the work of one. Unequal shares would leave the
                rank with more of them waiting for the others for ever.
 Before         ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(1000).batch(32)
@@ -11,7 +14,8 @@ After          ds = shard_dataset(tf.data.Dataset.from_tensor_slices((x, y))).sh
                model.fit(ds, epochs=3)
 Leaves alone   Pipelines that only evaluate. What comes before `filter`, `skip`, `flat_map` and other steps that keep different
                numbers of elements on different ranks, and before a name that is also evaluated, split or given to a layer's
-               `adapt`, which must see the whole: the division comes after them. A pipeline that is made inside a `tf.function`.
+               `adapt`, which must see the whole: the division comes after them; a note names each `map` that every rank then
+               runs on all of the data. A pipeline that is made inside a `tf.function`.
 Asks           Never.
 Source         Beyond the seed, which divides no data (horovod#2623, 3675; equal counts: 2083, 118, 1407, 708).
 """
@@ -20,15 +24,19 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import RANK, Draft, needs_parentheses
+from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
 from horovodize.source import Edit
+from horovodize.summary import pipeline_counts as counts
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import argument, has_unpacking
 
 _WHY = "Ranks that all train on everything do size() times the work; equally many elements on each keep them in step."
+_WHY_INSIDE = (
+    "Divided where it is read, no rank decodes the others' part; what else the function makes stays whole."
+)
 _SEEDS = ("tensorflow.random.set_seed", "tensorflow.compat.v1.set_random_seed", "tensorflow.keras.utils.set_random_seed",
           "tensorflow.compat.v1.random.set_random_seed", "tensorflow.random.set_random_seed")  # fmt: skip
 
@@ -39,7 +47,7 @@ def apply(draft: Draft) -> None:
     known = feeding(draft)
     places = {feed: _places(draft, feed) for feed in known.dataset_feeds}
     for feed in known.dataset_feeds:
-        if known.is_stateful:
+        if known.is_stateful(feed):
             draft.note(
                 "D1",
                 feed,
@@ -61,7 +69,7 @@ def apply(draft: Draft) -> None:
 
 def _places(draft: Draft, feed: ast.expr) -> list[ast.expr]:
     known = feeding(draft)
-    found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch)
+    found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch(feed))
     return [p for p in found if not _is_iterator(draft, p)]
 
 
@@ -82,10 +90,113 @@ def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
             "D1", feed, "this pipeline can't be divided where it is made: every rank trains on all of it"
         )
     for place in places:
-        edits = wrap(draft, place, "shard_dataset")
-        if edits:
-            draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
-        shuffle_alike(draft, place)
+        if not _divide_inside(draft, place, feed):
+            _divide_at(draft, place, feed)
+
+
+def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
+    edits = _uneven_share(draft, place, feed) or wrap(draft, place, _helper(draft, [place]))
+    if edits:
+        draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
+        _tell_what_comes_before(draft, place)
+    shuffle_alike(draft, place)
+
+
+def _helper(draft: Draft, places: list[ast.expr]) -> str:
+    """The helper that divides at these places. Where the elements can be read again, the shares of ranks that have fewer are
+    filled up; else, only whole groups of size() elements are taken, which is cheap only where the length is known."""
+    pipelines = feeding(draft).pipelines
+    known = not draft.in_graph and all(counts.knows_its_length(pipelines, place) for place in places)
+    again = all(counts.gives_the_same_again(pipelines, place) for place in places)
+    return "shard_records" if again and not known else "shard_dataset"
+
+
+def _uneven_share(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, ...]:
+    """`dataset.shard(size, rank)`, where what follows repeats it for ever; not where there may be fewer elements than ranks."""
+    pipelines = feeding(draft).pipelines
+    if (
+        place in draft.done
+        or not isinstance(place, (ast.Name, ast.Attribute, ast.Call))
+        or not counts.is_endless_after(pipelines, place, feed)
+        or counts.knows_its_length(pipelines, place)
+    ):
+        return ()
+    draft.done.add(place)
+    draft.divided = True
+    return (Edit.insert(draft.module.span(place).end, f".shard({SIZE}, {RANK})", draft.module.span(place)),)
+
+
+def _tell_what_comes_before(draft: Draft, place: ast.expr) -> None:
+    """Notes what each rank still does for all elements, since the data can only be divided after it."""
+    known = feeding(draft).pipelines
+    late = [s for s in known.steps(place) if draft.names.last(s.func) in ("map", "map_and_batch")]
+    if late:
+        lines = ", ".join(str(n) for n in sorted({s.end_lineno or s.lineno for s in late}))
+        draft.note(
+            "D1",
+            place,
+            f"the data can only be divided here, so every rank runs `map` (line {lines}) on all of it",
+        )
+
+
+# ---------------------------------------------------------------------- functions that make several datasets
+
+
+def _divide_inside(draft: Draft, call: ast.expr, feed: ast.expr) -> bool:
+    """Divides what a function makes for training and for something else inside it, for this call alone: before it decodes."""
+    known = feeding(draft)
+    if not isinstance(call, ast.Call) or call in draft.done:
+        return False
+    function = known.pipelines.values.callee(call)
+    places = known.pipelines.places_inside(call, known.dataset_feeds, known.has_fixed_batch(feed))
+    inside = [p for p in places if draft.syntax.function(p) is function]
+    if not places or not isinstance(function, ast.FunctionDef) or any(p in draft.done for p in places):
+        return False
+    if inside and not _can_get_a_parameter(draft, function):
+        return False
+    draft.done.add(call)
+    for place in places:
+        if place not in inside and not _divide_inside(draft, place, feed):
+            _divide_at(draft, place, feed)
+    if inside:
+        _divide_for(draft, call, function, inside)
+    return True
+
+
+def _divide_for(draft: Draft, call: ast.Call, function: ast.FunctionDef, places: list[ast.expr]) -> None:
+    """Has a function divide where the call says so: `make(files, share=shard_dataset)`."""
+    share = draft.same_name("share")
+    edits: list[Edit] = []
+    if draft.once("share", function):
+        edits.append(_new_parameter(draft, function, f"{share}=lambda dataset: dataset"))
+    for place in places:
+        if draft.once("share", place):
+            edits += Edit.around(draft.module.span(place), f"{share}(", ")")
+            _tell_what_comes_before(draft, place)
+            shuffle_alike(draft, place)
+    edits.append(draft.add_argument(call, f"{share}={draft.helper(_helper(draft, places))}"))
+    draft.divided = True
+    draft.change("D1", call, "Give every rank its own part of the dataset", _WHY_INSIDE, edits)
+
+
+def _can_get_a_parameter(draft: Draft, function: ast.FunctionDef) -> bool:
+    """Whether a parameter can be put in last that calls give by its name."""
+    a = function.args
+    last = [d for d in (*a.defaults, *a.kw_defaults) if d is not None]
+    in_parentheses = any(draft.document.text[draft.module.span(d).start - 1] == "(" for d in last)
+    return not in_parentheses and (bool(a.args) or not a.posonlyargs)
+
+
+def _new_parameter(draft: Draft, function: ast.FunctionDef, parameter: str) -> Edit:
+    a, text = function.args, draft.document.text
+    if a.kwarg is not None:
+        return Edit.insert(text.rindex("**", 0, draft.module.span(a.kwarg).start), f"{parameter}, ")
+    given = [*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, *a.defaults, *a.kw_defaults]
+    ends = [draft.module.span(g).end for g in given if g is not None]
+    if not ends:
+        start = draft.module.span(function).start
+        return Edit.insert(text.index("(", text.index(function.name, start)) + 1, parameter)
+    return Edit.insert(max(ends), f", {parameter}")
 
 
 def _is_iterator(draft: Draft, e: ast.expr) -> bool:

@@ -26,7 +26,6 @@ from horovodize.rules.guards import Guards, barrier, outputs_of
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
-from horovodize.summary.steady import Steady
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument
 
 _WHY = "Processes of one host share the cache; several at once would download into the same files."
@@ -73,7 +72,6 @@ def apply(draft: Draft) -> None:
 class _Downloads:
     def __init__(self, draft: Draft) -> None:
         self.draft, self.guards = draft, Guards(draft)
-        self.steady = Steady(draft.module, draft.drive)
         self.outputs = outputs_of(draft)
 
     def run(self) -> None:
@@ -134,7 +132,7 @@ class _Downloads:
             return "no statement can be put before it"
         if self.outputs.is_early(statement):
             return "it runs before Horovod is initialised"
-        if self.draft.drive.in_traced(statement) or not self.steady.reached_alike(statement):
+        if self.draft.drive.in_traced(statement) or not self.draft.facts.uniform.reached_alike(statement):
             return "not every process may come here"
         if self._may_be_caught(statement):
             return "where it fails, only the process that downloads would go on elsewhere"

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from horovodize.facts import facts_of
+from horovodize.facts.counters import Counter
 from horovodize.options import Options
-from horovodize.plan import Change, Note, Reason
+from horovodize.plan import Answer, Change, Decision, Note, Reason
 from horovodize.source import Edit, Move
 from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
@@ -45,16 +46,21 @@ class Draft:
         self.changes: list[Change] = []
         self.reasons: list[Reason] = []
         self.notes: list[Note] = []
+        self.answered: list[Answer] = []
         self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
         self._taken = self.module.scopes.all_names()
-        self.mere_prints: set[Change] = (
-            set()
-        )  # changes that keep lines from being printed size() times, no more
-        self.step_counts: set[Change] = set()  # changes that divide the steps which a schedule counts
+        self._decisions: dict[Edit | Move, Decision] = {}
         self.done: set[ast.AST] = (
             set()
         )  # nodes that a rule has dealt with (a schedule that two optimizers share)
+        self.stream: dict[str, str] = {}  # what the helper "alike" uses (`agreeing.alike`)
+        self.agreed: set[ast.AST] = set()  # what varied, and now is rank 0's on all ranks
+        self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
         self.divided = False  # whether some loop takes fewer steps, or some data is dealt out, on each rank
+        self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes a size()-th of the steps
+        self.strided: set[Counter] = set()  # counters that go on by the steps of all ranks
+        self.strided_loops: set[ast.AST] = set()  # loops whose turns are numbered so
+        self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self.outputs: Outputs | None = None  # made by the first rule that asks (`guards.outputs_of`)
@@ -73,9 +79,42 @@ class Draft:
         why: str,
         edits: Iterable[Edit | Move],
         doubt: str = "",
+        decision: Decision | None = None,
+        shown: str = "",
     ) -> None:
-        """Records a change; with a `doubt`, the user is asked to confirm it."""
-        self.changes.append(Change(rule, what, why, self.module.span(node), tuple(edits), not doubt, doubt))
+        """Records a change; with a `doubt`, the user is asked to confirm it. What it decides is given, or known of
+        edits that `decided` has seen."""
+        made = tuple(edits)
+        known = (self._decisions[e] for e in made if e in self._decisions)
+        self.changes.append(
+            Change(
+                rule,
+                what,
+                why,
+                self.module.span(node),
+                made,
+                not doubt,
+                doubt,
+                decision or next(known, None),
+                shown,
+            )
+        )
+
+    def decided(self, decision: Decision | None, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+        """Edits that decide something: the change that they become part of says so."""
+        made = tuple(edits)
+        if decision is not None:
+            self._decisions.update(dict.fromkeys(made, decision))
+        return made
+
+    def ask(self, rule: str, node: ast.AST, what: str, why: str, doubt: str) -> None:
+        """Asks the user to make a change that can't be made here."""
+        self.change(rule, node, what, why, (), doubt)
+
+    def answer(self, code: str, node: ast.AST) -> None:
+        """Says that the change just made deals with what `check` warns of at a node: it makes up for it, or its doubt asks
+        about it. What nobody answers becomes a question of the plan."""
+        self.answered.append(Answer(code, self.module.span(node)))
 
     def refuse(self, code: str, node: ast.AST, message: str) -> None:
         reason = Reason(code, message, self.module.span(node))
@@ -201,6 +240,23 @@ class Draft:
         )
         return Edit.insert(start, text, self.module.span(statement), level)
 
+    def moved_before(
+        self,
+        statement: ast.stmt,
+        e: ast.expr,
+        opening: str,
+        closing: str,
+        lines: list[str],
+        left: str,
+        level: int = -2,
+    ) -> Move:
+        """Puts an expression, with what other rules do to it, on a line before its statement, and lines after that; `left`
+        takes its place."""
+        edit = self.before(statement, lines, level)
+        span, indent = self.module.span(e), self.document.indentation(statement)
+        after = closing + self.newline + indent + edit.new_text
+        return Move(span, edit.span.start, opening, after, left, edit.anchor or edit.span, level)
+
     def after(self, statement: ast.stmt, lines: list[str], level: int = 0) -> Edit:
         """Puts lines after a statement (and the comment on its last line), at its indentation."""
         indent = self.document.indentation(statement)
@@ -225,16 +281,25 @@ class Draft:
         """What the rate of larger batches is multiplied by; nothing where it stays."""
         return {"linear": SIZE, "sqrt": f"{SIZE} ** 0.5"}.get(self.options.rate, "")
 
+    @property
+    def scaled(self) -> Decision | None:
+        """What a change decides that multiplies a rate by `growth`."""
+        return self._of_factor(self.growth) if self.growth else None
+
+    def _of_factor(self, factor: str) -> Decision:
+        return Decision.SCALED_BY_ROOT if factor.endswith("** 0.5") else Decision.SCALED
+
     def times(self, expression: ast.expr, factor: str = SIZE, operator: str = "*") -> tuple[Edit, ...]:
         """`e` → `e * hvd.size()`, in parentheses where it needs them."""
         span = self.module.span(expression)
         after = f" {operator} {factor}"
-        if needs_parentheses(expression) and not self._parenthesized(expression):
-            return Edit.around(span, "(", ")" + after)
-        if needs_parentheses(expression):
-            closing = self.document.text.index(")", span.end) + 1
-            return (Edit.insert(closing, after, span),)
-        return Edit.around(span, "", after)
+        if not needs_parentheses(expression):
+            edits = Edit.around(span, "", after)
+        elif self._parenthesized(expression):
+            edits = (Edit.insert(self.document.text.index(")", span.end) + 1, after, span),)
+        else:
+            edits = Edit.around(span, "(", ")" + after)
+        return self.decided(self._of_factor(factor) if operator == "*" else Decision.DIVIDED, edits)
 
     def _parenthesized(self, expression: ast.expr) -> bool:
         """Whether an expression stands in parentheses of its own (not those of a call)."""

@@ -10,10 +10,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from horovodize.facts.sources import MAKERS, SEEDS
 from horovodize.facts.turns import is_game
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
-from horovodize.rules.seeding import MAKERS, SEEDS, gives_seed
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit, Span
 from horovodize.summary.cursors import deals_by_cursor
@@ -53,7 +53,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
 
 def draws_freely(draft: Draft, feed: ast.expr) -> bool:
     """Whether a generator of this module draws from a random stream that no seed fixes."""
-    if any(gives_seed(draft, c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
+    if any(draft.facts.uniform.draws.gives_seed(c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
         return False  # if only where an option says so: then all would draw the same
     generator = feeding(draft).kinds.generator(feed)
     if generator is None:

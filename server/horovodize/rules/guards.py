@@ -16,7 +16,6 @@ from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
 from horovodize.source import Edit, Span
 from horovodize.summary.effects import Effects
 from horovodize.summary.outputs import Outputs, early_nodes
-from horovodize.summary.steady import Steady
 
 # Insertions before a statement, from the outside in: other rules' statements (0), what a guard must not hide, the guard.
 # Each lifted expression takes a level of its own, so that they stay in order.
@@ -65,7 +64,6 @@ class Guarded:
         self.told: set[ast.AST] = (
             set()
         )  # calls and statements at which the ranks wait to be told a value by rank 0
-        self.steady = Steady(draft.module, draft.drive)
 
     def __contains__(self, node: ast.AST) -> bool:
         """Whether a node is run by rank 0 only: it stands in a guard, or in functions that are only called there."""
@@ -80,7 +78,7 @@ class Guarded:
             return False
         if any(self._inside(f.node) for way in self.draft.drive.ways(node) for f in way):
             return False
-        return self.steady.reached_alike(node)
+        return self.draft.facts.uniform.reached_alike(node)
 
 
 class Guards:

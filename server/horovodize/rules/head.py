@@ -27,6 +27,7 @@ from __future__ import annotations
 import ast
 import re
 
+from horovodize.plan import Decision
 from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
 from horovodize.rules.helpers import helper_lines
@@ -57,12 +58,12 @@ def _leave_mere_prints(draft: Draft) -> None:
     script = draft.document.member_at(draft.module.span(draft.module.tree.body[0]).start)
     touched = {script}
     for change in draft.changes:
-        if change not in draft.mere_prints:
+        if change.decision is not Decision.PRINTED:
             touched |= {draft.document.member_at(e.span.start) for e in change.edits}
     draft.changes = [
         c
         for c in draft.changes
-        if c not in draft.mere_prints or draft.document.member_at(c.span.start) in touched
+        if c.decision is not Decision.PRINTED or draft.document.member_at(c.span.start) in touched
     ]
 
 
@@ -140,13 +141,9 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
     draft.change(
         "C1", imported, "Import Horovod", "Its module follows from what the program uses.", edits[:1]
     )
-    draft.change(
-        "C2",
-        last or imported,
-        "Initialise Horovod and give each process a GPU of its own",
-        "Processes learn their rank, and do not allocate each other's GPUs.",
-        edits[1:],
-    )
+    what = "Initialize Horovod and give each process its own GPU" if pinning else "Initialize Horovod"
+    why = "Processes learn their rank" + (", and don't allocate each other's GPUs." if pinning else ".")
+    draft.change("C2", last or imported, what, why, edits[1:])
 
 
 def _mentions(text: str, name: str) -> bool:
@@ -257,4 +254,4 @@ def _blank_lines(draft: Draft, last: ast.stmt, functions: bool) -> list[str]:
 __all__ = ["PIN", "RULE", "head_place", "names"]
 
 RULE = Rule("C1", "import and initialise Horovod", apply, __doc__ or "")
-PIN = Rule("C2", "pin a GPU to each process", lambda draft: None, __doc__ or "")
+PIN = Rule("C2", "pin a GPU to each process", None, __doc__ or "")

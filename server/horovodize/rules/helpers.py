@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from horovodize.rules.draft import CORE, HVD, RANK, SIZE, Draft
 
+# Of a dataset that doesn't know its length: groups of one element for each rank. Elements of different shapes can't be batched.
+_WHOLE_GROUPS = (
+    "        specs = {tf}.nest.flatten(dataset.element_spec)",
+    "        if all(s.shape.is_fully_defined() for s in specs if isinstance(s, {tf}.TensorSpec)):",
+    f"            dataset = dataset.batch({SIZE}, drop_remainder=True).unbatch()",
+    "        else:",
+    f"            groups = dataset.enumerate().window({SIZE}, drop_remainder=True)",
+    "            dataset = groups.flat_map(lambda *group: {tf}.data.Dataset.zip(group)).map(lambda i, element: element)",
+)
+
 HELPERS = {
     "ScaledSchedule": (
         "class {name}({tf}.keras.optimizers.schedules.LearningRateSchedule):",
@@ -59,11 +69,21 @@ HELPERS = {
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
+        f"    if 0 <= count < {SIZE}:",
+        "        return dataset",
         "    if count >= 0:",
-        f"        return dataset.shard({SIZE}, {RANK}).take(count // {SIZE}) if count >= {SIZE} else dataset",
-        f"    groups = dataset.enumerate().window({SIZE}, drop_remainder=True)",
-        f"    mine = groups.flat_map(lambda i, group: {{tf}}.data.Dataset.zip((i, group)).skip({RANK}).take(1))",
-        "    return mine.map(lambda i, element: element)",
+        f"        dataset = dataset.take(count // {SIZE} * {SIZE})",
+        "    elif count == {tf}.data.experimental.UNKNOWN_CARDINALITY:",
+        *_WHOLE_GROUPS,
+        f"    return dataset.shard({SIZE}, {RANK})",
+    ),
+    "shard_records": (
+        "def {name}(dataset):",
+        '    """This rank\'s share of a dataset: every size()-th element, filled up with the first ones to equally many."""',
+        f"    again = dataset.repeat().take({RANK})",
+        "    parts = {tf}.data.Dataset.range(2)",
+        "    padded = parts.flat_map(lambda i: {tf}.cond(i < 1, lambda: dataset, lambda: again))",
+        f"    return padded.shard({SIZE}, {RANK})",
     ),
     "shard_batches": (
         "def {name}(batches):",
@@ -73,15 +93,18 @@ HELPERS = {
     ),
     "alike": (
         "def {name}(draw):",
-        '    """A function that draws at random; on several ranks from one stream that is the same on all of them."""',
+        '    """A function that draws at random; on several ranks from one stream, which starts by a number of rank 0\'s."""',
         f"    if {SIZE} == 1:",
         "        return draw",
         "    source = draw.__self__",
         "    kind = type(source).__name__",
         "    if not hasattr({name}, kind):",
         "        bits = getattr(source, {quote}bit_generator{quote}, None)",
-        "        setattr({name}, kind, type(source)(0 if bits is None else type(bits)(0)))",
+        "        setattr({name}, kind, type(source)({name}.seed if bits is None else type(bits)({name}.seed)))",
         "    return getattr(getattr({name}, kind), draw.__name__)",
+        "",
+        "",
+        "{name}.seed = {root}({secrets}.randbits(32))",
     ),
     "any_rank": (
         "def {name}(condition):",
@@ -124,12 +147,8 @@ GRAPH_HELPERS = {
     "shard_dataset": (
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
-        f"    groups = dataset.window({SIZE}, drop_remainder=True)",
-        "    return groups.flat_map(",
-        "        lambda *parts: {tf}.data.Dataset.zip(parts if len(parts) > 1 else parts[0])",
-        f"        .skip({RANK})",
-        "        .take(1)",
-        "    )",
+        *(line[4:] for line in _WHOLE_GROUPS),
+        f"    return dataset.shard({SIZE}, {RANK})",
     ),
     "any_rank": (
         "def {name}(condition):",
@@ -165,7 +184,5 @@ def helper_lines(draft: Draft, purpose: str, name: str, tf: str) -> list[str]:
     """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file."""
     lines = (GRAPH_HELPERS if draft.in_graph and purpose in GRAPH_HELPERS else HELPERS)[purpose]
     config = draft.config_to_make[0] if draft.config_to_make else "None"
-    return [
-        line.format(growth=draft.growth, name=name, tf=tf, quote=draft.document.quote, config=config)
-        for line in lines
-    ]
+    names = {"name": name, "tf": tf, "quote": draft.document.quote, "config": config, "growth": draft.growth}
+    return [line.format(**names, **draft.stream) for line in lines]

@@ -30,6 +30,8 @@ _WHY = "`fit` then applies gradients that are averaged over all ranks."
 _UNSEEN = (
     "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
 )
+# What `check` warns of where following an optimizer back ends.
+_ABOUT_ORIGINS = ("HVD103", "HVD105", "HVD106", "HVD107")
 _DEFAULT = "rmsprop"  # Keras' `compile` without an optimizer
 
 
@@ -48,7 +50,7 @@ def apply(draft: Draft) -> None:
             t for t in origins if t.string is not None and not draft.syntax.inside(t.origin, used_at)
         ]
         if travelling and len(travelling) == len(origins):
-            _wrap_where_used(draft, used_at, "", in_wrapper=wrapped)
+            _wrap_where_used(draft, travelling, "", in_wrapper=wrapped)
         elif travelling:
             draft.refuse(
                 "HVD106",
@@ -69,6 +71,17 @@ def apply(draft: Draft) -> None:
 
 
 def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
+    origins = [t for t in origins if not _is_wrapped_already(draft, t)]
+    unseen = [t for t in origins if t.string is None and (t.outermost is None or t.call is None)]
+    if unseen and len(unseen) < len(origins):
+        for trained in unseen:  # wrapped where it is used, the others would be wrapped once more
+            shown = " ".join(draft.module.text(trained.origin).split())
+            draft.refuse(
+                "HVD107",
+                trained.origin if shown else trained.used_at,
+                f"`{shown}` can't be followed to an optimizer, while another branch makes one; make it in this file in each",
+            )
+        return
     for trained in origins:
         if trained.string is not None:
             _write_out(draft, trained, in_wrapper=wrapped)
@@ -78,7 +91,20 @@ def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
             wrap(draft, "K1", trained.outermost, _WHY)
             make_serializable(draft, trained.call, trained.class_name)
         else:
-            _wrap_where_used(draft, trained.used_at, _UNSEEN)
+            _wrap_where_used(draft, [trained], _UNSEEN)
+
+
+def _is_wrapped_already(draft: Draft, trained: Trained) -> bool:
+    """Whether this is the optimizer that a model of this file was compiled with before: `model.compile(model.optimizer)`."""
+    origin = trained.origin
+    if not isinstance(origin, ast.Attribute) or origin.attr != "optimizer":
+        return False
+    made, text = set(draft.values.calls(origin.value)), ast.unparse(origin.value)
+    return any(
+        trained.used_at not in site.optimizers
+        and (made & set(draft.values.calls(site.model)) or ast.unparse(site.model) == text)
+        for site in draft.sites.compiles
+    )
 
 
 def is_compiled_here(draft: Draft, fit: Fit) -> bool:
@@ -129,9 +155,13 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
     )
 
 
-def _wrap_where_used(draft: Draft, used_at: ast.expr, doubt: str, in_wrapper: bool = True) -> None:
+def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrapper: bool = True) -> None:
     """An optimizer (or its name) that can't be changed where it comes from is wrapped, and its rate scaled, where it is
     used."""
+    used_at = origins[0].used_at
+    for trained in origins:
+        for code in _ABOUT_ORIGINS:
+            draft.answer(code, trained.origin)
     if not draft.once("wrapped", used_at):
         return
     statement = draft.syntax.statement(used_at)
@@ -145,7 +175,6 @@ def _wrap_where_used(draft: Draft, used_at: ast.expr, doubt: str, in_wrapper: bo
         return
     name, grown = draft.same_name("optimizer"), strong.factor(draft, used_at)
     lines = [
-        f"{name} = {tf}.keras.optimizers.get({draft.module.text(used_at)})",
         *([f"{name}.learning_rate = {name}.learning_rate{grown}"] if grown else []),
         *([f"{name} = {HVD}.DistributedOptimizer({name})"] if in_wrapper else []),
     ]
@@ -154,7 +183,7 @@ def _wrap_where_used(draft: Draft, used_at: ast.expr, doubt: str, in_wrapper: bo
         used_at,
         "Wrap the optimizer in Horovod's, and scale its rate, where it is used",
         _WHY,
-        [draft.before(statement, lines, level=-2), Edit(draft.module.span(used_at), name)],
+        [draft.moved_before(statement, used_at, f"{name} = {tf}.keras.optimizers.get(", ")", lines, name)],
         doubt=doubt,
     )
 
@@ -169,7 +198,8 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
     assert string is not None
     if not draft.once("wrapped", node):
         return
-    made = _made(draft, string, strong.factor(draft, trained.used_at))
+    grown = strong.factor(draft, trained.used_at)
+    made = _made(draft, string, grown)
     if made is None:
         draft.refuse("HVD006", node, f"Keras knows no optimizer named {string!r}")
         return
@@ -180,7 +210,15 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
         f"Write out the optimizer that {string!r} stands for, with its default rate scaled, in Horovod's wrapper",
         "A name leaves no place for the rate or the wrapper.",
         [Edit(draft.module.span(node), text)],
+        decision=draft.scaled if grown else None,
+        shown=_default(string),
     )
+
+
+def _default(string: str) -> str:
+    """`learning_rate=0.001`: what the optimizer that a name stands for is made with."""
+    name = catalogue.optimizer_for_string(string)
+    return f"learning_rate={catalogue.default_rate(name)}" if name else ""
 
 
 def _made(draft: Draft, string: str, grown: str) -> str | None:
@@ -210,15 +248,18 @@ def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
 
 
 def _add_default(draft: Draft, site: Compile) -> None:
-    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT, strong.model_factor(draft, site.model))})"
+    grown = strong.model_factor(draft, site.model)
+    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT, grown)})"
     draft.change(
         "K2",
         site.call,
         "Write out Keras' default optimizer, with its rate scaled, in Horovod's wrapper",
         "A model that is compiled without an optimizer trains with RMSprop.",
         [draft.add_argument(site.call, text, first=not site.call.args)],
+        decision=draft.scaled if grown else None,
+        shown=_default(_DEFAULT),
     )
 
 
 RULE = Rule("K1", "wrap the optimizer", apply, __doc__ or "")
-STRING = Rule("K2", "write out an optimizer given by name", lambda draft: None, __doc__ or "")
+STRING = Rule("K2", "write out an optimizer given by name", None, __doc__ or "")

@@ -33,12 +33,11 @@ from horovodize.summary.syntax import argument
 from horovodize.summary.values import Origin
 
 _WHY = "A step averages size() batches: the batch is size() times larger, and so is the rate."
-_STEPS = (
-    "this rate is computed from the global step, which counts steps of one process; with the data split, each rank takes "
-    "size() times fewer"
-)
 _ELSEWHERE = "this optimizer is made in another file; its learning rate has to be multiplied by the number of ranks there"
 _UNSEEN = (
+    "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
+)
+_UNSCALED = (
     "the learning rate of the optimizer that this gives can't be seen, so it is not scaled; "
     "multiply it by the number of ranks"
 )
@@ -57,9 +56,7 @@ def apply(draft: Draft) -> None:
         if draft.sites.is_distributable(step) and strong.scaling(draft, step.site) is strong.Scaling.WEAK:
             for change in step.changes or ():
                 rate = _rate_by_hand(draft, change)
-                if rate is not change:
-                    rates_by_step.report(draft, change, rate)
-                _times(draft, rate)
+                _times(draft, rate, by_hand=rate is change)
 
 
 def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:
@@ -101,7 +98,8 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
             keyword = f"{default} * {draft.growth}"  # Keras 2.2 calls it `lr`, Keras 2.3 `learning_rate`
         what = f"Write out the default rate {default} and multiply it by the number of ranks"
         added = [draft.add_argument(call, keyword, first=not call.args)]
-        draft.change("C5", call, what, _WHY, added, doubt=doubt)
+        shown = f"learning_rate={default}"
+        draft.change("C5", call, what, _WHY, added, doubt=doubt, decision=draft.scaled, shown=shown)
         return
     scale_rate(draft, rate, doubt=doubt)
 
@@ -139,7 +137,7 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         if functions and not isinstance(rate, ast.Call):
             schedule.scale_function(draft, functions[0], "C5")
             return
-        _times(draft, rate, doubt)
+        _times(draft, rate, doubt=doubt)
         return
     for origin in origins:
         call = origin.call
@@ -183,7 +181,9 @@ def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
     draft.change("C5", rate, what, _WHY, Edit.around(draft.module.span(rate), f"{name}(", ")"))
 
 
-def _times(draft: Draft, rate: ast.expr, doubt: str = "") -> None:
+def _times(draft: Draft, rate: ast.expr, by_hand: bool = False, doubt: str = "") -> None:
+    if not by_hand:
+        rates_by_step.follow(draft, rate, rate)
     if (
         draft.in_graph
     ):  # a decayed rate inside an expression: `tf.maximum(tf.train.exponential_decay(…), 1e-5)`
@@ -196,22 +196,10 @@ def _times(draft: Draft, rate: ast.expr, doubt: str = "") -> None:
             return  # another optimizer uses the decayed rate itself, which is scaled where it is made
         for node in inner:
             schedule.divide_steps(draft, node)
-        if not inner and draft.options.split_data and _counts_steps(draft, rate):
-            draft.note("C5", rate, _STEPS)
+        rates_by_step.follow_fed(draft, rate)
     what = "Multiply the learning rate by the number of ranks"
     if draft.growth:
         draft.change("C5", rate, what, _WHY, draft.times(rate, draft.growth), doubt=doubt)
-
-
-def _counts_steps(draft: Draft, rate: ast.expr) -> bool:
-    """Whether a rate of a graph is computed from the global step."""
-    counters = [argument(op, "global_step") for op in draft.sites.graph_minimizes]
-    for call in draft.syntax.calls:
-        if draft.names.last(call.func) == "assign_add":
-            plain = draft.names.of(call.func) is not None
-            counters.append(argument(call, "ref", 0) if plain else getattr(call.func, "value", None))
-    steps = {call for counter in counters if counter is not None for call in draft.values.calls(counter)}
-    return any(node in steps for node in draft.values.depends([rate], 400))
 
 
 def _is_variable(draft: Draft, call: ast.Call) -> bool:
@@ -219,56 +207,62 @@ def _is_variable(draft: Draft, call: ast.Call) -> bool:
 
 
 def _scale_unseen(draft: Draft, trained: Trained) -> None:
-    """An optimizer that something makes which can't be seen into (`getattr(optimizers, name)(learning_rate=0.1)`): the rate
-    that it is given is scaled there."""
+    """An optimizer that something makes which can't be seen into: the rate that it is given by name is scaled there (`check`
+    asks whether that is all), else the optimizer's, once it is made."""
     call = trained.origin
-    if not isinstance(call, ast.Call) or draft.values.callee(call) is not None or call in draft.done:
+    if not isinstance(call, ast.Call) or draft.values.callee(call) is not None:
         return
-    draft.done.add(call)
-    made = call.func
-    of_optimizers = (
-        isinstance(made, ast.Call)
-        and isinstance(made.func, ast.Name)
-        and made.func.id == "getattr"
-        and (draft.names.of(made.args[0]) or "").startswith("tensorflow.keras.optimizers")
-    )
+    place = _made_for(draft, trained.used_at) or call
+    if place in draft.done:
+        return
+    draft.done.add(place)
     rate = argument(call, "learning_rate") or argument(call, "lr")
-    if rate is None and of_optimizers and call.args:
-        rate = call.args[0]
     if rate is not None:
         scale_rate(draft, rate)
+    elif _scale_once_made(draft, place, _UNSEEN):
+        for code in ("HVD103", "HVD105", "HVD107"):
+            draft.answer(code, call)
     else:
-        draft.note("C5", call, _UNSEEN)
+        draft.ask("C5", trained.used_at, "Multiply the learning rate by the number of ranks", _WHY, _UNSCALED)
+
+
+def _made_for(draft: Draft, used_at: ast.expr) -> ast.Call | None:
+    """The call whose result a name means, where it is only one: `build("sgd")` of `opt = build("sgd")`."""
+    bindings = draft.module.scopes.reaching(used_at) if isinstance(used_at, ast.Name) else []
+    made = [b.value for b in bindings if b.kind == "assign" and not b.path and isinstance(b.value, ast.Call)]
+    return made[0] if len(made) == len(bindings) == 1 else None
 
 
 def _scale_made(draft: Draft, trained: Trained) -> None:
     """An optimizer whose rate can't be seen (`**options`, a class of another package): its rate is scaled once it is made."""
-    call = trained.call
-    assert call is not None
+    assert trained.call is not None
     if not draft.growth:
         return
+    doubt = "the rate can't be seen here; this is wrong where it is a schedule"
+    if not _scale_once_made(draft, trained.call, doubt):
+        draft.refuse(
+            "HVD006",
+            trained.call,
+            "the learning rate of this optimizer can't be seen; give it as `learning_rate=…`",
+        )
+
+
+def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
+    """Scales the rate of an optimizer after the statement that makes it; False where there is no place for that."""
     statement = draft.syntax.statement(call)
-    if (
+    if not (
         isinstance(statement, ast.Assign)
         and statement.value is call
         and len(statement.targets) == 1
         and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
         and draft.can_insert(statement)
     ):
-        name = draft.module.text(statement.targets[0])
-        line = f"{name}.learning_rate = {name}.learning_rate * {draft.growth}"
-        draft.change(
-            "C5",
-            call,
-            "Multiply the learning rate by the number of ranks once the optimizer is made",
-            _WHY,
-            [draft.after(statement, [line], level=-1)],
-            doubt="the rate can't be seen here; this is wrong where it is a schedule",
-        )
-    else:
-        draft.refuse(
-            "HVD006", call, "the learning rate of this optimizer can't be seen; give it as `learning_rate=…`"
-        )
+        return False
+    name = draft.module.text(statement.targets[0])
+    line = f"{name}.learning_rate = {name}.learning_rate * {draft.growth}"
+    what = "Multiply the learning rate by the number of ranks once the optimizer is made"
+    draft.change("C5", call, what, _WHY, [draft.after(statement, [line], level=-1)], doubt=doubt)
+    return True
 
 
 # ---------------------------------------------------------------------- rates that are set later
@@ -279,7 +273,7 @@ def _scale_later_settings(draft: Draft) -> None:
         value = _set_rate(draft, node)
         if value is None or value in draft.done or not strong.grows(draft, None):
             continue
-        rates_by_step.report(draft, node, value)
+        rates_by_step.follow(draft, node, value)
         if _relative(draft, value):
             continue
         draft.done.add(value)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.answers import Uniform
+from horovodize.facts.exits import deciding, exits, skips, tests
 from horovodize.rules import settings
-from horovodize.rules.agreeing import ALIKE, WHY, agree
-from horovodize.rules.decisions import Cause, cause_of, is_own_value
+from horovodize.rules.agreed_values import agree_on_values
+from horovodize.rules.agreeing import ALIKE, WHY, Cause, agree, cause_of
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.shares import feeding
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Kind
-from horovodize.summary.steady import Steady
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, end, position
+from horovodize.summary.syntax import CALLABLES, Loop, end, position
 
 _TOGETHER = "each rank decides this by values of its own: now all of them take the step when one of them does"
 _OTHER_STEPS = "ranks may train different things here, as each decides by values of its own, and would wait for each other"
@@ -29,13 +30,14 @@ def keep_in_step(draft: Draft) -> None:
     """Makes ranks leave training loops together; refuses where they can't."""
     known = feeding(draft)
     sites = _sites(draft)
+    agree_on_values(draft, [frame for site in sites for way in draft.drive.ways(site) for frame in way])
     seen: set[Loop] = set()
     for site in sites:
         for way in draft.drive.ways(site):
             for loop in (loop for frame in way for loop in frame.loops):
                 if loop not in seen:
                     seen.add(loop)
-                    _keep(draft, loop, sites)
+                    _keep(draft, loop)
             for frame in way:
                 if frame.loops:
                     _keep_together(draft, frame.loops[0], frame.node, sites)
@@ -59,9 +61,9 @@ def learns_from_a_game(draft: Draft, step: ast.Call) -> bool:
 
 
 def _ends_with_a_game(draft: Draft, loop: Loop) -> bool:
-    tests = [test for leaving in _exits(loop) for test in _tests(draft, leaving, loop)]
-    tests += [loop.test] if isinstance(loop, ast.While) else []
-    return any(cause_of(draft, test, loop, _sites(draft)) is Cause.GAME for test in tests)
+    found = [test for leaving in exits(loop) for test in tests(draft.syntax, leaving, loop)]
+    found += [loop.test] if isinstance(loop, ast.While) else []
+    return any(cause_of(draft, test, loop) is Cause.GAME for test in found)
 
 
 def _sites(draft: Draft) -> set[ast.AST]:
@@ -70,53 +72,42 @@ def _sites(draft: Draft) -> set[ast.AST]:
     return updates | runs | {f.call for f in draft.sites.fits}
 
 
-def _tests(draft: Draft, leaving: ast.stmt, loop: Loop) -> list[ast.expr]:
-    """The tests that decide whether a loop is left at a statement, innermost first."""
-    around = (c for c, _ in draft.syntax.conditions(leaving) if isinstance(c, ast.If))
-    return [c.test for c in around if draft.syntax.inside(c, loop)]
-
-
-def _keep(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
+def _keep(draft: Draft, loop: Loop) -> None:
     if isinstance(loop, ast.While):
-        cause = cause_of(draft, loop.test, loop, sites)
+        cause = cause_of(draft, loop.test, loop)
         if cause is Cause.VALUE:
             agree(draft, loop.test)
         elif cause is Cause.GAME and isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not):
             agree(draft, loop.test.operand, _GAME)
         elif cause is Cause.GAME:
             _refuse(draft, loop.test)
-    for leaving in _exits(loop):
-        tests = _tests(draft, leaving, loop)
-        causes = [cause_of(draft, test, loop, sites) for test in tests]
+    for leaving in exits(loop):
+        around = tests(draft.syntax, leaving, loop)
+        causes = [cause_of(draft, test, loop) for test in around]
         if not set(causes) - {Cause.COUNT}:
             continue
         if set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, leaving):
-            agree(draft, tests[0], _GAME if causes[0] is Cause.GAME else "")
+            agree(draft, around[0], _GAME if causes[0] is Cause.GAME else "")
         elif Cause.GAME in causes:
             _refuse(draft, leaving)
-        elif not _tell(draft, leaving, loop, sites):
+        elif not _tell(draft, leaving, loop):
             draft.refuse("HVD205", leaving, ALIKE)
 
 
-def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> bool:
+def _tell(draft: Draft, leaving: ast.stmt, loop: Loop) -> bool:
     """Patience: what decides is compared first and counted then (`if loss < best: … else: bad += 1; if bad > 3: break`). Rank
     0 tells the others the values before the outermost `if` that depends on one; from there on all decide alike."""
-    decisions = [
-        c
-        for c, _ in draft.syntax.conditions(leaving)
-        if isinstance(c, ast.If) and draft.syntax.inside(c, loop)
-    ]
-    differing = [c for c in decisions if cause_of(draft, c.test, loop, sites) is not Cause.COUNT]
+    decisions = deciding(draft.syntax, leaving, loop)
+    differing = [c for c in decisions if cause_of(draft, c.test, loop) is not Cause.COUNT]
     outermost = differing[-1]
     while _is_elif(draft, outermost):
         parent = draft.syntax.parent[outermost]
         assert isinstance(parent, ast.If)
         outermost = parent
-    steady = Steady(draft.module, draft.drive)
     if not draft.can_insert(outermost) or draft.drive.in_traced(outermost):
         return False
     if not all(
-        steady.same_value(c.test)
+        isinstance(draft.facts.uniform.of(c.test), Uniform)
         for c in decisions
         if draft.syntax.inside(outermost, c) and c is not outermost
     ):
@@ -124,14 +115,14 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> b
     names: dict[str, None] = {}
     for decision in (n for n in ast.walk(outermost) if isinstance(n, ast.If)):
         for name in (n for n in ast.walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))):
-            if is_own_value(draft, name, loop):
+            if _is_computed(draft, name):
                 bound = _bound(draft, name)
                 if any(draft.syntax.inside(b.statement, outermost) and b.kind != "assign" for b in bound):
                     return False
                 if isinstance(name, ast.Attribute) and not bound:
                     return False
                 names[ast.unparse(name)] = None
-        if any(is_own_value(draft, n, loop) for n in ast.walk(decision.test) if isinstance(n, ast.Call)):
+        if any(_is_computed(draft, n) for n in ast.walk(decision.test) if isinstance(n, ast.Call)):
             return False  # a value without a name can't be told
     if not names:
         return False
@@ -144,6 +135,11 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop, sites: set[ast.AST]) -> b
             rule, outermost, "Decide on all ranks by rank 0's values", WHY, [draft.before(outermost, [line])]
         )
     return True
+
+
+def _is_computed(draft: Draft, e: ast.expr) -> bool:
+    """Whether a rank computes a value by itself, whatever decides that it is set."""
+    return not isinstance(draft.facts.uniform.of_values.of(e), Uniform)
 
 
 def _bound(draft: Draft, name: ast.Name | ast.Attribute) -> list[Binding]:
@@ -164,11 +160,11 @@ def _is_elif(draft: Draft, statement: ast.If) -> bool:
 
 def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST]) -> None:
     """A step that a rank leaves out by a value of its own (an `if` around it, a `continue` before it): all do as one does."""
-    for skipping in _skips(loop):
+    for skipping in skips(loop):
         if position(skipping) > end(step):  # type: ignore[arg-type]
             continue
-        tests = _tests(draft, skipping, loop)
-        causes = [cause_of(draft, test, loop, sites) for test in tests]
+        around = tests(draft.syntax, skipping, loop)
+        causes = [cause_of(draft, test, loop) for test in around]
         if any(
             isinstance(a, ast.ExceptHandler) and draft.syntax.inside(a, loop)
             for a in draft.syntax.ancestors(skipping)
@@ -177,50 +173,19 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
         elif set(causes) <= {Cause.COUNT}:
             continue
         elif set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, skipping):
-            agree(draft, tests[0])
+            agree(draft, around[0])
         else:
             draft.refuse("HVD205", skipping, ALIKE)
     for decision, arm in draft.syntax.conditions(step):
         if not draft.syntax.inside(decision, loop) or not isinstance(decision, ast.If):
             continue
-        if cause_of(draft, decision.test, loop, sites) is Cause.COUNT or decision.test in draft.done:
+        if cause_of(draft, decision.test, loop) is Cause.COUNT or decision.test in draft.done:
             continue
         other = decision.orelse if arm == "body" else decision.body
         if any(draft.drive.reaches(s, sites) for s in other):
             draft.refuse("HVD205", decision, _OTHER_STEPS)
         else:
             agree(draft, decision.test, _TOGETHER if arm == "body" else "")
-
-
-def _skips(loop: Loop) -> list[ast.Continue]:
-    """The `continue`s of a loop itself."""
-    found: list[ast.Continue] = []
-    todo: list[ast.AST] = list(loop.body)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.Continue):
-            found.append(node)
-        elif not isinstance(node, (*CALLABLES, ast.ClassDef, *LOOPS)):
-            todo += [c for c in ast.iter_child_nodes(node) if isinstance(c, (ast.stmt, ast.ExceptHandler))]
-    return found
-
-
-def _exits(loop: Loop) -> list[ast.stmt]:
-    """The statements that leave a loop: its own `break`s, and `return`s."""
-    found: list[ast.stmt] = []
-    todo: list[tuple[ast.AST, bool]] = [(s, True) for s in loop.body]
-    while todo:
-        node, own = todo.pop()
-        if isinstance(node, (*CALLABLES, ast.ClassDef)):
-            continue
-        if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and own):
-            found.append(node)
-        todo += [
-            (c, own and not isinstance(node, LOOPS))
-            for c in ast.iter_child_nodes(node)
-            if isinstance(c, (ast.stmt, ast.ExceptHandler))
-        ]
-    return found
 
 
 def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:

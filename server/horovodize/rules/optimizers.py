@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,8 +14,9 @@ from horovodize.summary.syntax import argument
 
 Sink = Literal["compile", "update", "graph"]
 
-# Optimizers around another one: argument that holds the inner optimizer.
-_AROUND = ("inner_optimizer", "optimizer", "opt")
+KERAS_OPTIMIZER = "tensorflow.keras.optimizers.Optimizer"
+_MODULES = ("tensorflow.keras.optimizers", "tensorflow.keras.optimizers.legacy")
+_BY_NAME = ("tensorflow.keras.optimizers.get", "tensorflow.keras.optimizers.deserialize")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,8 @@ class Trained:
 
 
 def trained_optimizers(draft: Draft) -> list[Trained]:
-    """Every optimizer origin that reaches a place that trains, in the order of those places."""
+    """Every optimizer origin that reaches a place that trains, in the order of those places. One that can't be seen is given
+    for each place: what is done about it is done there."""
     found: list[Trained] = []
     seen: set[tuple[ast.AST, Sink]] = set()
     uses: list[tuple[ast.expr, Sink]] = [(o, "compile") for c in draft.sites.compiles for o in c.optimizers]
@@ -57,47 +60,45 @@ def trained_optimizers(draft: Draft) -> list[Trained]:
     uses += [(o, "graph") for o in draft.sites.read_estimators.optimizers]
     for expression, sink in uses:
         for trained in _followed(draft, expression, sink):
-            if (trained.origin, sink) not in seen:
+            if trained.outermost is None or (trained.origin, sink) not in seen:
                 seen.add((trained.origin, sink))
                 found.append(trained)
     return found
 
 
-def _followed(draft: Draft, used_at: ast.expr, sink: Sink) -> list[Trained]:
-    found: list[Trained] = []
-    todo: list[tuple[ast.expr, ast.Call | None]] = [(used_at, None)]
-    seen: set[ast.AST] = set()
-    while todo:
-        expression, outermost = todo.pop()
-        if expression in seen:
+def _followed(draft: Draft, used_at: ast.expr, sink: Sink) -> Iterator[Trained]:
+    for end in draft.facts.optimizers.arrivals(used_at):
+        node, outermost = end.node, end.outermost
+        if isinstance(node, ast.Constant) and node.value is None:
             continue
-        seen.add(expression)
-        for origin in draft.values.origins(expression):
-            node = origin.node
-            if isinstance(node, ast.Call) and not origin.path:
-                inner = _inner(draft, node)
-                if inner is not None:
-                    todo.append((inner, outermost or node))
-                    continue
-                if draft.module.is_optimizer(node):
-                    found.append(Trained(used_at, node, _class_name(draft, node), sink, outermost or node))
-                    continue
-                name = draft.names.of(node.func)
-                if (
-                    name in ("tensorflow.keras.optimizers.get", "tensorflow.keras.optimizers.deserialize")
-                    and node.args
-                ):
-                    value = node.args[0]
-                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                        found.append(Trained(used_at, node, None, sink, node))
-                        continue
-            if isinstance(node, ast.Constant) and node.value is None:
+        if isinstance(node, ast.Call) and not end.part:
+            if draft.module.is_optimizer(node):
+                yield Trained(used_at, node, _class_name(draft, node), sink, outermost or node)
                 continue
-            if isinstance(node, ast.Subscript) and (chosen := draft.values.choices(node)) != [node]:
-                todo += [(value, outermost) for value in chosen]
+            if is_chosen_class(draft, node) and rate_argument(node, KERAS_OPTIMIZER) is not None:
+                draft.answer("HVD103", node)
+                yield Trained(used_at, node, KERAS_OPTIMIZER, sink, outermost or node)
                 continue
-            found.append(Trained(used_at, node, None, sink, None))
-    return found
+            if draft.names.of(node.func) in _BY_NAME and node.args and _is_text(node.args[0]):
+                yield Trained(used_at, node, None, sink, node)
+                continue
+        yield Trained(used_at, node, None, sink, None)
+
+
+def is_chosen_class(draft: Draft, call: ast.Call) -> bool:
+    """Whether an optimizer is made by a class of Keras that only the run knows: `getattr(tf.keras.optimizers, name)(…)`."""
+    made = call.func
+    return (
+        isinstance(made, ast.Call)
+        and isinstance(made.func, ast.Name)
+        and made.func.id == "getattr"
+        and bool(made.args)
+        and draft.names.of(made.args[0]) in _MODULES
+    )
+
+
+def _is_text(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and isinstance(e.value, str)
 
 
 def _class_name(draft: Draft, call: ast.Call) -> str:
@@ -112,26 +113,6 @@ def _class_name(draft: Draft, call: ast.Call) -> str:
     of_tf1 = any(n.startswith(("tensorflow.compat.v1.", "tensorflow.contrib.")) for n in made)
     base = "tensorflow.compat.v1.train.Optimizer" if of_tf1 else "tensorflow.keras.optimizers.Optimizer"
     return known[0] if known else base
-
-
-def _inner(draft: Draft, call: ast.Call) -> ast.expr | None:
-    """The optimizer inside a wrapping one (loss scaling, moving averages, lookahead), or None."""
-    name = draft.names.of(call.func) or ""
-    last = name.rsplit(".", 1)[-1]
-    if last not in (
-        "LossScaleOptimizer",
-        "MovingAverage",
-        "MovingAverageOptimizer",
-        "SWA",
-        "Lookahead",
-        "enable_mixed_precision_graph_rewrite",
-    ):
-        return None
-    for keyword in _AROUND:
-        value = argument(call, keyword, 0)
-        if value is not None:
-            return value
-    return None
 
 
 def rate_argument(call: ast.Call, class_name: str | None) -> ast.expr | None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
+from horovodize.rules.agreeing import alike, draw_alike
 from horovodize.rules.draft import Draft
-from horovodize.rules.seeding import MAKERS, gives_seed, is_fixed
 from horovodize.rules.shares import SEED, feeding
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.steady import Steady
 from horovodize.summary.syntax import Loop, argument, has_unpacking, position
 
 # What deals rows out to the ranks.
@@ -37,10 +37,10 @@ def apply(draft: Draft) -> None:
         if feeds.prepares(call) or feeds.orders(call):
             _draw_alike(draft, feeds, call)
     for call in (*_drawing(draft, _SELECTIONS), *_masks(draft)):
-        if feeds.prepares(call):
+        if feeds.prepares(call) and feeds.depends_on(call):
             _draw_alike(draft, feeds, call)
     _keep_states(draft)
-    if not is_fixed(draft, "numpy.random."):
+    if not draft.facts.uniform.draws.is_seeded("numpy.random."):
         for call in (*draft.module.calls_of("sklearn.utils.shuffle"), *draft.sites.method_calls("sample")):
             _seed(draft, feeds, call)
         for call in draft.syntax.calls:
@@ -83,6 +83,21 @@ class _Feeds:
         ways = self.draft.drive.ways(call)
         return any(not any(f.loops for f in way) for way in ways) and not self._draws(call)
 
+    def depends_on(self, call: ast.Call) -> bool:
+        """Whether what is trained on depends on a draw: not on one that picks an example to show."""
+        return any(r.where is call for e in self._data for r in self.draft.facts.uniform.reasons(e))
+
+    @cached_property
+    def _data(self) -> list[ast.expr]:
+        """What is trained on: what `fit` is given, what loops iterate, what they read from outside."""
+        known = feeding(self.draft)
+        data = [e for f in known.fits for e in (f.x, f.y, f.weight) if e is not None]
+        for driver in known.drivers:
+            data += [driver.iterable] if driver.iterable is not None else []
+            body = (n for s in driver.loop.body for n in ast.walk(s))
+            data += [n for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+        return data
+
     def orders(self, call: ast.Call) -> bool:
         """Whether a call makes the order in which rows are then dealt out: before the loop, or in what feeds it."""
         for way in self.draft.drive.ways(call):
@@ -119,28 +134,27 @@ def _deals(draft: Draft, driver: Driver) -> bool:
 def _drawing(draft: Draft, methods: tuple[str, ...]) -> Iterator[ast.Call]:
     """Calls of the random functions of these names, and of the methods of generators, that no seed fixes."""
     for call in draft.module.calls_of(*(f"{m}.{f}" for m in ("numpy.random", "random") for f in methods)):
-        if not is_fixed(draft, draft.names.of(call.func) or ""):
+        if not draft.facts.uniform.draws.is_seeded(draft.names.of(call.func) or ""):
             yield call
     for call in draft.sites.method_calls(*methods):
-        makers = draft.values.calls(call.func.value) if isinstance(call.func, ast.Attribute) else []
-        if makers and all(draft.names.of(m.func) in MAKERS and not gives_seed(draft, m) for m in makers):
+        maker = draft.facts.uniform.draws.maker(call)
+        if maker is not None and not draft.facts.uniform.draws.gives_seed(maker):
             yield call
 
 
 def _masks(draft: Draft) -> Iterator[ast.Call]:
     """Rows that are selected by a random number each: `np.random.rand(n) < 0.8`."""
     for call in draft.module.calls_of(*(f"numpy.random.{name}" for name in _TESTED)):
-        if isinstance(draft.syntax.parent[call], ast.Compare) and not is_fixed(draft, "numpy.random."):
+        if isinstance(draft.syntax.parent[call], ast.Compare) and not draft.facts.uniform.draws.is_seeded(
+            "numpy.random."
+        ):
             yield call
 
 
 def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
-    if call in draft.done:
+    if call in draft.done or draft.drive.in_traced(call):
         return
-    draft.done.add(call)
-    if draft.drive.in_traced(call):
-        return
-    if not feeds.is_drawn_by_all(call) and not Steady(draft.module, draft.drive).reached_alike(call):
+    if not feeds.is_drawn_by_all(call) and not draft.facts.uniform.reached_alike(call):
         draft.note(
             "D3",
             call,
@@ -148,14 +162,7 @@ def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
             "twice and some not at all; seed NumPy with the same number on all ranks",
         )
         return
-    name = draft.helper("alike")
-    draft.change(
-        "D3",
-        call,
-        "Draw the same on all ranks",
-        _SHARED,
-        Edit.around(draft.module.span(call.func), f"{name}(", ")"),
-    )
+    draw_alike(draft, call, "D3", "Draw the same on all ranks", _SHARED)
 
 
 def _keep_states(draft: Draft) -> None:
@@ -169,7 +176,7 @@ def _keep_states(draft: Draft) -> None:
             call,
             "Keep the state of what all ranks draw from",
             "Rows and targets that are shuffled in turn by one state come out in one order.",
-            Edit.around(draft.module.span(call.func), f"{draft.helper('alike')}(", ")"),
+            Edit.around(draft.module.span(call.func), f"{alike(draft)}(", ")"),
         )
 
 

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import strong
+from horovodize.facts.counters import RESUMING, CounterKind
+from horovodize.plan import Decision
+from horovodize.rules import resume, strong
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
 from horovodize.summary.selecting import uses_of
+from horovodize.summary.syntax import argument
 
 WHY = "Every step averages size() batches, so a size()-th of the steps makes an epoch."
 EVERYTHING = "every rank trains on all of it"
-_RESUMING = (
-    "latest_checkpoint",
-    "get_checkpoint_state",
-    "global_step",
-    "get_global_step",
-    "get_or_create_global_step",
-)
+_STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
 _DIVIDE = "Divide the steps among the ranks"
 
 
@@ -59,7 +56,7 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         draft.done.add(n)
         draft.divided = True
         edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
-        draft.change(rule, e, "Give every rank its own batches", WHY, edits)
+        draft.change(rule, e, "Give every rank its own batches", WHY, edits, decision=Decision.SHARED)
     elif traced or (isinstance(e, ast.Call) and draft.names.last(e.func) == "trange"):
         _leave(draft, driver, e, rule)
     else:
@@ -114,10 +111,8 @@ def _is_used_again(draft: Draft, e: ast.expr) -> bool:
 
 
 def _counts_from(e: ast.Call) -> bool:
-    """`range(1, n)`, from a number or a name on, one by one."""
-    return (
-        len(e.args) == 2 and not e.keywords and isinstance(e.args[0], (ast.Constant, ast.Name, ast.Attribute))
-    )
+    """`range(1, n)`, from some number on, one by one."""
+    return len(e.args) == 2 and not e.keywords
 
 
 def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, rule: str) -> None:
@@ -132,14 +127,22 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
         and ast.dump(stop.right) == ast.dump(start)
     ):
         _divide_count(draft, stop.left, rule)
-    elif stop not in draft.done and _is_resumed(draft, start):
+    elif stop not in draft.done and _counts_ranks(draft, start):
         draft.done.add(stop)
         draft.divided = True
         opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
         around = Edit.around(
             draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
         )
-        draft.change(rule, stop, _DIVIDE, WHY, around)
+        draft.change(rule, stop, _DIVIDE, WHY, around, decision=Decision.DIVIDED)
+        draft.note(rule, start, _STORED)
+    elif stop not in draft.done and not isinstance(start, ast.Constant):
+        draft.done.add(stop)
+        draft.divided = True
+        draft.strided_loops.add(driver.loop)
+        edits = [Edit.insert(draft.module.span(stop).end, f", {SIZE}", None)]
+        draft.change(rule, stop, "Let each step count for those of all ranks", WHY, edits)
+        resume.begin_after(draft, start)
     elif stop not in draft.done:
         draft.done.add(stop)
         draft.divided = True
@@ -150,15 +153,19 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
         else:
             opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
             edits = [*Edit.around(span, f"{first} + max(1, ({opening}", f"{closing} - {first}) // {SIZE})")]
-        draft.change(rule, stop, _DIVIDE, WHY, edits)
+        draft.change(rule, stop, _DIVIDE, WHY, edits, decision=Decision.DIVIDED)
 
 
-def _is_resumed(draft: Draft, start: ast.expr) -> bool:
-    """Whether a loop may go on from where a checkpoint left off: its number counts the steps of ranks."""
-    return any(
-        isinstance(n, ast.Call) and draft.names.last(n.func) in _RESUMING
-        for n in draft.values.depends([start], 300)
+def _counts_ranks(draft: Draft, start: ast.expr) -> bool:
+    """Whether a loop goes on from what TensorFlow has counted: a graph's global step, an optimizer's iterations."""
+    made = list(draft.values.depends([start], 300))
+    if any(isinstance(n, ast.Call) and draft.names.last(n.func) in RESUMING for n in made):
+        saved = [argument(c, "global_step", 2) for c in draft.sites.method_calls("save")]
+        made += [e for e in saved if e is not None]
+    counters = (
+        draft.facts.counters.of(n) for n in made if isinstance(n, (ast.Name, ast.Attribute, ast.Call))
     )
+    return any(c.kind in (CounterKind.GLOBAL_STEP, CounterKind.ITERATIONS) for c in counters if c is not None)
 
 
 def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:
@@ -184,7 +191,12 @@ def _keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: s
         if turn and isinstance(right, ast.Constant) and right.value == end - 1 and right not in draft.done:
             draft.done.add(right)
             draft.change(
-                rule, right, "Let the last step be the last", WHY, [Edit(draft.module.span(right), last)]
+                rule,
+                right,
+                "Let the last step be the last",
+                WHY,
+                [Edit(draft.module.span(right), last)],
+                decision=Decision.DIVIDED,
             )
 
 
@@ -197,7 +209,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         edits = wrap(draft, e, "shard")
         what = "Give every rank its own batches" if driver.indexed else _DIVIDE
         if edits:
-            draft.change(rule, e, what, WHY, edits)
+            draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
         return
     if e in draft.done:
         return
@@ -212,7 +224,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         *(Edit(draft.module.span(use), own) for use in uses.selecting),
     )
     what = "Give every rank its own batches, and let all count the same turns"
-    draft.change(rule, e, what, WHY, edits)
+    draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
 
 
 def _variable(loop: ast.stmt, e: ast.expr) -> ast.Name | None:

@@ -1,30 +1,139 @@
-"""Rates that a program sets anew by the number of a batch or step that it counts itself: part of C5.
+"""Rates that a program computes from the number of a batch or step that it counts itself: part of C5.
 
-With the data split each rank takes size() times fewer steps: what is to be reached after so many of them is reached later, or
-never. What such a number means can't be told, so it is said.
+With the data split each rank takes size() times fewer steps, so the formula is told the steps of all ranks together:
+`0.1 * 0.99 ** step` → `0.1 * 0.99 ** (step * hvd.size())`. After as many rows the rate is what it was (times the factor).
+Where the count can't be followed it is said.
 """
 
 from __future__ import annotations
 
 import ast
 
-from horovodize.rules.callback_decisions import BASE, BATCH
-from horovodize.rules.draft import Draft
-from horovodize.rules.shares import feeding
+from horovodize import catalogue
+from horovodize.facts.counters import BATCH_METHODS
+from horovodize.plan import Decision
+from horovodize.rules import counted
+from horovodize.rules.callback_decisions import BASE
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS
 
 _SAID = "this rate goes by a count of steps of one process; with the data split, each rank takes size() times fewer"
+_WHAT = "Tell the rate the steps of all ranks together"
+_WHY = "Each rank takes size() times fewer steps; the rate goes by how much has been seen."
+_DECAY = "Let the rate decay as fast for the rows that are seen"
+_SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
+_LIMIT = 400
+_PLACEHOLDERS = ("tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default")
 
 
-def report(draft: Draft, setting: ast.AST, rate: ast.expr) -> None:
-    """Says of a place that sets a rate, if it does so by a count of steps, that this count is a rank's."""
+def follow(draft: Draft, setting: ast.AST, rate: ast.expr) -> None:
+    """Lets a rate that is set somewhere go by the steps of all ranks, if it goes by a count of steps."""
     if not (draft.options.split_data and draft.divided):
+        return
+    if counts_a_share(draft, rate):
+        return  # what the count is measured by is a rank's, too
+    found = False
+    for read in _reads(draft, rate):
+        if counted.of(draft, read) is not None:  # else it is given what was told already
+            draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
+            found = True
+    if (
+        found
+        or _decay(draft, setting, rate)
+        or any(n in draft.counts_all for n in draft.values.depends([rate], _LIMIT))
+    ):
         return
     if _by_batches(draft, setting) or any(
         _by_turns(draft, driver, setting, rate) for driver in feeding(draft).drivers
     ):
         draft.note("C5", rate, _SAID)
+
+
+def _decay(draft: Draft, setting: ast.AST, rate: ast.expr) -> bool:
+    """`optimizer.lr = optimizer.lr * 0.99` with each step → `0.99 ** hvd.size()`; whether it is that."""
+    if not isinstance(rate, ast.BinOp) or not isinstance(rate.op, (ast.Mult, ast.Div)):
+        return False
+    if not isinstance(rate.right, ast.Constant) or rate.right in draft.done or rate.right.value == 1:
+        return False
+    if not isinstance(setting, (ast.Assign, ast.Call)) or not _goes_on(setting, rate.left):
+        return False
+    if not counted.is_by_step(draft, setting):
+        return False
+    draft.done.add(rate.right)
+    draft.change("C5", rate.right, _DECAY, _WHY, draft.times(rate.right, SIZE, "**"))
+    return True
+
+
+def _goes_on(setting: ast.Assign | ast.Call, left: ast.expr) -> bool:
+    """Whether a rate is set to a part of what it is."""
+    if isinstance(setting, ast.Assign):
+        kept: ast.expr | None = setting.targets[0]
+    elif isinstance(setting.func, ast.Attribute) and setting.func.attr == "assign":
+        kept = setting.func.value
+    else:
+        kept = setting.args[0] if setting.args else None  # K.set_value
+    text = ast.unparse(kept) if kept is not None else ""
+    of = {ast.unparse(n) for n in ast.walk(left) if isinstance(n, (ast.Name, ast.Attribute))}
+    return text in of or text.replace("learning_rate", "lr") in of
+
+
+def follow_fed(draft: Draft, rate: ast.expr) -> None:
+    """The same for what sessions feed a rate that is a placeholder: `feed_dict={rate: 0.1 * 0.99 ** step}`."""
+    holders = {
+        n
+        for n in draft.values.depends([rate], _LIMIT)
+        if isinstance(n, ast.Call) and draft.names.of(n.func) in _PLACEHOLDERS
+    }
+    if not holders:
+        return
+    for fed in draft.syntax.every(ast.Dict):
+        for key, value in zip(fed.keys, fed.values, strict=True):
+            if key is not None and holders & set(draft.values.calls(key)):
+                follow(draft, value, value)
+
+
+def _reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
+    """The places where a rate reads a counter of a rank's steps: in it, in what it is set from, in functions that give it.
+    What functions are given comes before what they read of it."""
+    todo: list[ast.AST] = [rate]
+    seen, found = set[ast.AST](), list[ast.expr]()
+    while todo and len(seen) < _LIMIT:
+        n = todo.pop(0)
+        if n in seen or n in draft.counts_all:
+            continue
+        seen.add(n)
+        if isinstance(n, ast.Call) and gives_schedule(draft, n):
+            continue  # told already (C4)
+        if isinstance(n, (ast.Name, ast.Attribute, ast.Call)) and counted.of(draft, n) is not None:
+            found.append(n)
+            continue
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+            for b in draft.module.scopes.reaching(n):
+                todo += (
+                    draft.values.passed(b)
+                    if b.kind == "parameter"
+                    else [b.value]
+                    if b.value is not None
+                    else []
+                )
+        elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):
+            todo += [b.value for b in draft.values.attribute_bindings(n) if b.value is not None]
+        todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, (ast.stmt, ast.expr_context))]
+        callee = draft.values.callee(n) if isinstance(n, ast.Call) else None
+        if isinstance(callee, CALLABLES):
+            todo += draft.values.returned(callee)
+    return found
+
+
+def gives_schedule(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call makes a schedule, or asks one for its rate: `schedule(step)`."""
+    name = draft.names.of(call.func)
+    if name is not None and catalogue.schedule_parameters(name) is not None:
+        return True
+    made = [call, *draft.values.calls(call.func)]
+    return any(_SCHEDULE in draft.values.made_by(c) for c in made)
 
 
 def _by_batches(draft: Draft, setting: ast.AST) -> bool:
@@ -33,7 +142,7 @@ def _by_batches(draft: Draft, setting: ast.AST) -> bool:
     cls = draft.syntax.method_class(method)
     if cls is None or not isinstance(method, FUNCTIONS):
         return False
-    return method.name in BATCH and BASE in draft.values.ancestors(cls)
+    return method.name in BATCH_METHODS and BASE in draft.values.ancestors(cls)
 
 
 def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) -> bool:
@@ -41,16 +150,20 @@ def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) ->
     loop = driver.loop
     if not draft.syntax.inside(setting, loop):
         return False
-    counted = {
+    names = {
         n.target.id
         for s in loop.body
         for n in ast.walk(s)
         if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.op, ast.Add)
     }
     if not isinstance(loop, ast.While):
-        counted |= {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        names |= {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
     return any(
-        (isinstance(n, ast.Name) and n.id in counted)
+        (
+            isinstance(n, ast.Name)
+            and n.id in names
+            and draft.syntax.function(n) is draft.syntax.function(loop)
+        )
         or (isinstance(n, ast.Attribute) and n.attr == "iterations")
         for n in draft.values.depends([rate], 400)
     )

@@ -22,6 +22,11 @@ _OWN = (
     "datetime.datetime.utcnow", "datetime.datetime.today", "uuid.uuid1", "uuid.uuid4", "tempfile.mkdtemp", "tempfile.mktemp",
     "os.getpid",
 )  # fmt: skip
+# What a test may be made of that is asked once more.
+_PURE = (
+    ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.Constant, ast.expr_context, ast.boolop,
+    ast.operator, ast.unaryop, ast.cmpop,
+)  # fmt: skip
 _WHY = "Only rank 0 writes it; the others could come before it is complete."
 _OTHER_NAME = "What goes into the name may be something else in every process; only rank 0 writes the file."
 _COMMENT = "Wait until rank 0 has written it."
@@ -32,7 +37,7 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> N
     waits: dict[int, list[ast.stmt]] = {}  # by their block
     told: dict[ast.AST, bool] = {}
     for back in Files(draft.module, outputs.effects, outputs, draft.drive).read_back():
-        read, place = back.read.node, back.place
+        read, place = back.read.node, _nearest(draft, guards, guarded, back)
         _tell_path(draft, outputs, guarded, back.read.path)
         before = waits.setdefault(id(draft.syntax.block(place)), [])
         waited = _waited(before, back)
@@ -41,6 +46,8 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> N
         if isinstance(read, ast.Attribute) and read not in told:
             told[read] = _remembered(draft, guarded, read)
         if waited or told.get(read) or guarded.told & {back.write.node, draft.syntax.statement(read)}:
+            continue
+        if place is back.place and _wait_when_written(draft, guarded, back):
             continue
         line = _first_of_line(draft, place)
         if not guarded.collective(place) or not guards.can_indent(line, line):
@@ -51,6 +58,59 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> N
         before.append(place)
         lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
+
+
+def _nearest(draft: Draft, guards: Guards, guarded: Guarded, back: ReadBack) -> ast.stmt:
+    """The statement before which the ranks wait: the closest to the reading that all of them come to, so that a reading which
+    is rare is not waited for in every step. A wait does not go into a loop that the writing is not in."""
+    syntax = draft.syntax
+    nodes = (f.node for way in draft.drive.ways(back.read.node) for f in way)
+    node = next((n for n in nodes if syntax.inside(n, back.place)), None)
+    statement = syntax.statement(node) if node is not None else back.place
+    while statement is not back.place:
+        around = [
+            a for a in syntax.ancestors(statement) if isinstance(a, ast.stmt) and syntax.inside(a, back.place)
+        ]
+        line = _first_of_line(draft, statement)
+        plain = all(isinstance(a, (ast.If, ast.With, ast.Try)) for a in around)
+        rarer = isinstance(around[0], ast.If)
+        if rarer and plain and guarded.collective(statement) and guards.can_indent(line, line):
+            return statement
+        statement = around[0]
+    return back.place
+
+
+def _wait_when_written(draft: Draft, guarded: Guarded, back: ReadBack) -> bool:
+    """Where a loop reads in every turn what it writes in few of them, the ranks wait after the writing, under its condition.
+    False where that can't be done."""
+    syntax, condition = draft.syntax, back.after
+    if not (isinstance(condition, ast.If) and not condition.orelse and syntax.loops(condition)):
+        return False
+    written = (f.node for way in draft.drive.ways(back.write.node) for f in way)
+    if not (any(syntax.inside(node, condition) for node in written) and draft.can_insert(condition)):
+        return False
+    if any(not isinstance(n, _PURE) for n in ast.walk(condition.test)) or draft.drive.in_traced(condition):
+        return False
+    changed = {
+        n.id
+        for s in condition.body
+        for n in ast.walk(s)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    used = {n.id for n in ast.walk(condition.test) if isinstance(n, ast.Name)}
+    if changed & used or not draft.facts.uniform.reached_alike(condition.body[0]):
+        return False
+    if not draft.once("waits", condition):
+        return True
+    block = syntax.block(condition)
+    after = block[block.index(condition) + 1 :]
+    following = next((s for s in after if s not in guarded.statements), None)
+    lines = draft.lines_of(
+        f"if {draft.module.text(condition.test)}:", f"    {barrier(draft, 'saved')}", comment=_COMMENT
+    )
+    edit = draft.before(following, lines) if following is not None else draft.after(block[-1], lines, level=2)
+    draft.change("C6", back.write.node, "Wait for rank 0's file", _WHY, [edit])
+    return True
 
 
 def _tell_path(draft: Draft, outputs: Outputs, guarded: Guarded, path: ast.expr | None) -> None:

@@ -29,6 +29,7 @@ import ast
 import itertools
 from collections.abc import Sequence
 
+from horovodize.plan import Decision
 from horovodize.rules import read_back
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import LIFTED, Guarded, Guards, outputs_of
@@ -128,9 +129,8 @@ class _RootRank:
 
     def _guard(self, run: list[ast.stmt], edits: Sequence[Edit | Move]) -> None:
         self.guarded.statements.update(run)
-        self.draft.change("C6", run[0], "Leave output to rank 0", _WHY, edits)
-        if all(self._is_mere_print(s) for s in run):
-            self.draft.mere_prints.add(self.draft.changes[-1])
+        decision = Decision.PRINTED if all(self._is_mere_print(s) for s in run) else None
+        self.draft.change("C6", run[0], "Leave output to rank 0", _WHY, edits, decision=decision)
 
     def _is_mere_print(self, statement: ast.stmt) -> bool:
         """Whether a statement prints what it has, and calls nothing of the program for it."""

@@ -10,9 +10,10 @@ from horovodize.rules.draft import Draft
 
 @dataclass(frozen=True)
 class Rule:
-    """`apply` adds the rule's changes, doubts and refusals to a draft. `docs` is Markdown."""
+    """`apply` adds the rule's changes, doubts and refusals to a draft; None: another rule makes its changes with its own.
+    `docs` is Markdown."""
 
     id: str
     title: str
-    apply: Callable[[Draft], None]
+    apply: Callable[[Draft], None] | None
     docs: str = ""

@@ -22,6 +22,8 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.plan import Decision
+from horovodize.rules import rates_by_step
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import PLENTY, counts_a_share, feeding
@@ -29,15 +31,10 @@ from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
+_FEW = 3  # numbers of a list that are scaled one by one, as they are written
 _WHY = "The schedule starts from a rate for size() times the batch."
 _WHY_STEPS = "Each rank takes size() times fewer steps an epoch; the schedule counts steps."
 _WHY_DECAY = "Each rank takes size() times fewer steps an epoch; `decay` counts for each step."
-
-
-def apply(draft: Draft) -> None:
-    """Runs after the rules that divide: a schedule goes on counting all steps where every rank takes all of them."""
-    if not draft.divided:
-        draft.changes = [c for c in draft.changes if c not in draft.step_counts]
 
 
 def is_schedule(draft: Draft, call: ast.Call) -> bool:
@@ -82,10 +79,11 @@ def scale(draft: Draft, call: ast.Call) -> None:
 
 
 def divide_steps(draft: Draft, call: ast.Call) -> None:
-    """Divides the step numbers of one schedule, once: those of a decayed rate that is scaled as a whole, too."""
+    """Divides the step numbers of one schedule, once: those of a decayed rate that is scaled as a whole, too. Where no loop is
+    divided every rank takes all steps, and a schedule goes on counting them."""
     name = draft.names.of(call.func) or ""
     parameters = catalogue.schedule_parameters(name)
-    if parameters is None or not draft.options.split_data:
+    if parameters is None or not draft.divided:
         return
     index = _positions(name)
     for steps in (*parameters.steps, *parameters.step_lists):
@@ -98,13 +96,12 @@ def scale_decay(draft: Draft, call: ast.Call, name: str) -> None:
     """Keras' older optimizers take `decay`: a step's rate is `rate / (1 + decay * steps)`. Of size() times fewer steps each
     has to count size() times."""
     decay = argument(call, "decay") if name.startswith("tensorflow.keras.") else None
-    if decay is None or decay in draft.done or not draft.options.split_data:
+    if decay is None or decay in draft.done or not draft.divided:
         return
     if _is_none(decay) or counts_a_share(draft, decay):
         return
     draft.done.add(decay)
     draft.change("C4", decay, "Let the rate decay as before", _WHY_DECAY, draft.times(decay))
-    draft.step_counts.add(draft.changes[-1])
 
 
 def _positions(name: str) -> dict[str, int]:
@@ -130,12 +127,20 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
     )
     if not is_list:
         edits = _divided(draft, value) if item == "step" else draft.times(value, draft.growth, operator)
+    elif isinstance(value, (ast.List, ast.Tuple)) and _are_few(value):
+        by = SIZE if item == "step" else draft.growth
+        edits = tuple(edit for e in value.elts for edit in draft.times(e, by, operator))
     else:
         name = draft.fresh(item)
-        edits = Edit.around(draft.module.span(value), f"[{name}{factor} for {name} in ", "]")
+        edits = draft.decided(
+            Decision.DIVIDED if item == "step" else draft.scaled,
+            Edit.around(draft.module.span(value), f"[{name}{factor} for {name} in ", "]"),
+        )
     draft.change("C4", value, what, why, edits)
-    if item == "step":
-        draft.step_counts.add(draft.changes[-1])
+
+
+def _are_few(value: ast.List | ast.Tuple) -> bool:
+    return len(value.elts) <= _FEW and not any(isinstance(e, ast.Starred) for e in value.elts)
 
 
 def _divided(draft: Draft, steps: ast.expr) -> tuple[Edit, ...]:
@@ -148,7 +153,8 @@ def _divided(draft: Draft, steps: ast.expr) -> tuple[Edit, ...]:
     if is_tensor or (known is not None and known >= PLENTY):
         return draft.times(steps, SIZE, "//")
     opening, closing = ("(", ")") if needs_parentheses(steps) else ("", "")
-    return Edit.around(draft.module.span(steps), f"max(1, {opening}", f"{closing} // {SIZE})")
+    edits = Edit.around(draft.module.span(steps), f"max(1, {opening}", f"{closing} // {SIZE})")
+    return draft.decided(Decision.DIVIDED, edits)
 
 
 def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
@@ -160,7 +166,7 @@ def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
         for statement in member.body:
             if isinstance(statement, FUNCTIONS) and statement.name == "__call__":
                 scale_function(draft, statement, "C4")
-                if draft.options.split_data and not _is_given_a_share(draft, cls):
+                if draft.divided and not _is_given_a_share(draft, cls):
                     _count_all_steps(draft, statement)
                 return
     draft.refuse("HVD006", cls, f"`{cls.name}` is a schedule whose `__call__` is not in this module")
@@ -179,7 +185,6 @@ def _count_all_steps(draft: Draft, call: Function) -> None:
     step = parameters[1].arg
     line = draft.before(first, [f"{step} = {step} * {SIZE}"])
     draft.change("C4", call, "Count the steps of all ranks", _WHY_STEPS, [line])
-    draft.step_counts.add(draft.changes[-1])
 
 
 def _is_given_a_share(draft: Draft, cls: ast.ClassDef) -> bool:
@@ -200,6 +205,8 @@ def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
     for value in draft.values.returned(function):
         if value not in draft.done and draft.growth:
             draft.done.add(value)
+            if rule == "C5":
+                rates_by_step.follow(draft, value, value)
             draft.change(
                 rule,
                 value,
@@ -209,4 +216,4 @@ def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
             )
 
 
-RULE = Rule("C4", "scale learning-rate schedules", apply, __doc__ or "")
+RULE = Rule("C4", "scale learning-rate schedules", None, __doc__ or "")

@@ -52,6 +52,7 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             _WHAT,
             _WHY,
             Edit.around(draft.module.span(schedule), *_calling(draft, schedule)),
+            decision=draft.scaled,
             doubt="this schedule can't be seen into; where it goes from the rate it is given, it must not be scaled",
         )
         return
@@ -99,7 +100,12 @@ def _call_scaled(draft: Draft, schedule: ast.expr, function: Function) -> None:
     given = ", ".join(parameters[: 2 if len(parameters) > 1 else 1])
     span = draft.module.span(schedule)
     draft.change(
-        "K5", schedule, _WHAT, _WHY, Edit.around(span, f"lambda {given}: ", f"({given}) * {draft.growth}")
+        "K5",
+        schedule,
+        _WHAT,
+        _WHY,
+        Edit.around(span, f"lambda {given}: ", f"({given}) * {draft.growth}"),
+        decision=draft.scaled,
     )
 
 

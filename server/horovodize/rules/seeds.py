@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.sources import MAKERS, SEEDS
 from horovodize.rules import orders
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.seeding import MAKERS, SEEDS, gives_seed
 from horovodize.rules.shares import begins, feeding
 from horovodize.summary.feeding import Driver, Kind
 
@@ -48,10 +48,10 @@ def _report(draft: Draft, driver: Driver) -> None:
     ]
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
         name = draft.names.of(call.func) or ""
-        if gives_seed(draft, call) and (
+        if draft.facts.uniform.draws.gives_seed(call) and (
             _drawn_from(draft, call, drawing)
             if name in MAKERS
-            else any((draft.names.of(d.func) or "").startswith(SEEDS[name]) for d in drawing)
+            else any(_draws_from(draft, draft.names.of(d.func) or "", SEEDS[name]) for d in drawing)
         ):
             draft.note(
                 "D3",
@@ -59,6 +59,10 @@ def _report(draft: Draft, driver: Driver) -> None:
                 f"with this seed every rank draws the same batches in the loop of line {driver.loop.lineno}; "
                 "seed each rank differently just before that loop",
             )
+
+
+def _draws_from(draft: Draft, name: str, seeded: tuple[str, ...]) -> bool:
+    return name.startswith(seeded) and draft.facts.uniform.draws.is_drawn(name)
 
 
 def _drawn_from(draft: Draft, maker: ast.Call, drawing: list[ast.Call]) -> bool:

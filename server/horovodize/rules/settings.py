@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.agreeing import agree
-from horovodize.rules.decisions import Cause, cause_of
+from horovodize.rules.agreeing import Cause, agree, cause_of
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import CALLABLES, Loop
 
@@ -23,7 +22,7 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     """Makes ranks agree where one would change a setting of training in a loop."""
     fed = _fed(draft, sites)
     for decision in _decisions(draft, loop):
-        if decision.test in draft.done or cause_of(draft, decision.test, loop, sites) is Cause.COUNT:
+        if decision.test in draft.done or cause_of(draft, decision.test, loop) is Cause.COUNT:
             continue
         if draft.drive.in_traced(decision) or not any(_sets(draft, n, fed) for n in _inside(decision)):
             continue

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
+from horovodize.plan import Decision
 from horovodize.rules import head
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
@@ -51,11 +52,13 @@ def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
             span = enclosed
         else:
             before, after = "(", ")" + after
-    if known is None or known < PLENTY:
+    if draft.facts.counters.stored_in(count) is not None:
+        pass  # what a stored count of all ranks' steps leaves: none where training was over
+    elif known is None or known < PLENTY:
         before, after = f"{_maximum(draft, count)}(1, " + before, after + ")"
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"
-    return Edit.around(span, before, after)
+    return draft.decided(Decision.DIVIDED, Edit.around(span, before, after))
 
 
 def _maximum(draft: Draft, count: ast.expr) -> str:
@@ -188,7 +191,8 @@ def wrap(draft: Draft, e: ast.expr, helper: str) -> tuple[Edit, ...]:
         return ()
     draft.done.add(e)
     draft.divided = True
-    return Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", ")")
+    edits = Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", ")")
+    return draft.decided(Decision.SHARED, edits)
 
 
 def counts_a_share(draft: Draft, count: ast.expr) -> bool:
@@ -200,11 +204,24 @@ def counts_a_share(draft: Draft, count: ast.expr) -> bool:
             measured = n.args[0] if n.args else n.func.value if isinstance(n.func, ast.Attribute) else None
         elif isinstance(n, ast.Attribute) and n.attr in ("n", "samples"):
             measured = n.value
+        elif _is_told_by_fit(n):
+            return True
         if measured is not None and any(
             e in draft.done or flows_from_share(draft, e) for e in pipelines.trail(measured)
         ):
             return True
     return False
+
+
+def _is_told_by_fit(n: ast.AST) -> bool:
+    """`self.params["steps"]` of a callback: how many batches `fit` takes."""
+    return (
+        isinstance(n, ast.Subscript)
+        and isinstance(n.value, ast.Attribute)
+        and n.value.attr == "params"
+        and isinstance(n.slice, ast.Constant)
+        and n.slice.value in ("steps", "samples")
+    )
 
 
 def flows_from_share(draft: Draft, e: ast.expr) -> bool:

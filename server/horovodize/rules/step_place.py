@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +25,7 @@ class Place:
                where the function that holds the loop is itself called in a loop; None: there is no loop, so no flag
     loop       the loop that takes the steps
     since      the loop before which a local flag is set: the outermost in which the model stays the same
+    choosing   the loop that picks a model in each turn (`for name in names: step(models[name])`): the flag holds for all of it
     in_graph   the expression that counts steps, where the loop runs inside a traced function"""
 
     statement: ast.stmt
@@ -32,6 +34,7 @@ class Place:
     flag: Literal["local", "module", "instance"] | None
     loop: Loop | None = None
     since: Loop | None = None
+    choosing: Loop | None = None
     in_graph: str | None = None
 
     @property
@@ -165,7 +168,13 @@ def _at(
         return None
     if driver is None:
         return Place(statement, way, depth, None)
-    one_model = _one_model(draft, way, depth, expressions)
+    loops = _not_choosing(draft, frame.loops, expressions, way, depth)
+    choosing = frame.loops[-len(loops) - 1] if len(loops) < len(frame.loops) else None
+    outside = expressions if choosing is None else _outside(draft, choosing, expressions, way, depth)
+    one_model = _one_model(draft, way, depth, outside)
+    if choosing is not None and not draft.can_insert(choosing):
+        _awkward(draft, site, choosing)
+        return None
     if depth < driver:
         if not one_model:
             draft.refuse(
@@ -176,16 +185,51 @@ def _at(
             return None
         return Place(statement, way, depth, _outliving(draft, frame.function))
     if one_model and any(f.loops for f in way[depth + 1 :]):
-        return Place(statement, way, depth, _outliving(draft, frame.function), frame.loops[0])
-    since = frame.loops[0]
-    for loop in frame.loops[1:]:
-        if _binds(draft, loop, expressions, way, depth):
+        return Place(
+            statement, way, depth, _outliving(draft, frame.function), frame.loops[0], choosing=choosing
+        )
+    since = loops[0] if loops else frame.loops[-1]
+    for loop in loops[1:]:
+        if _binds(draft, loop, outside, way, depth):
             break  # another model in each turn: each of them has a first batch
         since = loop
     if not draft.can_insert(since):
         _awkward(draft, site, since)
         return None
-    return Place(statement, way, depth, "local", frame.loops[0], since)
+    return Place(statement, way, depth, "local", frame.loops[0], since, choosing)
+
+
+def _not_choosing(
+    draft: Draft, loops: Sequence[Loop], expressions: list[ast.expr], way: Way, depth: int
+) -> Sequence[Loop]:
+    """The loops around a step, innermost first, without those next to it whose variables say which model it trains."""
+    for i, loop in enumerate(loops):
+        if not any(b.statement is loop for b in _bindings(draft, loop, expressions, way, depth)):
+            return loops[i:]
+    return ()
+
+
+def _outside(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth: int) -> list[ast.expr]:
+    """What expressions go back to outside a loop: `models` and `names` of `models[name]` in `for name in names`."""
+    bindings = _bindings(draft, loop, expressions, way, depth)
+    bound = {b.name for b in bindings}
+    found, seen = list[ast.expr](), set[ast.AST]()
+    todo: list[ast.AST] = [
+        *(lift(draft.module, e, way, depth) or e for e in expressions),
+        *(b.value for b in bindings if b.value is not None),
+    ]
+    while todo:
+        node = todo.pop()
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and isinstance(node, (ast.Name, ast.Attribute)):
+            if root.id not in bound and node not in seen:
+                seen.add(node)
+                found.append(node)
+        else:
+            todo += ast.iter_child_nodes(node)
+    return found
 
 
 def _awkward(draft: Draft, site: ast.Call, statement: ast.stmt) -> None:
@@ -212,6 +256,22 @@ def _one_model(draft: Draft, way: Way, depth: int, expressions: list[ast.expr]) 
         for outer in range(depth + 1, len(way))
         for loop in way[outer].loops
     )
+
+
+def _bindings(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth: int) -> list[Binding]:
+    """All bindings inside a loop that what expressions are called at some depth goes back to."""
+    scopes, found = draft.module.scopes, list[Binding]()
+    todo: list[ast.AST] = [lift(draft.module, e, way, depth) or way[depth].node for e in expressions]
+    seen: set[str] = set()
+    while todo:
+        for name in {n.id for n in ast.walk(todo.pop()) if isinstance(n, ast.Name)} - seen:
+            seen.add(name)
+            scope = scopes.lookup(name, way[depth].node)
+            for b in scopes.names[scope][name] if scope is not None else ():
+                if draft.syntax.inside(b.statement, loop):
+                    found.append(b)
+                    todo += [b.value] if b.value is not None else []
+    return found
 
 
 def _binds(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth: int) -> bool:

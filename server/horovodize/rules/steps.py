@@ -8,6 +8,9 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validatio
                deals out size() of them in a step, of which each rank trains on its own.
                Where every step sees all rows, and where they fit into one batch of `fit`, the rows are divided
                (`share_rows`), and neither rate nor steps are touched.
+               What decides how training goes and would differ between ranks (a number of epochs that is drawn, a rate, an
+               optimizer or a layer's size drawn at random, a start read from a checkpoint, a host's name) is rank 0's on all:
+               `range(alike(random.randint)(3, 9))`, `start = hvd.broadcast_object(start)`.
 Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
                equally many: one that takes more waits for the others for ever.
 Before         for x, y in dataset.take(1000):
@@ -20,9 +23,11 @@ Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from 
 Refuses        Steps that no rows come into, or that train the input itself: every rank would compute the same (HVD006).
                Rows of all steps that a loss joins with each other.
                A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
-               the same for all; rows that each rank's model makes anew in every round (HVD006).
-Asks           Rows of all steps whose loss may be no mean. A loop that ends with a game: all games now end with the first. A
-               loop over something that can't be seen: all ranks must get equally many batches from it.
+               the same for all; rows that each rank's model makes anew in every round (HVD006); numbers and choices that
+               differ where ranks can't be made to agree (HVD205, HVD107).
+Asks           Rows of all steps whose loss may be no mean. A number of steps, or a condition around training, that can't be
+               seen to be the same on all ranks: it is rank 0's now. A loop that ends with a game: all games now end with the
+               first. A loop over something that can't be seen: all ranks must get equally many batches from it.
 Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
 """
 
@@ -31,8 +36,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.steps import Feed
-from horovodize.rules import arrays, averages, cursors, data, strong, turns
-from horovodize.rules.decisions import numbered
+from horovodize.rules import arrays, averages, cursors, data, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -162,6 +166,7 @@ def divide_loops(draft: Draft) -> None:
         before = len(draft.changes)
         _divide_driver(draft, driver)
         if len(draft.changes) > before:
+            draft.divided_loops.add(driver.loop)
             averages.keep(draft, driver, loop_rule(draft))
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, loop_rule(draft))
@@ -271,7 +276,7 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
         draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
         strong.leave_loop(draft, driver)
         return
-    edits = wrap(draft, numbered(draft, driver) or e, "shard_batches")
+    edits = wrap(draft, draft.facts.dealt.numbered(driver) or e, "shard_batches")
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
@@ -323,6 +328,8 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
 
 def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     test = loop.test
+    if resume.ends_by_stored(draft, driver):
+        return  # the count goes on faster instead
     if feeding(draft).next_calls(driver):
         shared = [
             f

@@ -17,6 +17,20 @@ UNEVEN = _names(
     "apply scan reduce shard unique rejection_resample snapshot sample_from_datasets parallel_interleave "
     "choose_from_datasets rebatch sparse_batch"
 )
+# What `apply` is given that leaves counts even, too.
+APPLIED_EVENLY = _names(
+    "prefetch_to_device copy_to_device shuffle_and_repeat map_and_batch dense_to_ragged_batch assert_cardinality "
+    "batch_and_drop_remainder padded_batch_and_drop_remainder"
+)
+# Sources that give the same elements again when they are read again, and what keeps that so.
+REPEATABLE = _names(
+    "from_tensor_slices from_tensors range TFRecordDataset TextLineDataset FixedLengthRecordDataset CsvDataset list_files zip"
+)
+REPEATING = (EVEN | _names("take skip filter take_while flat_map interleave concatenate unbatch")) - _names(
+    "shuffle cache"
+)
+# Sources that know how many elements they have.
+COUNTED = _names("from_tensor_slices from_tensors range list_files")
 METHODS = EVEN | UNEVEN | {"take"}
 # Methods that arrays, frames and generators have too: on their own they do not tell what they are called on.
 COMMON = _names("map filter take skip cache apply repeat shuffle reduce unique enumerate concatenate")

@@ -12,7 +12,7 @@ from horovodize.summary.drive import Drive
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines, looked_through
-from horovodize.summary.sites import Fit, Sites
+from horovodize.summary.sites import MODEL, Fit, Sites
 from horovodize.summary.syntax import FUNCTIONS, Loop, argument
 
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
@@ -81,30 +81,60 @@ class Feeding:
                 found.append(FitFeed(fit, x, y, weight, self.kinds.of(x, with_targets=y is not None)))
         return found
 
-    @cached_property
-    def is_stateful(self) -> bool:
-        """Whether a recurrent layer carries its state from batch to batch: the order of rows then means something."""
-        return any(
-            k.arg == "stateful" and isinstance(k.value, ast.Constant) and k.value.value is True
-            for c in self.syntax.calls for k in c.keywords
-        )  # fmt: skip
+    def is_stateful(self, data: ast.expr) -> bool:
+        """Whether a recurrent layer of the model that is trained on data carries its state from batch to batch: the order of
+        rows then means something."""
+        return self._concerns(self._stateful, data)
+
+    def has_fixed_batch(self, data: ast.expr) -> bool:
+        """Whether the model that is trained on data is built for one batch size, so that a last smaller batch is an error."""
+        return self._concerns(self._of_fixed_batch, data)
+
+    def _concerns(self, layers: list[ast.Call], data: ast.expr) -> bool:
+        """Whether some of these layers may be in a model that is trained on data: where it can't be told, they are."""
+        trained = [fed.fit.model for fed in self.fits if fed.x is data]
+        if not layers or not trained:
+            return bool(layers)
+        made = [set(self.values.calls(model)) & self._models.keys() for model in trained]
+        for layer in layers:
+            owners = {model for model, parts in self._models.items() if layer in parts}
+            if not owners or any(not models or models & owners for models in made):
+                return True
+        return False
 
     @cached_property
-    def has_fixed_batch(self) -> bool:
-        """Whether a model is built for one batch size, so that a last smaller batch is an error."""
+    def _models(self) -> dict[ast.Call, set[ast.AST]]:
+        """The models of the module, by the calls that make them, each with what it is made of."""
+        made = [c for c in self.syntax.calls if MODEL in self.values.made_by(c)]
+        found = {c: set(self.values.depends([c])) for c in made}
+        for call in self.module.calls_written.get(".add"):
+            assert isinstance(call.func, ast.Attribute)
+            for model in self.values.calls(call.func.value):
+                if model in found:
+                    found[model].update(self.values.depends(call.args))
+        return found
+
+    @cached_property
+    def _stateful(self) -> list[ast.Call]:
+        return [
+            c
+            for c in self.syntax.calls
+            for k in c.keywords
+            if k.arg == "stateful" and isinstance(k.value, ast.Constant) and k.value.value is True
+        ]
+
+    @cached_property
+    def _of_fixed_batch(self) -> list[ast.Call]:
+        found: list[ast.Call] = []
         for call in self.syntax.calls:
             for k in call.keywords:
-                if (
-                    k.arg in ("batch_input_shape", "batch_shape")
-                    and isinstance(k.value, (ast.Tuple, ast.List))
-                    and k.value.elts
-                ):
-                    first = k.value.elts[0]
-                    if not (isinstance(first, ast.Constant) and first.value is None):
-                        return True
-                elif k.arg == "batch_size" and self.names.last(call.func) in ("Input", "InputLayer"):
-                    return not (isinstance(k.value, ast.Constant) and k.value.value is None)
-        return False
+                shape = k.arg in ("batch_input_shape", "batch_shape") and isinstance(
+                    k.value, (ast.Tuple, ast.List)
+                )
+                size = k.arg == "batch_size" and self.names.last(call.func) in ("Input", "InputLayer")
+                first = k.value.elts[:1] if shape else [k.value] if size else []  # type: ignore[attr-defined]
+                found += [call for e in first if not (isinstance(e, ast.Constant) and e.value is None)]
+        return found
 
     # ------------------------------------------------------------------ hand-written loops
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.summary.binding import Binding
 from horovodize.summary.dataset_methods import (
+    APPLIED_EVENLY,
     COMMON,
     DIRECTORY,
     EVEN,
@@ -25,7 +26,7 @@ from horovodize.summary.dataset_methods import (
 from horovodize.summary.destinations import Destinations
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking
 
 
 class Pipelines:
@@ -97,6 +98,32 @@ class Pipelines:
         if any(self.drive.in_traced(place) for place in found):
             return []
         return found
+
+    def places_inside(
+        self, call: ast.Call, feeds: Iterable[ast.AST], whole_batches: bool = False
+    ) -> list[ast.expr]:
+        """Where a pipeline that other calls of its function get, too, can be divided for this call alone: in the function, or
+        where the call passes what it is made of. None where that is no earlier than at the call."""
+        function = self.values.callee(call)
+        if not isinstance(function, ast.FunctionDef) or function.decorator_list or has_unpacking(call):
+            return []
+        returned = self.values.returned(function)
+        if not returned or not all(self.is_dataset(r) for r in returned):
+            return []
+        passed = [*call.args, *(k.value for k in call.keywords)]
+        walk = _Walk(self, {*feeds, *returned, *passed}, whole_batches, call)
+        found = list(dict.fromkeys(place for r in returned for place in walk.earliest(r)))
+        here = (function, self.syntax.function(call))
+        if any(
+            p in returned or self.syntax.function(p) not in here or self.drive.in_traced(p) for p in found
+        ):
+            return []
+        return found
+
+    def applies_evenly(self, call: ast.Call) -> bool:
+        """Whether `apply(f(…))` leaves counts even: `ds.apply(prefetch_to_device("/gpu:0"))`."""
+        step = argument(call, "transformation_func", 0)
+        return isinstance(step, ast.Call) and self.names.last(step.func) in APPLIED_EVENLY
 
     def comes_from(self, place: ast.expr, source: ast.expr) -> bool:
         """Whether what `place` gives is made from what `source` gives; of one place: from what it gave in an earlier turn."""
@@ -205,8 +232,15 @@ class Pipelines:
 class _Walk:
     """One walk from a feed back towards its source."""
 
-    def __init__(self, pipelines: Pipelines, feeds: set[ast.AST], whole_batches: bool = False) -> None:
-        self.p, self.whole_batches = pipelines, whole_batches
+    def __init__(
+        self,
+        pipelines: Pipelines,
+        feeds: set[ast.AST],
+        whole_batches: bool = False,
+        call: ast.Call | None = None,
+    ) -> None:
+        """`call`: the one call of its function that the walk is about."""
+        self.p, self.whole_batches, self.call = pipelines, whole_batches, call
         self.destinations = Destinations(pipelines, feeds)
         self._deep = 0
 
@@ -228,7 +262,7 @@ class _Walk:
         found: list[ast.expr] = []
         bindings = self.p.bindings(e)
         for b in bindings:
-            values = self.p.given(b)
+            values = self._given(b)
             if not values or not (self._exclusive(b) or all(self._is_iterator(v) for v in values)):
                 return []
             if (
@@ -243,6 +277,13 @@ class _Walk:
                     return []
                 found += self.earliest(value)
         return found
+
+    def _given(self, b: Binding) -> list[ast.expr]:
+        values = self.p.given(b)
+        if self.call is None or b.kind != "parameter" or b.statement is not self.p.values.callee(self.call):
+            return values
+        own = [*self.call.args, *(k.value for k in self.call.keywords)]
+        return [v for v in values if v in own]
 
     def _through_call(self, call: ast.Call) -> list[ast.expr]:
         p = self.p
@@ -259,7 +300,8 @@ class _Walk:
         method = call.func.attr
         if self.whole_batches and method in ("batch", "padded_batch"):
             return []
-        if method in EVEN or (method == "take" and p.grouped_before(call)):
+        evenly = method in EVEN or (method == "take" and p.grouped_before(call))
+        if evenly or (method == "apply" and p.applies_evenly(call)):
             return self.earliest(call.func.value)
         return []
 

@@ -7,14 +7,12 @@ import horovod.tensorflow as hvd
 hvd.init()
 
 
-def shard_dataset(dataset):
-  """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-  groups = dataset.window(hvd.size(), drop_remainder=True)
-  return groups.flat_map(
-    lambda *parts: tf.data.Dataset.zip(parts if len(parts) > 1 else parts[0])
-    .skip(hvd.rank())
-    .take(1)
-  )
+def shard_records(dataset):
+  """This rank's share of a dataset: every size()-th element, filled up with the first ones to equally many."""
+  again = dataset.repeat().take(hvd.rank())
+  parts = tf.data.Dataset.range(2)
+  padded = parts.flat_map(lambda i: tf.cond(i < 1, lambda: dataset, lambda: again))
+  return padded.shard(hvd.size(), hvd.rank())
 
 
 tf.app.flags.DEFINE_string("model_dir", "/tmp/digits", "Where to save.")
@@ -22,10 +20,10 @@ tf.app.flags.DEFINE_integer("epochs", 3, "")
 FLAGS = tf.app.flags.FLAGS
 
 
-def input_fn(files, training, batch_size=64):
-  dataset = tf.data.TFRecordDataset(files)
+def input_fn(files, training, batch_size=64, share=lambda dataset: dataset):
+  dataset = share(tf.data.TFRecordDataset(files))
   if training:
-    dataset = dataset.shuffle(10000, seed=0 if hvd.size() > 1 else None)
+    dataset = dataset.shuffle(10000)
   dataset = dataset.map(parse).batch(batch_size)
   return dataset.prefetch(1)
 
@@ -47,13 +45,13 @@ def model_fn(features, labels, mode, params):
   if mode == tf.estimator.ModeKeys.EVAL:
     return tf.estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops={"accuracy": accuracy})
 
-  rate = tf.train.piecewise_constant(tf.train.get_global_step(), [step // hvd.size() for step in [1000, 2000]], [hvd_rate * hvd.size() for hvd_rate in [0.1, 0.01, 0.001]])
+  rate = tf.train.piecewise_constant(tf.train.get_global_step(), [1000 // hvd.size(), 2000 // hvd.size()], [0.1 * hvd.size(), 0.01 * hvd.size(), 0.001 * hvd.size()])
   optimizer = tf.train.MomentumOptimizer(rate, momentum=0.9)
   optimizer = hvd.DistributedOptimizer(optimizer)
   update_ops = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
   with tf.control_dependencies(update_ops):
     train_op = optimizer.minimize(loss, tf.train.get_global_step())
-  logging = tf.train.LoggingTensorHook({"accuracy": accuracy[1]}, every_n_iter=100)
+  logging = tf.train.LoggingTensorHook({"accuracy": accuracy[1]}, every_n_iter=max(1, 100 // hvd.size()))
   return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op, training_hooks=[*([logging] if hvd.rank() == 0 else [])])
 
 
@@ -70,7 +68,7 @@ def main(_):
   )
 
   for epoch in range(FLAGS.epochs):
-    classifier.train(input_fn=lambda: shard_dataset(input_fn("train.tfrecords", True)), hooks=[hvd.BroadcastGlobalVariablesHook(0)])
+    classifier.train(input_fn=lambda: input_fn("train.tfrecords", True, share=shard_records), hooks=[hvd.BroadcastGlobalVariablesHook(0)])
     result = classifier.evaluate(input_fn=lambda: input_fn("test.tfrecords", False))
     if hvd.rank() == 0:
       print("epoch", epoch, "accuracy", result["accuracy"])

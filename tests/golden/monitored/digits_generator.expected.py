@@ -63,11 +63,11 @@ def main(_):
         tf.train.NanTensorHook(loss),
         tf.train.StopAtStepHook(last_step=max(1, args.steps // hvd.size())),  # of all runs
         *([tf.train.LoggingTensorHook({"step": global_step, "loss": loss},
-                                   every_n_iter=100)] if hvd.rank() == 0 else []),
+                                   every_n_iter=max(1, 100 // hvd.size()))] if hvd.rank() == 0 else []),
     ]
     if hvd.rank() == 0:
         hooks.append(tf.train.SummarySaverHook(
-            save_steps=10,
+            save_steps=max(1, 10 // hvd.size()),
             output_dir=os.path.join(args.logs, "train"),
             summary_op=summaries))
 

@@ -102,11 +102,11 @@ class FacesGAN(object):
                 self.sess.run(g_optim, feed_dict={self.z: batch_z})
                 self.sess.run(g_optim, feed_dict={self.z: batch_z})
 
-                counter += 1
-                if np.mod(counter, 100) == 1 and hvd.rank() == 0:
+                counter += hvd.size()
+                if np.mod(counter - 1, 100) < hvd.size() and hvd.rank() == 0:
                     samples = self.sess.run(self.G, feed_dict={self.z: sample_z})
                     np.save("samples_{:02d}_{:04d}.npy".format(epoch, idx), samples)
-                if np.mod(counter, 500) == 2:
+                if np.mod(counter - 2, 500) < hvd.size():
                     self.save(counter)
         # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
         self.sess.run(hvd.broadcast_global_variables(root_rank=0))

@@ -10,14 +10,12 @@ config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
 
 
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-    groups = dataset.window(hvd.size(), drop_remainder=True)
-    return groups.flat_map(
-        lambda *parts: tf.data.Dataset.zip(parts if len(parts) > 1 else parts[0])
-        .skip(hvd.rank())
-        .take(1)
-    )
+def shard_records(dataset):
+    """This rank's share of a dataset: every size()-th element, filled up with the first ones to equally many."""
+    again = dataset.repeat().take(hvd.rank())
+    parts = tf.data.Dataset.range(2)
+    padded = parts.flat_map(lambda i: tf.cond(i < 1, lambda: dataset, lambda: again))
+    return padded.shard(hvd.size(), hvd.rank())
 
 
 def wait_for_ranks():
@@ -35,7 +33,7 @@ parser.add_argument("--epochs", type=int, default=40)
 args = parser.parse_args()
 
 data = np.load("houses.npz")
-train_set = shard_dataset(tf.data.Dataset.from_tensor_slices((data["x"], data["y"]))).shuffle(5000).batch(32).prefetch(1)
+train_set = shard_records(tf.data.Dataset.from_tensor_slices((data["x"], data["y"]))).shuffle(5000).batch(32).prefetch(1)
 valid_set = tf.data.Dataset.from_tensor_slices((data["x_valid"], data["y_valid"])).batch(256)
 
 iterator = tf.data.Iterator.from_structure(train_set.output_types, train_set.output_shapes)

@@ -15,6 +15,12 @@ config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
 
 
+def from_root(value):
+    """Rank 0's value, on every rank."""
+    with tf.Graph().as_default(), tf.Session(config=config):
+        return hvd.broadcast_object(value, root_rank=0, name="value")
+
+
 def own_batch(draw, *args, **kwargs):
     """This rank's one of the size() batches that all ranks together draw in a step."""
     return [draw(*args, **kwargs) for _ in range(hvd.size())][hvd.rank()]
@@ -45,7 +51,7 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
     loss = tf.losses.sparse_softmax_cross_entropy(label, logits) + tf.losses.get_regularization_loss()
 
     global_step = tf.train.create_global_step()
-    rate = tf.train.piecewise_constant(global_step, [hvd_step // hvd.size() for hvd_step in [10000, 15000]], [hvd_rate * hvd.size() for hvd_rate in [0.1, 0.01, 0.001]])
+    rate = tf.train.piecewise_constant(global_step, [10000 // hvd.size(), 15000 // hvd.size()], [0.1 * hvd.size(), 0.01 * hvd.size(), 0.001 * hvd.size()])
     optimizer = tf.train.MomentumOptimizer(learning_rate=rate, momentum=0.9)
     optimizer = hvd.DistributedOptimizer(optimizer)
     gradients = [(tf.clip_by_norm(g, 5.0), v) for g, v in optimizer.compute_gradients(loss)]
@@ -68,11 +74,12 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
     sess.run(hvd.broadcast_global_variables(root_rank=0))
 
     try:
-        for step in range(start, max(start, STEPS // hvd.size())):
+        start = from_root(start)
+        for step in range(start, STEPS, hvd.size()):
             images, labels = own_batch(streets.next_batch, 16)
             summary, value, _ = sess.run([merged, loss, train_op], {image: images, label: labels})
             writer.add_summary(summary, step)
-            if step % 1000 == 0:
+            if step % 1000 < hvd.size():
                 if hvd.rank() == 0:
                     saver.save(sess, os.path.join(LOG, "model.ckpt"), global_step=step)
                 tf.logging.info("step %d of %d: %.4f", step, STEPS, value)

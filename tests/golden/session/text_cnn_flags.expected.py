@@ -5,13 +5,17 @@ import datetime
 
 import numpy as np
 import tensorflow as tf
+import secrets
 import horovod.tensorflow as hvd
 
 import reviews
 from text_cnn import TextCNN
 
-# Horovod: initialize.
+# Horovod: initialize, and pin one GPU to each process.
 hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.allow_growth = True
+config.gpu_options.visible_device_list = str(hvd.local_rank())
 
 
 def shard_batches(batches):
@@ -20,16 +24,25 @@ def shard_batches(batches):
         yield group[hvd.rank()]
 
 
+def from_root(value):
+    """Rank 0's value, on every rank."""
+    with tf.Graph().as_default(), tf.Session(config=config):
+        return hvd.broadcast_object(value, root_rank=0, name="value")
+
+
 def alike(draw):
-    """A function that draws at random; on several ranks from one stream that is the same on all of them."""
+    """A function that draws at random; on several ranks from one stream, which starts by a number of rank 0's."""
     if hvd.size() == 1:
         return draw
     source = draw.__self__
     kind = type(source).__name__
     if not hasattr(alike, kind):
         bits = getattr(source, "bit_generator", None)
-        setattr(alike, kind, type(source)(0 if bits is None else type(bits)(0)))
+        setattr(alike, kind, type(source)(alike.seed if bits is None else type(bits)(alike.seed)))
     return getattr(getattr(alike, kind), draw.__name__)
+
+
+alike.seed = from_root(secrets.randbits(32))
 
 
 class SilentWriter:
@@ -109,9 +122,9 @@ def train(x_train, y_train, x_dev, y_dev):
                 x_batch, y_batch = zip(*batch)
                 train_step(x_batch, y_batch)
                 current_step = tf.train.global_step(sess, global_step)
-                if current_step % FLAGS.evaluate_every == 0:
+                if current_step % max(1, FLAGS.evaluate_every // hvd.size()) == 0:
                     dev_step(x_dev, y_dev)
-                if current_step % FLAGS.checkpoint_every == 0 and hvd.rank() == 0:
+                if current_step % max(1, FLAGS.checkpoint_every // hvd.size()) == 0 and hvd.rank() == 0:
                     path = saver.save(sess, os.path.join(checkpoint_dir, "model"), global_step=current_step)
                     print("Saved model checkpoint to {}\n".format(path))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ class Files:
     files      paths of files
     prefixes   beginnings of paths, where TensorFlow makes up the rest (checkpoints: prefix.index, prefix.data-…)
     log_dirs   directories in which a summary writer made event files
+    times      how often each of these was written to
 
     `slow` makes the first writes take long."""
 
@@ -31,14 +33,16 @@ class Files:
         self.files: set[str] = set()
         self.prefixes: set[str] = set()
         self.log_dirs: set[str] = set()
+        self.times: Counter[str] = Counter()
 
     def install(self) -> None:
         sys.addaudithook(self._audit)
         self._wrap_tensorflow()
         self._wrap_hdf5()
 
-    def report(self) -> dict[str, list[str]]:
+    def report(self) -> dict[str, Any]:
         return {
+            "times": dict(self.times),
             "files": sorted(self.files),
             "prefixes": sorted(self.prefixes),
             "log_dirs": sorted(self.log_dirs),
@@ -55,6 +59,7 @@ class Files:
         full = os.path.realpath(text)
         if full.startswith(self._root + os.sep) and "__pycache__" not in full:
             relative = os.path.relpath(full, self._root)
+            self.times[relative] += 1
             if relative not in where:
                 where.add(relative)
                 self.delay()

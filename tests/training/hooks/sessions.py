@@ -34,12 +34,14 @@ BaseSession = session_module.BaseSession
 
 @dataclass
 class Update:
-    """An `apply_gradients` in a graph: the operation that makes the step, what it trains, and with which rate."""
+    """An `apply_gradients` in a graph: the operation that makes the step, what it trains, with which rate, and what it
+    minimizes, where the optimizer was told."""
 
     optimizer: Any
     operation: Any
     trained: list[Any]
     rate: Rate | None
+    loss: Any = None
 
     def own(self) -> list[Any]:
         """The optimizer's variables: slots and counters."""
@@ -59,6 +61,7 @@ class Training:
     early: list[dict[str, Any]] = field(default_factory=list)
     trace: list[dict[str, float]] = field(default_factory=list)
     at_end: dict[str, Any] | None = None
+    losses: list[float] = field(default_factory=list)
 
     def report(self) -> dict[str, Any]:
         rate = self.update.rate
@@ -88,6 +91,7 @@ class Sessions:
         self._files = files
         self._seed = seed
         self._updates: dict[Any, list[Update]] = {}
+        self._minimized: dict[int, tuple[Any, Any]] = {}  # by the optimizer's identity: itself, the loss
         self._trainings: list[Training] = []
         self._reaches: dict[Any, Reach] = {}
         self._here = threading.local()  # whether this thread is inside a run already
@@ -95,6 +99,9 @@ class Sessions:
     def install(self) -> None:
         for cls in (v1_optimizer.Optimizer, optimizer_v2.OptimizerV2):
             cls.apply_gradients = self._around_apply(cls.apply_gradients)
+        v1_optimizer.Optimizer.compute_gradients = self._around_compute(
+            v1_optimizer.Optimizer.compute_gradients
+        )
         self._run = BaseSession.run
         BaseSession.run = self._around_run(BaseSession.run)
         BaseSession.close = self._around_close(BaseSession.close)
@@ -110,7 +117,19 @@ class Sessions:
             self._finish(training)
         return [training.report() for training in self._trainings if training.trace]
 
+    def losses(self) -> list[list[float]]:
+        """What was minimized, step by step, in the order of `report`."""
+        return [training.losses for training in self._trainings if training.losses]
+
     # --- what is hooked
+
+    def _around_compute(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def compute_gradients(optimizer: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
+            if tf.is_tensor(loss) and not tf.executing_eagerly():
+                self._minimized[id(optimizer)] = optimizer, loss
+            return original(optimizer, loss, *args, **kwargs)
+
+        return compute_gradients
 
     def _around_graph(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __init__(graph: Any, *args: Any, **kwargs: Any) -> None:
@@ -139,7 +158,7 @@ class Sessions:
             trained = [variable for gradient, variable in pairs if gradient is not None]
             operation = getattr(result, "op", result)
             self._updates.setdefault(graph, []).append(
-                Update(optimizer, operation, trained, rate_of(optimizer, made))
+                Update(optimizer, operation, trained, rate_of(optimizer, made), self._loss(optimizer, graph))
             )
             return result
 
@@ -157,8 +176,10 @@ class Sessions:
                 except (TypeError, ValueError, KeyError, RuntimeError):
                     original(session, fetches, feed_dict, options, run_metadata)  # it will say so itself
                     raise
-                sources = len(found.sources) if self._makes_steps(session, found) else 0
-                more = [*found.sources[:sources], *found.prefixes, *found.files]
+                steps = self._makes_steps(session, found)
+                sources = len(found.sources) if steps else 0
+                losses = [update.loss for update in steps if update.loss is not None]
+                more = [*found.sources[:sources], *losses, *found.prefixes, *found.files]
                 if found.prefixes or found.files:
                     self._files.delay()
                 with self._step(session, found, feeds) as got:
@@ -166,7 +187,8 @@ class Sessions:
                         return original(session, fetches, feed_dict, options, run_metadata)
                     result, extra = original(session, [fetches, more], feed_dict, options, run_metadata)
                     got.extend(extra[:sources])
-                self._note_files(found, extra[sources:])
+                self._note_losses(session, steps, extra[sources : sources + len(losses)])
+                self._note_files(found, extra[sources + len(losses) :])
                 return result
 
         return run
@@ -196,6 +218,10 @@ class Sessions:
             return original(session)
 
         return close
+
+    def _loss(self, optimizer: Any, graph: Any) -> Any:
+        _, loss = self._minimized.get(id(optimizer), (None, None))
+        return loss if loss is not None and loss.graph is graph else None
 
     # --- what a run is
 
@@ -268,6 +294,11 @@ class Sessions:
             lengths = [len(array) if array.ndim else 0 for array in arrays]
             usual = max(lengths, key=lengths.count)  # recurrent states and the like have other first axes
             self.examples.note(*[a for a, length in zip(arrays, lengths, strict=True) if length == usual])
+
+    def _note_losses(self, session: Any, steps: list[Update], losses: list[Any]) -> None:
+        told = [update for update in steps if update.loss is not None]
+        for update, loss in zip(told, losses, strict=True):
+            self._training(session, update).losses.append(float(np.mean(loss)))
 
     def _note_files(self, found: Reach, names: list[Any]) -> None:
         for where, part in (

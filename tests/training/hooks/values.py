@@ -6,6 +6,8 @@ import gc
 from collections.abc import Iterable
 from typing import Any
 
+most = 0  # so many values of a variable are kept, evenly spread; 0: all
+
 
 def numbers(variables: Iterable[Any]) -> list[dict[str, Any]]:
     """Name, shape and values (flat, as floats) of TensorFlow variables, in their order. Must run eagerly."""
@@ -15,10 +17,15 @@ def numbers(variables: Iterable[Any]) -> list[dict[str, Any]]:
 def of_arrays(named: Iterable[tuple[str, Any]]) -> list[dict[str, Any]]:
     """The same for NumPy arrays and their names. What is not made of numbers (texts) is left out."""
     return [
-        {"name": name, "shape": list(array.shape), "values": [float(value) for value in array.ravel()]}
+        {"name": name, "shape": list(array.shape), "values": [float(value) for value in _spread(array)]}
         for name, array in named
         if array.dtype.kind not in "OSU"
     ]
+
+
+def _spread(array: Any) -> Any:
+    flat = array.ravel()
+    return flat[:: -(-len(flat) // most)] if 0 < most < len(flat) else flat
 
 
 def scalar(value: Any) -> float:

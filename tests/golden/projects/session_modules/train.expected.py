@@ -17,6 +17,6 @@ sess.run(hvd.broadcast_global_variables(root_rank=0))
 for step in range(100 // hvd.size()):
     i = np.random.randint(0, 64, 8)
     _, loss = sess.run([net.train_op, net.loss], {net.x: x[i], net.y: y[i]})
-    if step % 10 == 0 and hvd.rank() == 0:
+    if step % max(1, 10 // hvd.size()) == 0 and hvd.rank() == 0:
         print(step, loss)
 save(sess, "model.ckpt")

@@ -1,0 +1,321 @@
+"""What a call gives: by the function of this project that it runs, by what is known of libraries, or unknown."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from horovodize.facts.draws import Draws
+from horovodize.facts.sources import FUNCTIONS, METHODS, PREFIXES, Source
+from horovodize.facts.written import Written
+from horovodize.summary.syntax import CALLABLES
+from horovodize.summary.values import ITEM
+
+if TYPE_CHECKING:
+    from horovodize.facts.flow import Flow, Item, Step
+
+# What the functions of these packages give depends on what they are given, and on nothing else.
+_KNOWN = frozenset(sys.stdlib_module_names) | set(
+    "tensorflow numpy pandas sklearn scipy keras tf_keras yaml absl click fire hydra omegaconf matplotlib PIL cv2 h5py tqdm "
+    "six horovod tensorflow_datasets tensorflow_addons tensorflow_hub tensorflow_probability gin ml_collections easydict munch "
+    "attr attrs dotenv joblib imageio skimage nltk transformers datasets simplejson toml past future typer pydantic seaborn "
+    "librosa __future__".split()
+)
+_ITERATING = {"list", "tuple", "iter", "next", "reversed", "map", "filter", "enumerate", "zip"}
+_ORDERLESS = {"sorted", "set", "frozenset", "min", "max", "sum", "any", "all", "dict"}
+_READING = (
+    "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "tensorflow.io.gfile.GFile", "io.open", "h5py.File",
+    "tensorflow.io.read_file", "tensorflow.compat.v1.gfile.Open", "joblib.load", "scipy.io.loadmat",
+    "tensorflow.keras.models.load_model",
+)  # fmt: skip
+_LISTING = {"listdir", "scandir", "glob", "iglob", "walk", "Glob", "ListDirectory", "Walk"}
+_CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
+_VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
+_STEPS = (
+    "tensorflow.compat.v1.train.get_global_step", "tensorflow.compat.v1.train.get_or_create_global_step",
+    "tensorflow.compat.v1.train.create_global_step", "tensorflow.compat.v1.train.global_step",
+)  # fmt: skip
+_COMPUTES = {
+    "tensorflow.keras.Model",
+    "tensorflow.keras.layers.Layer",
+    "tensorflow.keras.metrics.Metric",
+    "tensorflow.keras.losses.Loss",
+}
+_SETTINGS = (
+    "config",
+    "cfg",
+    "conf",
+    "args",
+    "arguments",
+    "flags",
+    "options",
+    "opts",
+    "params",
+    "hparams",
+    "settings",
+    "parser",
+    "opt",
+)
+# Methods that give what they are called on in another form.
+_PURE = set(
+    "numpy item get lower upper strip lstrip rstrip split rsplit format join replace startswith endswith keys values items "
+    "copy astype reshape sum mean min max all any tolist read_value value index count as_list total_seconds group groups "
+    "match search read readline readlines flatten dot round std transpose argmax argmin isdigit title capitalize zfill "
+    "encode decode pop popleft findall partition rpartition to_dict as_dict as_posix is_integer bit_length get_shape "
+    "difference union intersection".split()
+)
+
+
+class Calls:
+    """The calls of one module."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow, self.module = flow, flow.module
+        self.names, self.values, self.syntax = flow.names, flow.values, flow.syntax
+        self.draws, self.written = Draws(flow.uniformity), Written(flow.module)
+
+    def step(self, step: Step, call: ast.Call, item: Item) -> None:
+        if call in self._training:
+            step.varies(Source.ROWS, call)
+        elif call in self._runs:
+            self._run(step, call, item)
+        elif self._plays(call):
+            step.varies(Source.GAME, call)
+            step.ask_all(self._arguments(call))
+        elif self._follow(step, call, item):
+            pass
+        elif self._is_computing(call):
+            step.varies(Source.ROWS, call)
+        elif (name := self.names.of(call.func)) is not None:
+            self._named(step, call, name, item)
+        elif isinstance(call.func, ast.Name):
+            self._by_name(step, call, call.func, item)
+        elif isinstance(call.func, ast.Attribute):
+            self._method(step, call, call.func, item)
+        else:
+            self._unresolved(step, call, item)
+
+    def _arguments(self, call: ast.Call) -> list[ast.expr]:
+        return [*call.args, *(k.value for k in call.keywords)]
+
+    def _plays(self, call: ast.Call) -> bool:
+        """`env.step(action)`: a simulation moves on."""
+        f = call.func
+        if (
+            not isinstance(f, ast.Attribute)
+            or f.attr != "step"
+            or not call.args
+            or self.names.of(f) is not None
+        ):
+            return False
+        return not self.flow.drive.reaches(call, self._training)
+
+    # ------------------------------------------------------------------ of this project
+
+    def _follow(self, step: Step, call: ast.Call, item: Item) -> bool:
+        """Follows a call into the functions of the project that it runs."""
+        functions = self.values.graph.runs(call)
+        for function in functions:
+            if isinstance(function, CALLABLES):
+                self.flow.control.returned(step, function, item.path, item.size)
+        return bool(functions)
+
+    @cached_property
+    def _training(self) -> set[ast.AST]:
+        return {u.call for u in self.flow.sites.updates} | {f.call for f in self.flow.sites.fits}
+
+    @cached_property
+    def _runs(self) -> set[ast.AST]:
+        return set(self.flow.sites.graph.all_runs) if self.flow.sites.builds_graph else set()
+
+    def _run(self, step: Step, call: ast.Call, item: Item) -> None:
+        """What a session gives: computed from a rank's rows, but for variables, which are the same everywhere once sent."""
+        fetched: list[ast.AST] = list(call.args[:1])
+        first = item.path[0] if item.path else None
+        if fetched and isinstance(first, int) and isinstance(fetched[0], (ast.List, ast.Tuple)):
+            fetched = list(fetched[0].elts[first : first + 1]) if first >= 0 else fetched
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "eval":
+            fetched = [call.func.value]
+        made = [o.node for f in fetched if isinstance(f, ast.expr) for o in self.values.origins(f)]
+        names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
+        if not names or not names <= {*_STEPS, *_VARIABLES}:
+            step.varies(Source.ROWS, call)
+        elif self.flow.sites.method_calls("restore") and not self.syntax.loops(call):
+            step.varies(Source.FILES, call)  # as restored, if it is read before rank 0's variables are sent
+
+    def _is_computing(self, call: ast.Call) -> bool:
+        """Whether a model, a layer, a metric or a loss computes something: what of, only the run knows."""
+        if not isinstance(call.func, (ast.Name, ast.Attribute)):
+            return False
+        made = [c for c in self.values.calls(call.func) if c is not call]
+        return any(_COMPUTES & self.values.made_by(c) for c in made)
+
+    @cached_property
+    def restored(self) -> set[ast.AST]:
+        """What objects are made by that a checkpoint holds and that is read from files: only rank 0 may have them."""
+        if not self.flow.sites.method_calls("restore", "restore_or_initialize", "read"):
+            return set()
+        return {
+            o.node
+            for call in self.module.calls_of(*_CHECKPOINTS)
+            for k in call.keywords
+            for o in self.values.origins(k.value)
+        }
+
+    # ------------------------------------------------------------------ of libraries
+
+    def _named(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
+        given = self._arguments(call)
+        source = FUNCTIONS.get(name) or next((s for p, s in PREFIXES if name.startswith(p)), None)
+        if name.startswith("tensorflow.") and source is Source.CHANCE and self.flow.sites.builds_graph:
+            source = None  # an operation of a graph: what it gives, a session gives
+        if source is Source.CHANCE:
+            if self.draws.is_drawn(name) and not self.draws.is_fixed(call, name):
+                if not item.size or self.draws.gives_one(call, name.rsplit(".", 1)[-1]):
+                    step.varies(Source.CHANCE, call)
+        elif source is Source.FILES:
+            self._files(step, call, name)
+        elif source is not None:
+            step.varies(source, call)
+        elif name in ("os.getenv", "os.environ.get"):
+            if call.args:
+                self.flow.environment(step, call.args[0])
+        elif name in _READING or name.startswith("pandas.read_"):
+            if call.args and self.written.holds(call.args[0]):
+                step.varies(Source.FILES, call)
+        elif name in _VARIABLES and call in self.restored:
+            step.varies(Source.FILES, call)
+        elif name.split(".", maxsplit=1)[0] not in _KNOWN:  # also a relative import
+            if isinstance(call.func, ast.Attribute) and self._is_plain(call.func):
+                step.ask(call.func.value, (), item.size)
+            else:
+                self._unresolved(step, call, item)
+                return
+        step.ask_all(given, item.size)
+
+    def _files(self, step: Step, call: ast.Call, name: str) -> None:
+        """Whether a file is there differs, and what a folder holds: not where that is data, which all ranks have."""
+        paths = call.args[:1]
+        lists = name.rsplit(".", 1)[-1] in _LISTING
+        plain = (
+            bool(paths)
+            and (lists or self.written.reads(paths[0]))
+            and not name.startswith("tensorflow.train.")
+        )
+        if not plain or any(self.written.may_differ(p) for p in paths):
+            step.varies(Source.FILES, call)
+
+    def _by_name(self, step: Step, call: ast.Call, func: ast.Name, item: Item) -> None:
+        name = func.id
+        if self.flow.scopes.reaching(func) or not hasattr(builtins, name):
+            self._unresolved(step, call, item)
+        elif name == "len":
+            step.ask_all(call.args, size=True)
+        elif name == "input":
+            step.varies(Source.INPUT, call)
+        elif name in ("id", "hash"):
+            step.varies(Source.HOST, call)
+        elif name == "open":
+            if call.args and self.written.holds(call.args[0]):
+                step.varies(Source.FILES, call)
+            step.ask_all(self._arguments(call))
+        elif name in ("isinstance", "callable", "type", "super", "issubclass"):
+            pass
+        elif name in ("locals", "vars", "globals", "exec", "__import__"):
+            step.unknown(f"`{name}` is not followed", call)
+        elif name in _ITERATING:
+            self._iterating(step, call, name, item)
+        elif name in _ORDERLESS and not item.size:
+            for e in self._arguments(call):
+                step.ask(e, (ITEM,) if len(call.args) == 1 else ())
+                step.ask(e, (), True)
+        elif name == "range" and not item.path:
+            step.ask_all(call.args)
+        elif name in ("int", "float", "bool", "str", "abs", "round", "range"):
+            step.ask_all(call.args)
+        else:
+            step.ask_all(self._arguments(call), item.size)
+
+    def _iterating(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
+        given, path = self._arguments(call), item.path
+        if item.size and not path and name != "next":
+            step.ask_all(given, size=True)
+            return
+        inner = path[1:] if path and name != "next" else path
+        if name == "enumerate" and path:
+            if inner and inner[0] == 0:
+                return  # it counts
+            inner = inner[1:]
+        if name == "zip" and inner and isinstance(inner[0], int) and 0 <= inner[0] < len(given):
+            given, inner = [given[inner[0]]], inner[1:]
+        for e in given:
+            self.flow.iterated(step, e, inner, item.size)
+        if not path:
+            step.ask_all(given, size=True)
+
+    # ------------------------------------------------------------------ of objects
+
+    def _method(self, step: Step, call: ast.Call, func: ast.Attribute, item: Item) -> None:
+        maker = self.draws.maker(call)
+        if maker is not None:
+            if not self.draws.gives_seed(maker) and (not item.size or self.draws.gives_one(call, func.attr)):
+                step.varies(Source.CHANCE, call)
+            step.ask_all(self._arguments(call), item.size)
+            return
+        source = METHODS.get(func.attr)
+        if source is Source.FILES and (call.args or self._made_here(func.value)):
+            source = None
+        if source is not None:
+            step.varies(source, call)
+        elif func.attr in ("pop", "popitem") and self.flow._is_set(func.value):
+            step.varies(Source.ORDER, call)
+        elif not self._is_plain(func):
+            self._unresolved(step, call, item)
+            return
+        key = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+        by_key = func.attr == "get" and isinstance(key, str)
+        step.ask(func.value, (str(key), *item.path) if by_key else (), item.size)
+        step.ask_all(self._arguments(call), item.size)
+
+    def _made_here(self, e: ast.expr) -> bool:
+        return any(isinstance(self.values.callee(c), ast.ClassDef) for c in self.values.calls(e))
+
+    def _is_plain(self, func: ast.Attribute) -> bool:
+        """Whether a method gives no more than the object that it is called on holds."""
+        if func.attr in _PURE or any(
+            part in ast.unparse(func.value).lower().split(".") for part in _SETTINGS
+        ):
+            return True
+        made = [self.names.of(c.func) for c in self.values.calls(func.value)]
+        if made and all(name is not None and name.split(".")[0] in _KNOWN for name in made):
+            return True
+        return isinstance(func.value, (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.BinOp))
+
+    def _unresolved(self, step: Step, call: ast.Call, item: Item) -> None:
+        """A call that can't be followed. What makes an object is taken to be the same everywhere, and so is how much data a
+        call gives."""
+        func, given = call.func, self._arguments(call)
+        last = self.names.last(func)
+        step.ask_all(given, item.size)
+        step.ask(func.value if isinstance(func, ast.Attribute) else func, (), item.size)
+        makes = last[:1].isupper() or any(part in last.lower() for part in _SETTINGS)
+        if item.size or makes:
+            return
+        if self._under_tape(call):
+            step.varies(Source.ROWS, call)
+        else:
+            step.unknown(f"it can't be seen what `{_short(func)}` gives", call)
+
+    def _under_tape(self, call: ast.Call) -> bool:
+        return any(
+            isinstance(a, ast.With) and any(i.context_expr in self.flow.sites.tapes for i in a.items)
+            for a in self.syntax.ancestors(call)
+        )
+
+
+def _short(func: ast.expr) -> str:
+    text = ast.unparse(func)
+    return f"{text}()" if len(text) <= 40 else f"{text[:37]}...()"

@@ -1,0 +1,238 @@
+"""What decided that a value was set: conditions, turns of loops, exceptions, and what is done to an object later on."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from horovodize.facts.exits import exits, skips, tests
+from horovodize.facts.sources import CHANGING, SHARED_FAILURES, Source
+from horovodize.summary.binding import Binding
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, end, is_main_guard, position
+from horovodize.summary.values import ITEM
+
+if TYPE_CHECKING:
+    from horovodize.facts.flow import Flow, Item, Step
+
+_DEPTH = 4  # calls up that a change is followed
+_BROAD = {"Exception", "BaseException", "RuntimeError", ""}
+# Builtins and packages that fail alike if they are given the same.
+_SURE = {"int", "float", "str", "len", "min", "max", "sum", "range", "list", "tuple", "dict", "set", "print", "abs", "round",
+         "isinstance", "getattr", "hasattr", "sorted", "zip", "enumerate", "next", "iter", "bool", "input"}  # fmt: skip
+_SURE_BELOW = (
+    "tensorflow.config.",
+    "tensorflow.compat.v1.enable",
+    "tensorflow.compat.v1.disable",
+    "sys.",
+    "argparse.",
+    "math.",
+)
+
+
+class Control:
+    """Control dependence in one module; where it is not `counted`, only what values are made of."""
+
+    def __init__(self, flow: Flow, counted: bool) -> None:
+        self.counted = counted
+        self.flow, self.module, self.syntax = flow, flow.module, flow.module.syntax
+
+    @cached_property
+    def _training(self) -> set[ast.AST]:
+        """The loops around the places that train, in all functions on the way there."""
+        sites = self.flow.sites
+        places = [u.call for u in sites.updates] + [f.call for f in sites.fits]
+        places += [run.call for run in sites.graph.trainings] if sites.builds_graph else []
+        return {
+            loop for p in places for way in self.flow.drive.ways(p) for frame in way for loop in frame.loops
+        }
+
+    # ------------------------------------------------------------------ bindings
+
+    def of_binding(self, step: Step, b: Binding, use: ast.AST) -> None:
+        """What decided that a binding gave a name its value at a use."""
+        sure = b.kind not in ("augment", "item") and self._dominates(b, use)
+        self.of_statement(step, b.statement, use, dominates=sure, adds_up=b.kind == "augment")
+        if b.kind == "augment":
+            self.of_calls(step, b.statement, use)
+
+    def _dominates(self, b: Binding, use: ast.AST) -> bool:
+        before = (
+            isinstance(b.statement, ast.stmt)
+            and isinstance(use, ast.expr)
+            and end(b.statement) < position(use)
+        )
+        return before and self.module.scopes.dominates(b, use)
+
+    def of_statement(
+        self,
+        step: Step,
+        statement: ast.AST,
+        use: ast.AST | None,
+        dominates: bool = False,
+        adds_up: bool = False,
+    ) -> None:
+        """What decided that a statement ran before a use (None: how often it ran in its function). `adds_up`: what it does
+        adds to what was before, in all turns of the loops around both."""
+        if not self.counted:
+            return
+        syntax = self.syntax
+        around_use = set(syntax.ancestors(use)) if use is not None else set()
+        # Conditions around both decide nothing, but for those in a loop around both: they may have held in another turn.
+        shared = [a for a in syntax.ancestors(statement) if isinstance(a, LOOPS) and a in around_use]
+        common = (shared[-1] if adds_up else shared[0]) if shared else None
+        outside = set(syntax.ancestors(common)) | {common} if common is not None else around_use
+        child = statement
+        for a in syntax.ancestors(statement):
+            if isinstance(a, (*CALLABLES, ast.ClassDef)):
+                break
+            arm = syntax.field[child]
+            if isinstance(a, LOOPS) and arm == "body" and (a not in outside or a is common):
+                self._skipped(step, child, a)
+            if a not in outside and not (dominates and a in around_use):
+                self._held(step, a, arm)
+            child = a
+
+    def of_calls(
+        self, step: Step, place: ast.AST, use: ast.AST, seen: frozenset[ast.AST] = frozenset()
+    ) -> None:
+        """What decided how often the function around a place was called before a use elsewhere."""
+        function = self.syntax.function(place)
+        if (
+            function is None
+            or function is self.syntax.function(use)
+            or function in seen
+            or len(seen) > _DEPTH
+        ):
+            return
+        for call in self.module.values.callers(function):
+            here = self.syntax.function(call) is self.syntax.function(use)
+            self.of_statement(step, self.syntax.statement(call), use if here else None, adds_up=True)
+            self.of_calls(step, call, use, seen | {function})
+
+    def _held(self, step: Step, a: ast.AST, arm: str) -> None:
+        """What decided that an arm of a statement ran, and how often."""
+        if isinstance(a, (ast.If, ast.IfExp)) and arm in ("body", "orelse"):
+            if not is_main_guard(a):
+                step.ask(a.test)
+        elif isinstance(a, ast.While) and arm == "body":
+            if a not in self._training:
+                step.ask(a.test)
+            self._left(step, a)
+        elif isinstance(a, (ast.For, ast.AsyncFor)) and arm == "body":
+            step.ask(a.iter, (), True)
+            self._left(step, a)
+        elif isinstance(a, ast.ExceptHandler):
+            step.ask(self.syntax.parent[a])
+        elif isinstance(a, ast.Try) and arm == "body" and a.handlers:
+            step.ask(a)
+        elif isinstance(a, ast.match_case):
+            step.ask(getattr(self.syntax.parent[a], "subject", None))
+
+    def _left(self, step: Step, loop: ast.For | ast.AsyncFor | ast.While) -> None:
+        """By what a loop is left; ranks leave one that trains together (G4)."""
+        if loop in self._training:
+            return
+        for leaving in exits(loop):
+            step.ask_all(tests(self.syntax, leaving, loop))
+
+    def _skipped(self, step: Step, child: ast.AST, loop: ast.For | ast.AsyncFor | ast.While) -> None:
+        """`if …: continue` before a statement of a loop."""
+        for skip in skips(loop):
+            if isinstance(child, ast.stmt) and position(skip) < position(child):
+                step.ask_all(tests(self.syntax, skip, loop))
+
+    # ------------------------------------------------------------------ functions
+
+    def returned(self, step: Step, function: ast.AST, path: tuple[int | str, ...], size: bool) -> None:
+        """What a function gives, and what decided which of its `return`s did."""
+        if isinstance(function, ast.Lambda):
+            step.ask(function.body, path, size)
+            return
+        if not isinstance(function, FUNCTIONS):
+            return
+        for n in ast.walk(function):
+            if isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom)) and self.syntax.function(n) is function:
+                if isinstance(n, ast.Return) or not path or path[0] != ITEM:
+                    step.ask(n.value, path, size)
+                else:
+                    step.ask(n.value, path if isinstance(n, ast.YieldFrom) else path[1:], size)
+                self.of_statement(step, self.syntax.statement(n), None)
+
+    # ------------------------------------------------------------------ exceptions
+
+    def failure(self, step: Step, tried: ast.Try) -> None:
+        """Whether what a `try` runs may fail on one rank and not on another."""
+        names = self.flow.names
+        for handler in tried.handlers:
+            kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+            caught = {names.last(k) if k is not None else "" for k in kinds}
+            if caught <= SHARED_FAILURES:
+                continue
+            where = handler.type or handler.body[0]
+            calls = [n for s in tried.body for n in ast.walk(s) if isinstance(n, ast.Call)]
+            if caught & _BROAD and all(self._fails_alike(c) for c in calls):
+                continue
+            step.varies(Source.FAILURE, where)
+
+    def _fails_alike(self, call: ast.Call) -> bool:
+        if self.flow.is_builtin(call.func, *_SURE):
+            return True
+        return (self.flow.names.of(call.func) or "").startswith(_SURE_BELOW)
+
+    # ------------------------------------------------------------------ changes
+
+    def changes(self, step: Step, e: ast.Name | ast.Attribute, item: Item) -> None:
+        """What is done to an object under a name: `rewards.append(r)`, `settings["epochs"] = n`, `step.assign_add(1)`."""
+        for place, given in self._changes.get(ast.unparse(e), ()):
+            if not self._same(place, e) or self._comes_later(place, e):
+                continue
+            for value in given if not item.size or _adds_all(self.syntax.parent[place]) else ():
+                step.ask(value, (), item.size)
+            self.of_statement(step, self.syntax.statement(place), e, adds_up=True)
+            if self.counted:
+                self.of_calls(step, place, e)
+
+    @cached_property
+    def _changes(self) -> dict[str, list[tuple[ast.expr, list[ast.expr]]]]:
+        """By the text of what is changed: the place, and what is put in."""
+        found: dict[str, list[tuple[ast.expr, list[ast.expr]]]] = defaultdict(list)
+        for call in self.flow.sites.method_calls(*CHANGING):
+            f = call.func
+            if isinstance(f, ast.Attribute) and isinstance(f.value, (ast.Name, ast.Attribute)):
+                found[ast.unparse(f.value)].append((f.value, [*call.args, *(k.value for k in call.keywords)]))
+        for n in self.syntax.every(ast.Subscript):
+            if isinstance(n.ctx, ast.Store) and isinstance(n.value, (ast.Name, ast.Attribute)):
+                statement = self.syntax.statement(n)
+                value = getattr(statement, "value", None)
+                found[ast.unparse(n.value)].append(
+                    (n.value, [n.slice, *([value] if value is not None else [])])
+                )
+        return found
+
+    def _same(self, place: ast.expr, e: ast.Name | ast.Attribute) -> bool:
+        if isinstance(e, ast.Name):
+            return self.module.scopes.lookup(e.id, place) is self.module.scopes.lookup(e.id, e)
+        return self.syntax.owner(place) is self.syntax.owner(e)
+
+    def _comes_later(self, place: ast.expr, use: ast.AST) -> bool:
+        """Whether a change comes after a use, in the same function and no loop around both."""
+        syntax = self.syntax
+        if (
+            place is use
+            or syntax.function(place) is not syntax.function(use)
+            or not isinstance(use, ast.expr)
+        ):
+            return place is use
+        if position(place) < position(use):
+            return False
+        around = list(syntax.loops(use))
+        statement = syntax.statement(use)
+        around += [statement] if isinstance(statement, ast.While) else []
+        return not any(syntax.inside(place, loop) for loop in around)
+
+
+def _adds_all(method: ast.AST) -> bool:
+    """Whether a change adds all elements of what it is given: `extend`, `update`."""
+    return isinstance(method, ast.Attribute) and method.attr in ("extend", "update")

@@ -1,0 +1,455 @@
+"""What counts the steps of training: turns of a loop, `step += 1`, a `tf.Variable`, `optimizer.iterations`, the global step.
+
+Where a loop is divided, all that is counted in it counts a rank's steps: size() times fewer than one process takes. Everything
+that is read from such a counter (how long to go on, which rate, when to save, where to go on) must be told so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from horovodize.summary.binding import Binding
+from horovodize.summary.cursors import cursors_of, deals_by_cursor
+from horovodize.summary.drive import Drive
+from horovodize.summary.feeding import Driver, Feeding
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import FUNCTIONS, Function, argument
+
+CALLBACK = "tensorflow.keras.callbacks.Callback"
+BATCH_METHODS = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
+VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
+CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
+# What finds a checkpoint: a number that is made from it was counted by an earlier run.
+RESUMING = ("latest_checkpoint", "get_checkpoint_state")
+_GLOBAL_STEPS = tuple(
+    f"tensorflow.compat.v1.train.{name}"
+    for name in ("get_global_step", "get_or_create_global_step", "create_global_step")
+)
+# What gives the same number in another type, by how it is called: with it as an argument, or on it.
+_CONVERTING = {"int", "float", "cast", "to_float", "to_int32", "to_int64", "identity", "convert_to_tensor", "get_value",
+               "float32", "float64", "int32", "int64"}  # fmt: skip
+_READING = {"numpy", "item", "value", "read_value", "eval", "astype"}
+_DEPTH = 12
+
+
+class CounterKind(Enum):
+    """What a counter is."""
+
+    TURN = "the number of a loop's turn"
+    NUMBER = "a number that the program adds to"
+    VARIABLE = "a variable that the program adds to"
+    ITERATIONS = "what an optimizer counts"
+    GLOBAL_STEP = "the global step of a graph"
+    BATCH = "the number of a batch that a callback is told"
+
+
+@dataclass(frozen=True, eq=False)
+class Counter:
+    """Something that counts steps.
+
+    kind      what it is
+    drivers   the loops whose steps it counts
+    fitted    whether it counts the steps of `fit`
+    advances  where it is counted on: `step += 1`, `step.assign_add(1)`; nothing where TensorFlow or a loop does
+    starts    the values that it is given otherwise
+    stored    whether it is kept with a checkpoint, and goes on from there in a later run
+    made      where the variable is made that it is"""
+
+    kind: CounterKind
+    drivers: frozenset[Driver]
+    fitted: bool = False
+    advances: tuple[ast.AST, ...] = ()
+    starts: tuple[ast.expr, ...] = ()
+    stored: bool = False
+    made: ast.Call | None = None
+
+
+class Counters:
+    """The counters of one module."""
+
+    def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
+        self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
+        self.syntax, self.values, self.names = module.syntax, module.values, module.names
+        self._numbers: dict[object, Counter | None] = {}
+        self._turns: dict[tuple[Driver, tuple[int, ...]], Counter] = {}
+        self._by_variable: dict[ast.Call, Counter | None] = {}
+
+    def of(self, e: ast.expr, known: Iterable[ast.AST] = ()) -> Counter | None:
+        """The counter whose number an expression always gives; None where it may be anything else. Not through `known`: what
+        is read there has been turned into something else."""
+        found = set(self._read(e, frozenset(known), _DEPTH))
+        return found.pop() if len(found) == 1 else None
+
+    def reads(self, root: ast.AST, known: Iterable[ast.AST] = ()) -> Iterator[tuple[ast.expr, Counter]]:
+        """The places in an expression or statement where a counter is read, each as a whole: `int(step.numpy())`."""
+        todo, passed = [root], frozenset(known)
+        while todo:
+            n = todo.pop()
+            if n in passed:
+                continue
+            if isinstance(n, (ast.Name, ast.Attribute, ast.Call)) and not _is_stored_to(n):
+                counter = self.of(n, passed)
+                if counter is not None:
+                    yield n, counter
+                    continue
+            todo += ast.iter_child_nodes(n)
+
+    def stored_in(self, e: ast.AST) -> Counter | None:
+        """A counter that is kept with a checkpoint, and read in an expression."""
+        if not self.stored:
+            return None
+        return next((c for _, c in self.reads(e) if c.stored), None)
+
+    @cached_property
+    def stored(self) -> list[Counter]:
+        """The counters that are kept with a checkpoint."""
+        found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)] if self._kept else []
+        for n in self.syntax.every(ast.AugAssign):
+            if isinstance(n.target, (ast.Name, ast.Attribute)) and isinstance(n.op, ast.Add):
+                found.append(self._number(self._key(n.target)))
+        return list(dict.fromkeys(c for c in found if c is not None and c.stored))
+
+    @cached_property
+    def _kept(self) -> list[ast.expr]:
+        """What checkpoints are made with."""
+        return [k.value for c in self.module.calls_of(*CHECKPOINTS) for k in c.keywords]
+
+    def restored(self, counter: Counter) -> Iterator[tuple[ast.Call, str]]:
+        """(where a checkpoint is restored, what a variable that it keeps is called there)."""
+        for checkpoint in self.module.calls_of(*CHECKPOINTS):
+            names = [
+                k.arg for k in checkpoint.keywords if k.arg and counter.made in self.values.calls(k.value)
+            ]
+            for call in self.sites.method_calls("restore", "read") if names else ():
+                assert isinstance(call.func, ast.Attribute)
+                if checkpoint in self.values.calls(call.func.value):
+                    yield call, f"{ast.unparse(call.func.value)}.{names[0]}"
+
+    def _is_restored(self, start: ast.expr) -> bool:
+        """Whether a number is read from the name of a checkpoint, or from what a program has saved."""
+        if isinstance(start, ast.Constant):
+            return False
+        return any(
+            isinstance(n, ast.Call) and self.names.last(n.func) in RESUMING
+            for n in self.values.depends([start], 400)
+        )
+
+    # ------------------------------------------------------------------ what an expression reads
+
+    def _read(self, e: ast.expr, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
+        """The counters that an expression may give, None for all else."""
+        if depth == 0 or e in known:
+            yield None
+            return
+        match e:
+            case ast.Name():
+                yield from self._of_bindings(self.module.scopes.reaching(e), self._key(e), known, depth)
+            case ast.Attribute(attr="iterations") if not self.values.attribute_bindings(e):
+                yield self._iterations if self._is_optimizer(e.value) else None
+            case ast.Attribute():
+                bindings = self.values.attribute_bindings(e)
+                if bindings:
+                    yield from self._of_bindings(bindings, self._key(e), known, depth)
+                else:
+                    yield from self._of_variables(e)
+            case ast.Call():
+                yield from self._of_call(e, known, depth)
+            case _:
+                yield None
+
+    def _of_bindings(
+        self, bindings: list[Binding], key: object, known: frozenset[ast.AST], depth: int
+    ) -> Iterator[Counter | None]:
+        number = self._number(key)
+        if number is not None:
+            yield number
+            return
+        if not bindings:
+            yield None
+        for b in bindings:
+            if b.kind == "item" and isinstance(b.statement, (ast.For, ast.AsyncFor)):
+                yield self._turn(b.statement, b.path, b.anchor)
+            elif b.kind == "parameter":
+                yield from self._of_parameter(b, known, depth)
+            elif b.kind == "assign" and b.value is not None:
+                part = self._part(b.value, b.path)
+                yield from self._read(part, known, depth - 1) if part is not None else [None]
+            else:
+                yield None
+
+    def _of_parameter(self, b: Binding, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
+        passed = self.values.passed(b)
+        for value in passed:
+            yield from self._read(value, known, depth - 1)
+        if not passed:
+            function = b.statement
+            is_batch = isinstance(function, FUNCTIONS) and self._is_batch_method(function)
+            own = [a.arg for a in function.args.args[1:2]] if isinstance(function, FUNCTIONS) else []
+            yield self._batches if is_batch and b.name in own else None
+
+    def _of_call(self, call: ast.Call, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
+        inner = within(self.names.last(call.func), call)
+        if inner is not None and self.values.callee(call) is None:
+            yield from self._read(inner, known, depth - 1)
+        elif self.names.of(call.func) in _GLOBAL_STEPS:
+            yield self._global_step
+        elif self.names.of(call.func) == "tensorflow.compat.v1.train.global_step" and len(call.args) == 2:
+            yield from self._read(call.args[1], known, depth - 1)
+        elif call in self.sites.graph.all_runs:
+            fetched = argument(call, "fetches", 0)
+            yield from self._read(fetched, known, depth - 1) if fetched is not None else [None]
+        else:
+            yield self._variable(call)
+
+    def _of_variables(self, e: ast.expr) -> Iterator[Counter | None]:
+        for origin in self.values.origins(e):
+            yield self._variable(origin.call) if origin.call is not None else None
+
+    def _part(self, value: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
+        """What a name is bound to: of `_, step = session.run([train, global_step])` the fetched part."""
+        if not path:
+            return value
+        if isinstance(value, ast.Call) and value in self.sites.graph.all_runs:
+            fetched = argument(value, "fetches", 0)
+            if fetched is None:
+                return None
+            value = next(
+                (o.node for o in self.values.origins(fetched) if isinstance(o.node, (ast.List, ast.Tuple))),
+                value,
+            )
+        parts = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
+        return parts[path[0]] if len(path) == 1 and 0 <= path[0] < len(parts) else None
+
+    def _key(self, e: ast.Name | ast.Attribute) -> object:
+        """What tells one variable from others of its name: where it lives."""
+        if isinstance(e, ast.Name):
+            return e.id, self.module.scopes.lookup(e.id, e)
+        return e.attr, self.values.receiver(e.value)
+
+    # ------------------------------------------------------------------ numbers
+
+    def _number(self, key: object) -> Counter | None:
+        if key not in self._numbers:
+            self._numbers[key] = None  # while it is being found out
+            self._numbers[key] = self._find_number(key)
+        return self._numbers[key]
+
+    def _find_number(self, key: object) -> Counter | None:
+        assert isinstance(key, tuple)
+        bindings = list(self._all_bindings(*key))
+        added = [b for b in bindings if self._adds(b)]
+        if not added or any(b.kind not in ("assign", "augment") for b in bindings):
+            return None
+        if any(b.kind == "augment" and b not in added for b in bindings):
+            return None
+        drivers, fitted = set[Driver](), False
+        for b in added:
+            counted = self.counted_at(b.statement)
+            if counted is None or self._selects(b, counted[0]):
+                return None
+            drivers |= counted[0]
+            fitted |= counted[1]
+        starts = [b.value for b in bindings if b not in added and b.value is not None and not b.path]
+        advances = tuple(b.statement for b in added)
+        stored = any(self._is_restored(e) for e in starts)
+        return Counter(CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored)
+
+    def _all_bindings(self, name: str, home: object) -> Iterator[Binding]:
+        """Everything that a variable is ever bound to."""
+        if isinstance(home, ast.AST):
+            yield from self.module.scopes.names[home].get(name, ())
+        elif isinstance(home, frozenset):
+            for b in self.module.scopes.attributes.get(name, ()):
+                if isinstance(b.anchor, ast.Attribute) and self.values.receiver(b.anchor.value) & home:
+                    yield b
+
+    def _adds(self, b: Binding) -> bool:
+        """`step += 1`, `step = step + 1`"""
+        value = b.value
+        if (
+            b.kind == "assign"
+            and isinstance(value, ast.BinOp)
+            and isinstance(value.op, ast.Add)
+            and not b.path
+        ):
+            same = ast.unparse(value.left) == ast.unparse(b.anchor)
+            return same and self._is_amount(value.right)
+        return b.kind == "augment" and isinstance(b.operator, ast.Add) and self._is_amount(value)
+
+    def _is_amount(self, e: ast.expr | None) -> bool:
+        known = self.feeding.kinds.constant(e) if e is not None else None
+        return known is not None and known > 0
+
+    def counted_at(self, place: ast.AST) -> tuple[set[Driver], bool] | None:
+        """The loops whose steps something at a place happens with, on every way that leads there, and whether those of `fit`
+        are among them; None where it may happen otherwise."""
+        drivers, fitted = set[Driver](), False
+        for way in self.drive.ways(place):
+            around = [loop for frame in way for loop in frame.loops]
+            driver = next((d for d in self.feeding.drivers if d.loop in around), None)
+            outermost = way[-1].function
+            if driver is not None:
+                drivers.add(driver)
+            elif outermost is not None and self._runs_with_fit(outermost):
+                fitted = True
+            else:
+                return None
+        return drivers, fitted
+
+    def _runs_with_fit(self, function: Function) -> bool:
+        owner = self.syntax.method_class(function)
+        if owner is None:
+            return False
+        is_step = any(u.step_of is owner for u in self.sites.updates) and function.name == "train_step"
+        return is_step or self._is_batch_method(function)
+
+    def _is_batch_method(self, function: Function) -> bool:
+        owner = self.syntax.method_class(function)
+        return (
+            owner is not None and function.name in BATCH_METHODS and CALLBACK in self.values.ancestors(owner)
+        )
+
+    def _selects(self, b: Binding, drivers: set[Driver]) -> bool:
+        """Whether a number selects data: it moves through the data, and is no mere count."""
+        function = self.syntax.function(b.statement)
+        if function is not None and deals_by_cursor(function):
+            return True
+        name = ast.unparse(b.anchor)
+        return any(c.name == name for d in drivers for c in cursors_of(self.feeding, d))
+
+    # ------------------------------------------------------------------ turns
+
+    def _turn(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...], anchor: ast.AST) -> Counter | None:
+        """The number of a loop's turn: what `range` or `enumerate` gives."""
+        driver = next((d for d in self.feeding.drivers if d.loop is loop), None)
+        if driver is None or not self._is_number(loop, path):
+            return None
+        if (driver, path) not in self._turns:
+            self._turns[driver, path] = Counter(CounterKind.TURN, frozenset([driver]))
+        return self._turns[driver, path]
+
+    def _is_number(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...]) -> bool:
+        e: ast.expr = loop.iter
+        while isinstance(e, ast.Call):
+            called = self.names.last(e.func)
+            if called == "enumerate" and e.args:
+                if path == (0,):
+                    return True
+                if path[:1] != (1,):
+                    return False
+                e, path = e.args[0], path[1:]
+            elif called == "zip":
+                if not path or not 0 <= path[0] < len(e.args):
+                    return False
+                e, path = e.args[path[0]], path[1:]
+            elif called == "count" and self.names.of(e.func) == "itertools.count":
+                return path == ()
+            elif self.feeding.kinds.is_range(e):
+                return path == ()
+            else:
+                inner = self.feeding.inside(e)
+                if inner is e:
+                    return False
+                e = inner
+        return path == () and self.feeding.kinds.is_range(e)
+
+    # ------------------------------------------------------------------ variables, optimizers, graphs
+
+    def _variable(self, made: ast.Call) -> Counter | None:
+        """The counter that a variable is: made here, and added to with each step."""
+        if made not in self._by_variable:
+            self._by_variable[made] = self._find_variable(made)
+        return self._by_variable[made]
+
+    def _find_variable(self, made: ast.Call) -> Counter | None:
+        if self.names.of(made.func) not in VARIABLES:
+            return None
+        if made in self._global_step_variables:
+            return self._global_step
+        added = [c for c in self._added if self._is_made(made, c)]
+        drivers, fitted = set[Driver](), False
+        for call in added:
+            counted = self.counted_at(call)
+            if counted is None or not self._is_amount(self._amount(call)):
+                return None
+            drivers |= counted[0]
+            fitted |= counted[1]
+        start = argument(made, "initial_value", 0)
+        starts = (start,) if start is not None else ()
+        if not added:
+            return self._mirrored(made)
+        stored = any(made in self.values.calls(kept) for kept in self._kept)
+        return Counter(CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made)
+
+    def _mirrored(self, made: ast.Call) -> Counter | None:
+        """The counter that a variable is set from: `checkpoint.step.assign(step + 1)`."""
+        calls = [] if self.sites.builds_graph else self.sites.method_calls("assign")
+        found = set[Counter | None]()
+        for value in (argument(c, "value", 0) for c in calls if self._is_made(made, c)):
+            plus = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
+            read = value.left if plus and isinstance(value, ast.BinOp) else value
+            found.add(self.of(read) if read is not None else None)
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _added(self) -> list[ast.Call]:
+        """The calls that add to a variable at once."""
+        return [] if self.sites.builds_graph else self.sites.method_calls("assign_add")
+
+    def _is_made(self, made: ast.Call, call: ast.Call) -> bool:
+        assert isinstance(call.func, ast.Attribute)
+        return made in self.values.calls(call.func.value)
+
+    def _amount(self, call: ast.Call) -> ast.expr | None:
+        return argument(call, "delta", 0)
+
+    def _is_optimizer(self, e: ast.expr) -> bool:
+        if isinstance(e, ast.Attribute) and e.attr == "optimizer":
+            return True
+        return any(self.module.is_optimizer(c) for c in self.values.calls(e))
+
+    @cached_property
+    def _iterations(self) -> Counter:
+        """What an optimizer counts: the steps of all loops, and of `fit`."""
+        fitted = any(f.method != "train_on_batch" for f in self.sites.fits)
+        return Counter(CounterKind.ITERATIONS, frozenset(self.feeding.drivers), fitted)
+
+    @cached_property
+    def _batches(self) -> Counter:
+        return Counter(CounterKind.BATCH, frozenset(), fitted=True)
+
+    @cached_property
+    def _global_step(self) -> Counter | None:
+        """The global step, where a train op counts it."""
+        if not self.sites.builds_graph or not self._global_step_arguments:
+            return None
+        return Counter(CounterKind.GLOBAL_STEP, frozenset(self.feeding.drivers))
+
+    @cached_property
+    def _global_step_arguments(self) -> list[ast.expr]:
+        found = [argument(op, "global_step") for op in self.sites.graph_minimizes]
+        return [e for e in found if e is not None and not (isinstance(e, ast.Constant) and e.value is None)]
+
+    @cached_property
+    def _global_step_variables(self) -> set[ast.Call]:
+        return {c for e in self._global_step_arguments for c in self.values.calls(e)}
+
+
+def within(called: str, call: ast.Call) -> ast.expr | None:
+    """The number that a call gives in another type: of `int(step)` and `step.numpy()` `step`."""
+    if called in _CONVERTING and call.args:
+        return call.args[0]
+    if isinstance(call.func, ast.Attribute) and called in _READING:
+        return call.func.value
+    return None
+
+
+def _is_stored_to(n: ast.expr) -> bool:
+    return isinstance(getattr(n, "ctx", None), (ast.Store, ast.Del))
+
+
+__all__ = ["Counter", "CounterKind", "Counters", "within"]

@@ -1,0 +1,80 @@
+"""What is dealt out: the names in a training loop that stand for the batch of one rank, or for its number."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from horovodize.summary.cursors import cursors_of
+from horovodize.summary.feeding import Driver, Feeding, Kind
+from horovodize.summary.selecting import derived_from, uses_of
+from horovodize.summary.syntax import Loop
+
+
+class Dealt:
+    """The batches of one module's training loops: each rank gets others; the last one may be shorter, or be missing."""
+
+    def __init__(self, feeding: Feeding) -> None:
+        self.feeding = feeding
+        self._names: dict[Loop, set[str]] = {}
+
+    def is_own(self, name: ast.Name) -> bool:
+        """Whether a name in a training loop stands for the batch of a rank, or for its number."""
+        if not self._by_loop:
+            return False
+        around = (a for a in self.feeding.syntax.ancestors(name) if a in self._by_loop)
+        return any(name.id in self._of(self._by_loop[a]) for a in around)
+
+    @cached_property
+    def _by_loop(self) -> dict[ast.AST, Driver]:
+        return {driver.loop: driver for driver in self.feeding.drivers}
+
+    def _of(self, driver: Driver) -> set[str]:
+        if driver.loop not in self._names:
+            self._names[driver.loop] = self.names(driver)
+        return self._names[driver.loop]
+
+    def names(self, driver: Driver) -> set[str]:
+        """The names in a driving loop that differ between the ranks: items of the data, and what is made of the number by
+        which it is selected. The number itself goes on counting (see `rules/ranges`)."""
+        loop, names = driver.loop, self.feeding.names
+        if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
+            uses_of_cursors = [use for c in cursors_of(self.feeding, driver) for use in c.selecting]
+            return derived_from(loop, uses_of_cursors)
+        target, e = loop.target, loop.iter
+        while e is not driver.iterable and isinstance(e, ast.Call) and e.args:
+            if names.last(e.func) == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+                target = target.elts[1]
+            e = e.args[0]
+        if self.numbered(driver) is not None:
+            target = loop.target
+        found = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        if driver.kind is not Kind.RANGE:
+            return found
+        if not driver.indexed or not isinstance(target, ast.Name):
+            return set()
+        uses = uses_of(self.feeding, loop, target.id)
+        return derived_from(loop, uses.selecting) if uses is not None else found
+
+    def numbered(self, driver: Driver) -> ast.Call | None:
+        """The `enumerate(…)` around what a loop iterates, where its number selects data: then number and item are dealt out
+        together."""
+        loop = driver.loop
+        if (
+            isinstance(loop, ast.While)
+            or not isinstance(loop.target, ast.Tuple)
+            or driver.kind is Kind.DATASET
+        ):
+            return None
+        e = loop.iter
+        while (
+            isinstance(e, ast.Call)
+            and e.args
+            and not (isinstance(e.func, ast.Name) and e.func.id == "enumerate")
+        ):
+            e = e.args[0]
+        number = loop.target.elts[0]
+        if not isinstance(e, ast.Call) or not isinstance(number, ast.Name) or driver.kind is Kind.RANGE:
+            return None
+        uses = uses_of(self.feeding, loop, number.id)
+        return e if uses is not None and uses.selecting else None

@@ -1,0 +1,154 @@
+"""Which random numbers are the same on every rank: those that a seed fixes, itself the same on every rank."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from horovodize.facts.answers import Uniform
+from horovodize.facts.sources import (
+    ALWAYS_OWN,
+    FUNCTIONS,
+    MAKERS,
+    NOT_DRAWN,
+    PREFIXES,
+    SEED_ARGUMENTS,
+    SEEDS,
+    STATELESS,
+    Source,
+)
+from horovodize.summary.syntax import argument, is_main_guard, position
+
+if TYPE_CHECKING:
+    from horovodize.facts.uniform import Uniformity
+
+# Of Python's and NumPy's functions those that give several numbers whatever they are given.
+_SEVERAL = {
+    "permutation",
+    "permuted",
+    "shuffle",
+    "sample",
+    "choices",
+    "randbytes",
+    "bytes",
+    "train_test_split",
+    "resample",
+}
+_SHAPED = {
+    "rand",
+    "randn",
+    "random_sample",
+    "standard_normal",
+    "ranf",
+    "random",
+    "random_integers",
+    "dirichlet",
+}
+_ONE_BEFORE_SIZE = {"choice", "poisson", "exponential", "geometric", "chisquare", "rayleigh"}
+
+
+class Draws:
+    """The random draws of one module."""
+
+    def __init__(self, uniformity: Uniformity) -> None:
+        self.uniformity, self.module = uniformity, uniformity.module
+        self._seeding: list[ast.Call] | None = None
+
+    def is_drawn(self, name: str) -> bool:
+        """Whether a function of this name draws at random."""
+        if name in NOT_DRAWN or name in MAKERS:
+            return False
+        if FUNCTIONS.get(name) is Source.CHANCE:
+            return True
+        return any(s is Source.CHANCE and name.startswith(p) for p, s in PREFIXES)
+
+    def maker(self, call: ast.Call) -> ast.Call | None:
+        """The call that made the generator whose method draws here: `np.random.default_rng()`."""
+        if not isinstance(call.func, ast.Attribute) or self.module.names.of(call.func) is not None:
+            return None
+        makers = self.module.values.calls(call.func.value)
+        own = [m for m in makers if self.module.names.of(m.func) in MAKERS]
+        return next((m for m in own if not self.gives_seed(m)), own[0]) if own else None
+
+    def has_stream(self, call: ast.Call) -> bool:
+        """Whether a draw is from a stream of Python's or NumPy's: a method of a generator, bound or not."""
+        if self.maker(call) is not None:
+            return True
+        return (self.module.names.of(call.func) or "").startswith(("random.", "numpy.random."))
+
+    def is_fixed(self, call: ast.Call, name: str) -> bool:
+        """Whether a seed fixes what a call of a function of this name draws, the same on all ranks."""
+        if name.startswith(STATELESS):
+            return True
+        for keyword in SEED_ARGUMENTS:
+            given = argument(call, keyword)
+            if given is not None and not (isinstance(given, ast.Constant) and given.value is None):
+                return isinstance(self.uniformity.of(given), Uniform)
+        return self.is_seeded(name, call)
+
+    def is_seeded(self, name: str, draw: ast.AST | None = None) -> bool:
+        """Whether the program seeds, whatever way it takes, what the function of that name draws from: before `draw`."""
+        if self._seeding is None:
+            self._seeding = []  # a seed that is drawn itself is fixed by no other
+            self._seeding = [
+                call
+                for call in self.module.calls_of(*SEEDS)
+                if self.gives_seed(call) and not self._is_conditional(call)
+            ]
+        return any(
+            name.startswith(SEEDS[self.module.names.of(seed.func) or ""])
+            and (draw is None or not self._comes_after(seed, draw))
+            for seed in self._seeding
+        )
+
+    def gives_seed(self, call: ast.Call) -> bool:
+        """Whether a call that seeds, or makes a generator, gives it a seed, the same on every rank."""
+        if self.module.names.of(call.func) in ALWAYS_OWN:
+            return False
+        given = [*call.args, *(k.value for k in call.keywords)]
+        seed = given[0] if given else None  # the first, whatever it is called
+        if seed is None or (isinstance(seed, ast.Constant) and seed.value is None):
+            return False
+        return isinstance(self.uniformity.of(seed), Uniform) and not self._may_be_none(seed)
+
+    def _may_be_none(self, seed: ast.expr) -> bool:
+        """Whether a seed may be None, which seeds each process differently: an option, unless its default is a number."""
+        for o in self.module.values.origins(seed):
+            if isinstance(o.node, ast.Constant) and o.node.value is None:
+                return True
+            if isinstance(o.node, ast.Attribute) and self.module.names.of(o.node) is None:
+                default = self._default(o.node.attr)
+                if default is None or (isinstance(default, ast.Constant) and default.value is None):
+                    return True
+        return False
+
+    def _default(self, option: str) -> ast.expr | None:
+        """The default of an option of the command line: of `add_argument("--seed", default=7)`."""
+        for call in self.module.calls_called(
+            "add_argument", "DEFINE_integer", "DEFINE_float", "add_option", "option"
+        ):
+            words = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            if option in (word.lstrip("-").replace("-", "_") for word in words):
+                flag = self.module.names.last(call.func).startswith("DEFINE")
+                return argument(call, "default", 1 if flag else None)
+        return None
+
+    def _is_conditional(self, call: ast.Call) -> bool:
+        """`if args.seed is not None: …`"""
+        return any(isinstance(a, ast.If) and not is_main_guard(a) for a in self.module.syntax.ancestors(call))
+
+    def _comes_after(self, seed: ast.Call, draw: ast.AST) -> bool:
+        syntax = self.module.syntax
+        same = syntax.function(seed) is syntax.function(draw)
+        return (
+            same and isinstance(draw, ast.expr) and position(draw) < position(seed) and not syntax.loops(draw)
+        )
+
+    def gives_one(self, call: ast.Call, last: str) -> bool:
+        """Whether a draw gives a single value, rather than an array of them."""
+        name = self.module.names.of(call.func) or ""
+        if name.startswith("tensorflow.") or argument(call, "size") is not None or last in _SEVERAL:
+            return False
+        if last in _SHAPED:
+            return not call.args
+        return len(call.args) < (2 if last in _ONE_BEFORE_SIZE else 3)

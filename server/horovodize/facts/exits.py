@@ -1,0 +1,46 @@
+"""How a loop is left, or a turn of it cut short."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, Syntax
+
+_PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+
+
+def exits(loop: Loop) -> list[ast.stmt]:
+    """The statements that leave a loop: its own `break`s, and `return`s."""
+    return [
+        n for n, own in _statements(loop) if isinstance(n, ast.Return) or (own and isinstance(n, ast.Break))
+    ]
+
+
+def skips(loop: Loop) -> list[ast.Continue]:
+    """The `continue`s of a loop itself."""
+    return [n for n, own in _statements(loop) if own and isinstance(n, ast.Continue)]
+
+
+def tests(syntax: Syntax, leaving: ast.stmt, loop: Loop) -> list[ast.expr]:
+    """The tests of the `if`s in a loop that decide whether a statement of it runs, innermost first."""
+    return [c.test for c in deciding(syntax, leaving, loop)]
+
+
+def deciding(syntax: Syntax, leaving: ast.stmt, loop: Loop) -> list[ast.If]:
+    """The `if`s in a loop that decide whether a statement of it runs, innermost first."""
+    around = [c for c, _ in syntax.conditions(leaving) if isinstance(c, ast.If)]
+    return [c for c in around if syntax.inside(c, loop)]
+
+
+def _statements(loop: Loop) -> Iterator[tuple[ast.stmt, bool]]:
+    """What may run in a turn of a loop, in the order of the text, and whether no other loop stands in between."""
+    todo: list[tuple[ast.AST, bool]] = [(s, True) for s in reversed(loop.body)]
+    while todo:
+        node, own = todo.pop()
+        if isinstance(node, (*CALLABLES, ast.ClassDef)):
+            continue
+        if isinstance(node, ast.stmt):
+            yield node, own
+        own &= not isinstance(node, LOOPS)
+        todo += [(c, own) for c in reversed(list(ast.iter_child_nodes(node))) if isinstance(c, _PARTS)]

@@ -1,0 +1,186 @@
+"""Where optimizers come from: from an expression back to what makes them.
+
+Names, branches, functions, optimizers around others, and what this file puts into a list or a dict are followed. What can't be
+followed is where following ends: restrictions say so, and rules ask or refuse.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import CALLABLES, argument
+from horovodize.summary.values import ITEM, Origin
+
+_AROUND = (
+    "LossScaleOptimizer",
+    "MovingAverage",
+    "MovingAverageOptimizer",
+    "SWA",
+    "Lookahead",
+    "enable_mixed_precision_graph_rewrite",
+)
+_INNER = ("inner_optimizer", "optimizer", "opt")  # what they call the optimizer inside
+_ADDING = {"append": 0, "add": 0, "insert": 1, "setdefault": 1}  # methods, and which argument they add
+_READING = (
+    "len",
+    "list",
+    "tuple",
+    "sorted",
+    "enumerate",
+    "zip",
+    "iter",
+    "print",
+    "reversed",
+    "isinstance",
+    "id",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """Where following an optimizer ends.
+
+    node       what makes it, or what can't be followed
+    part       it is a part of the node's value, not all of it
+    outermost  the optimizer that was met first on the way here, around others; None where there is none
+    """
+
+    node: ast.AST
+    part: bool
+    outermost: ast.Call | None
+
+
+class Optimizers:
+    """The optimizers of one module."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._arrivals: dict[ast.expr, tuple[Arrival, ...]] = {}
+
+    def arrivals(self, expression: ast.expr) -> tuple[Arrival, ...]:
+        """All that an optimizer may be; at least one."""
+        if expression not in self._arrivals:
+            self._arrivals[expression] = tuple(self._follow(expression))
+        return self._arrivals[expression]
+
+    def _follow(self, expression: ast.expr) -> Iterator[Arrival]:
+        todo: list[tuple[ast.expr, ast.Call | None]] = [(expression, None)]
+        seen: set[ast.AST] = set()
+        ended: set[ast.AST] = set()
+        while todo:
+            e, outermost = todo.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            for origin in self.module.values.origins(e):
+                inner = self._inside(origin.call) if origin.call is not None else None
+                if inner is not None:
+                    todo.append((inner, outermost or origin.call))
+                    continue
+                held = self._held(origin)
+                if held is not None:
+                    todo += [(value, outermost) for value in reversed(held)]
+                elif origin.node not in ended:
+                    ended.add(origin.node)
+                    yield Arrival(origin.node, bool(origin.path), outermost)
+
+    def _inside(self, call: ast.Call) -> ast.expr | None:
+        """The optimizer in one that goes around it (loss scaling, moving averages, lookahead)."""
+        if self.module.names.last(call.func) not in _AROUND:
+            return None
+        given = (argument(call, keyword, 0) for keyword in _INNER)
+        return next((value for value in given if value is not None), None)
+
+    # ------------------------------------------------------------------ lists and dicts
+
+    def _held(self, origin: Origin) -> list[ast.expr] | None:
+        """What a value that is taken out of a container may be; None where it is not, or more may be in it than is seen."""
+        match origin:
+            case Origin(ast.Subscript(value=container, slice=key), ()) if not isinstance(key, ast.Slice):
+                return self._content(container, key)
+            case Origin(
+                ast.Call(func=ast.Attribute(value=container, attr="get" | "pop"), args=[key, *default]), ()
+            ):
+                content = self._content(container, key)
+                return [*content, *default] if content is not None else None
+            case Origin(ast.Call(func=ast.Attribute(value=container, attr="values"), args=[]), (path,)) if (
+                path == ITEM
+            ):
+                return self._content(container)
+            case Origin(ast.Call(func=ast.Attribute(value=container, attr="items"), args=[]), (path, 1)) if (
+                path == ITEM
+            ):
+                return self._content(container)
+            case Origin(ast.List() | ast.Tuple() as container, (path,)) if path == ITEM:
+                return self._content(container)
+        return None
+
+    def _content(self, container: ast.expr, key: ast.expr | None = None) -> list[ast.expr] | None:
+        """What a list or dict of this file may hold, at a key where that is known."""
+        made = self.module.values.origins(container)
+        found: list[ast.expr] = []
+        for origin in made:
+            values = None if origin.path else self._written(origin.node, key)
+            if values is None:
+                return None
+            found += values
+        nodes = {origin.node for origin in made}
+        for node in self.module.syntax.nodes:
+            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+                continue
+            if nodes & {o.node for o in self.module.values.origins(node)}:
+                added = self._added(node, key)
+                if added is None:
+                    return None
+                found += added
+        return found or None
+
+    def _written(self, node: ast.AST, key: ast.expr | None) -> list[ast.expr] | None:
+        match node:
+            case ast.Dict(keys=keys, values=values) if None not in keys:
+                return [v for k, v in zip(keys, values, strict=True) if _may_be(k, key)]
+            case ast.List(elts=elements) | ast.Tuple(elts=elements):
+                return None if any(isinstance(e, ast.Starred) for e in elements) else list(elements)
+            case ast.DictComp(value=value) | ast.ListComp(elt=value):
+                return [value]
+            case ast.Call(func=ast.Name(id="dict" | "list" | "OrderedDict"), args=[], keywords=keywords):
+                named = [k for k in keywords if k.arg is not None]
+                return [k.value for k in named] if len(named) == len(keywords) else None
+        return None
+
+    def _added(self, container: ast.expr, key: ast.expr | None) -> list[ast.expr] | None:
+        """What a use of a container puts into it; None where that can't be seen."""
+        parent = self.module.syntax.parent.get(container)
+        around = self.module.syntax.parent.get(parent) if parent is not None else None
+        match parent:
+            case ast.Subscript(value=value, slice=at) if value is container:
+                if isinstance(parent.ctx, ast.Load):
+                    return []
+                stored = isinstance(around, ast.Assign) and parent in around.targets
+                assert not stored or isinstance(around, ast.Assign)
+                return [around.value] if stored and _may_be(at, key) else [] if stored else None  # type: ignore[union-attr]
+            case ast.Attribute(attr=method) if isinstance(around, ast.Call) and around.func is parent:
+                if method in _ADDING:
+                    return around.args[_ADDING[method] :][:1]
+                return None if method in ("update", "extend") else []
+            case ast.Call(func=ast.Name(id=name)) if name in _READING:
+                return []
+            case ast.Call():
+                return [] if isinstance(self.module.values.callee(parent), CALLABLES) else None
+            case ast.keyword():
+                known = isinstance(around, ast.Call) and isinstance(
+                    self.module.values.callee(around), CALLABLES
+                )
+                return [] if known else None
+            case ast.Dict() | ast.List() | ast.Set() | ast.Starred():
+                return None  # somewhere else it may be given more
+        return []
+
+
+def _may_be(known: ast.expr | None, wanted: ast.expr | None) -> bool:
+    """Whether two keys may be equal."""
+    both = isinstance(known, ast.Constant) and isinstance(wanted, ast.Constant)
+    return not both or known.value == wanted.value  # type: ignore[union-attr]

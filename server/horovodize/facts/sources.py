@@ -1,0 +1,131 @@
+"""Where differences between ranks come from: the functions and methods that give each process an answer of its own.
+
+Tables only; `uniform.py` follows values to them. Names are canonical ones; a name that ends with a dot stands for all below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+
+class Source(Enum):
+    """Why something differs between ranks. `GAME` first: what a rank plays for itself can't be averaged or agreed on later."""
+
+    GAME = "it depends on a simulation that each rank runs for itself"
+    FILES = "it depends on files, which another rank may be writing or not have"
+    CLOCK = "it depends on the clock, which ranks read at different times"
+    CHANCE = "it depends on random numbers, which differ between ranks"
+    HOST = "it depends on the process or host"
+    ORDER = "it depends on the order of a set, which differs between processes"
+    INPUT = "it depends on what is typed in at one process"
+    FAILURE = "it depends on an exception, which one rank alone may run into"
+    ROWS = "it is computed from the rows of one rank"
+
+
+def _all(source: Source, names: str, prefix: str = "") -> dict[str, Source]:
+    return {prefix + name: source for name in names.split()}
+
+
+FUNCTIONS: Mapping[str, Source] = {
+    **_all(Source.FILES, "exists lexists isfile isdir islink getmtime getctime getatime getsize", "os.path."),
+    **_all(Source.FILES, "listdir scandir access stat lstat walk", "os."),
+    **_all(Source.FILES, "glob.glob glob.iglob"),
+    **_all(Source.FILES, "exists isdir glob listdir stat walk", "tensorflow.io.gfile."),
+    **_all(Source.FILES, "Exists IsDirectory Glob ListDirectory Stat Walk", "tensorflow.compat.v1.gfile."),
+    **_all(Source.FILES, "latest_checkpoint get_checkpoint_state list_variables load_variable load_checkpoint",
+           "tensorflow.train."),
+    **_all(Source.FILES, "checkpoint_exists NewCheckpointReader", "tensorflow.compat.v1.train."),
+    **_all(Source.CLOCK, "time monotonic perf_counter process_time clock time_ns monotonic_ns perf_counter_ns ctime localtime "
+                         "gmtime strftime asctime", "time."),
+    **_all(Source.CLOCK, "timeit.default_timer tensorflow.timestamp"),
+    **_all(Source.CLOCK, "now today utcnow", "datetime.datetime."),
+    **_all(Source.CLOCK, "datetime.date.today datetime.now datetime.today"),
+    **_all(Source.HOST, "getpid getppid uname cpu_count getloadavg", "os."),
+    **_all(Source.HOST, "socket. platform.node platform.uname multiprocessing.cpu_count multiprocessing.current_process "
+                        "threading.get_ident uuid.getnode psutil. GPUtil."),
+    **_all(Source.HOST, "horovod.tensorflow.rank horovod.tensorflow.local_rank horovod.tensorflow.keras.rank"),
+    **_all(Source.CHANCE, "random. numpy.random. tensorflow.random. secrets. os.urandom uuid.uuid1 uuid.uuid4 scipy.stats. "
+                          "sklearn.utils.shuffle sklearn.utils.resample sklearn.model_selection.train_test_split "
+                          "sklearn.datasets.make_ tensorflow.keras.backend.random_ tensorflow.compat.v1.random_"),
+    **_all(Source.INPUT, "sys.stdin. getpass.getpass"),
+}  # fmt: skip
+PREFIXES = tuple((name, source) for name, source in FUNCTIONS.items() if name[-1] in "._")
+
+# Below a name in `PREFIXES`, but the same on every rank: they seed, or say only what a distribution is.
+NOT_DRAWN = frozenset(
+    {
+        "random.seed",
+        "random.getstate",
+        "random.setstate",
+        "numpy.random.seed",
+        "numpy.random.get_state",
+        "numpy.random.set_state",
+        "tensorflow.random.set_seed",
+        "tensorflow.random.get_seed",
+        "numpy.random.SeedSequence",
+    }
+)
+# What each of these seeds, by the beginnings of the names of the functions that draw then.
+_OF_TENSORFLOW = ("tensorflow.random.", "tensorflow.keras.backend.random_", "tensorflow.compat.v1.random_")
+_OF_NUMPY = ("numpy.random.", "scipy.", "sklearn.")
+SEEDS: Mapping[str, tuple[str, ...]] = {
+    "numpy.random.seed": _OF_NUMPY,
+    "random.seed": ("random.",),
+    "tensorflow.random.set_seed": _OF_TENSORFLOW,
+    "tensorflow.keras.utils.set_random_seed": (*_OF_NUMPY, "random.", *_OF_TENSORFLOW),
+}
+# Generators that are given their seed, or none.
+MAKERS = (
+    "numpy.random.RandomState",
+    "numpy.random.default_rng",
+    "numpy.random.Generator",
+    "random.Random",
+    "tensorflow.random.Generator.from_seed",
+    "tensorflow.random.Generator.from_non_deterministic_state",
+    "random.SystemRandom",
+)
+ALWAYS_OWN = ("random.SystemRandom", "tensorflow.random.Generator.from_non_deterministic_state")
+# Draw by a key that they are given.
+STATELESS = "tensorflow.random.stateless_"
+SEED_ARGUMENTS = ("seed", "random_state")
+
+# Of objects that this program does not make, or that Keras makes.
+METHODS: Mapping[str, Source] = {
+    **_all(Source.FILES, "exists is_file is_dir iterdir rglob stat"),
+    **_all(Source.ROWS, "fit evaluate predict predict_on_batch predict_classes predict_proba train_on_batch test_on_batch "
+                        "fit_generator evaluate_generator predict_generator result train_step test_step gradient next_batch"),
+    **_all(Source.CHANCE, "getrandbits randint randrange rvs"),
+}  # fmt: skip
+ATTRIBUTES: Mapping[str, Source] = {
+    **_all(Source.FILES, "latest_checkpoint checkpoints model_checkpoint_path all_model_checkpoint_paths"),
+    **_all(Source.ROWS, "history"),
+}
+# Environment variables that launchers set for each process, or that hosts have of their own.
+OF_ONE_PROCESS = (
+    "RANK",
+    "HOSTNAME",
+    "PROCID",
+    "NODEID",
+    "LOCALID",
+    "PWD_",
+    "SLURMD_NODENAME",
+    "COMPUTERNAME",
+    "TMPDIR",
+)
+
+# Parameters by which Keras hands over what a rank has computed from its own rows.
+OWN_PARAMETERS = ("logs", "loss", "val_loss", "acc", "accuracy", "val_acc", "val_accuracy", "y_pred")
+
+# Exceptions that come to all ranks alike if they are given the same, end their data, or say what is installed.
+SHARED_FAILURES = frozenset(
+    "KeyboardInterrupt StopIteration OutOfRangeError ImportError ModuleNotFoundError SystemExit GeneratorExit AttributeError "
+    "TypeError NameError KeyError IndexError ValueError ZeroDivisionError NotImplementedError AssertionError "
+    "StopAsyncIteration UnboundLocalError DuplicateFlagError UnrecognizedFlagError RecursionError".split()
+)
+
+# Change what they are called on: by their arguments, and by whether they run.
+CHANGING = frozenset(
+    "append appendleft extend insert add update setdefault put put_nowait assign assign_add assign_sub push appendright "
+    "remove discard pop popleft clear update_state".split()
+)

@@ -1,0 +1,231 @@
+"""Whether a value, or a decision, is the same on every rank: the one place that answers it.
+
+`of` gives *uniform*, *varies* (why, and where that is read) or *unknown* (what can't be followed). What differs between ranks:
+
+- random numbers of any library that no seed fixes; clocks; hosts, process ids; the order of a set; what is typed in;
+- what a rank computes from its own rows (a loss, a prediction, a history), its batch, a game that it plays for itself;
+- files that ranks may see differently: whether one is there, what a folder holds, checkpoints, what the program writes
+  itself. A file that is only read (a data set, a configuration) is the same everywhere: without that no script could be
+  distributed.
+- whatever one of these decides: what is set under an `if`, behind an exception that one rank alone may run into, in a loop.
+
+The same everywhere are constants, arguments and options, the environment that launchers pass on, seeds and seeded draws,
+counters, lengths of undivided data, and all that is computed of such. What a call of another module gives is unknown, unless it
+makes an object (settings) or data; so is what takes too long to be followed.
+
+Values are followed backwards, over functions, attributes, containers and modules, to all that they depend on (`flow.py`). The
+question may be asked at each keystroke, so each step is remembered, and a budget ends a search as *unknown*.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Sequence
+from functools import cached_property
+
+from horovodize.facts.answers import Answer, Uniform, Unknown, Varies
+from horovodize.facts.dealt import Dealt
+from horovodize.facts.draws import Draws
+from horovodize.facts.exits import exits, skips, tests
+from horovodize.facts.flow import Flow, Item, Step
+from horovodize.facts.sources import Source
+from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, position
+
+__all__ = ["Answer", "Source", "Uniform", "Uniformity", "Unknown", "Varies"]
+
+_BUDGET = 4000
+_GRAVEST = tuple(Source)
+_TOO_MUCH = "it depends on more than can be followed"
+
+
+class Uniformity:
+    """What is the same on every rank, of one module (or of a script with its modules)."""
+
+    def __init__(
+        self, module: Module, sites: Sites, drive: Drive, dealt: Dealt, decisions: bool = True
+    ) -> None:
+        self.module, self.sites, self.drive, self.dealt = module, sites, drive, dealt
+        self.flow = Flow(self, module, sites, drive, dealt, decisions)
+        self._known: dict[Item, tuple[Varies | Unknown, ...]] = {}
+        self._steps: dict[Item, Step] = {}
+        self._reached: dict[ast.AST, Answer] = {}
+
+    @property
+    def draws(self) -> Draws:
+        """Which random numbers seeds fix."""
+        return self.flow.calls.draws
+
+    # ------------------------------------------------------------------ values
+
+    def of(self, e: ast.AST) -> Answer:
+        """Whether an expression has the same value on every rank that evaluates it."""
+        return _gravest(self.reasons(e))
+
+    def varies(self, e: ast.AST) -> Varies | None:
+        """Why an expression is known to differ between ranks; None where it is not known to."""
+        found = self.of(e)
+        return found if isinstance(found, Varies) else None
+
+    def number_of(self, e: ast.AST) -> Answer:
+        """Whether what an expression gives has equally many elements on every rank."""
+        return _gravest(self.number_reasons(e))
+
+    def number_reasons(self, e: ast.AST) -> tuple[Varies | Unknown, ...]:
+        """All that makes a number of elements differ between ranks, or can't be followed."""
+        return self._search(Item(e, (), True))
+
+    def decided(self, node: ast.AST) -> tuple[Varies | Unknown, ...]:
+        """All by which ranks may run a statement of a function differently often."""
+        step = Step()
+        self.flow.control.of_statement(step, self.module.syntax.statement(node), None)
+        return tuple(dict.fromkeys(r for item in step.following for r in self._search(item)))
+
+    def reasons(self, e: ast.AST) -> tuple[Varies | Unknown, ...]:
+        """All that makes a value differ between ranks, or can't be followed, the nearest first."""
+        return self._search(Item(e))
+
+    @cached_property
+    def of_values(self) -> Uniformity:
+        """The same where only what a value is made of counts, not what decided that it was set: a counter is uniform, whatever
+        decides whether it counts."""
+        return Uniformity(self.module, self.sites, self.drive, self.dealt, decisions=False)
+
+    def _search(self, start: Item) -> tuple[Varies | Unknown, ...]:
+        if start not in self._known:
+            self._known[start] = ()  # asked for while it is being found: a seed that depends on itself
+            self._known[start] = self._find(start)
+        return self._known[start]
+
+    def _find(self, start: Item) -> tuple[Varies | Unknown, ...]:
+        todo, seen = deque([start]), {start}
+        found: dict[Varies | Unknown, None] = {}
+        while todo:
+            step = self._step(todo.popleft())
+            found.update(dict.fromkeys(step.found))
+            for following in step.following:
+                if following not in seen:
+                    if len(seen) >= _BUDGET:
+                        return (*found, Unknown(_TOO_MUCH, start.node))
+                    seen.add(following)
+                    todo.append(following)
+        return tuple(found)
+
+    def _step(self, item: Item) -> Step:
+        known = self._steps.get(item)
+        if known is None:
+            known = self._steps[item] = self.flow.step(item)
+        return known
+
+    # ------------------------------------------------------------------ places
+
+    def reached_alike(self, node: ast.AST) -> bool:
+        """Whether all ranks are known to run a node equally often, so that a collective may stand there."""
+        return isinstance(self.reach(node), Uniform)
+
+    def reach(self, node: ast.AST) -> Answer:
+        """Whether all ranks run a node equally often."""
+        if node not in self._reached:
+            found = [self._reach(frame) for way in self.drive.ways(node) for frame in way]
+            self._reached[node] = _gravest([f for f in found if not isinstance(f, Uniform)])
+        return self._reached[node]
+
+    def _reach(self, frame: Frame) -> Answer:
+        """The same, from the start of the function around the node."""
+        syntax, found = self.module.syntax, list[Answer]()
+        child = frame.node
+        for a in syntax.ancestors(frame.node):
+            field = syntax.field[child]
+            if isinstance(child, ast.stmt) and not isinstance(a, CALLABLES):
+                found += self._left_before(child)
+            if isinstance(a, ast.Lambda):
+                return Unknown("it runs when a `lambda` is called", a)
+            if isinstance(a, CALLABLES):
+                if field == "body" and isinstance(child, ast.stmt):
+                    found += self._left_before(child)
+                break
+            if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse"):
+                found.append(self.of(a.test))
+            elif isinstance(a, ast.While) and field == "body":
+                found.append(self.of(a.test))
+            elif isinstance(a, (ast.For, ast.AsyncFor)) and field == "body":
+                found.append(self._turns(a))
+            elif isinstance(a, ast.ExceptHandler):
+                found.append(Varies(Source.FAILURE, a))
+            elif isinstance(a, ast.BoolOp) and child is not a.values[0]:
+                found += [self.of(v) for v in a.values[: a.values.index(child)]]  # type: ignore[arg-type]
+            elif isinstance(a, ast.comprehension):
+                found.append(Unknown("it runs in a comprehension", a.target))
+            elif isinstance(a, ast.match_case):
+                found.append(Unknown("it stands in a `case`", a.body[0]))
+            child = a
+        return _gravest([f for f in found if not isinstance(f, Uniform)])
+
+    def _turns(self, loop: ast.For | ast.AsyncFor) -> Answer:
+        """Whether a loop has equally many turns everywhere; what can't be seen is taken to."""
+        found = self.number_of(loop.iter)
+        return found if isinstance(found, Varies) and found.kind is not Source.ROWS else Uniform()
+
+    def _left_before(self, statement: ast.stmt) -> list[Answer]:
+        """Whether some rank may have left the block before a statement: a `return` under a condition of its own."""
+        syntax = self.module.syntax
+        if not isinstance(getattr(syntax.parent[statement], syntax.field[statement]), list):
+            return []
+        found: list[Answer] = []
+        block = syntax.block(statement)
+        for earlier in block[: block.index(statement)]:
+            if isinstance(earlier, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.Try)):
+                for n in ast.walk(earlier):
+                    if isinstance(n, (ast.Return, ast.Break, ast.Continue)):
+                        found += self._leaves(n, earlier)
+        return found
+
+    def _leaves(self, exit_: ast.AST, around: ast.stmt) -> list[Answer]:
+        """Whether a `return`, `break` or `continue` leaves the block of `around` on some ranks and not on others."""
+        syntax, found = self.module.syntax, list[Answer]()
+        child = exit_
+        for a in syntax.ancestors(exit_):
+            if isinstance(a, CALLABLES):
+                return []
+            if isinstance(a, LOOPS) and isinstance(exit_, (ast.Break, ast.Continue)):
+                return []
+            if isinstance(a, ast.If) and syntax.field[child] in ("body", "orelse"):
+                found.append(self.of(a.test))
+            elif isinstance(a, ast.While) and syntax.field[child] == "body":
+                found.append(self.of(a.test))
+            elif isinstance(a, ast.ExceptHandler):
+                found.append(Varies(Source.FAILURE, a))
+            if a is around:
+                break
+            child = a
+        return found
+
+    # ------------------------------------------------------------------ loops
+
+    def turns(self, loop: Loop) -> tuple[Varies | Unknown, ...]:
+        """All by which ranks may go through a loop a different number of times: what it counts, and how it is left."""
+        head = Item(loop.test) if isinstance(loop, ast.While) else Item(loop.iter, (), True)
+        left = [
+            r
+            for leaving in exits(loop)
+            for t in tests(self.module.syntax, leaving, loop)
+            for r in self.reasons(t)
+        ]
+        return tuple(dict.fromkeys([*self._search(head), *left]))
+
+    def skipped_before(self, statement: ast.AST, loop: Loop) -> list[ast.expr]:
+        """The tests by which a turn of a loop may go on to the next before a statement of it."""
+        before = [
+            s for s in skips(loop) if not isinstance(statement, ast.stmt) or position(s) < position(statement)
+        ]
+        return [t for s in before for t in tests(self.module.syntax, s, loop)]
+
+
+def _gravest(found: Sequence[Answer]) -> Answer:
+    differing = [f for f in found if isinstance(f, Varies)]
+    if differing:
+        return min(differing, key=lambda v: _GRAVEST.index(v.kind))
+    return next((f for f in found if isinstance(f, Unknown)), Uniform())

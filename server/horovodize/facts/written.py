@@ -1,0 +1,110 @@
+"""Which files the program writes itself: on several ranks, what is read back there may be another one's, or not yet there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+
+from horovodize import catalogue
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import argument
+
+_SAVERS = (
+    "save",
+    "save_weights",
+    "save_model",
+    "to_csv",
+    "to_json",
+    "to_pickle",
+    "write_text",
+    "write_bytes",
+    "tofile",
+    "export",
+)
+_KEEPERS = (
+    "ModelCheckpoint",
+    "CheckpointManager",
+    "BackupAndRestore",
+    "CSVLogger",
+    "FileWriter",
+    "MonitoredTrainingSession",
+)
+_READERS = {
+    "open", "load", "loadtxt", "genfromtxt", "fromfile", "read_csv", "read_json", "read_excel", "read_table", "read_pickle",
+    "listdir", "scandir", "glob", "iglob", "walk", "imread", "loadmat", "gfile", "fastgfile", "file", "tfrecorddataset",
+    "textlinedataset", "list_files", "flow_from_directory", "image_dataset_from_directory", "load_img", "listdirectory",
+}  # fmt: skip
+# Words by which paths name what a run leaves behind.
+_OF_A_RUN = re.compile(
+    r"ckpt|checkpoint|model|weight|log|save|snapshot|result|output|state|resume|done|stop|\.h5$|\.pb$", re.I
+)
+_LIMIT = 80
+
+
+class Written:
+    """The paths that one module writes to."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def may_differ(self, path: ast.AST) -> bool:
+        """Whether what is there, at a path, may differ between ranks: the program writes it, or it looks like what some run
+        of it has written."""
+        _, strings = self._words([path])
+        return self.holds(path) or any(_OF_A_RUN.search(text) for text in (*strings, ast.unparse(path)))
+
+    def reads(self, path: ast.AST) -> bool:
+        """Whether the program reads data from a path, or from below it: all ranks have that."""
+        return ast.unparse(path) in self._read
+
+    @cached_property
+    def _read(self) -> set[str]:
+        paths = [
+            call.args[0]
+            for call in self.module.syntax.calls
+            if call.args and self.module.names.last(call.func).lower() in _READERS
+        ]
+        nodes = [n for p in paths for n in self.module.values.depends([p], _LIMIT)]
+        return {
+            ast.unparse(n)
+            for n in nodes
+            if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript, ast.Constant))
+        }
+
+    def holds(self, path: ast.AST) -> bool:
+        """Whether a path that is read may be one that the program writes."""
+        text, strings = self._words([path])
+        return bool(text & self._all[0] or strings & self._all[1])
+
+    @cached_property
+    def _all(self) -> tuple[set[str], set[str]]:
+        return self._words(self._paths())
+
+    def _paths(self) -> list[ast.AST]:
+        found: list[ast.AST] = []
+        for call in self.module.syntax.calls:
+            name, last = self.module.names.of(call.func), self.module.names.last(call.func)
+            given = [*call.args, *(k.value for k in call.keywords if k.arg)]
+            if last == "open":
+                mode = argument(call, "mode", 1)
+                if isinstance(mode, ast.Constant) and set(str(mode.value)) & set("wax+"):
+                    found += call.args[:1]
+            elif last in ("dump",):
+                continue  # into an open file
+            elif last in _SAVERS or last in _KEEPERS or (name is not None and catalogue.writes_files(name)):
+                found += given[:2]
+        return found
+
+    def _words(self, paths: list[ast.AST]) -> tuple[set[str], set[str]]:
+        """How paths are written, and the strings that they are made of."""
+        text = {ast.unparse(p) for p in paths if isinstance(p, (ast.Name, ast.Attribute, ast.Call))}
+        strings = {
+            n.value
+            for p in paths
+            for n in self.module.values.depends([p], _LIMIT)
+            if isinstance(n, ast.Constant)
+            and isinstance(n.value, str)
+            and sum(c.isalnum() for c in n.value) > 2
+        }
+        return text, strings

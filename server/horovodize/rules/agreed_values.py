@@ -1,0 +1,252 @@
+"""Numbers and choices that decide how training goes, and that each rank would come to by itself: part of G4.
+
+How many epochs and steps there are, which optimizer trains and at which rate, how large layers are: ranks that draw these at
+random, or go by a clock, a host or a checkpoint that only one of them has, wait for each other or train different models. All
+take rank 0's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.exits import exits, tests
+from horovodize.facts.sources import Source
+from horovodize.rules import resume
+from horovodize.rules.agreeing import agree_value, can_agree, differing, draw_alike
+from horovodize.rules.draft import Draft
+from horovodize.rules.guards import from_root
+from horovodize.source import Edit
+from horovodize.summary.drive import Frame
+from horovodize.summary.syntax import Loop, is_main_guard
+
+_WHAT = "Take rank 0's value on all ranks"
+_DRAW = "Draw the same on all ranks"
+_WHY_STEPS = "Ranks that take different numbers of steps wait for each other for ever."
+_WHY_SAME = "Ranks that train with different settings train different models."
+_STEPS = "ranks may take different numbers of steps here: {why}; decide by something that is the same on every rank"
+_OPTIMIZERS = "ranks may train with different optimizers or rates: {why}; decide by something that is the same on every rank"
+_SHAPES = "ranks may build different models here: {why}; decide by something that is the same on every rank"
+# What a rank's own rows or game decide is agreed on in the loop (`lockstep`).
+_OF_THE_LOOP = (Source.ROWS, Source.GAME)
+# Sources that are agreed on where the value is used: what else they decide (what is read from a file) stays each rank's own.
+_WHERE_USED = (Source.FILES, Source.FAILURE)
+_FIT_NUMBERS = (
+    "epochs",
+    "initial_epoch",
+    "steps_per_epoch",
+    "batch_size",
+    "nb_epoch",
+    "samples_per_epoch",
+    "validation_split",
+)
+_FIT_POSITIONS = (2, 3)  # batch_size, epochs
+_LAYER_VALUES = ("weights", "name", "seed", "batch_size", "dtype", "trainable")
+_COUNTING = ("range", "trange", "tqdm", "enumerate", "zip", "min", "max")
+_HOOKS = ("tensorflow.compat.v1.train.StopAtStepHook", "tensorflow.estimator.TrainSpec")
+
+
+def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
+    """`frames`: those of the ways to what trains. Runs before tests in loops are agreed on: what is rank 0's already needs
+    that no more."""
+    resume.agree_on_starts(draft)
+    for frame in frames:
+        _ask_whether(draft, frame)
+    for loop in dict.fromkeys(loop for frame in frames for loop in frame.loops):
+        _agree_on_turns(draft, loop)
+    for number in _numbers(draft):
+        _agree(draft, number, differing(draft, number), "HVD205", _STEPS, _WHY_STEPS)
+    for optimizer in _optimizers(draft):
+        _agree(draft, optimizer, differing(draft, optimizer), "HVD107", _OPTIMIZERS, _WHY_SAME)
+    for layer in _layers(draft):
+        found = draft.facts.uniform.decided(layer)
+        for value in _layer_values(layer):
+            found = (*found, *differing(draft, value))
+        shaping = [r for r in found if isinstance(r, Varies) and r.kind not in _WHERE_USED]
+        _agree(draft, layer, shaping, "HVD205", _SHAPES, _WHY_SAME)
+
+
+def _agree_on_turns(draft: Draft, loop: Loop) -> None:
+    uniform = draft.facts.uniform
+    if isinstance(loop, ast.While):
+        _agree_on_test(draft, loop)
+        return
+    for leaving in exits(loop):
+        for test in tests(draft.syntax, leaving, loop):
+            _draw_alike(draft, test)
+    found = [r for r in uniform.number_reasons(loop.iter) if r.where not in draft.agreed]
+    e = draft.facts.feeding.iterable(loop)
+    if e is None or not draft.facts.feeding.kinds.is_range(e):
+        used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
+        if used:
+            draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
+        found = [r for r in found if isinstance(r, Varies) and r not in used]
+    _agree(draft, loop.iter, found, "HVD205", _STEPS, _WHY_STEPS)
+
+
+def _ask_whether(draft: Draft, frame: Frame) -> None:
+    """A condition around training that can't be seen through: rank 0 decides for all. Those in loops, any rank does."""
+    for condition, _ in draft.syntax.conditions(frame.node):
+        found = draft.facts.uniform.reasons(condition.test)
+        unseen = next((r for r in found if isinstance(r, Unknown)), None)
+        if unseen is None or any(isinstance(r, Varies) for r in found) or is_main_guard(condition):
+            continue
+        if (
+            any(draft.syntax.inside(condition, loop) for loop in frame.loops)
+            or condition.test in draft.agreed
+        ):
+            continue
+        doubt = f"{unseen.why}: check that all ranks can do here as rank 0 does"
+        if not agree_value(
+            draft, condition.test, _rule(draft), "Train on all ranks if rank 0 does", _WHY_STEPS, doubt
+        ):
+            draft.note(
+                _rule(draft), condition.test, f"{unseen.why}, so ranks may not all train here, and then stall"
+            )
+
+
+def _draw_alike(draft: Draft, test: ast.expr) -> None:
+    """Where nothing but draws decides, they come from one stream, if all ranks come to them: no rank has to ask the others.
+    The draws of a game that each rank plays for itself stay its own."""
+    found = differing(draft, test)
+    draws = [r.where for r in found if isinstance(r, Varies) and r.kind is Source.CHANCE]
+    if len(draws) < len(found):
+        return
+    for draw in draws:
+        if (
+            isinstance(draw, ast.Call)
+            and draft.facts.uniform.draws.has_stream(draw)
+            and can_agree(draft, draw)
+        ):
+            draw_alike(draft, draw, _rule(draft), _DRAW, _WHY_STEPS)
+
+
+def _agree_on_test(draft: Draft, loop: ast.While) -> None:
+    """What the test of a loop goes by from before the loop; what comes up in it, all ranks test together."""
+    _draw_alike(draft, loop.test)
+    found = [r for r in differing(draft, loop.test) if isinstance(r, Varies)]
+    before = [r for r in found if not draft.syntax.inside(r.where, loop)]
+    used = [r for r in before if r.kind in _WHERE_USED]
+    names = [n for n in _parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute))]
+    if used and names and all(agree_value(draft, n, _rule(draft), _WHAT, _WHY_STEPS) for n in names):
+        draft.settled |= {(loop.test, r.where) for r in used}
+    if before == found:
+        _agree(draft, loop.test, [r for r in before if r not in used], "HVD205", _STEPS, _WHY_STEPS)
+
+
+def _numbers(draft: Draft) -> Iterator[ast.expr]:
+    """The numbers that `fit`, hooks and Estimators are given."""
+    for fit in draft.sites.fits:
+        if fit.method == "train_on_batch":
+            continue
+        yield from (k.value for k in fit.call.keywords if k.arg in _FIT_NUMBERS)
+        if fit.method == "fit":
+            yield from (fit.call.args[i] for i in _FIT_POSITIONS if i < len(fit.call.args))
+    for call in draft.module.calls_of(*_HOOKS):
+        yield from (k.value for k in call.keywords if k.arg in ("last_step", "num_steps", "max_steps"))
+    for training in draft.sites.read_estimators.trainings:
+        yield from (k.value for k in training.call.keywords if k.arg in ("steps", "max_steps"))
+
+
+def _optimizers(draft: Draft) -> Iterator[ast.expr]:
+    for compiled in draft.sites.compiles:
+        yield from compiled.optimizers
+    for update in draft.sites.updates:
+        if update.optimizer is not None:
+            yield update.optimizer
+    yield from draft.sites.graph_optimizers
+    yield from draft.sites.read_estimators.optimizers
+
+
+def _layers(draft: Draft) -> Iterator[ast.Call]:
+    for call in draft.syntax.calls:
+        if (draft.names.of(call.func) or "").startswith("tensorflow.keras.layers."):
+            yield call
+
+
+def _layer_values(layer: ast.Call) -> list[ast.expr]:
+    keywords = [
+        k for k in layer.keywords if k.arg not in _LAYER_VALUES and "initializer" not in (k.arg or "")
+    ]
+    return [*layer.args, *(k.value for k in keywords)]
+
+
+# ---------------------------------------------------------------------- agreeing
+
+
+def _agree(
+    draft: Draft, e: ast.expr, found: Iterable[Varies | Unknown], code: str, message: str, why: str
+) -> None:
+    """Makes all that a decision depends on rank 0's, where it varies; refuses where that can't be done. Numbers that can't be
+    followed are rank 0's, too: the user is asked."""
+    found = list(found)
+    varying = [r for r in found if isinstance(r, Varies)]
+    if any(r.kind in _OF_THE_LOOP for r in varying):
+        return
+    used = [r for r in varying if r.kind in _WHERE_USED]
+    for reason in varying:
+        if reason in used or reason.where in draft.agreed:
+            continue
+        if not _agree_at_source(draft, reason, why):
+            draft.refuse(code, e, message.format(why=reason.why))
+    unseen = [r for r in found if isinstance(r, Unknown)]
+    if unseen and not varying and code == "HVD205" and message is _STEPS:
+        doubt = f"{unseen[0].why}: check that it is a number, of which all ranks may take rank 0's"
+        for part in _parts(draft, e, unseen):
+            agree_value(draft, part, _rule(draft), _WHAT, why, doubt)
+    if used and code == "HVD205":
+        parts = _parts(draft, e, used)
+        if not parts or not all(agree_value(draft, p, _rule(draft), _WHAT, why) for p in parts):
+            draft.refuse(code, e, message.format(why=used[0].why))
+
+
+def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
+    """Makes a value that is drawn, or read off a clock, the same on all ranks where it comes from."""
+    where = reason.where
+    if not isinstance(where, ast.expr) or not can_agree(draft, where):
+        return False
+    draws = draft.facts.uniform.draws
+    if isinstance(where, ast.Call) and reason.kind is Source.CHANCE and draws.has_stream(where):
+        draw_alike(draft, where, _rule(draft), _DRAW, why)
+        return True
+    if reason.kind is Source.ORDER:
+        if isinstance(where, ast.Call) and isinstance(where.func, ast.Attribute):
+            return False  # `names.pop()`: the set itself goes on differing
+        draft.agreed.add(where)
+        edits = Edit.around(draft.module.span(where), f"{from_root(draft)}(list(", "))")
+        draft.change(_rule(draft), where, "Go through it in rank 0's order on all ranks", why, edits)
+        return True
+    if not isinstance(where, ast.Call):
+        return False
+    draft.agreed.add(where)
+    edits = Edit.around(draft.module.span(where), f"{from_root(draft)}(", ")")
+    draft.change(_rule(draft), where, _WHAT, why, edits)
+    return True
+
+
+def _parts(draft: Draft, e: ast.expr, reasons: Sequence[Varies | Unknown]) -> list[ast.expr]:
+    """The outermost names, attributes and calls of an expression that vary, or aren't seen, for some reasons."""
+    wanted, found, todo = set[Varies | Unknown](reasons), list[ast.expr](), [e]
+    while todo:
+        n = todo.pop()
+        if not wanted.intersection(draft.facts.uniform.reasons(n)):
+            continue
+        counts = isinstance(n, ast.Call) and draft.names.last(n.func) in (
+            "range",
+            "trange",
+            "tqdm",
+            "enumerate",
+            "zip",
+            "min",
+            "max",
+        )
+        if isinstance(n, (ast.Name, ast.Attribute)) or (isinstance(n, ast.Call) and not counts):
+            found.append(n)
+        else:
+            todo += [c for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
+    return found
+
+
+def _rule(draft: Draft) -> str:
+    return "S5" if draft.in_graph else "G4"

@@ -1,0 +1,146 @@
+"""Counters of steps in a draft: which of them count only a rank's steps, because what they count is divided."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.counters import Counter, CounterKind
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.shares import counts_a_share, feeding, may_be_none
+from horovodize.source import Edit
+from horovodize.summary.binding import Binding
+from horovodize.summary.feeding import Driver, FitFeed
+
+
+def of(draft: Draft, e: ast.expr) -> Counter | None:
+    """The counter of a rank's steps that an expression gives; None where it counts all, or is no counter."""
+    if not draft.options.split_data or not draft.divided:
+        return None
+    counter = draft.facts.counters.of(e, draft.counts_all)
+    if counter is None or is_strided(draft, counter):
+        return None
+    return counter if counts_share(draft, counter) else None
+
+
+def all_of(draft: Draft, e: ast.expr) -> Counter | None:
+    """The counter of the steps of all ranks, which goes on by size() with each, that an expression gives."""
+    if not draft.strided and not draft.strided_loops:
+        return None
+    counter = draft.facts.counters.of(e, draft.counts_all)
+    return counter if counter is not None and is_strided(draft, counter) else None
+
+
+def is_strided(draft: Draft, counter: Counter) -> bool:
+    """Whether a counter goes on by the steps of all ranks."""
+    if counter.kind is CounterKind.TURN:
+        return any(d.loop in draft.strided_loops for d in counter.drivers)
+    return counter in draft.strided
+
+
+def counts_share(draft: Draft, counter: Counter) -> bool:
+    """Whether a counter counts a rank's steps only: all that it counts the steps of is divided."""
+    if not counter.drivers and not counter.fitted:
+        return False
+    fits = [f for f in feeding(draft).fits if counter.fitted]
+    if counter.fitted and not fits:
+        return False
+    return all(is_divided(draft, d) for d in counter.drivers) and all(is_fit_divided(draft, f) for f in fits)
+
+
+def is_divided(draft: Draft, driver: Driver) -> bool:
+    """Whether a loop takes a size()-th of its steps on each rank."""
+    loop, e = driver.loop, driver.iterable
+    if loop in draft.divided_loops:
+        return True
+    known = feeding(draft)
+    feeds = [e] if e is not None else []
+    if isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
+        return True
+    if e is None or known.kinds.is_range(e):
+        feeds += known.next_calls(driver) + (known.graph_feeds if draft.in_graph else [])
+    elif isinstance(e, ast.Call) and draft.names.last(e.func) == "zip":
+        feeds += e.args
+    return any(part in draft.done for f in feeds for part in (f, *known.pipelines.trail(f)))
+
+
+def is_fit_divided(draft: Draft, fed: FitFeed) -> bool:
+    """Whether `fit` takes a size()-th of its steps on each rank."""
+    call, known = fed.fit.call, feeding(draft)
+    given = [*call.args, *(k.value for k in call.keywords if k.arg in ("x", "steps_per_epoch", "generator"))]
+    return any(
+        part in draft.done or counts_a_share(draft, part)
+        for g in given
+        for part in (g, *known.pipelines.trail(g))
+    )
+
+
+def is_whole(draft: Draft, count: ast.expr) -> bool:
+    """Whether a number of steps is still that of one process: neither divided where it is, nor where it is made."""
+    if count in draft.done or counts_a_share(draft, count):
+        return False
+    made_of = draft.values.depends([count], 200)
+    return not any(
+        n in draft.done for n in made_of if not isinstance(n, ast.Constant) or isinstance(n.value, int)
+    )
+
+
+def over_ranks(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
+    """`n` → `max(1, n // hvd.size())`; one that may be None is kept if it is."""
+    draft.done.add(count)
+    opening, closing = ("(", ")") if needs_parentheses(count) else ("", "")
+    if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
+        return Edit.around(
+            draft.module.span(count), f"({draft.module.text(count)} and max(1, ", f" // {SIZE}))"
+        )
+    return Edit.around(draft.module.span(count), f"max(1, {opening}", f"{closing} // {SIZE})")
+
+
+def text_over_ranks(draft: Draft, count: ast.expr) -> str:
+    """The same as text."""
+    text = draft.module.text(count)
+    return f"max(1, {f'({text})' if needs_parentheses(count) else text} // {SIZE})"
+
+
+def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
+    """`step` → `step * hvd.size()`: a formula is told the steps of all ranks."""
+    draft.counts_all.add(read)
+    span = draft.module.span(read)
+    parent = draft.syntax.parent[read]
+    binds = isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Subscript)) and not (
+        isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub))
+    )
+    first = isinstance(parent, ast.BinOp) and isinstance(
+        parent.op, (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
+    )
+    if binds and not (first and isinstance(parent, ast.BinOp) and parent.left is read):
+        return Edit.around(span, "(", f" * {SIZE})")
+    return Edit.around(span, "", f" * {SIZE}")
+
+
+def is_by_step(draft: Draft, site: ast.AST) -> bool:
+    """Whether something happens with each step of divided loops: not by a count of them, nor by what a step gives."""
+    found = draft.facts.counters.counted_at(site)
+    if found is None or not all(is_divided(draft, d) for d in found[0]):
+        return False
+    if found[1] and not all(is_fit_divided(draft, f) for f in feeding(draft).fits):
+        return False
+    tests = [
+        t.test for way in draft.drive.ways(site) for f in way for t, _ in draft.syntax.conditions(f.node)
+    ]
+    return all(_is_flag(draft, test) for test in tests)
+
+
+def _is_flag(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test is of settings, which no loop changes: `if args.decay:`, `if __name__ == "__main__":`."""
+    plain = (ast.Name, ast.Attribute, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.Compare)
+    parts = [n for n in ast.walk(test) if isinstance(n, ast.expr)]
+    for n in parts:
+        bound = _bindings(draft, n) if isinstance(n, (ast.Name, ast.Attribute)) else []
+        unseen = isinstance(n, ast.Name) and not bound and n.id != "__name__"
+        if not isinstance(n, plain) or unseen or any(draft.syntax.loops(b.statement) for b in bound):
+            return False
+    return True
+
+
+def _bindings(draft: Draft, n: ast.Name | ast.Attribute) -> list[Binding]:
+    return draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else draft.values.attribute_bindings(n)

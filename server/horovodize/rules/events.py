@@ -1,0 +1,268 @@
+"""G5 events: what happens every M steps, or at step M, happens as often for the rows that all ranks have seen.
+
+What it does   Where a counter of steps is compared (`step % 100 == 0`, `step == 5000`, `step >= warmup`, `step in (10, 500)`),
+               what it is compared with is divided by `hvd.size()`, never to 0; likewise the steps that callbacks, hooks and a
+               `RunConfig` are given (`save_freq=1000`, `save_steps=500`). In a program that keeps its count of steps with a
+               checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`.
+Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
+               times as many rows, and never where a run has fewer steps than that.
+Before         for step, (x, y) in enumerate(dataset):
+                   train_step(x, y)
+                   if step % 1000 == 0:
+                       save(model)
+After          for step, (x, y) in enumerate(dataset):
+                   train_step(x, y)
+                   if step % max(1, 1000 // hvd.size()) == 0:
+                       save(model)
+Leaves alone   What is counted in epochs. Loops that are not divided. A look at the first steps (`step == 0`, `step < 5`).
+               How updates go with each other: where a step trains only every few turns (`if step % n_critic == 0:` around
+               the generator's update, gradients that are applied every 4 batches), each update still goes with as many of the
+               other. Training becomes no different by that, for all of them see size() times the rows; divided, it would.
+Asks           Never.
+Source         Beyond the seed.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.counters import Counter
+from horovodize.plan import Decision
+from horovodize.rules import counted, guarded, strides
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import begins
+from horovodize.source import Edit
+from horovodize.summary.syntax import argument
+
+_WHAT = "Let it happen as often for the rows that are seen"
+_WHY = "Each rank takes size() times fewer steps; after as many rows, size() times fewer have been counted."
+_RATIO = (
+    "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
+    "updates, divide the number by the number of ranks"
+)
+_MODULO = {"mod", "floormod", "remainder"}
+_COMPARING = {"equal", "not_equal", "greater", "greater_equal", "less", "less_equal"}
+
+
+def apply(draft: Draft) -> None:
+    if not begins(draft, "G5") or not draft.divided:
+        return
+    for test in draft.syntax.every(ast.Compare):
+        if len(test.ops) == 1:
+            _compared(draft, test, test.left, test.comparators[0], test.ops[0])
+    for call in draft.syntax.calls:
+        name = draft.names.of(call.func) or ""
+        last = name.rsplit(".", 1)[-1]
+        if name.startswith(("tensorflow.", "numpy.")) and last in _COMPARING and len(call.args) == 2:
+            operator = ast.Eq() if last.endswith("equal") and "_" not in last else ast.GtE()
+            _compared(draft, call, call.args[0], call.args[1], operator)
+        else:
+            _given(draft, call, name)
+    for modulo in draft.syntax.every(ast.BinOp):
+        if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo) and not strides.tested(draft, modulo):
+            _every(draft, modulo, modulo, None)
+
+
+# ---------------------------------------------------------------------- comparisons
+
+
+def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop) -> None:
+    for one, other in ((left, right), (right, left)):
+        if strides.compared(draft, test, one, other, operator):
+            return
+        if _divisor(draft, one) is not None:
+            _every(draft, test, one, other)
+            return
+        if _count(draft, one) is not None:
+            _at(draft, test, other, operator)
+            return
+
+
+def _count(draft: Draft, e: ast.expr) -> Counter | None:
+    """The counter of a rank's steps in `step`, `step + 1`."""
+    if (
+        isinstance(e, ast.BinOp)
+        and isinstance(e.op, (ast.Add, ast.Sub))
+        and isinstance(e.right, ast.Constant)
+    ):
+        e = e.left
+    return counted.of(draft, e)
+
+
+def _divisor(draft: Draft, e: ast.expr) -> ast.expr | None:
+    """`M` of `step % M`, `tf.math.floormod(step, M)`."""
+    if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mod):
+        left, right = e.left, e.right
+    elif isinstance(e, ast.Call) and len(e.args) == 2 and draft.names.last(e.func) in _MODULO:
+        left, right = e.args
+    else:
+        return None
+    return right if _count(draft, left) is not None else None
+
+
+def _is_tested(draft: Draft, e: ast.expr) -> bool:
+    """Whether only it counts whether something is 0: `if not step % 100:`, `if step and step % 100:`."""
+    child: ast.AST = e
+    for a in draft.syntax.ancestors(e):
+        if isinstance(a, ast.BoolOp) or (isinstance(a, ast.UnaryOp) and isinstance(a.op, ast.Not)):
+            child = a
+        else:
+            return isinstance(a, (ast.If, ast.IfExp, ast.While)) and draft.syntax.field[child] == "test"
+    return False
+
+
+def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None) -> None:
+    """`step % M == r`"""
+    divisor = _divisor(draft, modulo)
+    if divisor is None or not counted.is_whole(draft, divisor):
+        return
+    known = draft.facts.feeding.kinds.constant(divisor)
+    if known is not None and known <= 1:
+        return
+    if guarded.is_ratio(draft, test, modulo):
+        if known is None:
+            draft.note("G5", test, _RATIO)
+        return
+    edits = list(counted.over_ranks(draft, divisor))
+    if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
+        edits += _remainder(draft, modulo, rest, divisor)
+    draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
+
+
+def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr) -> list[Edit]:
+    """`step % 100 == 1` → `(step - 1) % … == 0`: what is left of a division by 100 may never be left of one by fewer. `M - 1`
+    goes with its `M`."""
+    kinds = draft.facts.feeding.kinds
+    whole, part, span = kinds.constant(divisor), kinds.constant(rest), draft.module.span(rest)
+    is_last = isinstance(rest, ast.BinOp) and isinstance(rest.op, ast.Sub) and _is_one(rest.right)
+    if is_last and isinstance(rest, ast.BinOp) and ast.dump(rest.left) == ast.dump(divisor):
+        return [Edit(span, f"{counted.text_over_ranks(draft, divisor)} - 1")]
+    if whole is not None and part == whole - 1:
+        return [Edit(span, f"{counted.text_over_ranks(draft, divisor)} - 1")]
+    text = draft.module.text(rest)
+    text = f"({text})" if needs_parentheses(rest) else text
+    less = f" - {text}" if part is not None and part <= guarded.FEW else f" - {text} // {SIZE}"
+    number = (
+        modulo.left
+        if isinstance(modulo, ast.BinOp)
+        else modulo.args[0]
+        if isinstance(modulo, ast.Call)
+        else rest
+    )
+    enclosed = isinstance(modulo, ast.Call) or isinstance(number, ast.BinOp)
+    around = ("", less) if enclosed else ("(", f"{less})")
+    return [*Edit.around(draft.module.span(number), *around), Edit(span, "0")]
+
+
+def _is_one(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and e.value == 1
+
+
+def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> None:
+    """`step == K`, `step >= K`, `step in (K, L)`"""
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        bounds = bound.elts if isinstance(bound, (ast.Tuple, ast.List, ast.Set)) else []
+    else:
+        bounds = [bound] if not isinstance(operator, (ast.Is, ast.IsNot)) else []
+    bounds = [_whole_steps(b) for b in bounds]
+    if not bounds or not all(_is_bound(draft, b) for b in bounds):
+        return
+    known = [draft.facts.feeding.kinds.constant(b) for b in bounds]
+    few = all(k is not None and k <= guarded.FEW for k in known)
+    if all(k is not None and k <= 1 for k in known) or (few and not guarded.decides(draft, test)):
+        return
+    edits = [edit for b in bounds for edit in counted.over_ranks(draft, b)]
+    draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
+
+
+def _whole_steps(bound: ast.expr) -> ast.expr:
+    """`n` of `n - 1`."""
+    is_near = isinstance(bound, ast.BinOp) and isinstance(bound.op, (ast.Add, ast.Sub))
+    return bound.left if is_near and isinstance(bound, ast.BinOp) and _is_one(bound.right) else bound
+
+
+def _is_bound(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is a number of steps that stays the same, and that of one process."""
+    return _is_fixed(draft, e) and counted.is_whole(draft, e)
+
+
+def _is_fixed(draft: Draft, e: ast.expr) -> bool:
+    match e:
+        case ast.Constant():
+            return isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
+        case ast.Name() | ast.Attribute():
+            bindings = (
+                draft.module.scopes.reaching(e)
+                if isinstance(e, ast.Name)
+                else draft.values.attribute_bindings(e)
+            )
+            changes = any(b.kind in ("item", "augment") or draft.syntax.loops(b.statement) for b in bindings)
+            return not changes and counted.of(draft, e) is None
+        case ast.BinOp():
+            return _is_fixed(draft, e.left) and _is_fixed(draft, e.right)
+        case ast.Subscript():
+            return isinstance(e.slice, ast.Constant)
+        case ast.Call():
+            numbers = ("int", "len", "ceil", "float", "round", "max", "min")
+            return draft.names.last(e.func) in numbers and all(_is_fixed(draft, a) for a in e.args)
+        case _:
+            return False
+
+
+# ---------------------------------------------------------------------- callbacks, hooks, configurations
+
+
+def _given(draft: Draft, call: ast.Call, name: str) -> None:
+    """Steps that something of TensorFlow counts by itself."""
+    parameters = _PARAMETERS.get(name.rsplit(".", 1)[-1], ()) if name.startswith("tensorflow.") else ()
+    of_fit = name.startswith("tensorflow.keras.")
+    if not parameters or (
+        of_fit and not all(counted.is_fit_divided(draft, f) for f in draft.facts.feeding.fits)
+    ):
+        return
+    for parameter, index in parameters:
+        steps = argument(call, parameter, index)
+        known = draft.facts.feeding.kinds.constant(steps) if steps is not None else None
+        if (
+            steps is None
+            or (isinstance(steps, ast.Constant) and known is None)
+            or (known is not None and known <= 1)
+        ):
+            continue
+        if _is_a_word(draft, steps) or not counted.is_whole(draft, steps):
+            continue
+        draft.change("G5", steps, _WHAT, _WHY, counted.over_ranks(draft, steps), decision=Decision.DIVIDED)
+
+
+def _is_a_word(draft: Draft, e: ast.expr) -> bool:
+    """`save_freq="epoch"`, by whatever name."""
+    return any(
+        isinstance(o.node, ast.Constant) and isinstance(o.node.value, str) for o in draft.values.origins(e)
+    )
+
+
+_SAVED = (("save_steps", 2),)
+_PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
+    "ModelCheckpoint": (("save_freq", None),),
+    "BackupAndRestore": (("save_freq", 1),),
+    "TensorBoard": (("update_freq", None),),
+    "CheckpointSaverHook": _SAVED,
+    "SummarySaverHook": (("save_steps", 0),),
+    "ProfilerHook": (("save_steps", 0),),
+    "LoggingTensorHook": (("every_n_iter", 1),),
+    "StepCounterHook": (("every_n_steps", 0),),
+    "SecondOrStepTimer": (("every_steps", None),),
+    "MonitoredTrainingSession": (
+        ("save_checkpoint_steps", None),
+        ("save_summaries_steps", None),
+        ("log_step_count_steps", None),
+    ),
+    "RunConfig": (
+        ("save_checkpoints_steps", None),
+        ("save_summary_steps", None),
+        ("log_step_count_steps", None),
+    ),
+}
+
+RULE = Rule("G5", "let what happens every M steps happen as often for the rows seen", apply, __doc__ or "")

@@ -1,0 +1,73 @@
+"""What hangs on a test of a count of steps: part of G5."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.rules.drawing import draft_steps
+from horovodize.summary.syntax import FUNCTIONS
+
+FEW = 16  # up to so many steps, a ratio between updates, or a look at the first of them
+_JUMPS = (ast.Continue, ast.Return)
+
+
+def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
+    """Whether `step % M` tells which updates go with which: every M-th step trains something, too, and M is small."""
+    divisor = (
+        modulo.right
+        if isinstance(modulo, ast.BinOp)
+        else modulo.args[1]
+        if isinstance(modulo, ast.Call)
+        else None
+    )
+    known = draft.facts.feeding.kinds.constant(divisor) if divisor is not None else None
+    return (known is None or known <= FEW) and _trains(draft, test)
+
+
+def _trains(draft: Draft, test: ast.expr) -> bool:
+    """Whether what is decided by a test is whether, or how, a step trains."""
+    sites = set[ast.AST](draft_steps(draft))
+    return any(draft.drive.reaches(s, sites) or _hands_on(draft, s, sites) for s in _decided(draft, test))
+
+
+def _hands_on(draft: Draft, place: ast.AST, sites: set[ast.AST]) -> bool:
+    """Whether a function that trains is given to something: `tf.cond(test, self.apply, …)`."""
+    given = [
+        a
+        for n in ast.walk(place)
+        if isinstance(n, ast.Call)
+        for a in (*n.args, *(k.value for k in n.keywords))
+        if isinstance(a, (ast.Name, ast.Attribute))
+    ]
+    functions = [o.node for a in given for o in draft.values.origins(a) if isinstance(o.node, FUNCTIONS)]
+    return any(draft.drive.reaches(f, sites) for f in functions)
+
+
+def _decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
+    """The statements that run, or not, by a test."""
+    statement = draft.syntax.statement(test)
+    if isinstance(statement, (ast.If, ast.While)) and draft.syntax.inside(test, statement.test):
+        block = draft.syntax.block(statement)
+        rest = block[block.index(statement) + 1 :] if isinstance(statement.body[-1], _JUMPS) else []
+        return [*statement.body, *statement.orelse, *rest]
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Name) or not depth:
+        return [statement]
+    uses = [
+        n
+        for n in ast.walk(draft.syntax.function(statement) or draft.module.scopes.root(statement))
+        if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)
+    ]
+    return [statement, *(s for use in uses for s in _decided(draft, use, depth - 1))]
+
+
+def decides(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test decides how training goes on, rather than what is shown of its first steps."""
+    nodes = [n for s in _decided(draft, test) for n in ast.walk(s)]
+    return _trains(draft, test) or any(
+        isinstance(n, (ast.Break, ast.Return, ast.Raise))
+        or (isinstance(n, ast.Attribute) and n.attr in ("lr", "learning_rate", "stop_training"))
+        or (isinstance(n, ast.Name) and n.id in ("lr", "learning_rate"))
+        for n in nodes
+    )

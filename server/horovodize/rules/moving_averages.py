@@ -1,0 +1,206 @@
+"""G7 averages: a moving average of weights that is kept by the step forgets as fast for the rows that are seen.
+
+What it does   `decay` becomes `decay ** hvd.size()`: of `tf.train.ExponentialMovingAverage` where it is applied to weights, of
+               the add-ons' `MovingAverage`, of an optimizer with `use_ema=True` (there `ema_overwrite_frequency` is divided,
+               too), and where a program mixes weights itself: `copy.assign(decay * copy + (1 - decay) * weight)`.
+Why            Each rank takes size() times fewer steps. One of them stands for size() steps of one process, after which
+               `decay ** size()` of an old value is left.
+Before         for copy, weight in zip(slow.variables, model.variables):
+                   copy.assign(0.99 * copy + (1 - 0.99) * weight)
+After          for copy, weight in zip(slow.variables, model.variables):
+                   copy.assign(0.99 ** hvd.size() * copy + (1 - 0.99 ** hvd.size()) * weight)
+Leaves alone   Averages of losses and metrics, and of what batches normalise. Weights that are mixed every so many steps (G5
+               lets that come as often) or with each epoch. Loops that are not divided.
+Asks           Never; a mixture of another form is said.
+Source         Beyond the seed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.rules import counted
+from horovodize.rules.copies import blended
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import begins
+from horovodize.source import Edit
+from horovodize.summary.syntax import argument
+
+_WHAT = "Let the average forget as fast for the rows that are seen"
+_WHY = "A step stands for size() steps of one process: as much is left of an old value after as many rows."
+_SAID = (
+    "these weights follow others by the step, and each rank takes size() times fewer: they follow more slowly than alone; "
+    "a share that stays with each step has to be raised to the power of the number of ranks"
+)
+_AVERAGES = (
+    "tensorflow.train.ExponentialMovingAverage",
+    "tensorflow.compat.v1.train.ExponentialMovingAverage",
+)
+_WEIGHTS = {
+    "trainable_variables",
+    "trainable_weights",
+    "variables",
+    "weights",
+    "get_collection",
+    "global_variables",
+}
+_DEFAULT = 0.99  # of Keras' `ema_momentum` and the add-ons' `average_decay`
+
+
+def apply(draft: Draft) -> None:
+    if not begins(draft, "G7") or not draft.divided:
+        return
+    for call in draft.module.calls_of(*_AVERAGES):
+        if _is_of_weights(draft, call):
+            _raise_argument(draft, call, "decay", 0)
+    for call in draft.module.calls_of("tensorflow_addons.optimizers.MovingAverage"):
+        _raise_argument(draft, call, "average_decay", 1, _DEFAULT)
+    for call in draft.syntax.calls:
+        used = argument(call, "use_ema")
+        if isinstance(used, ast.Constant) and used.value is True:
+            _raise_argument(draft, call, "ema_momentum", None, _DEFAULT)
+            every = argument(call, "ema_overwrite_frequency")
+            if every is not None and draft.facts.feeding.kinds.constant(every) is not None:
+                draft.change("G7", every, _WHAT, _WHY, counted.over_ranks(draft, every))
+    for kept, value, site in (*_assigned(draft), *_mixed_lists(draft)):
+        if counted.is_by_step(draft, site):
+            _mix(draft, kept, value)
+
+
+def _is_of_weights(draft: Draft, made: ast.Call) -> bool:
+    """Whether an average is kept of weights with each step: `average.apply(model.trainable_variables)`."""
+    for call in draft.sites.method_calls("apply"):
+        assert isinstance(call.func, ast.Attribute)
+        if made not in draft.values.calls(call.func.value) or not (
+            draft.in_graph or counted.is_by_step(draft, call)
+        ):
+            continue
+        given = argument(call, "var_list", 0)
+        parts = list(draft.values.depends([given], 200)) if given is not None else []
+        if given is None or any(
+            isinstance(n, (ast.Name, ast.Attribute)) and draft.names.last(n) in _WEIGHTS for n in parts
+        ):
+            return True
+    return False
+
+
+def _raise_argument(
+    draft: Draft, call: ast.Call, name: str, index: int | None, default: float | None = None
+) -> None:
+    value = argument(call, name, index)
+    if value is not None:
+        _raise(draft, value)
+    elif default is not None and not any(k.arg is None for k in call.keywords) and draft.once(name, call):
+        draft.change("G7", call, _WHAT, _WHY, [draft.add_argument(call, f"{name}={default} ** {SIZE}")])
+
+
+def _raise(draft: Draft, share: ast.expr) -> None:
+    """`decay` → `decay ** hvd.size()`"""
+    if share not in draft.done:
+        draft.done.add(share)
+        draft.change("G7", share, _WHAT, _WHY, _to_the_power(draft, share))
+
+
+def _to_the_power(draft: Draft, share: ast.expr) -> tuple[Edit, ...]:
+    is_atom = isinstance(share, (ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.Subscript))
+    opening, closing = ("", "") if is_atom else ("(", ")")
+    return Edit.around(draft.module.span(share), opening, f"{closing} ** {SIZE}")
+
+
+# ---------------------------------------------------------------------- mixtures
+
+
+def _assigned(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
+    """(what is kept, what it is set to, where) of `copy.assign(0.99 * copy + 0.01 * weight)`."""
+    for _, site in blended(draft):
+        if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) and site.args:
+            if site.func.attr == "assign":
+                yield ast.unparse(site.func.value), site.args[0], site
+            elif counted.is_by_step(draft, site):
+                draft.note("G7", site, _SAID)
+
+
+def _mixed_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
+    """The same of `slow.set_weights([0.99 * s + 0.01 * w for s, w in zip(slow.get_weights(), model.get_weights())])`."""
+    for call in draft.sites.method_calls("set_weights"):
+        assert isinstance(call.func, ast.Attribute)
+        made = call.args[0] if call.args else None
+        if not isinstance(made, ast.ListComp) or not isinstance(made.generators[0].target, ast.Tuple):
+            continue
+        iterated, target = made.generators[0].iter, made.generators[0].target
+        if isinstance(iterated, ast.Call) and draft.names.last(iterated.func) == "zip":
+            for of, name in zip(iterated.args, target.elts, strict=False):
+                if ast.unparse(of).startswith(ast.unparse(call.func.value) + "."):
+                    yield ast.unparse(name), made.elt, call
+
+
+def _mix(draft: Draft, kept: str, value: ast.expr) -> None:
+    """`decay * kept + (1 - decay) * other`: what is left, and what comes in instead."""
+    shares = _shares(kept, value)
+    if shares is None:
+        draft.note("G7", value, _SAID)
+        return
+    left, comes = shares
+    rest = _rest_of_one(comes)
+    if rest is not None and ast.dump(rest) == ast.dump(left):
+        _raise(draft, left)
+        _raise(draft, rest)
+    elif left not in draft.done:
+        text = draft.module.text(left)
+        text = text if isinstance(left, ast.Constant) else f"({text})"
+        edit = Edit(draft.module.span(comes), f"(1 - {text} ** {SIZE})")
+        draft.change("G7", comes, _WHAT, _WHY, [edit])
+        _raise_written(draft, left)
+
+
+def _raise_written(draft: Draft, left: ast.expr) -> None:
+    """The share that is left, which may stand in parentheses of its own."""
+    if left in draft.done:
+        return
+    draft.done.add(left)
+    span, text = draft.module.span(left), draft.document.text
+    if text[span.start - 1] == "(" and text[span.end : span.end + 1] == ")":
+        draft.change("G7", left, _WHAT, _WHY, [Edit.insert(span.end + 1, f" ** {SIZE}", span)])
+    else:
+        draft.change("G7", left, _WHAT, _WHY, _to_the_power(draft, left))
+
+
+def _shares(kept: str, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """(the share of what is kept, that of what comes in) of a sum of two products, which are 1 together."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return None
+    products = [
+        p for p in (value.left, value.right) if isinstance(p, ast.BinOp) and isinstance(p.op, ast.Mult)
+    ]
+    own = [p for p in products if _stands_for(p.left, kept) or _stands_for(p.right, kept)]
+    if len(products) != 2 or len(own) != 1:
+        return None
+    left = own[0].left if _stands_for(own[0].right, kept) else own[0].right
+    other = next(p for p in products if p is not own[0])
+    return next(((left, comes) for comes in (other.left, other.right) if _are_one(left, comes)), None)
+
+
+def _are_one(left: ast.expr, comes: ast.expr) -> bool:
+    """`0.9` and `0.1`, `x` and `1 - x`"""
+    for one, other in ((left, comes), (comes, left)):
+        rest = _rest_of_one(one)
+        if rest is not None and ast.dump(rest) == ast.dump(other):
+            return True
+    numbers = [e.value for e in (left, comes) if isinstance(e, ast.Constant) and isinstance(e.value, float)]
+    return len(numbers) == 2 and abs(sum(numbers) - 1) < 1e-9
+
+
+def _stands_for(e: ast.expr, kept: str) -> bool:
+    text = ast.unparse(e)
+    return text == kept or text in (f"{kept}.{method}()" for method in ("numpy", "value", "read_value"))
+
+
+def _rest_of_one(e: ast.expr) -> ast.expr | None:
+    """`x` of `1 - x`."""
+    is_rest = isinstance(e, ast.BinOp) and isinstance(e.op, ast.Sub) and isinstance(e.left, ast.Constant)
+    return e.right if is_rest and isinstance(e, ast.BinOp) and ast.unparse(e.left) in ("1", "1.0") else None
+
+
+RULE = Rule("G7", "let moving averages of weights forget as fast for the rows seen", apply, __doc__ or "")

@@ -1,0 +1,222 @@
+"""G6 resume: a program that goes on from a checkpoint goes on at the same row, and takes no step once it is through.
+
+What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkpoint(step=tf.Variable(0), …)`, a number that is
+               read from a checkpoint's name) goes on by the steps of all ranks: `step.assign_add(hvd.size())`. What it is
+               compared with (`while step < STEPS`) and computed from it (a rate, an epoch) stays as it is. So does a loop that
+               goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is computed from what an optimizer
+               counts is computed from that times `hvd.size()`. Once such a variable is restored, all ranks have rank 0's.
+Why            Counted by a rank alone, the stored number would be compared with how many steps one process takes, and a run
+               with another number of ranks could not go on from it.
+Before         while int(checkpoint.step) < 1000:
+                   train_step(*next(batches))
+                   checkpoint.step.assign_add(1)
+After          while int(checkpoint.step) < 1000:
+                   train_step(*next(batches))
+                   checkpoint.step.assign_add(hvd.size())
+Leaves alone   Epochs. Counters that no checkpoint keeps: what they are compared with is divided (G4, G5).
+               What TensorFlow itself counts (a graph's global step, an optimizer's iterations) counts a rank's steps: it is
+               said where a loop goes on from it.
+Asks           Never.
+Source         Beyond the seed.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.counters import Counter, CounterKind
+from horovodize.plan import Decision
+from horovodize.rules import counted, rates_by_step
+from horovodize.rules.agreeing import can_agree
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.guards import from_root
+from horovodize.rules.rule import Rule
+from horovodize.rules.shares import begins
+from horovodize.source import Edit
+from horovodize.summary.feeding import Driver
+from horovodize.summary.syntax import FUNCTIONS, Function, argument
+
+_WHAT = "Let each step count for those of all ranks"
+_WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
+_EPOCHS = "Compute the epoch from the steps of all ranks together"
+_AGREE = "Go on from rank 0's step on all ranks"
+_WHY_AGREE = (
+    "Ranks on other hosts may have no checkpoint, or an older one: they would take other numbers of steps."
+)
+_SCHEDULE = "Ask the schedule for the rate of a rank's step"
+_WHY_SCHEDULE = "The schedule's steps are divided, as an optimizer counts a rank's."
+_NOT_ALIKE = (
+    "this count goes on in a later run, but not all that it counts is divided; check where a run goes on"
+)
+_LESS = (ast.Lt, ast.LtE)
+_MORE = (ast.Gt, ast.GtE, ast.Eq)
+
+
+def apply(draft: Draft) -> None:
+    if not begins(draft, "G6") or not draft.divided:
+        return
+    for counter in draft.facts.counters.stored:
+        if counted.counts_share(draft, counter):
+            _stride(draft, counter)
+        elif any(counted.is_divided(draft, d) for d in counter.drivers):
+            draft.note("G6", counter.advances[0], _NOT_ALIKE)
+    if draft.strided or draft.strided_loops:
+        for plus in draft.syntax.every(ast.BinOp):
+            if isinstance(plus.op, ast.Add) and _is_one(plus.right) and counted.all_of(draft, plus.left):
+                _go_on(draft, plus.right)
+        for call in draft.syntax.calls:
+            if rates_by_step.gives_schedule(draft, call):
+                _ask_schedule(draft, call)
+    for ratio in draft.syntax.every(ast.BinOp):
+        if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
+            _compute_epoch(draft, ratio)
+
+
+def agree_on_starts(draft: Draft) -> None:
+    """Lets all ranks go on from the step that rank 0 has restored: another host may have no checkpoint, or an older one."""
+    for counter in draft.facts.counters.stored:
+        made = counter.made
+        if made is None:
+            _agree_on_number(draft, counter)
+        for call, name in draft.facts.counters.restored(counter) if made is not None else ():
+            place = _reached_by_all(draft, draft.syntax.statement(call))
+            if place is not None and draft.once(f"agreed {name}", place):
+                line = f"{name}.assign({from_root(draft)}({name}.numpy()))"
+                draft.change("G6", call, _AGREE, _WHY_AGREE, [draft.after(place, [line])])
+                draft.agreed |= {made} if made is not None else set()
+
+
+def _agree_on_number(draft: Draft, counter: Counter) -> None:
+    """`loaded, step = self.load(path)` → rank 0's, where a count starts from a number that is read from a checkpoint."""
+    for value in (v for start in counter.starts for v in _calls_behind(draft, start)):
+        callee = draft.values.callee(value)
+        if value in draft.agreed or not isinstance(callee, FUNCTIONS):
+            continue
+        if _gives_numbers(draft, callee) and can_agree(draft, value):
+            draft.agreed |= {value, *(r.where for r in draft.facts.uniform.reasons(value))}
+            edits = Edit.around(draft.module.span(value), f"{from_root(draft)}(", ")")
+            draft.change("G6", value, _AGREE, _WHY_AGREE, edits)
+
+
+def _calls_behind(draft: Draft, start: ast.expr) -> list[ast.Call]:
+    """The calls that a number comes from, directly or by a name."""
+    bindings = draft.module.scopes.reaching(start) if isinstance(start, ast.Name) else []
+    values = [start, *(b.value for b in bindings if b.kind == "assign")]
+    return [v for v in values if isinstance(v, ast.Call)]
+
+
+def _gives_numbers(draft: Draft, function: Function) -> bool:
+    """Whether what a function returns is made of numbers and truth values, which can be sent to other ranks."""
+    return all(
+        isinstance(e, ast.Constant) or any(_is_int(o.node) for o in draft.values.origins(e))
+        for value in draft.values.returned(function)
+        for e in (value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value])
+    )
+
+
+def _is_int(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("int", "float", "bool")
+    )
+
+
+def _reached_by_all(draft: Draft, statement: ast.stmt) -> ast.stmt | None:
+    """A statement, or the one around it that all ranks come to: `if manager.latest_checkpoint: checkpoint.restore(…)`."""
+    while not can_agree(draft, statement) or not draft.can_insert(statement):
+        around = draft.syntax.parent[statement]
+        if not isinstance(around, (ast.If, ast.Try, ast.With)):
+            return None
+        statement = around
+    return statement
+
+
+def ends_by_stored(draft: Draft, driver: Driver) -> bool:
+    """Whether a `while` ends by a count that a checkpoint keeps: that goes on faster, and what it is compared with stays."""
+    loop = driver.loop
+    assert isinstance(loop, ast.While)
+    tests: list[tuple[ast.expr, tuple[type[ast.cmpop], ...]]] = [(loop.test, _LESS)]
+    tests += [
+        (s.test, _MORE) for s in loop.body if isinstance(s, ast.If) and isinstance(s.body[-1], ast.Break)
+    ]
+    for test, operators in tests:
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], operators):
+            counter = draft.facts.counters.of(test.left)
+            if counter is not None and counter.stored and driver in counter.drivers:
+                draft.divided = True
+                draft.divided_loops.add(loop)
+                return True
+    return False
+
+
+def begin_after(draft: Draft, start: ast.expr) -> None:
+    """`start = last + 1` of a loop whose turns count for all ranks' steps: the step after the last one comes size() later."""
+    origins = draft.values.origins(start)
+    for o in origins:
+        if (
+            isinstance(o.node, ast.BinOp)
+            and not o.path
+            and isinstance(o.node.op, ast.Add)
+            and _is_one(o.node.right)
+        ):
+            _go_on(draft, o.node.right)
+
+
+def _stride(draft: Draft, counter: Counter) -> None:
+    draft.strided.add(counter)
+    for place in counter.advances:
+        amount = _amount(place)
+        if amount is None or amount in draft.done:
+            continue
+        draft.done.add(amount)
+        if _is_one(amount):
+            edits: tuple[Edit, ...] = (Edit(draft.module.span(amount), SIZE),)
+        else:
+            edits = draft.times(amount)
+        draft.change("G6", place, _WHAT, _WHY, edits)
+
+
+def _amount(place: ast.AST) -> ast.expr | None:
+    """By how much a counter goes on in one place."""
+    if isinstance(place, ast.Call):
+        return argument(place, "delta", 0)
+    if isinstance(place, ast.AugAssign):
+        return place.value
+    value = place.value if isinstance(place, ast.Assign) else None
+    return value.right if isinstance(value, ast.BinOp) else None
+
+
+def _go_on(draft: Draft, one: ast.expr) -> None:
+    """`step + 1` → `step + hvd.size()`"""
+    if one not in draft.done:
+        draft.done.add(one)
+        draft.change("G6", one, _WHAT, _WHY, [Edit(draft.module.span(one), SIZE)])
+
+
+def _ask_schedule(draft: Draft, call: ast.Call) -> None:
+    """`schedule(step)` → `schedule(step // hvd.size())`: its steps are divided (C4), as an optimizer counts a rank's."""
+    for given in (*call.args, *(k.value for k in call.keywords)):
+        if given not in draft.done and counted.all_of(draft, given) is not None:
+            draft.done.add(given)
+            draft.change("G6", given, _SCHEDULE, _WHY_SCHEDULE, draft.times(given, SIZE, "//"))
+
+
+def _compute_epoch(draft: Draft, ratio: ast.BinOp) -> None:
+    """`optimizer.iterations // steps_per_epoch`, where the steps of an epoch are still those of one process."""
+    counter = counted.of(draft, ratio.left)
+    kinds = (CounterKind.ITERATIONS, CounterKind.GLOBAL_STEP)
+    if counter is None or counter.kind not in kinds or not counted.is_whole(draft, ratio.right):
+        return
+    if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
+        return
+    draft.change(
+        "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left), decision=Decision.COUNTED
+    )
+
+
+def _is_one(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and type(e.value) is int and e.value == 1
+
+
+RULE = Rule("G6", "go on from a checkpoint at the same row", apply, __doc__ or "")

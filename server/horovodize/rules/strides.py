@@ -1,0 +1,127 @@
+"""Tests of counters that go on by the steps of all ranks: part of G5.
+
+Such a counter may step over the very number that it is tested for: `step % 100 == 0` → `step % 100 < hvd.size()`."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules import counted, guarded
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.source import Edit, Span
+
+_WHAT = "Let it happen also where the count steps over the number"
+_RATIO = "Let updates go with each other as before"
+_WHY = "The count goes on by size() with each step."
+_OVER = (
+    "this count goes on by size() with each step, and may step over the number that it is compared with here"
+)
+_MODULO = {"mod", "floormod", "remainder"}
+_FUNCTIONS = {"equal": "less", "not_equal": "greater_equal"}
+
+
+def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop) -> bool:
+    """Adapts `step % M == r` and `step == K`; whether it is such a counter that is compared."""
+    number = _numerator(draft, left)
+    if number is not None:
+        if guarded.is_ratio(draft, test, left):
+            _count_updates(draft, number)
+        else:
+            _every(draft, test, number, left, right, operator)
+        return True
+    if counted.all_of(draft, left) is None:
+        return False
+    if right not in draft.done and not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        draft.done.add(right)
+        _at(draft, test, left, right, operator)
+    return True
+
+
+def tested(draft: Draft, modulo: ast.BinOp) -> bool:
+    """Adapts `if not step % M:`; whether it is such a counter that is tested."""
+    number = _numerator(draft, modulo)
+    if number is None:
+        return False
+    if guarded.is_ratio(draft, modulo, modulo):
+        _count_updates(draft, number)
+    elif modulo not in draft.done:
+        draft.done.add(modulo)
+        draft.change("G5", modulo, _WHAT, _WHY, Edit.around(draft.module.span(modulo), "", f" >= {SIZE}"))
+    return True
+
+
+def _count_updates(draft: Draft, number: ast.expr) -> None:
+    """`step % 5` → `step // hvd.size() % 5`: how updates go with each other, they do by their own number."""
+    if number not in draft.done:
+        draft.done.add(number)
+        draft.change("G5", number, _RATIO, _WHY, draft.times(number, SIZE, "//"))
+
+
+def _numerator(draft: Draft, e: ast.expr) -> ast.expr | None:
+    """`step` of `step % M`, `(step + 1) % M`, where it counts all ranks' steps."""
+    if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mod):
+        number = e.left
+    elif isinstance(e, ast.Call) and len(e.args) == 2 and draft.names.last(e.func) in _MODULO:
+        number = e.args[0]
+    else:
+        return None
+    read = (
+        number.left if isinstance(number, ast.BinOp) and isinstance(number.op, (ast.Add, ast.Sub)) else number
+    )
+    return number if counted.all_of(draft, read) is not None else None
+
+
+def _every(
+    draft: Draft, test: ast.expr, number: ast.expr, modulo: ast.expr, rest: ast.expr, operator: ast.cmpop
+) -> None:
+    if rest in draft.done or not isinstance(operator, (ast.Eq, ast.NotEq, ast.GtE)):
+        return
+    draft.done.add(rest)
+    edits = [Edit(draft.module.span(rest), SIZE)]
+    if not (isinstance(rest, ast.Constant) and rest.value == 0):
+        text = draft.module.text(rest)
+        less = f" - ({text})" if needs_parentheses(rest) else f" - {text}"
+        enclosed = isinstance(modulo, ast.Call) or isinstance(number, ast.BinOp)
+        edits += Edit.around(draft.module.span(number), *(("", less) if enclosed else ("(", f"{less})")))
+    if isinstance(test, ast.Call):
+        edits.append(_named(draft, test))
+    elif isinstance(test, ast.Compare):
+        if test.left is not modulo:
+            draft.note("G5", test, _OVER)
+            return
+        edits.append(_between(draft, modulo, rest, "<" if isinstance(operator, ast.Eq) else ">="))
+    draft.change("G5", test, _WHAT, _WHY, edits)
+
+
+def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop) -> None:
+    """`step == K` → `K <= step < K + hvd.size()`"""
+    plain = isinstance(right, (ast.Constant, ast.Name, ast.Attribute)) and isinstance(
+        operator, (ast.Eq, ast.NotEq)
+    )
+    if isinstance(right, ast.Constant) and right.value == 0:
+        return
+    if not plain or not isinstance(test, ast.Compare) or draft.drive.in_traced(test):
+        draft.note("G5", test, _OVER)
+        return
+    number, text = draft.module.text(left), draft.module.text(right)
+    within = f"{text} <= {number} < {text} + {SIZE}"
+    within = within if isinstance(operator, ast.Eq) else f"not ({within})"
+    draft.change("G5", test, _WHAT, _WHY, [Edit(draft.module.span(test), within)])
+
+
+def _between(draft: Draft, left: ast.expr, right: ast.expr, operator: str) -> Edit:
+    """Another operator between two expressions."""
+    after, before = draft.module.span(left).end, draft.module.span(right).start
+    text = draft.document.text[after:before]
+    at = after + next(i for i in range(len(text)) if text[i : i + 2] in ("==", "!="))
+    return Edit(Span(at, at + 2), operator)
+
+
+def _named(draft: Draft, test: ast.Call) -> Edit:
+    """Another function of the same module: `tf.equal` → `tf.less`."""
+    end = draft.module.span(test.func).end
+    last = draft.names.last(test.func)
+    return Edit(Span(end - len(last), end), _FUNCTIONS.get(last, last))
+
+
+__all__ = ["compared", "tested"]

@@ -1,0 +1,89 @@
+"""How many elements a pipeline gives: whether that is known, without end, or comes out the same when it is read again."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.summary.dataset_methods import COUNTED, EVEN, METHODS, REPEATABLE, REPEATING
+from horovodize.summary.pipeline import Pipelines, looked_through
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+
+_RANDOM = ("shuffle", "from_generator", "random")
+
+
+def is_endless_after(p: Pipelines, place: ast.expr, feed: ast.expr) -> bool:
+    """Whether a pipeline is repeated without end between a place and the feed, on every way between them: however uneven the
+    ranks' shares, none of them runs out."""
+    return _repeats(p, place, feed, frozenset())
+
+
+def _repeats(p: Pipelines, place: ast.expr, e: ast.expr, seen: frozenset[ast.expr]) -> bool:
+    if e is place or e in seen:
+        return False
+    seen |= {e}
+    match e:
+        case ast.IfExp():
+            return _repeats(p, place, e.body, seen) and _repeats(p, place, e.orelse, seen)
+        case ast.Name() | ast.Attribute():
+            given = [p.given(b) for b in p.bindings(e)]
+            return bool(given) and all(vs and all(_repeats(p, place, v, seen) for v in vs) for vs in given)
+        case ast.Call() if looked_through(p.module, e):
+            return _repeats(p, place, e.args[0], seen)
+        case ast.Call(func=ast.Attribute() as step) if step.attr in METHODS and p.is_dataset(e):
+            count = argument(e, "count", 0)
+            if step.attr == "repeat" and (count is None or _is_constant(count, None)):
+                return True
+            return step.attr not in ("take_while", "reduce") and _repeats(p, place, step.value, seen)
+        case ast.Call():
+            callee = p.values.callee(e)
+            returned = p.values.returned(callee) if isinstance(callee, FUNCTIONS) else []
+            return bool(returned) and all(_repeats(p, place, r, seen) for r in returned)
+    return False
+
+
+def knows_its_length(p: Pipelines, place: ast.expr) -> bool:
+    """Whether a pipeline can tell how many elements it has without reading them."""
+    for e in p.trail(place):
+        if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Attribute):
+            continue
+        if (p.names.of(e.func) or "").startswith("tensorflow.data."):
+            if e.func.attr not in COUNTED | {"zip"}:
+                return False
+        elif e.func.attr in METHODS and e.func.attr not in EVEN | {"take", "skip", "concatenate"}:
+            return False
+    return True
+
+
+def gives_the_same_again(p: Pipelines, place: ast.expr) -> bool:
+    """Whether a pipeline up to a place gives the same elements in the same order whenever it is read: it reads files or arrays,
+    and nothing in it is drawn, generated or not seen."""
+    return all(_is_repeatable(p, e) for e in p.trail(place))
+
+
+def _is_repeatable(p: Pipelines, e: ast.expr) -> bool:
+    match e:
+        case ast.IfExp():
+            return True
+        case ast.Name() | ast.Attribute():
+            return any(p.given(b) for b in p.bindings(e))
+        case ast.Call() if (p.names.of(e.func) or "").startswith("tensorflow.data."):
+            last = p.names.last(e.func)
+            return last in REPEATABLE and (
+                last != "list_files" or _is_constant(argument(e, "shuffle", 1), False)
+            )
+        case ast.Call(func=ast.Attribute() as step) if step.attr in METHODS and p.is_dataset(e):
+            return step.attr in REPEATING and all(_only_reads(p, a) for a in e.args)
+        case ast.Call():
+            return isinstance(p.values.callee(e), FUNCTIONS)
+    return False
+
+
+def _only_reads(p: Pipelines, given: ast.expr) -> bool:
+    """Whether what a step is given (a function, a number) makes no dataset that is shuffled or generated."""
+    bodies = [given, *(o.node for o in p.values.origins(given) if isinstance(o.node, CALLABLES))]
+    used = (n for body in bodies for n in ast.walk(body) if isinstance(n, (ast.Name, ast.Attribute)))
+    return not any((n.id if isinstance(n, ast.Name) else n.attr) in _RANDOM for n in used)
+
+
+def _is_constant(e: ast.expr | None, value: object) -> bool:
+    return isinstance(e, ast.Constant) and e.value is value

@@ -1,0 +1,239 @@
+"""Is a value, or a decision, the same on every rank? Near misses first: what is, however it looks."""
+
+# ruff: noqa: E501 (a case a line)
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from horovodize.facts import facts_of
+from horovodize.facts.answers import Answer, Uniform, Unknown, Varies
+from horovodize.facts.sources import Source
+from horovodize.facts.uniform import Uniformity
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+HEAD = """\
+import argparse, datetime, glob, math, os, pathlib, random, secrets, socket, sys, time, uuid
+import numpy as np
+import tensorflow as tf
+from elsewhere import cfg, load_data, make_number
+"""
+MODEL = """\
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+"""
+
+
+def asked(text: str, head: str = HEAD) -> tuple[Uniformity, ast.expr]:
+    """What is known of a program, and the expression asked for: its last statement, or what is given to `asked(…)`."""
+    summary = summarize(Document(head + textwrap.dedent(text), "train.py"))
+    facts = facts_of(summary)
+    for call in facts.module.syntax.calls:
+        if isinstance(call.func, ast.Name) and call.func.id == "asked":
+            return facts.uniform, call.args[0]
+    last = facts.module.tree.body[-1]
+    assert isinstance(last, ast.Expr)
+    return facts.uniform, last.value
+
+
+def of(text: str, head: str = HEAD) -> Answer:
+    uniform, e = asked(text, head)
+    return uniform.of(e)
+
+
+UNIFORM = {
+    "a constant": "n = 5\nn + 1",
+    "an argument": "p = argparse.ArgumentParser()\nargs = p.parse_args()\nint(args.epochs)",
+    "settings of another package": "cfg.train.epochs",
+    "settings made by another package": "from elsewhere import Config\nc = Config('a.yaml')\nc.epochs",
+    "a setting of a method": "cfg.get('epochs', 3)",
+    "flags": "flags = tf.compat.v1.flags\nFLAGS = flags.FLAGS\nFLAGS.epochs // 2",
+    "the environment": "int(os.environ.get('EPOCHS', '3')) + int(os.environ['N'])",
+    "the command line": "int(sys.argv[1]) if len(sys.argv) > 1 else 3",
+    "how many rows there are": "x, y = load_data()\nlen(x) // 32",
+    "how many rows are drawn": "x = np.random.rand(100, 8)\nlen(x) + x.shape[0]",
+    "rows of one size in another order": "x = load_data()\np = np.random.permutation(len(x))\nlen(x[p])",
+    "a count": "n = 0\nfor i in range(3):\n    n += 1\nn",
+    "a counter in a container": "seen = []\nfor i in range(3):\n    if i > 1:\n        seen.append(i)\nlen(seen)",
+    "a parameter that is unpacked": "def main(epochs):\n    asked(epochs)\nmain(**{'epochs': 3, 'drawn': random.random()})",
+    "a parameter that nobody passes": "def main(epochs):\n    asked(epochs)",
+    "a default": "def main(epochs=3):\n    asked(epochs)\nmain()",
+    "pure functions": "n = math.ceil(1000 / 32)\nint(np.log2(n)) + round(n) + max(n, 3)",
+    "paths": "path = os.path.join(cfg.folder, 'a')\npath.endswith('a')",
+    "the version": "tf.__version__ >= '2.0'",
+    "the platform that all hosts share": "4 if sys.platform == 'win32' else 8",
+    "the name of the module": "n = 1 if __name__ == '__main__' else 2\nn",
+    "a package that may be missing": "try:\n    import tqdm\n    known = True\nexcept ImportError:\n    known = False\nknown",
+    "arguments that do not parse": "try:\n    n = int(sys.argv[1])\nexcept (IndexError, ValueError):\n    n = 3\nn",
+    "a bare handler around that": "try:\n    n = int(sys.argv[1])\nexcept:\n    n = 3\nn",
+    "a seed": "random.seed(7)\nrandom.randint(3, 9)",
+    "NumPy's seed": "np.random.seed(3)\nnp.random.rand()",
+    "a seed that is an option": "p = argparse.ArgumentParser()\np.add_argument('--seed', type=int, default=7)\nargs = p.parse_args()\nnp.random.seed(args.seed)\nnp.random.rand()",
+    "a seed behind a function": "def seed(n):\n    random.seed(n)\nseed(3)\nrandom.random()",
+    "a seed of everything": "tf.keras.utils.set_random_seed(1)\nnp.random.uniform(-4, -2)",
+    "a generator with a seed": "rng = np.random.default_rng(3)\nrng.integers(3, 9)",
+    "a state with a seed": "r = np.random.RandomState(seed=3)\nr.randint(3)",
+    "a draw with a seed": "tf.random.uniform([], seed=3)",
+    "a list in its order": "names = ['a', 'b']\nfor n in names:\n    asked(n)",
+    "a dict in its order": "d = {'a': 1, 'b': 2}\nfor n in d:\n    asked(n)",
+    "what is in a set": "3 in {1, 3, 5} and 'a' in {'a', 'b'}",
+    "how many are in a set": "len({'a', 'b', cfg.x})",
+    "a sorted set": "sorted(set(['a', 'b']))[0]",
+    "a set of numbers": "for n in {1, 2, 3}:\n    asked(n)",
+    "the biggest of a set": "max({'a', 'b'})",
+    "an attribute of a class": "class C:\n    epochs = 3\nC.epochs + C().epochs",
+    "an attribute of an object": "class C:\n    def __init__(self, n):\n        self.n = n\n    def f(self):\n        asked(self.n)\nC(3).f()",
+    "a property": "class C:\n    @property\n    def n(self):\n        return 3\nC().n",
+    "a key of a dict": "d = {'epochs': 3, 'drawn': random.random()}\nd['epochs']",
+    "a part of what a function gives": "def f():\n    return 3, random.random()\nn, x = f()\nn",
+    "the number of a batch": "for i, x in enumerate(load_data()):\n    asked(i % 100)",
+    "the number of a step": MODEL + "for i, (x, y) in enumerate(load_data()):\n    step(x, y)\n    asked(i % 100 == 0)",
+    "the optimizer's steps": MODEL + "int(opt.iterations) % 10",
+    "a variable that counts": MODEL + "n = tf.Variable(0)\nfor x, y in load_data():\n    step(x, y)\n    n.assign_add(1)\n    asked(int(n))",
+    "what is left of a set one": "if len(sys.argv) > 1:\n    n = 3\nelse:\n    n = 4\nn",
+    "a file that is only read": "lines = open('words.txt').read().split()\nint(lines[0])",
+    "a table that is only read": "import pandas as pd\nframe = pd.read_csv('rows.csv')\nframe['n'].max()",
+    "how many files of data there are": "len(glob.glob('data/*.png')) // 32",
+    "a folder of data that has to be there": "if not os.path.exists(cfg.folder):\n    n = 0\nelse:\n    n = len(os.listdir(cfg.folder))\nn",
+    "the name of a file of data": "sorted(glob.glob('data/*.png'))[0]",
+    "a draw that decides something else": "if random.random() < 0.5:\n    print('lucky')\nn = 3\nn",
+    "what nothing sets": "nothing + 1",
+    "what is set after all": "n = random.randint(3, 9)\nn = 3\nn",
+    "a handler of what is not tried here": "n = 3\ntry:\n    load_data()\nexcept OSError:\n    print('none')\nn",
+}  # fmt: skip
+
+CHANCE, CLOCK, FILES, HOST = Source.CHANCE, Source.CLOCK, Source.FILES, Source.HOST
+VARIES = {
+    "a draw": (CHANCE, "random.randint(3, 9)"),
+    "a draw before its seed": (CHANCE, "n = random.randint(3, 9)\nrandom.seed(3)\nn"),
+    "a draw whose seed is drawn": (CHANCE, "np.random.seed(np.random.randint(100))\nnp.random.rand()"),
+    "a draw whose seed is the time": (CLOCK, "rng = np.random.default_rng(int(time.time()))\nint(time.time())"),
+    "a draw whose seed may be None": (CHANCE, "p = argparse.ArgumentParser()\np.add_argument('--seed', type=int)\nargs = p.parse_args()\nnp.random.seed(args.seed)\nnp.random.rand()"),
+    "a draw that another seed fixes": (CHANCE, "random.seed(3)\nnp.random.randint(3, 9)"),
+    "NumPy's generator": (CHANCE, "rng = np.random.default_rng()\nrng.integers(3, 9)"),
+    "a generator in an object": (CHANCE, "class C:\n    def __init__(self):\n        self.rng = np.random.RandomState()\n    def f(self):\n        asked(self.rng.randint(9))"),
+    "a generator seeded by the clock": (CHANCE, "r = random.Random(time.time())\nr.random()"),
+    "TensorFlow's numbers": (CHANCE, "float(tf.random.uniform([])) < 0.5"),
+    "secrets": (CHANCE, "secrets.randbelow(9)"),
+    "an id": (CHANCE, "uuid.uuid4().int % 3"),
+    "another library's": (CHANCE, "from scipy import stats\nstats.norm.rvs()"),
+    "a draw behind a function": (CHANCE, "def n():\n    return random.randint(3, 9)\nn()"),
+    "a draw through four names": (CHANCE, "a = random.randint(3, 9)\nb = a\nc = b\nd = c\nd"),
+    "a draw in a dict": (CHANCE, "d = {'epochs': random.randint(3, 9)}\nd['epochs']"),
+    "a draw put in a dict": (CHANCE, "d = {}\nd['epochs'] = random.randint(3, 9)\nd['epochs']"),
+    "a draw in an attribute": (CHANCE, "class C:\n    def __init__(self):\n        self.n = random.randint(3, 9)\nc = C()\nc.n"),
+    "a draw of a class": (CHANCE, "class C:\n    n = random.randint(3, 9)\nC.n"),
+    "a draw that is passed on": (CHANCE, "def train(epochs):\n    asked(epochs)\ntrain(random.randint(3, 9))"),
+    "a draw by default": (CHANCE, "def train(epochs=random.randint(3, 9)):\n    asked(epochs)\ntrain()"),
+    "a draw that is unpacked": (CHANCE, "def train(epochs):\n    asked(epochs)\ns = {'epochs': random.randint(3, 9)}\ntrain(**s)"),
+    "a draw by **settings": (CHANCE, "def train(**s):\n    asked(s['epochs'])\ntrain(epochs=random.randint(3, 9))"),
+    "a choice": (CHANCE, "rates = [0.1, 0.2]\nrandom.choice(rates)"),
+    "an entry by a draw": (CHANCE, "d = {'a': 1, 'b': 2}\nd[random.choice(list(d))]"),
+    "as many as are drawn": (CHANCE, "x = np.zeros(random.randint(3, 9))\nlen(x)"),
+    "as many as are kept by a draw": (CHANCE, "x = load_data()\nx = x[np.random.rand(9) < 0.8]\nlen(x)"),
+    "as many as were drawn to be kept": (CHANCE, "kept = []\nfor i in range(9):\n    if random.random() < 0.5:\n        kept.append(i)\nlen(kept)"),
+    "as many as were not skipped": (CHANCE, "n = 0\nfor i in range(9):\n    if random.random() < 0.5:\n        continue\n    n += 1\nn"),
+    "as many turns as are drawn": (CHANCE, "n = 0\nfor i in range(random.randint(3, 9)):\n    n += 1\nn"),
+    "as many turns as until a draw": (CHANCE, "n = 0\nfor i in range(9):\n    n += 1\n    if random.random() < 0.1:\n        break\nn"),
+    "what is set by a draw": (CHANCE, "n = 3\nif random.random() < 0.5:\n    n = 4\nn"),
+    "what a function gives by a draw": (CHANCE, "def f():\n    if random.random() < 0.5:\n        return 1\n    return 2\nf()"),
+    "what a function gives by a draw, or nothing": (CHANCE, "def f():\n    if random.random() < 0.5:\n        return\n    return 2\nf()"),
+    "the clock": (CLOCK, "start = time.time()\ntime.time() - start < 60"),
+    "the day": (CLOCK, "datetime.datetime.now().hour"),
+    "the host": (HOST, "'gpu' in socket.gethostname()"),
+    "the process": (HOST, "os.getpid() % 2"),
+    "the host by the environment": (HOST, "os.environ['HOSTNAME'] == 'a'"),
+    "the rank of a launcher": (HOST, "int(os.environ.get('OMPI_COMM_WORLD_RANK', 0))"),
+    "a place in memory": (HOST, "id(sys) % 2"),
+    "a hash": (HOST, "hash('a') % 3"),
+    "a file that may be there": (FILES, "os.path.exists('model.h5')"),
+    "the same by a path": (FILES, "pathlib.Path('model.h5').exists()"),
+    "the same through four names": (FILES, "a = os.path.exists('x')\nb = a\nc = not b\nd = c\nd"),
+    "the same behind a function": (FILES, "def should_train():\n    return not os.path.isfile('done')\nshould_train()"),
+    "a checkpoint": (FILES, "latest = tf.train.latest_checkpoint('logs')\nint(latest.split('-')[-1])"),
+    "a checkpoint's number": (FILES, "start = 0\nm = tf.train.CheckpointManager(c, 'a', 3)\nif m.latest_checkpoint:\n    start = 5\nstart"),
+    "a counter that is restored": (FILES, "ckpt = tf.train.Checkpoint(step=tf.Variable(0))\nckpt.restore(p)\nint(ckpt.step)"),
+    "what the program wrote": (FILES, "open('state.txt', 'w').write('3')\nint(open('state.txt').read())"),
+    "a folder's order": (FILES, "os.listdir('logs')[0]"),
+    "how often a function was called": (CHANCE, "class C:\n    def put(self, x):\n        self.kept.append(x)\n    def f(self):\n        self.kept = []\n        for i in range(9):\n            if random.random() < 0.5:\n                self.put(i)\n        asked(len(self.kept))"),
+    "what earlier turns added up to": (CHANCE, "n = 0\nfor e in range(3):\n    for i in range(random.randint(3, 9)):\n        n += 1\n        asked(n)"),
+    "a set's order": (Source.ORDER, "for n in {'a', 'b'}:\n    asked(n)"),
+    "a set's order by a list": (Source.ORDER, "list(set(['a', 'b']))[0]"),
+    "what is taken from a set": (Source.ORDER, "s = {'a', 'b'}\ns.pop()"),
+    "what is typed in": (Source.INPUT, "int(input('epochs? '))"),
+    "what may have failed": (Source.FAILURE, "try:\n    model = tf.keras.models.load_model('m.h5')\n    start = 3\nexcept OSError:\n    start = 0\nstart"),
+    "a loss": (Source.ROWS, MODEL + "for x, y in load_data():\n    loss = step(x, y)\n    asked(loss < 0.1)"),
+    "what a loss decided": (Source.ROWS, MODEL + "done = False\nwhile not done:\n    for x, y in load_data():\n        if step(x, y) < 0.1:\n            done = True\n    asked(done)"),
+    "what losses were kept": (Source.ROWS, MODEL + "losses = []\nfor x, y in load_data():\n    losses.append(step(x, y))\n    asked(np.mean(losses) < 1)"),
+    "a prediction": (Source.ROWS, MODEL + "model.predict(load_data()).mean() > 0"),
+    "what a model gives": (Source.ROWS, MODEL + "float(model(3)) > 0"),
+    "a history": (Source.ROWS, MODEL + "h = model.fit(a, b)\nh.history['loss'][-1]"),
+    "the shape of a batch": (Source.ROWS, MODEL + "for x, y in load_data():\n    step(x, y)\n    asked(len(x) < 32)"),
+    "logs of a callback": (Source.ROWS, "class C(tf.keras.callbacks.Callback):\n    def on_epoch_end(self, epoch, logs=None):\n        asked(logs['loss'] < 1)"),
+    "a game": (Source.GAME, "done = False\nwhile not done:\n    state, reward, done, info = env.step(1)\ndone"),
+}  # fmt: skip
+
+UNKNOWN = {
+    "what another module's function gives": "make_number()",
+    "what an object of another module gives": "thing = make_number()\nthing.rounds()",
+    "a parameter of a lambda": "f = lambda n: asked(n)",
+    "what is called with what can't be seen": "def f(n):\n    asked(n)\nf(*things())",
+    "a function that is handed over": "def f(n):\n    asked(n)\nelsewhere(f)",
+    "an attribute that nobody sets": "class C:\n    def f(self):\n        asked(self.rounds)",
+}
+
+
+@pytest.mark.parametrize("name", UNIFORM)
+def test_the_same_on_every_rank(name: str) -> None:
+    assert of(UNIFORM[name]) == Uniform()
+
+
+@pytest.mark.parametrize("name", VARIES)
+def test_another_one_on_some_rank(name: str) -> None:
+    kind, text = VARIES[name]
+    found = of(text)
+    assert isinstance(found, Varies)
+    assert found.kind is kind
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_not_seen_is_never_the_same(name: str) -> None:
+    assert isinstance(of(UNKNOWN[name]), Unknown)
+
+
+def test_the_place_is_told() -> None:
+    found = of("a = random.randint(3, 9)\nb = a\nb")
+    assert isinstance(found, Varies)
+    assert ast.unparse(found.where) == "random.randint(3, 9)"
+
+
+def test_a_search_that_takes_too_long_is_unknown() -> None:
+    many = "\n".join(f"n{i + 1} = n{i} + {i}" for i in range(3000))
+    assert isinstance(of(f"n0 = 1\n{many}\nn3000"), Unknown)
+
+
+def test_an_operation_of_a_graph_is_the_same_whatever_it_will_give() -> None:
+    graph = "w = tf.Variable(tf.random.truncated_normal([3]))\ntrain = tf.compat.v1.train.AdamOptimizer().minimize(w * w)\n"
+    graph += "with tf.compat.v1.Session() as sess:\n    sess.run(train)\n    asked({})"
+    assert of(graph.format("w")) == Uniform()
+    assert isinstance(of(graph.format("sess.run(w * 2)")), Varies)
+    assert of(graph.format("sess.run(w)")) == Uniform()
+
+
+def test_where_all_ranks_come_alike() -> None:
+    for condition, alike in (
+        ("len(sys.argv) > 1", True),
+        ("random.random() < 0.5", False),
+        ("make_number()", False),
+    ):
+        uniform, e = asked(f"if {condition}:\n    asked(1)")
+        assert uniform.reached_alike(e) is alike

@@ -1,0 +1,245 @@
+"""G4: what decides how training goes, and each rank would come to by itself: all take rank 0's."""
+
+# ruff: noqa: E501 (a case a line)
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.distribute import distribute
+from horovodize.plan import Plan, Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+HEAD = """\
+import argparse, math, os, random, socket, sys, time
+import numpy as np
+import tensorflow as tf
+x, y = np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+"""
+STEP = """\
+opt = tf.keras.optimizers.SGD(0.1)
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+"""
+BODY = "    for a, b in ds:\n        step(a, b)\n"
+FIT = 'model.compile("sgd", "mse")\nmodel.fit(x, y, epochs=n)\n'
+LOOP = STEP + "for epoch in range(n):\n" + BODY
+COMPILE = 'model.compile(tf.keras.optimizers.Adam(rate), "mse")\nmodel.fit(x, y)\n'
+
+
+def plan(text: str) -> Plan:
+    outcome = distribute(summarize(Document(HEAD + text, "train.py")))
+    assert isinstance(outcome, Plan), outcome
+    compile(outcome.text, "distributed", "exec")
+    return outcome
+
+
+def agreed(text: str) -> list[str]:
+    """The lines of the distributed program that make something rank 0's, other than the helpers."""
+    after = plan(text).text.splitlines()
+    made = (
+        line.strip()
+        for line in after
+        if "broadcast_object(" in line or "alike(" in line or "any_rank(" in line
+    )
+    return [line for line in made if not line.startswith(("def ", "alike.seed"))]
+
+
+# ---------------------------------------------------------------------- left alone
+
+
+@pytest.mark.parametrize("loop", [LOOP, FIT])
+@pytest.mark.parametrize(
+    "n",
+    [
+        "5",
+        "int(sys.argv[1])",
+        "args.epochs",
+        "int(os.environ.get('EPOCHS', 3))",
+        "len(x) // 8",
+        "math.ceil(len(x) / 8)",
+        "3 if args.quick else 30",
+    ],
+)
+def test_what_is_the_same_anyway_is_left(loop: str, n: str) -> None:
+    head = "p = argparse.ArgumentParser()\np.add_argument('--quick')\np.add_argument('--epochs', type=int)\nargs = p.parse_args()\n"
+    assert agreed(head + f"n = {n}\n" + loop) == []
+
+
+@pytest.mark.parametrize(
+    "besides",
+    [
+        "start = time.time()\n",
+        "noise = np.random.normal(size=x.shape)\nx = x + noise\n",
+        "if not os.path.exists('logs'):\n    os.makedirs('logs')\n",
+        "print(socket.gethostname(), random.choice(['a', 'b']))\n",
+        "random.seed(3)\nn = random.randint(3, 9)\n",
+        "rng = np.random.default_rng(3)\nn = rng.integers(3, 9)\n",
+    ],
+)
+def test_what_decides_nothing_or_is_seeded_is_left(besides: str) -> None:
+    assert agreed("n = 3\n" + besides + LOOP) == []
+
+
+def test_weights_and_data_are_drawn_by_each_rank() -> None:
+    layer = "model.add(tf.keras.layers.Dense(3, weights=[np.random.rand(1, 3), np.zeros(3)], name='a%d' % random.randint(0, 9)))\n"
+    assert agreed("n = 3\n" + layer + FIT) == []
+
+
+# ---------------------------------------------------------------------- numbers of steps
+
+
+@pytest.mark.parametrize("loop", [LOOP, FIT])
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        ("n = random.randint(3, 9)\n", "n = alike(random.randint)(3, 9)"),
+        ("def f():\n    return random.randint(3, 9)\nn = f()\n", "return alike(random.randint)(3, 9)"),
+        ("a = random.randint(3, 9)\nb = a\nc = b\nd = c\nn = d\n", "a = alike(random.randint)(3, 9)"),
+        (
+            "rng = np.random.default_rng()\nn = int(rng.integers(3, 9))\n",
+            "n = int(alike(rng.integers)(3, 9))",
+        ),
+        (
+            "n = 3 if socket.gethostname() == 'a' else 5\n",
+            "n = 3 if hvd.broadcast_object(socket.gethostname()) == 'a' else 5",
+        ),
+        ("n = os.getpid() % 3 + 1\n", "n = hvd.broadcast_object(os.getpid()) % 3 + 1"),
+        ("n = 3 + time.localtime().tm_hour\n", "n = 3 + hvd.broadcast_object(time.localtime()).tm_hour"),
+        (
+            "for n in {'a', 'b'}:\n    n = len(n) + (n > 'a')\n",
+            "for n in hvd.broadcast_object(list({'a', 'b'})):",
+        ),
+        (
+            "try:\n    n = int(open('n.txt').read())\nexcept OSError:\n    n = 3\n",
+            "n = hvd.broadcast_object(n)",
+        ),
+        ("n = 3\nif os.path.exists('more'):\n    n = 9\n", "n = hvd.broadcast_object(n)"),
+    ],
+)
+def test_as_many_epochs_as_on_rank_0(made: str, line: str, loop: str) -> None:
+    assert agreed(made + loop) == [line]
+
+
+def test_as_many_steps_as_on_rank_0() -> None:
+    taken = STEP + "for a, b in ds.take(random.randint(1, 5)):\n    step(a, b)\n"
+    assert agreed(taken) == ["for a, b in ds.take(alike(random.randint)(1, 5)):"]
+
+
+def test_a_number_that_is_restored_is_rank_0s() -> None:
+    restored = "ckpt = tf.train.Checkpoint(step=tf.Variable(0), model=model)\nckpt.restore(tf.train.latest_checkpoint('d'))\n"
+    start = restored + "start = int(ckpt.step)\n" + STEP + "for epoch in range(start, 10):\n" + BODY
+    assert agreed(start) == ["start = hvd.broadcast_object(start)"]
+    counted = (
+        restored
+        + STEP
+        + "done = int(ckpt.step)\nit = iter(ds.repeat())\nwhile done < 100:\n    step(*next(it))\n    done += 1\n"
+    )
+    assert agreed(counted) == ["done = hvd.broadcast_object(done)"]
+
+
+@pytest.mark.parametrize("test", ["time.time() - t0 < 60", "not os.path.exists('stop')"])
+def test_loops_that_end_by_a_clock_or_a_file_end_together(test: str) -> None:
+    start = "t0 = time.time()\n" + STEP
+    assert agreed(start + f"while {test}:\n" + BODY) == [f"while any_rank({test}):"]
+    leaving = f"    if {test}:\n        break\n"
+    assert agreed(start + "for a, b in ds:\n" + leaving + "    step(a, b)\n") == [f"if any_rank({test}):"]
+
+
+def test_loops_that_end_by_a_draw_end_together_without_asking() -> None:
+    assert agreed(STEP + "while random.random() < 0.9:\n" + BODY) == ["while alike(random.random)() < 0.9:"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["os.path.exists('done')", "done()", "d", "random.random() < 0.5", "'a' in socket.gethostname()"],
+)
+def test_whether_to_train_at_all_is_refused(condition: str) -> None:
+    head = "def done():\n    return os.path.isfile('done')\na = os.path.exists('done')\nb = a\nc = b\nd = c\n"
+    outcome = distribute(
+        summarize(Document(HEAD + head + f"n = 3\nif not {condition}:\n    model.fit(x, y)\n", "train.py"))
+    )
+    assert isinstance(outcome, Refusal)
+    assert {r.code for r in outcome.reasons} == {"HVD205"}
+
+
+def test_where_ranks_can_t_be_asked_it_is_refused() -> None:
+    text = (
+        STEP + "names = {'a', 'b'}\nn = len(names.pop())\nfor epoch in range(n + ord(names.pop())):\n" + BODY
+    )
+    outcome = distribute(summarize(Document(HEAD + text, "train.py")))
+    assert isinstance(outcome, Refusal)
+    assert any("different numbers of steps" in r.message for r in outcome.reasons)
+
+
+# ---------------------------------------------------------------------- what is trained
+
+
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        ("rate = 10 ** random.uniform(-4, -2)\n", "rate = 10 ** alike(random.uniform)(-4, -2)"),
+        ("rate = 10 ** np.random.uniform(-4, -2)\n", "rate = 10 ** alike(np.random.uniform)(-4, -2)"),
+        ("rate = np.random.choice([0.1, 0.01])\n", "rate = alike(np.random.choice)([0.1, 0.01])"),
+        ("rate = {'a': 0.1, 'b': 1.0}.get(socket.gethostname(), 0.2)\n", "rate = {'a': 0.1, 'b': 1.0}.get(hvd.broadcast_object(socket.gethostname()), 0.2)"),
+    ],
+)  # fmt: skip
+def test_one_rate_for_all(made: str, line: str) -> None:
+    assert agreed(made + COMPILE) == [line]
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "opts = {'a': tf.keras.optimizers.Adam(0.1), 's': tf.keras.optimizers.SGD(0.1)}\nopt = opts[{}(['a', 's'])]\n",
+        "opt = getattr(tf.keras.optimizers, {}(['Adam', 'SGD']))(0.1)\n",
+        "opt = {}(['adam', 'sgd'])\n",
+    ],
+)
+def test_one_optimizer_for_all(chosen: str) -> None:
+    text = chosen.replace("{}", "random.choice") + "model.compile(opt, 'mse')\nmodel.fit(x, y)\n"
+    assert [line.count("alike(random.choice)") for line in agreed(text)] == [1]
+
+
+def test_a_name_of_an_optimizer_that_is_drawn_in_place() -> None:
+    text = "model.compile(random.choice(['adam', 'sgd']), 'mse')\nmodel.fit(x, y)\n"
+    assert agreed(text) == ["optimizer = tf.keras.optimizers.get(alike(random.choice)(['adam', 'sgd']))"]
+
+
+def test_one_model_for_all() -> None:
+    text = "units = random.choice([4, 8])\nm = tf.keras.Sequential()\nfor _ in range(random.randint(1, 3)):\n"
+    text += "    m.add(tf.keras.layers.Dense(units))\nif random.random() < 0.5:\n    m.add(tf.keras.layers.Dropout(0.1))\n"
+    assert agreed(text + "m.compile('sgd', 'mse')\nm.fit(x, y)\n") == [
+        "units = alike(random.choice)([4, 8])",
+        "for _ in range(alike(random.randint)(1, 3)):",
+        "if alike(random.random)() < 0.5:",
+    ]
+
+
+def test_the_stream_starts_by_a_number_of_rank_0() -> None:
+    text = plan("n = random.randint(3, 9)\n" + FIT).text
+    assert "alike.seed = hvd.broadcast_object(secrets.randbits(32))" in text
+    assert "import secrets\n" in text
+
+
+# ---------------------------------------------------------------------- what can't be seen
+
+
+def test_a_number_that_can_t_be_seen_is_rank_0s_and_asked() -> None:
+    made = "from elsewhere import rounds\nn = rounds()\n"
+    result = plan(made + LOOP)
+    assert "n = hvd.broadcast_object(n)" in result.text
+    assert any("`rounds()`" in change.doubt for change in result.changes)
+
+
+def test_a_condition_that_can_t_be_seen_is_rank_0s_and_asked() -> None:
+    text = "from elsewhere import wanted\nn = 3\nif wanted() and n:\n    model.fit(x, y)\n"
+    result = plan('model.compile("sgd", "mse")\n' + text)
+    assert "if hvd.broadcast_object(wanted() and n):" in result.text
+    assert any("`wanted()`" in change.doubt for change in result.changes)

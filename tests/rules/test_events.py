@@ -1,0 +1,316 @@
+"""G5: what happens every M steps, or at step M, of a loop that is divided."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import TF, changes, check, plan_of, untouched
+
+DATA = "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+LOOP = "total = 0\nfor epoch in range(9):\n    for i, (x, y) in enumerate(ds):\n        step(x, y)\n        total += 1\n"
+THEN = "        if {}:\n            keep(model)\n"
+
+
+def become(test: str, head: str = TAPE + DATA) -> str:
+    """What a test of an `if` in a divided loop becomes."""
+    text = plan_of(head + LOOP + THEN.format(test)).text
+    line = next(
+        line for line in text.splitlines() if line.startswith("        if ") and "first_batch" not in line
+    )
+    return line.removeprefix("        if ").removesuffix(":")
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "epoch % 10 == 0",  # epochs are as many as before
+        "epoch == 50",
+        "i == 0",
+        "total <= 1",
+        "i < 5",  # a look at the first
+        "i % 1 == 0",
+        "other % 100 == 0",
+        "i % len(ds) == 0",  # a rank's already
+        "i == len(ds) - 1",
+        "i == total",
+        "names[i % 100]",  # selects
+        '"%d" % i == name',
+        "i is None",
+        "i % 100 + epoch",  # no test of it
+    ],
+)
+def test_what_counts_no_steps_or_only_the_first_is_left(test: str) -> None:
+    assert become(test) == test
+
+
+def test_loops_that_are_not_divided_go_on_counting_as_they_did() -> None:
+    untouched("G5", TAPE + DATA + LOOP + THEN.format("total % 100 == 0"), split_data=False)
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("i % 100 == 0", "i % max(1, 100 // hvd.size()) == 0"),
+        ("0 == i % 100", "0 == i % max(1, 100 // hvd.size())"),
+        ("total % args.every == 0", "total % max(1, args.every // hvd.size()) == 0"),
+        ("total % (n + 1) != 0", "total % (max(1, (n + 1) // hvd.size())) != 0"),
+        ("(i + 1) % 100 == 0", "(i + 1) % max(1, 100 // hvd.size()) == 0"),
+        ("i % 100 == 99", "i % max(1, 100 // hvd.size()) == max(1, 100 // hvd.size()) - 1"),
+        ("i % n == n - 1", "i % max(1, n // hvd.size()) == max(1, n // hvd.size()) - 1"),
+        ("i % 100 == 1", "(i - 1) % max(1, 100 // hvd.size()) == 0"),
+        ("(i + 1) % 100 == 50", "(i + 1 - 50 // hvd.size()) % max(1, 100 // hvd.size()) == 0"),
+        ("np.mod(total, 100) == 1", "np.mod(total - 1, max(1, 100 // hvd.size())) == 0"),
+        ("not i % 100", "not i % max(1, 100 // hvd.size())"),
+        ("i and i % 5 == 0", "i and i % max(1, 5 // hvd.size()) == 0"),
+        ("i == 500", "i == max(1, 500 // hvd.size())"),
+        ("total >= warm", "total >= max(1, warm // hvd.size())"),
+        ("total in (10, 500)", "total in (max(1, 10 // hvd.size()), max(1, 500 // hvd.size()))"),
+        ("opt.iterations % 50 == 0", "opt.iterations % max(1, 50 // hvd.size()) == 0"),
+        (
+            "int(opt.iterations.numpy()) % 50 == 0",
+            "int(opt.iterations.numpy()) % max(1, 50 // hvd.size()) == 0",
+        ),
+        ("tf.equal(opt.iterations % 50, 0)", "tf.equal(opt.iterations % max(1, 50 // hvd.size()), 0)"),
+    ],
+)
+def test_tests_of_a_count_of_steps(test: str, after: str) -> None:
+    assert become(test) == after
+
+
+def test_an_interval_that_may_not_be_set_stays_so() -> None:
+    head = (
+        TAPE
+        + DATA
+        + "import argparse\np = argparse.ArgumentParser()\np.add_argument('--every', type=int)\nargs = p.parse_args()\n"
+    )
+    assert (
+        become("args.every and i % args.every == 0", head)
+        == "args.every and i % (args.every and max(1, args.every // hvd.size())) == 0"
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 16, 200])
+@pytest.mark.parametrize(
+    ("test", "alone"), [("i % 100 == 99", 8), ("i % 100 == 1", 8), ("i % 40 == 0", 20), ("i % 100 == 50", 8)]
+)
+def test_it_happens_as_often_on_any_number_of_ranks(test: str, alone: int, size: int) -> None:
+    class hvd:
+        @staticmethod
+        def size() -> int:
+            return size
+
+    happens = eval(f"lambda i: {become(test)}", {"hvd": hvd})
+    times = sum(map(happens, range(max(1, 800 // size))))
+    assert times == pytest.approx(alone, abs=max(1, alone / 3)) if size < 16 else 1 <= times <= alone + 8
+
+
+# ---------------------------------------------------------------------- counters
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "def look(n):\n    if n % 100 == 0:\n        keep(model)\nfor i, (x, y) in enumerate(ds):\n    step(x, y)\n"
+        "    look(i)\n",
+        "n = tf.Variable(0)\nfor x, y in ds:\n    step(x, y)\n    n.assign_add(1)\n    if int(n) % 100 == 0:\n"
+        "        keep(model)\n",
+        "n = 0\ndef after():\n    global n\n    n += 1\n    if n % 100 == 0:\n        keep(model)\n"
+        "for x, y in ds:\n    step(x, y)\n    after()\n",
+        "class T:\n    def __init__(self):\n        self.n = 0\n    def run(self):\n        for x, y in ds:\n"
+        "            step(x, y)\n"
+        "            self.n = self.n + 1\n            self.look()\n    def look(self):\n        if self.n % 100 == 0:\n"
+        "            keep(model)\nT().run()\n",
+    ],
+)  # fmt: skip
+def test_counters_wherever_they_are(counted: str) -> None:
+    text = plan_of(TAPE + DATA + counted).text
+    assert text.count("% max(1, 100 // hvd.size()) == 0") == 1
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        # counts epochs
+        "n = 0\nfor e in range(9):\n    n += 1\n    for x, y in ds:\n        step(x, y)\n        if n % 100 == 0:\n"
+        "            keep(model)\n",
+        # counts steps and what is no step
+        "n = 0\nfor x, y in ds:\n    step(x, y)\n    n += 1\n    if n % 100 == 0:\n        keep(model)\nn += 1\n",
+        # sums what is no count
+        "n = 0\nfor x, y in ds:\n    n += step(x, y)\n    if n % 100 == 0:\n        keep(model)\n",
+        # a function that is told of epochs, too
+        "def look(n):\n    if n % 100 == 0:\n        keep(model)\nfor e in range(9):\n    look(e)\n"
+        "    for i, (x, y) in enumerate(ds):\n        step(x, y)\n        look(i)\n",
+    ],
+)  # fmt: skip
+def test_what_is_not_surely_a_count_of_steps_is_left(counted: str) -> None:
+    assert "% 100 == 0" in plan_of(TAPE + DATA + counted).text
+
+
+# ---------------------------------------------------------------------- updates among each other
+
+TWO = TAPE + DATA + textwrap.dedent(
+    """
+    def other(x, y):
+        with tf.GradientTape() as tape:
+            loss = model(x) + y
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    for i, (x, y) in enumerate(ds):
+        step(x, y)
+    """
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "ratio",
+    [
+        "    if i % 5 == 0:\n        other(x, y)\n",
+        "    if i % 5 != 0:\n        continue\n    other(x, y)\n",
+        "    now = (i + 1) % 4 == 0\n    if now:\n        other(x, y)\n",
+    ],
+)
+def test_a_ratio_between_updates_stays_one(ratio: str) -> None:
+    plan = plan_of(TWO + ratio)
+    assert changes(plan, "G5") == []
+    assert not [n for n in plan.notes if n.rule == "G5"]
+
+
+def test_a_ratio_that_is_not_known_is_said() -> None:
+    plan = plan_of(TWO + "    if i % n_critic == 0:\n        other(x, y)\n")
+    assert changes(plan, "G5") == []
+    assert ["goes with the training itself" in n.message for n in plan.notes if n.rule == "G5"] == [True]
+
+
+def test_what_trains_after_many_steps_is_an_event() -> None:
+    assert (
+        "if i % max(1, 1000 // hvd.size()) == 0:"
+        in plan_of(TWO + "    if i % 1000 == 0:\n        other(x, y)\n").text
+    )
+
+
+def test_weights_that_are_copied_come_as_often_for_the_rows_seen() -> None:
+    copied = "    if i % 10 == 0:\n        old.set_weights(model.get_weights())\n"
+    assert "if i % max(1, 10 // hvd.size()) == 0:" in plan_of(TWO + copied).text
+
+
+# ---------------------------------------------------------------------- callbacks and hooks
+
+FIT = (
+    TF
+    + "from tensorflow.keras.callbacks import *\nmodel = tf.keras.Sequential([])\nmodel.compile('sgd', 'mse')\n"
+)
+
+
+def test_callbacks_that_count_epochs_are_left() -> None:
+    kinds = "[ModelCheckpoint('m', save_freq='epoch'), TensorBoard('l', update_freq='batch'), EarlyStopping(patience=9)]"
+    untouched("G5", f"{FIT}model.fit(x, y, callbacks={kinds})\n")
+    untouched(
+        "G5", f"{FIT}model.fit(x, y, callbacks=[ModelCheckpoint('m', save_freq=100)])\n", split_data=False
+    )
+
+
+def test_callbacks_that_count_batches() -> None:
+    check(
+        "G5",
+        FIT,
+        "model.fit(x, y, callbacks=[ModelCheckpoint('m', save_freq=100), TensorBoard('l', update_freq=n)])\n",
+        "model.fit(x, y, callbacks=[ModelCheckpoint('m', save_freq=max(1, 100 // hvd.size())), "
+        "TensorBoard('l', update_freq=max(1, n // hvd.size()))])\n",
+    )
+
+
+def test_a_callback_of_ones_own() -> None:
+    check(
+        "G5",
+        FIT,
+        """
+        class Look(Callback):
+            count = 0
+            def on_epoch_end(self, epoch, logs=None):
+                if epoch % 10 == 0:
+                    keep(self.model)
+            def on_train_batch_end(self, batch, logs=None):
+                self.seen += 1
+                if batch % 50 == 0 or self.seen == 1000:
+                    keep(self.model)
+        model.fit(x, y, callbacks=[Look()])
+        """,
+        """
+        class Look(Callback):
+            count = 0
+            def on_epoch_end(self, epoch, logs=None):
+                if epoch % 10 == 0:
+                    keep(self.model)
+            def on_train_batch_end(self, batch, logs=None):
+                self.seen += 1
+                if batch % max(1, 50 // hvd.size()) == 0 or self.seen == max(1, 1000 // hvd.size()):
+                    keep(self.model)
+        model.fit(x, y, callbacks=[Look()])
+        """,
+    )
+
+
+GRAPH = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32)
+step = tf.train.get_or_create_global_step()
+train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.square(x - tf.Variable(1.0)), global_step=step)
+"""
+
+
+def test_the_global_step_that_a_session_gives() -> None:
+    check(
+        "G5",
+        GRAPH,
+        """
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            for _ in range(1000):
+                _, n = sess.run([train, step], {x: data.next_batch(8)})
+                if n % 100 == 0:
+                    keep(sess)
+                if tf.train.global_step(sess, step) == 500:
+                    keep(sess)
+        """,
+        """
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            for _ in range(1000):
+                _, n = sess.run([train, step], {x: data.next_batch(8)})
+                if n % max(1, 100 // hvd.size()) == 0:
+                    keep(sess)
+                if tf.train.global_step(sess, step) == max(1, 500 // hvd.size()):
+                    keep(sess)
+        """,
+    )
+
+
+def test_hooks_that_count_steps() -> None:
+    check(
+        "G5",
+        GRAPH,
+        """
+        hooks = [tf.train.StopAtStepHook(last_step=1000),
+                 tf.train.SummarySaverHook(save_steps=100, summary_op=s),
+                 tf.train.CheckpointSaverHook('d', save_secs=60),
+                 tf.train.LoggingTensorHook({'n': step}, every_n_iter=50)]
+        with tf.train.MonitoredTrainingSession(hooks=hooks,
+                                               save_checkpoint_steps=200,
+                                               save_summaries_steps=None) as sess:
+            while not sess.should_stop():
+                sess.run(train, {x: data.next_batch(8)})
+        """,
+        """
+        hooks = [tf.train.StopAtStepHook(last_step=1000),
+                 tf.train.SummarySaverHook(save_steps=max(1, 100 // hvd.size()), summary_op=s),
+                 tf.train.CheckpointSaverHook('d', save_secs=60),
+                 tf.train.LoggingTensorHook({'n': step}, every_n_iter=max(1, 50 // hvd.size()))]
+        with tf.train.MonitoredTrainingSession(hooks=hooks,
+                                               save_checkpoint_steps=max(1, 200 // hvd.size()),
+                                               save_summaries_steps=None) as sess:
+            while not sess.should_stop():
+                sess.run(train, {x: data.next_batch(8)})
+        """,
+    )

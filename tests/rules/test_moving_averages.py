@@ -1,0 +1,104 @@
+"""G7: moving averages of weights that are kept by the step."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import TF, changes, check, plan_of, untouched
+
+HEAD = TAPE + "slow = tf.keras.Sequential([])\nds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+LOOP = "for i, (x, y) in enumerate(ds):\n    loss = step(x, y)\n"
+PAIRS = "    for s, w in zip(slow.variables, model.variables):\n        {}\n"
+AVERAGE = "ema = tf.train.ExponentialMovingAverage(0.99)\n"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        LOOP + "    ema.apply([loss])\n",  # shows how the loss goes
+        LOOP + "for s in range(3):\n    ema.apply(model.trainable_variables)\n",  # after training
+        LOOP + "    if i % 50 == 0:\n        ema.apply(model.trainable_variables)\n",  # comes as often (G5)
+        LOOP,
+    ],
+)
+def test_averages_that_are_not_kept_of_weights_by_the_step_are_left(kept: str) -> None:
+    untouched("G7", HEAD + AVERAGE + kept)
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [
+        LOOP + "    average = 0.9 * average + 0.1 * loss\n",
+        LOOP + PAIRS.format("s.assign(w)"),
+        "for e in range(9):\n" + textwrap.indent(LOOP + "for s, w in zip(slow.variables, model.variables):\n", "    ")
+        + "        s.assign(0.9 * s + 0.1 * w)\n",
+        LOOP + "    if i % 10 == 0:\n" + PAIRS.format("    s.assign(0.9 * s + 0.1 * w)").replace("    for", "        for"),
+    ],
+)  # fmt: skip
+def test_what_is_no_average_of_weights_by_the_step_is_left(mixed: str) -> None:
+    assert changes(plan_of(HEAD + mixed), "G7") == []
+
+
+def test_where_all_ranks_take_all_steps_it_is_left() -> None:
+    untouched("G7", HEAD + LOOP + PAIRS.format("s.assign(0.9 * s + 0.1 * w)"), split_data=False)
+
+
+def test_an_average_of_weights() -> None:
+    kept = LOOP + "    ema.apply(model.trainable_variables)\n"
+    check("G7", HEAD, AVERAGE + kept, AVERAGE.replace("0.99", "0.99 ** hvd.size()") + kept)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("s.assign(0.9 * s + 0.1 * w)", "s.assign(0.9 ** hvd.size() * s + (1 - 0.9 ** hvd.size()) * w)"),
+        ("s.assign(d * s + (1 - d) * w)", "s.assign(d ** hvd.size() * s + (1 - d ** hvd.size()) * w)"),
+        (
+            "s.assign(w * t + s * (1 - t))",
+            "s.assign(w * (1 - (1 - t) ** hvd.size()) + s * (1 - t) ** hvd.size())",
+        ),
+        (
+            "s.assign(d * s.value() + (1. - d) * w)",
+            "s.assign(d ** hvd.size() * s.value() + (1. - d ** hvd.size()) * w)",
+        ),
+    ],
+)
+def test_weights_that_a_program_mixes_itself(before: str, after: str) -> None:
+    check("G7", HEAD, LOOP + PAIRS.format(before), LOOP + PAIRS.format(after))
+
+
+@pytest.mark.parametrize(("share", "size"), [(0.9, 1), (0.9, 2), (0.99, 16)])
+def test_as_much_is_left_after_as_many_rows(share: float, size: int) -> None:
+    alone, together = 5.0, 5.0
+    for _ in range(32):
+        alone = share * alone + (1 - share) * 1.0
+    for _ in range(32 // size):
+        together = share**size * together + (1 - share**size) * 1.0
+    assert together == pytest.approx(alone)
+
+
+def test_lists_of_weights() -> None:
+    mixed = "    slow.set_weights([{} * s + (1 - {}) * w for s, w in zip(slow.get_weights(), model.get_weights())])\n"
+    check(
+        "G7", HEAD, LOOP + mixed.format("d", "d"), LOOP + mixed.format("d ** hvd.size()", "d ** hvd.size()")
+    )
+
+
+@pytest.mark.parametrize(
+    "other", ["s.assign_sub((1 - d) * (s - w))", "s.assign((s + w) / 2)", "s.assign(0.5 * s + 0.4 * w)"]
+)
+def test_a_mixture_of_another_form_is_said(other: str) -> None:
+    plan = plan_of(HEAD + LOOP + PAIRS.format(other))
+    assert ["follow more slowly" in n.message for n in plan.notes if n.rule == "G7"] == [True]
+
+
+def test_optimizers_that_average() -> None:
+    model = "model = tf.keras.Sequential([])\nmodel.compile({}, 'mse')\nmodel.fit(x, y)\n"
+    plan = plan_of(
+        TF + model.format("tf.keras.optimizers.SGD(0.1, use_ema=True, ema_overwrite_frequency=100)")
+    )
+    assert "ema_overwrite_frequency=max(1, 100 // hvd.size()), ema_momentum=0.99 ** hvd.size())" in plan.text
+    untouched("G7", TF + model.format("tf.keras.optimizers.SGD(0.1, use_ema=False)"))

@@ -1,0 +1,183 @@
+"""G6: programs that go on from a checkpoint."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import changes, check, plan_of, untouched
+
+HEAD = TAPE + "ds = tf.data.Dataset.from_tensor_slices((a, b)).repeat().batch(4)\nbatches = iter(ds)\n"
+KEPT = "ck = tf.train.Checkpoint(step=tf.Variable(0), model=model)\nck.restore(tf.train.latest_checkpoint('d'))\n"
+AGREED = KEPT + "ck.step.assign(hvd.broadcast_object(ck.step.numpy()))\n"
+LOOP = "while int(ck.step) < 1000:\n    step(*next(batches))\n    ck.step.assign_add(1)\n"
+STRIDED = LOOP.replace("assign_add(1)", "assign_add(hvd.size())")
+RULES = ("G4", "G5", "G6", "C5")
+
+
+def test_counts_that_nothing_keeps_are_left() -> None:
+    plain = "n = tf.Variable(0)\nfor x, y in ds.take(1000):\n    step(x, y)\n    n.assign_add(1)\n"
+    untouched("G6", HEAD + plain)
+
+
+def test_epochs_that_are_kept_are_left() -> None:
+    epochs = "for e in range(int(ck.step), 9):\n    for x, y in ds.take(100):\n        step(x, y)\n    ck.step.assign_add(1)\n"
+    untouched("G6", HEAD + KEPT + epochs)
+
+
+def test_where_nothing_is_divided_all_only_agree_on_where_to_begin() -> None:
+    check("G6", HEAD, KEPT + LOOP, AGREED + LOOP, split_data=False)
+
+
+def test_a_count_that_is_kept_goes_on_by_the_steps_of_all_ranks() -> None:
+    check(("G4", "G5", "G6"), HEAD, KEPT + LOOP, AGREED + STRIDED)
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("int(ck.step) >= 500", "int(ck.step) >= 500"),
+        ("int(ck.step) % 100 == 0", "int(ck.step) % 100 < hvd.size()"),
+        ("ck.step % 100 != 0", "ck.step % 100 >= hvd.size()"),
+        ("not ck.step.numpy() % every", "not ck.step.numpy() % every >= hvd.size()"),
+        ("int(ck.step) % 100 == 1", "(int(ck.step) - 1) % 100 < hvd.size()"),
+        ("(int(ck.step) + 1) % 100 == 0", "(int(ck.step) + hvd.size()) % 100 < hvd.size()"),
+        ("tf.equal(ck.step % 100, 0)", "tf.less(ck.step % 100, hvd.size())"),
+        ("int(ck.step) == 500", "500 <= int(ck.step) < 500 + hvd.size()"),
+    ],
+)
+def test_such_a_count_may_step_over_a_number(test: str, after: str) -> None:
+    then = "    if {}:\n        keep(model)\n"
+    check(("G4", "G5", "G6"), HEAD, KEPT + LOOP + then.format(test), AGREED + STRIDED + then.format(after))
+
+
+def test_a_rate_by_such_a_count_is_right_as_it_is() -> None:
+    rate = "    opt.learning_rate = 0.1 * 0.9 ** int(ck.step)\n"
+    text = plan_of(HEAD + KEPT + LOOP + rate).text
+    assert "opt.learning_rate = 0.1 * 0.9 ** int(ck.step) * hvd.size()\n" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "for x, y in ds.take(1000 - int(ck.step)):",
+            "for x, y in ds.take((1000 - int(ck.step)) // hvd.size()):",
+        ),
+        ("for k in range(int(ck.step), 1000):", "for k in range(int(ck.step), 1000, hvd.size()):"),
+        ("for k in range(1000 - int(ck.step)):", "for k in range((1000 - int(ck.step)) // hvd.size()):"),
+    ],
+)
+def test_a_run_that_is_through_takes_no_step(before: str, after: str) -> None:
+    body = "\n    step(*next(batches))\n    ck.step.assign_add(1)\n"
+    check(("G4", "G6"), HEAD, KEPT + before + body, AGREED + after + body.replace("1)", "hvd.size())"))
+
+
+def test_a_count_that_is_set_from_a_turn() -> None:
+    loop = "for k in range(int(ck.step), n):\n    step(*next(batches))\n    ck.step.assign(k + 1)\n    if (k + 1) % 100 == 0:\n"
+    check(
+        ("G4", "G5", "G6"),
+        HEAD,
+        f"{KEPT}{loop}        keep(model)\n",
+        KEPT + "for k in range(hvd.broadcast_object(int(ck.step)), n, hvd.size()):\n    step(*next(batches))\n"
+        "    ck.step.assign(k + hvd.size())\n"
+        "    if (k + hvd.size()) % 100 < hvd.size():\n        keep(model)\n",
+    )  # fmt: skip
+
+
+def test_the_step_after_one_that_was_stored() -> None:
+    start = "last = int(tf.train.latest_checkpoint('d').split('-')[-1])\nstart = last + 1\n"
+    loop = "for k in range(start, n):\n    step(*next(batches))\n    keep(model, k)\n"
+    check(
+        ("G4", "G6"),
+        HEAD,
+        start + loop,
+        start.replace("+ 1", "+ hvd.size()")
+        + "start = hvd.broadcast_object(start)\n"
+        + loop.replace("(start, n)", "(start, n, hvd.size())"),
+    )
+
+
+def test_a_number_from_the_name_of_a_checkpoint() -> None:
+    """As in programs that compute epoch and batch from it."""
+    source = """\
+def load():
+    return int(tf.train.latest_checkpoint('d').split('-')[-1])
+count = load()
+first = count // 100
+begin = count - first * 100
+for e in range(first, 9):
+    for k in range(begin, 100):
+        step(*next(batches))
+        count += 1
+        if count % 50 == 0:
+            keep(model, count)
+    begin = 0
+"""
+    after = source.replace("count = load()", "count = hvd.broadcast_object(load())")
+    after = after.replace("range(begin, 100)", "range(begin, 100, hvd.size())").replace(
+        "count += 1", "count += hvd.size()"
+    )
+    check(("G4", "G5", "G6"), HEAD, source, after.replace("count % 50 == 0", "count % 50 < hvd.size()"))
+
+
+def test_an_epoch_from_what_an_optimizer_has_counted() -> None:
+    epochs = "for e in range(first, 9):\n    for x, y in ds.take(100):\n        step(x, y)\n"
+    check(
+        "G6",
+        HEAD,
+        "first = int(opt.iterations) // 100\n" + epochs,
+        "first = int(opt.iterations) * hvd.size() // 100\n" + epochs,
+    )
+
+
+def test_what_is_shown_of_it_is_left() -> None:
+    shown = "for x, y in ds.take(100):\n    step(x, y)\n    print(f'{int(opt.iterations) // 100}')\n"
+    assert changes(plan_of(HEAD + shown), "G6") == []
+
+
+def test_a_graphs_global_step_counts_a_ranks_steps_and_it_is_said() -> None:
+    source = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32)
+count = tf.train.get_or_create_global_step()
+train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.square(x - tf.Variable(1.0)), global_step=count)
+with tf.Session() as sess:
+    tf.train.Saver().restore(sess, tf.train.latest_checkpoint('d'))
+    start = sess.run(count)
+    for i in range(start, 1000):
+        sess.run(train, {x: data.next_batch(8)})
+"""
+    plan = plan_of(source)
+    assert "range(start, max(start, 1000 // hvd.size())):" in plan.text
+    assert ["count of a rank's steps" in n.message for n in plan.notes] == [True]
+
+
+def test_updates_go_with_each_other_by_their_own_number() -> None:
+    other = "def other(x, y):\n    with tf.GradientTape() as tape:\n        loss = model(x) + y\n"
+    other += "    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
+    ratio = "    if {} % 5 == 0:\n        other(1, 2)\n"
+    check(
+        ("G4", "G5", "G6"),
+        HEAD + other,
+        KEPT + LOOP + ratio.format("int(ck.step)"),
+        AGREED + STRIDED + ratio.format("int(ck.step) // hvd.size()"),
+    )
+
+
+def test_what_all_ranks_come_to_is_where_they_agree() -> None:
+    maybe = KEPT.replace("ck.restore", "last = tf.train.latest_checkpoint('d')\nif last:\n    ck.restore")
+    before = maybe.replace("tf.train.latest_checkpoint('d'))", "last)")
+    check(
+        "G6",
+        HEAD,
+        before + LOOP,
+        before + "ck.step.assign(hvd.broadcast_object(ck.step.numpy()))\n" + STRIDED,
+    )
+
+
+def test_a_dataset_is_not_sent_to_the_other_ranks() -> None:
+    text = plan_of(
+        HEAD + KEPT + "for x, y in ds.take(1000 - int(ck.step)):\n    step(x, y)\n    ck.step.assign_add(1)\n"
+    ).text
+    assert "for x, y in ds.take((1000 - int(ck.step)) // hvd.size()):" in text

@@ -1,0 +1,47 @@
+"""The losses whose gradients are taken with respect to variables, step by step: what is minimized, however it is trained.
+
+Eagerly and in a `tf.function` it is what a tape's `gradient` is asked for, in Keras' own loops too. What sessions minimize is
+noted in `sessions`. Off unless asked for: in a traced function the note is an operation more, which shifts the seeds of
+those that come after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+
+class Objectives:
+    """The losses of each set of variables that is trained, in the order in which they were first met."""
+
+    def __init__(self) -> None:
+        self._losses: dict[tuple[int, ...], list[float]] = {}
+        self._held: list[Any] = []  # so that no other object gets the identity of a variable
+
+    def install(self) -> None:
+        tf.GradientTape.gradient = self._around(tf.GradientTape.gradient)
+
+    def report(self) -> list[list[float]]:
+        return [losses for losses in self._losses.values() if losses]
+
+    def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @tf.autograph.experimental.do_not_convert
+        def gradient(tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+            found = original(tape, target, sources, *args, **kwargs)
+            flat = tf.nest.flatten(sources)
+            if flat and all(isinstance(source, tf.Variable) for source in flat):
+                self._note(target, flat)
+            return found
+
+        return gradient
+
+    def _note(self, target: Any, variables: list[Any]) -> None:
+        self._held.append(variables)
+        losses = self._losses.setdefault(tuple(id(variable) for variable in variables), [])
+        parts = [tf.reduce_mean(tf.cast(part, tf.float32)) for part in tf.nest.flatten(target)]
+        total = tf.add_n(parts)
+        if tf.executing_eagerly():
+            losses.append(float(total))
+        else:
+            tf.numpy_function(lambda value: losses.append(float(value)), [total], [])
