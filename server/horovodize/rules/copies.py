@@ -138,6 +138,8 @@ def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
     values = draft.values
     used = set(values.depends(losses))
     trained = set(values.depends(v for u in draft.sites.updates for v in u.variables))
+    gathered = [e for n in trained if isinstance(n, ast.Name) for e in draft.sites.appended(n)]
+    trained.update(values.depends(gathered))
     set_by_hand = {
         made
         for call in draft.sites.method_calls(*_ASSIGNS)
