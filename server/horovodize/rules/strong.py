@@ -74,7 +74,7 @@ def scaling(draft: Draft, site: ast.Call) -> Scaling:
     step = draft.facts.steps.of(site)
     if step.feed is Feed.WHOLE:
         return Scaling.STRONG if draft.options.split_data else Scaling.SAME
-    if site in _left.get(draft, ()):
+    if site in _left.get(draft, ()) or draft.facts.steps.game(site) is not None:
         return Scaling.SAME
     return Scaling.WEAK
 
