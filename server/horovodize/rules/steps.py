@@ -85,6 +85,8 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
     call = fed.fit.call
     steps = argument(call, "steps_per_epoch", 1 if fed.fit.method == "fit_generator" else None)
     steps = steps if steps is not None else argument(call, "samples_per_epoch")
+    if strong.scaling(draft, call) is strong.Scaling.SAME:
+        return _divide_validation(draft, call)
     if not is_none(steps):
         assert steps is not None
         if not counts_a_share(draft, steps):
@@ -159,7 +161,8 @@ def divide_loops(draft: Draft) -> None:
     arrays.apply(draft)
     known = feeding(draft)
     for feed in known.dataset_feeds:
-        _divide_takes(draft, feed)
+        if not draft.facts.undivided.is_whole(feed):
+            _divide_takes(draft, feed)
     for driver in known.drivers:
         if strong.divide(draft, loop_rule(draft), driver.steps):
             continue
@@ -229,6 +232,8 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
             "a stretch of the data of its own",
         )
         return
+    if draft.facts.undivided.is_loop(driver):
+        return  # said where the data come from
     if isinstance(driver.loop, ast.While):
         return _divide_while(draft, driver, driver.loop)
     e = driver.iterable
