@@ -32,9 +32,7 @@ class Undivided:
             return True
         runs = any(run.call is site for run in self.sites.graph.trainings)
         iterated = self.feeding.graph_iterated if runs else []
-        if iterated:
-            return all(self.is_whole(e) for e in iterated)
-        return not loops and site in self.feeding.undriven
+        return bool(iterated) and all(self.is_whole(e) for e in iterated)
 
     def is_fit(self, fed: FitFeed) -> bool:
         """The same of a `fit`."""
