@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.bench import engine, latency, training, workspace
+from tests.bench import input as reading
 from tests.bench.report import Row, Unit, most, table, times
 from tests.bench.servers import ALL, OURS, OURS_PUSHING, RUFF, RUFF_PUSHING, YARDSTICK, YARDSTICK_PUSHING
 
@@ -175,12 +176,30 @@ def train(repetitions: int) -> Tables:
     yield "Training on two processes, the best of each", [row]
 
 
+def read(repetitions: int) -> Tables:
+    found = list(reading.costs(max(3, repetitions // 4)))
+    for size in reading.SIZES:
+        of_size = [cost for cost in found if cost.size == size]
+        yield (
+            f"A rank's input of {size}: elements that it prepares, to by hand",
+            [Row(c.kind, c.units, Unit.ELEMENTS, c.units_by_hand, "by hand", times(1.1)) for c in of_size],
+        )
+        yield (
+            f"A rank's input of {size}: computing to go through its share, to by hand",
+            [
+                Row(c.kind, c.seconds * 1000, Unit.MS, c.seconds_by_hand * 1000, "by hand", times(1.2))
+                for c in of_size
+            ],
+        )
+
+
 PARTS: dict[str, Callable[[int], Tables]] = {
     "server": server,
     "start": start,
     "index": index,
     "engine": command_line,
     "training": train,
+    "input": read,
 }
 
 

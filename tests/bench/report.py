@@ -14,6 +14,7 @@ class Unit(Enum):
     SECONDS = "s"
     MIB = "MiB"
     RATIO = "×"
+    ELEMENTS = "elements"
 
 
 @dataclass(frozen=True)

@@ -138,3 +138,13 @@ def test_an_image_that_is_trained_is_the_input() -> None:
         "    opt.apply_gradients([(tape.gradient(loss, image), image)])\n"
     )
     assert step_of(source).feed is Feed.INPUT
+
+
+def test_a_count_that_goes_by_what_it_was_selects_batches() -> None:
+    loop = "at = 0\nfor _ in range(9):\n    train_step(X[at : at + 8], Y[at : at + 8])\n    at = at + 8 if at < 56 else 0\n"
+    assert step_of(TAPE + loop).feed is Feed.BATCH
+
+
+def test_rows_that_each_turn_makes_of_the_last_ones_are_not_the_same() -> None:
+    loop = "rows = X\nfor _ in range(9):\n    train_step(rows, Y)\n    rows = mix(rows)\n"
+    assert step_of(TAPE + loop).feed is Feed.UNSEEN

@@ -212,6 +212,15 @@ def test_a_name_of_an_optimizer_that_is_drawn_in_place() -> None:
     assert agreed(text) == ["optimizer = tf.keras.optimizers.get(alike(random.choice)(['adam', 'sgd']))"]
 
 
+def test_an_optimizer_by_a_file_is_refused() -> None:
+    text = "if os.path.exists('warm.h5'):\n    opt = tf.keras.optimizers.SGD(0.1)\nelse:\n    opt = tf.keras.optimizers.Adam(0.1)\n"
+    outcome = distribute(
+        summarize(Document(HEAD + text + "model.compile(opt, 'mse')\nmodel.fit(x, y)\n", "train.py"))
+    )
+    assert isinstance(outcome, Refusal)
+    assert [r.code for r in outcome.reasons] == ["HVD107"]
+
+
 def test_one_model_for_all() -> None:
     text = "units = random.choice([4, 8])\nm = tf.keras.Sequential()\nfor _ in range(random.randint(1, 3)):\n"
     text += "    m.add(tf.keras.layers.Dense(units))\nif random.random() < 0.5:\n    m.add(tf.keras.layers.Dropout(0.1))\n"

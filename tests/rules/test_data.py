@@ -496,6 +496,7 @@ def test_arrays_know_their_length_with_or_without_end() -> None:
     [
         "tf.data.TFRecordDataset('f').shuffle(9, seed=1).filter(good)",
         "tf.data.Dataset.from_generator(rows, tf.int32)",
+        "tf.data.TextLineDataset('a').concatenate(tf.data.Dataset.range(9).shuffle(3))",
         "tf.data.Dataset.list_files('*', seed=1).interleave(tf.data.TFRecordDataset)",
         "tf.data.Dataset.from_tensor_slices(n).interleave(lambda f: tf.data.TFRecordDataset(f).shuffle(9))",
         "somewhere.load().map(f).filter(good)",
@@ -505,6 +506,38 @@ def test_what_may_come_out_otherwise_is_read_only_once(source: str) -> None:
     """Filled up from its start, a shuffled dataset would be shuffled otherwise on some ranks in the next epoch."""
     result = divide(KERAS + f"model.fit({source}.batch(3))\n")
     assert "shard_records" not in result.text
+
+
+GENERATED = """
+def draw():
+    {}
+    while {}:
+        yield {}
+ds = tf.data.Dataset.from_generator(draw, tf.float32).batch(3)
+model.fit({}, steps_per_epoch=900)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "test", "drawn"),
+    [
+        ("n = 9", "n > 0", "np.random.rand()"),  # it may end
+        ("np.random.seed(1)", "True", "np.random.rand()"),
+        ("n = 9", "True", "x[n]"),
+    ],
+)
+def test_what_is_generated_alike_or_ends_is_divided(before: str, test: str, drawn: str) -> None:
+    assert (
+        ".from_generator(draw, tf.float32)).batch"
+        in divide(KERAS + GENERATED.format(before, test, drawn, "ds")).text
+    )
+
+
+def test_what_each_rank_draws_at_random_it_keeps() -> None:
+    source = GENERATED.format("n = 9", "True", "np.random.rand()", "ds")
+    check(KERAS, source, source.replace("=900", "=900 // hvd.size()"))
+    joined = GENERATED.format("n = 9", "True", "np.random.rand()", "ds.concatenate(tf.data.Dataset.range(9))")
+    assert "shard_" in divide(KERAS + joined).text
 
 
 def test_what_ends_on_a_device_stays_there() -> None:

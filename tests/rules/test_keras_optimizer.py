@@ -248,3 +248,27 @@ def test_each_use_of_an_optimizer_that_a_function_of_another_file_makes_is_wrapp
     )
     assert plan.text.count("hvd.DistributedOptimizer(") == 2
     assert len([c for c in changes(plan, "K1") if not c.sure]) == 2
+
+
+def test_all_ranks_choose_the_same_optimizer() -> None:
+    """By a file that ranks may see differently: rank 0's answer holds, and nothing is left of what `check` warns of."""
+    head = "import os\n" + MODEL
+    plan = plan_of(
+        head + "if os.path.exists('fast'):\n    opt = o.SGD(0.1)\nelse:\n    opt = o.Adam(0.2)\n" + COMPILED
+    )
+    assert "\nif hvd.broadcast_object(os.path.exists('fast')):\n" in plan.text
+    assert [c for c in plan.to_confirm if c.rule == "HVD107"] == []
+    text = plan_of(
+        head
+        + "opts = {True: o.SGD(0.1), False: o.Adam(0.2)}\nopt = opts[os.path.exists('fast')]\n"
+        + COMPILED
+    ).text
+    assert "\nopt = opts[hvd.broadcast_object(os.path.exists('fast'))]\n" in text
+
+
+def test_a_choice_that_is_the_same_on_all_ranks_stays_as_it_is() -> None:
+    head = "import sys\n" + MODEL
+    text = plan_of(
+        head + "opts = {'a': o.SGD(0.1), 'b': o.Adam(0.2)}\nopt = opts[sys.argv[1]]\n" + COMPILED
+    ).text
+    assert "\nopt = opts[sys.argv[1]]\n" in text

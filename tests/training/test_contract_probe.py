@@ -22,6 +22,7 @@ EXPECTED = {
     "train_step": Expectation(),
     "tape": Expectation(epochs=2),
     "plain": Expectation(epochs=2),
+    "strong": Expectation(work="strong"),
     "session": Expectation(epochs=2),
     "monitored": Expectation(work="count"),
     "estimator": Expectation(work="count"),
@@ -66,6 +67,8 @@ def faults_of(script: Path, program: str, original: Outcome, folder: Path, limit
     faults = check_ranks(original, run, EXPECTED[program])
     if program == "plain":
         faults += equivalent([reference(folder)], run, 1e-5)
+    if program == "strong":
+        faults += equivalent([original], run, 1e-5)
     return faults
 
 

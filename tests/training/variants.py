@@ -204,4 +204,37 @@ BROKEN = [
         "I10",
         "differs by",
     ),
+    Broken(
+        "all rows at a larger rate",
+        "strong",
+        (("SGD(0.05)", "SGD(0.05 * hvd.size())"),),
+        "I6 I10",
+        "starts at",
+    ),
+    Broken(
+        "all rows in fewer steps",
+        "strong",
+        (("in range(STEPS)", "in range(STEPS // hvd.size())"),),
+        "I7 I10",
+        r"takes \[20\] steps, not \[40\]",
+    ),
+    Broken(
+        "shares of a mean added up",
+        "strong",
+        (("DistributedGradientTape(tape)", "DistributedGradientTape(tape, op=hvd.Sum)"),),
+        "I10",
+        "ends elsewhere",
+    ),
+    Broken(
+        "rows that no rank takes",
+        "strong",
+        (
+            (
+                "x, y = x[hvd.rank() :: hvd.size()], y[hvd.rank() :: hvd.size()]",
+                "x, y = x[hvd.rank() :: 4], y[hvd.rank() :: 4]",
+            ),
+        ),
+        "I10",
+        "ends elsewhere",
+    ),
 ]

@@ -132,7 +132,7 @@ class Calls:
         return set(self.flow.sites.graph.all_runs) if self.flow.sites.builds_graph else set()
 
     def _run(self, step: Step, call: ast.Call, item: Item) -> None:
-        """What a session gives: computed from a rank's rows, but for variables, which are the same everywhere once sent."""
+        """What a session gives: computed from a rank's rows, but for the global step, and what is restored before training."""
         fetched: list[ast.AST] = list(call.args[:1])
         first = item.path[0] if item.path else None
         if fetched and isinstance(first, int) and isinstance(fetched[0], (ast.List, ast.Tuple)):
@@ -141,10 +141,11 @@ class Calls:
             fetched = [call.func.value]
         made = [o.node for f in fetched if isinstance(f, ast.expr) for o in self.values.origins(f)]
         names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
-        if not names or not names <= {*_STEPS, *_VARIABLES}:
-            step.varies(Source.ROWS, call)
-        elif self.flow.sites.method_calls("restore") and not self.syntax.loops(call):
-            step.varies(Source.FILES, call)  # as restored, if it is read before rank 0's variables are sent
+        if names and names <= {*_STEPS}:
+            return
+        before_training = names and names <= {*_STEPS, *_VARIABLES} and not self.syntax.loops(call)
+        restored = before_training and bool(self.flow.sites.method_calls("restore"))
+        step.varies(Source.FILES if restored else Source.ROWS, call)
 
     def _is_computing(self, call: ast.Call) -> bool:
         """Whether a model, a layer, a metric or a loss computes something: what of, only the run knows."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.facts.exits import exits, skips, tests
-from horovodize.facts.sources import CHANGING, SHARED_FAILURES, Source
+from horovodize.facts.sources import CHANGING, ENDS_OF_ALL, SHARED_FAILURES, Source
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, end, is_main_guard, position
 from horovodize.summary.values import ITEM
@@ -168,11 +168,15 @@ class Control:
         for handler in tried.handlers:
             kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
             caught = {names.last(k) if k is not None else "" for k in kinds}
+            if caught <= ENDS_OF_ALL:
+                continue
             if caught <= SHARED_FAILURES:
+                step.ask_all(_values(tried))
                 continue
             where = handler.type or handler.body[0]
             calls = [n for s in tried.body for n in ast.walk(s) if isinstance(n, ast.Call)]
             if caught & _BROAD and all(self._fails_alike(c) for c in calls):
+                step.ask_all(_values(tried))
                 continue
             step.varies(Source.FAILURE, where)
 
@@ -236,3 +240,12 @@ class Control:
 def _adds_all(method: ast.AST) -> bool:
     """Whether a change adds all elements of what it is given: `extend`, `update`."""
     return isinstance(method, ast.Attribute) and method.attr in ("extend", "update")
+
+
+def _values(tried: ast.Try) -> list[ast.expr]:
+    """What the statements in a `try` compute."""
+    return [
+        s.value
+        for s in tried.body
+        if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)) and s.value
+    ]

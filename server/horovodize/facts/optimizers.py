@@ -46,11 +46,13 @@ class Arrival:
     node       what makes it, or what can't be followed
     part       it is a part of the node's value, not all of it
     outermost  the optimizer that was met first on the way here, around others; None where there is none
+    keys       what it is picked by, of several in a list or dict
     """
 
     node: ast.AST
     part: bool
     outermost: ast.Call | None
+    keys: tuple[ast.expr, ...] = ()
 
 
 class Optimizers:
@@ -67,25 +69,27 @@ class Optimizers:
         return self._arrivals[expression]
 
     def _follow(self, expression: ast.expr) -> Iterator[Arrival]:
-        todo: list[tuple[ast.expr, ast.Call | None]] = [(expression, None)]
+        todo: list[tuple[ast.expr, ast.Call | None, tuple[ast.expr, ...]]] = [(expression, None, ())]
         seen: set[ast.AST] = set()
         ended: set[ast.AST] = set()
         while todo:
-            e, outermost = todo.pop()
+            e, outermost, keys = todo.pop()
             if e in seen:
                 continue
             seen.add(e)
             for origin in self.module.values.origins(e):
                 inner = self._inside(origin.call) if origin.call is not None else None
                 if inner is not None:
-                    todo.append((inner, outermost or origin.call))
+                    todo.append((inner, outermost or origin.call, keys))
                     continue
                 held = self._held(origin)
                 if held is not None:
-                    todo += [(value, outermost) for value in reversed(held)]
+                    key = _key(origin.node) if len(held) > 1 else None
+                    by = (*keys, key) if key is not None else keys
+                    todo += [(value, outermost, by) for value in reversed(held)]
                 elif origin.node not in ended:
                     ended.add(origin.node)
-                    yield Arrival(origin.node, bool(origin.path), outermost)
+                    yield Arrival(origin.node, bool(origin.path), outermost, keys)
 
     def _inside(self, call: ast.Call) -> ast.expr | None:
         """The optimizer in one that goes around it (loss scaling, moving averages, lookahead)."""
@@ -178,6 +182,13 @@ class Optimizers:
             case ast.Dict() | ast.List() | ast.Set() | ast.Starred():
                 return None  # somewhere else it may be given more
         return []
+
+
+def _key(node: ast.AST) -> ast.expr | None:
+    """What picks from a container: `name` of `opts[name]` and of `opts.get(name)`."""
+    if isinstance(node, ast.Subscript):
+        return node.slice
+    return node.args[0] if isinstance(node, ast.Call) and node.args else None
 
 
 def _may_be(known: ast.expr | None, wanted: ast.expr | None) -> bool:

@@ -117,11 +117,15 @@ OF_ONE_PROCESS = (
 # Parameters by which Keras hands over what a rank has computed from its own rows.
 OWN_PARAMETERS = ("logs", "loss", "val_loss", "acc", "accuracy", "val_acc", "val_accuracy", "y_pred")
 
-# Exceptions that come to all ranks alike if they are given the same, end their data, or say what is installed.
-SHARED_FAILURES = frozenset(
-    "KeyboardInterrupt StopIteration OutOfRangeError ImportError ModuleNotFoundError SystemExit GeneratorExit AttributeError "
-    "TypeError NameError KeyError IndexError ValueError ZeroDivisionError NotImplementedError AssertionError "
-    "StopAsyncIteration UnboundLocalError DuplicateFlagError UnrecognizedFlagError RecursionError".split()
+# Exceptions that come to all ranks alike, or end their data, or say what is installed.
+ENDS_OF_ALL = frozenset(
+    "KeyboardInterrupt StopIteration OutOfRangeError ImportError ModuleNotFoundError SystemExit GeneratorExit "
+    "StopAsyncIteration NameError UnboundLocalError DuplicateFlagError UnrecognizedFlagError NotImplementedError "
+    "RecursionError".split()
+)
+# Those that come to all ranks that are given the same.
+SHARED_FAILURES = ENDS_OF_ALL | frozenset(
+    "AttributeError TypeError KeyError IndexError ValueError ZeroDivisionError AssertionError".split()
 )
 
 # Change what they are called on: by their arguments, and by whether they run.

@@ -102,6 +102,8 @@ class Turns:
         self.fed: dict[ast.AST, Part] = {}
         self.read_as: list[Part] = []
         self._depth = 0
+        self._open: set[tuple[ast.AST, Context]] = set()
+        self._carried: dict[tuple[ast.AST, Context], None] = {}
         self._kinds: dict[ast.expr, Part] = {}
         runs = feeding.sites.graph
         self._trainings = {run.call for run in runs.trainings} if feeding.sites.builds_graph else set()
@@ -122,14 +124,21 @@ class Turns:
         """(what an expression is, where its rows could be divided if it is ROWS)."""
         key = (e, context)
         if key in self._known:
+            if key in self._open and not self.graph:  # it goes by what it was in the turn before
+                self._carried[key] = None
+                return Part.TURN, ()
             return self._known[key]
         if self._depth > DEPTH:
             self.unseen[e] = None
             return Part.UNSEEN, ()
         self._known[key] = Part.NUMBER, ()
         self._depth += 1
+        self._open.add(key)
         found = self._find(e, context)
+        self._open.discard(key)
         self._depth -= 1
+        if key in self._carried and found[0] is not Part.DEALT:
+            self.unseen[e] = None
         self._known[key] = found
         if isinstance(e, ast.expr):
             self.computed[e] = max(found[0], self.computed.get(e, Part.NUMBER))

@@ -90,7 +90,7 @@ def find(context: Context) -> Iterator[Violation]:
                 yield RESTRICTION.at(
                     context,
                     b.statement,
-                    f"`{name.id}` is made anew in the loop that trains with it through `{function.name}`: only the first is "
+                    f"`{name.id}` is made again in the loop that trains with it through `{function.name}`: only the first is "
                     "broadcast; train with each in a function that makes it",
                     related=[context.related(update.call, "trains here")],
                 )

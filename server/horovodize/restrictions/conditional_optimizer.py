@@ -7,7 +7,8 @@ and a branch that some ranks take and others don't gives ranks optimizers that d
 ## When it is reported
 Where an optimizer is made in one branch and in another (of an `if`, a conditional expression, `or`, `try` or `match`) what
 trains can't be followed or is no optimizer; and where the branch depends on files, clocks, random numbers or the host, which
-ranks may see differently. A choice by command line or constants between optimizers, or Keras names, is no violation: each is
+ranks may see differently; as an information where distributing makes all ranks choose alike (rule G4): all but files and
+exceptions. A choice by command line or constants between optimizers, or Keras names, is no violation: each is
 wrapped. Strict mode reports every optimizer that is made conditionally.
 
 ## Quick fix
@@ -63,10 +64,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.flow import Arrival, optimizer_arrivals
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+
+_REMEDY = "choose by something that is the same on every rank"
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -103,12 +107,14 @@ def _differing(context: Context, arrival: Arrival, several: bool) -> Iterator[Vi
     for condition, _ in context.syntax.conditions(arrival.node):
         reason = context.facts.uniform.varies(condition.test)
         if reason is not None and several:
-            place, why = reason.where, reason.why
+            agreed = reason.kind not in (Source.FILES, Source.FAILURE)
+            remedy = "distributing makes all choose alike" if agreed else _REMEDY
             yield RESTRICTION.at(
                 context,
                 arrival.node,
-                f"ranks may choose different optimizers here: {why}; choose by something that is the same on every rank",
-                related=[context.related(place, "the choice")],
+                f"ranks may choose different optimizers here: {reason.why}; {remedy}",
+                severity=Severity.INFORMATION if agreed else Severity.WARNING,
+                related=[context.related(reason.where, "the choice")],
             )
             return
     if context.strict:

@@ -195,7 +195,9 @@ def _agree(
         doubt = f"{unseen[0].why}: check that it is a number, of which all ranks may take rank 0's"
         for part in _parts(draft, e, unseen):
             agree_value(draft, part, _rule(draft), _WHAT, why, doubt)
-    if used and code == "HVD205":
+    if used and code == "HVD107":
+        draft.refuse(code, e, message.format(why=used[0].why))
+    elif used:
         parts = _parts(draft, e, used)
         if not parts or not all(agree_value(draft, p, _rule(draft), _WHAT, why) for p in parts):
             draft.refuse(code, e, message.format(why=used[0].why))

@@ -15,7 +15,8 @@ After          ds = shard_dataset(tf.data.Dataset.from_tensor_slices((x, y))).sh
 Leaves alone   Pipelines that only evaluate. What comes before `filter`, `skip`, `flat_map` and other steps that keep different
                numbers of elements on different ranks, and before a name that is also evaluated, split or given to a layer's
                `adapt`, which must see the whole: the division comes after them; a note names each `map` that every rank then
-               runs on all of the data. A pipeline that is made inside a `tf.function`.
+               runs on all of the data. What a generator draws at random without seed or end: each rank draws its own. A
+               pipeline that is made inside a `tf.function`.
 Asks           Never.
 Source         Beyond the seed, which divides no data (horovod#2623, 3675; equal counts: 2083, 118, 1407, 708).
 """
@@ -25,6 +26,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
+from horovodize.rules.drawing import generates_freely
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
 from horovodize.source import Edit
@@ -90,7 +92,9 @@ def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
             "D1", feed, "this pipeline can't be divided where it is made: every rank trains on all of it"
         )
     for place in places:
-        if not _divide_inside(draft, place, feed):
+        if _differs_by_itself(draft, place):
+            draft.divided = True
+        elif not _divide_inside(draft, place, feed):
             _divide_at(draft, place, feed)
 
 
@@ -100,6 +104,28 @@ def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
         draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
         _tell_what_comes_before(draft, place)
     shuffle_alike(draft, place)
+
+
+def _differs_by_itself(draft: Draft, place: ast.expr) -> bool:
+    """Whether all that a pipeline gives is drawn by a generator without seed or end: each rank draws, and keeps, its own."""
+    pipelines = feeding(draft).pipelines
+    calls = [e for e in pipelines.trail(place) if isinstance(e, ast.Call)]
+    if any(pipelines.is_dataset(a) for step in pipelines.steps(place) for a in step.args):
+        return False
+    made = [c for c in calls if (draft.names.of(c.func) or "").startswith("tensorflow.data.")]
+    return bool(made) and all(_draws_without_end(draft, c) for c in made)
+
+
+def _draws_without_end(draft: Draft, call: ast.Call) -> bool:
+    given = argument(call, "generator", 0) if draft.names.last(call.func) == "from_generator" else None
+    origins = draft.values.origins(given) if given is not None else []
+    found = [o.node for o in origins if isinstance(o.node, ast.FunctionDef) and not o.path]
+    endless = [
+        f
+        for f in found
+        if any(isinstance(n, ast.While) and isinstance(n.test, ast.Constant) and n.test.value for n in f.body)
+    ]
+    return bool(found) and len(endless) == len(origins) and all(generates_freely(draft, f) for f in found)
 
 
 def _helper(draft: Draft, places: list[ast.expr]) -> str:

@@ -53,11 +53,14 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
 
 def draws_freely(draft: Draft, feed: ast.expr) -> bool:
     """Whether a generator of this module draws from a random stream that no seed fixes."""
+    generator = feeding(draft).kinds.generator(feed)
+    return generator is not None and generates_freely(draft, generator)
+
+
+def generates_freely(draft: Draft, generator: Function) -> bool:
+    """Whether a generator function draws from a random stream that no seed fixes."""
     if any(draft.facts.uniform.draws.gives_seed(c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
         return False  # if only where an option says so: then all would draw the same
-    generator = feeding(draft).kinds.generator(feed)
-    if generator is None:
-        return False
     called = [draft.values.callee(c) for c in ast.walk(generator) if isinstance(c, ast.Call)]
     bodies = [generator, *(f for f in called if isinstance(f, FUNCTIONS))]
     return any(

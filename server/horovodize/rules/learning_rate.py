@@ -10,8 +10,10 @@ Before         opt = tf.keras.optimizers.SGD(0.1)
 After          opt = tf.keras.optimizers.SGD(0.1 * hvd.size())
 Leaves alone   A schedule object (C4 scales it; multiplying it is a TypeError). A rate computed from the optimizer's own
                rate: that one is scaled already.
+               The rate of steps that see the same rows on all ranks, or that each rank takes of all of the data.
                What is set by a count of steps is scaled, and reported: each rank takes size() times fewer of them.
-Asks           A rate that may be a schedule or a number and can't be followed.
+Asks           Steps of which it can't be seen whether they see all of the data each time.
+               A rate that may be a schedule or a number and can't be followed.
 Source         Seed 2.3.1, strict form of assignment, learning rate scaling. Errata: without a rate the seed has no answer
                (39 of 462 real sites); `a + b` needs parentheses; one `tf.Variable` that feeds two optimizers is scaled
                once, where it is made.
@@ -24,7 +26,7 @@ import ast
 from horovodize import catalogue
 from horovodize.rules import keras_session, rates_by_step, schedule, strong
 from horovodize.rules.draft import Draft
-from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
+from horovodize.rules.optimizers import Trained, agree_on_choices, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument
@@ -44,6 +46,7 @@ _RATE_NAMES = ("learning_rate", "lr")
 
 
 def apply(draft: Draft) -> None:
+    agree_on_choices(draft)
     optimizers = trained_optimizers(draft)
     for trained in sorted(optimizers, key=lambda t: not _has_schedule(draft, t)):
         _scale_optimizer(draft, trained)

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from horovodize import catalogue
+from horovodize.facts.answers import Varies
+from horovodize.rules.agreeing import agree_value, differing
 from horovodize.rules.draft import HVD, Draft
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument
 
 Sink = Literal["compile", "update", "graph"]
 
+_AGREE = "Choose the same optimizer on every rank"
+_WHY_AGREE = "Ranks that update with different optimizers train apart."
 KERAS_OPTIMIZER = "tensorflow.keras.optimizers.Optimizer"
 _MODULES = ("tensorflow.keras.optimizers", "tensorflow.keras.optimizers.legacy")
 _BY_NAME = ("tensorflow.keras.optimizers.get", "tensorflow.keras.optimizers.deserialize")
@@ -83,6 +87,27 @@ def _followed(draft: Draft, used_at: ast.expr, sink: Sink) -> Iterator[Trained]:
                 yield Trained(used_at, node, None, sink, node)
                 continue
         yield Trained(used_at, node, None, sink, None)
+
+
+def agree_on_choices(draft: Draft) -> None:
+    """Has all ranks pick the same optimizer of several, where a key or a condition may differ between them. Runs after the
+    rules that make draws the same on all ranks."""
+    used = [o for c in draft.sites.compiles for o in c.optimizers]
+    used += [u.optimizer for u in draft.sites.updates if u.optimizer is not None]
+    for ends in (draft.facts.optimizers.arrivals(e) for e in used):
+        for end in ends if len(ends) > 1 else ():
+            tests = [c.test for c, _ in draft.syntax.conditions(end.node)]
+            for test in (*end.keys, *tests):
+                _agree_on(draft, end.node, test)
+
+
+def _agree_on(draft: Draft, optimizer: ast.AST, test: ast.expr) -> None:
+    """Makes what one optimizer is chosen by the same on all ranks."""
+    reason = next((r for r in differing(draft, test) if isinstance(r, Varies)), None)
+    if test in draft.agreed or (reason is not None and agree_value(draft, test, "C5", _AGREE, _WHY_AGREE)):
+        draft.answer("HVD107", optimizer)
+    elif reason is not None:
+        draft.refuse("HVD107", test, f"ranks may choose different optimizers here: {reason.why}")
 
 
 def is_chosen_class(draft: Draft, call: ast.Call) -> bool:

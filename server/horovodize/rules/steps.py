@@ -9,6 +9,8 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validatio
                What decides how training goes and would differ between ranks (a number of epochs that is drawn, a rate, an
                optimizer or a layer's size drawn at random, a start read from a checkpoint, a host's name) is rank 0's on all:
                `range(alike(random.randint)(3, 9))`, `start = hvd.broadcast_object(start)`.
+               Where every step sees all rows, and where they fit into one batch of `fit`, the rows are divided
+               (`share_rows`), and neither rate nor steps are touched.
 Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
                equally many: one that takes more waits for the others for ever.
 Before         for x, y in dataset.take(1000):
@@ -18,12 +20,14 @@ After          for x, y in dataset.take(1000 // hvd.size()):
 Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from the length of something divided already.
                A variable that starts again, or is not moved on alike in every turn: that is said.
                A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.
-Refuses        A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
+Refuses        Steps that no rows come into, or that train the input itself: every rank would compute the same (HVD006).
+               Rows of all steps that a loss joins with each other.
+               A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
                the same for all; rows that each rank's model makes anew in every round (HVD006); numbers and choices that
                differ where ranks can't be made to agree (HVD205, HVD107).
-Asks           A number of steps, or a condition around training, that can't be seen to be the same on all ranks: it is
-               rank 0's now. A loop that ends with a game: all games now end with the first. A loop over something that
-               can't be seen: all ranks must get equally many batches from it.
+Asks           Rows of all steps whose loss may be no mean. A number of steps, or a condition around training, that can't be
+               seen to be the same on all ranks: it is rank 0's now. A loop that ends with a game: all games now end with the
+               first. A loop over something that can't be seen: all ranks must get equally many batches from it.
 Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
 """
 
@@ -56,6 +60,7 @@ _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
     "every rank gets the same batches"
 )
+_SAME_ROWS = "the last step is divided, but a count of this loop's own selects the rows, and all ranks would feed the same"
 _PLAYED = (
     "every rank plays as many games as one process did: what they learn from is not divided, so it is size() times the "
     "experience, and the rate stays"
@@ -302,8 +307,18 @@ def _counted(draft: Draft, driver: Driver, e: ast.expr) -> str:
 def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     """`while step < n` with `step += 1` in its body."""
     found = cursors_of(feeding(draft), driver)
+    hooked = "should_stop" in ast.unparse(loop.test) and _has_stop_hook(draft)
+    if hooked and any(c.step is None or not draft.can_insert(loop.body[0]) for c in found):
+        draft.refuse(
+            "HVD006",
+            loop,
+            f"{_SAME_ROWS}; let every turn move `{found[0].name}` on alike, after what it selects",
+        )
+        return
     if cursors.note_unsteady(draft, driver, found, loop_rule(draft)):
         return
+    if found and hooked:
+        return cursors.select_own(draft, driver, found, "", loop_rule(draft))
     if found and not cursors.divide_test(draft, loop, found, loop_rule(draft)):
         draft.note(loop_rule(draft), loop.test, _UNCOUNTED)
         strong.leave_loop(draft, driver)
@@ -347,9 +362,13 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
 
 def _is_stopped(draft: Draft) -> bool:
     """Whether a MonitoredSession stops after its share: at a hook's step (M3), or with the data."""
-    if draft.module.calls_of("tensorflow.compat.v1.train.StopAtStepHook"):
+    if _has_stop_hook(draft):
         return True
     return any(_ends_with_its_share(draft, f) for f in feeding(draft).graph_feeds)
+
+
+def _has_stop_hook(draft: Draft) -> bool:
+    return any(draft.names.last(c.func) == "StopAtStepHook" for c in draft.syntax.calls)
 
 
 def _ends_with_its_share(draft: Draft, feed: ast.expr) -> bool:

@@ -35,6 +35,10 @@ from horovodize.summary.syntax import argument
 
 _WHAT = "Divide the rows among the ranks"
 _WHY = "Strong scaling: each step uses all rows, so rows are divided and rate and steps stay."
+_CHOSEN = (
+    "strong scaling: each step uses all rows, so rows are divided and rate and steps stay; a loss that a step gives is that of "
+    "a rank's rows"
+)
 _MEAN = "every step sees the same data; rows are divided, rate and steps stay; right for a loss that is a mean over rows"
 _NORMALIZED = (
     "every step sees the same data; rows are divided, rate and steps stay; batch normalization then takes its statistics "
@@ -194,6 +198,7 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         node, message = hindrance
         draft.refuse("HVD006", node, f"every step sees the same data, and {message}")
         return
+    draft.note(rule, step.site, _CHOSEN)
     doubt = _doubt(draft, step)
     helper = "split_rows" if step.over is Over.SUM else "share_rows"
     for rows in step.rows:

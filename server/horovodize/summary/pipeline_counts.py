@@ -51,6 +51,8 @@ def knows_its_length(p: Pipelines, place: ast.expr) -> bool:
                 return False
         elif e.func.attr in METHODS and e.func.attr not in EVEN | {"take", "skip", "concatenate"}:
             return False
+        elif not all(knows_its_length(p, a) for a in e.args if p.is_dataset(a)):
+            return False
     return True
 
 
@@ -72,7 +74,9 @@ def _is_repeatable(p: Pipelines, e: ast.expr) -> bool:
                 last != "list_files" or _is_constant(argument(e, "shuffle", 1), False)
             )
         case ast.Call(func=ast.Attribute() as step) if step.attr in METHODS and p.is_dataset(e):
-            return step.attr in REPEATING and all(_only_reads(p, a) for a in e.args)
+            return step.attr in REPEATING and all(
+                gives_the_same_again(p, a) if p.is_dataset(a) else _only_reads(p, a) for a in e.args
+            )
         case ast.Call():
             return isinstance(p.values.callee(e), FUNCTIONS)
     return False
