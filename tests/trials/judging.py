@@ -6,8 +6,9 @@ other seeds give alone, or keep most of the way that the loss went down."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isclose, isfinite, isnan, nan
 
 from tests.trials.digest import Run
@@ -128,17 +129,24 @@ def _file_faults(original: Run, run: Run) -> list[str]:
     together: Counter[str] = Counter()
     writers: dict[str, int] = {}
     for rank in run.ranks:
-        together.update(rank.times)
-        for path in rank.times:
+        written = _lasting(rank.times)
+        together.update(written)
+        for path in written:
             writers[path] = writers.get(path, 0) + 1
     faults = []
-    for path, times in original.ranks[0].times.items():
+    alone = _lasting(original.ranks[0].times)
+    for path, times in alone.items():
         now = together.get(path, 0)
         if abs(now - times) > max(1, 0.15 * times):
             faults.append(f"{path} is written {now} times, not {times}")
     faults += [f"{path} is written by {n} ranks" for path, n in writers.items() if n > 1]
-    faults += [f"{path} is new" for path in together if path not in original.ranks[0].times]
+    faults += [f"{path} is new" for path in together if path not in alone]
     return faults
+
+
+def _lasting(times: Mapping[str, int]) -> dict[str, int]:
+    """Without the files that are renamed once they are whole: their names are drawn."""
+    return {path: count for path, count in times.items() if not re.search(r"\.tmp|tempstate|_temp/", path)}
 
 
 def _print_faults(original: Run, run: Run) -> list[str]:
