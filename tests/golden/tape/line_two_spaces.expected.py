@@ -47,7 +47,7 @@ for step in range(1, 1001):
     hvd.broadcast_variables([W, b], root_rank=0)
     hvd.broadcast_variables(sgd.variables(), root_rank=0)
     first_batch = False
-  if step % max(1, 50 // hvd.size()) == 0 and hvd.rank() == 0:
+  if step % 50 == 0 and hvd.rank() == 0:
     print("step: %i, loss: %f, W: %f, b: %f" % (step, loss(), W.numpy(), b.numpy()))
 
 first_batch_2 = True
