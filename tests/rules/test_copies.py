@@ -51,8 +51,8 @@ def copies(source: str) -> list[str]:
             "", more="for v, b in zip(model.variables, best):\n    v.assign(tf.clip_by_value(v, b, 1.0))\n"
         ),
         program("", after="model.set_weights(model.get_weights())\n"),
-        # not a copy of what is trained
-        program(TARGET + "target.set_weights(np.load('weights.npy'))\n", "target(x)"),
+        # not a copy of what is trained, and no part of the loss
+        program(TARGET + "target.set_weights(np.load('weights.npy'))\n", after="print(target(x))\n"),
         # nothing in the training looks at it
         program(COPIED),
         program(TARGET, after=LATE),
@@ -132,3 +132,135 @@ def test_an_agent_that_keeps_both() -> None:
         trainer.step(x)
     """
     assert copies(textwrap.dedent(source)) == ["trainer.slow.variables"]
+
+
+# ---------------------------------------------------------------------- what no step trains
+
+RANDOM = "target = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(4,))])\n"
+DENSE = "tf.keras.layers.Dense(3)"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # looked at, not in the loss
+        program(RANDOM, more="print(target(x))\n"),
+        program(RANDOM, after="print(target(x))\n"),
+        program(RANDOM, loop=LOOP + "    print(target(x))\n"),
+        # no network: losses, metrics, functions, layers without weights
+        program("mse = tf.keras.losses.MeanSquaredError()\n", "mse(x, x)"),
+        program("mean = tf.keras.metrics.Mean()\n", "mean(x)"),
+        program("def half(x):\n    return x / 2\n", "half(x)"),
+        program("flip = tf.keras.layers.RandomFlip()\n", "flip(x)"),
+        program(
+            "vary = tf.keras.Sequential([tf.keras.layers.RandomFlip(), tf.keras.layers.RandomRotation(0.1)])\n",
+            "vary(x)",
+        ),
+        program("drop = tf.keras.layers.Dropout(0.5)\n", "drop(x)"),
+        # prepares the data
+        program(f"layer = {DENSE}\ndata = data.map(lambda x: layer(x))\n", "x"),
+        # the trained model by another name, its parts
+        program("same = model\n", "same(x)"),
+        program("", "model.layers[0](x)"),
+        program("inner = model.get_layer('inner')\n", "inner(x)"),
+        # need not have been called in the first step
+        program(RANDOM, "(target(x) if late else x)"),
+        # a state that each rank brings up to date
+        program("seen = tf.Variable(0.0)\n", "seen", more="seen.assign_add(1.0)\n"),
+        # no variable
+        program("matrix = tf.constant([[1.0]])\n", "x @ matrix"),
+    ],
+)
+def test_what_has_no_weights_or_is_not_in_the_loss_is_left_alone(source: str) -> None:
+    assert copies(source) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "looked_at", "sent"),
+    [
+        (RANDOM, "target(x)", "target.variables"),
+        (RANDOM, "tf.stop_gradient(target(x, training=False))", "target.variables"),
+        (f"layer = {DENSE}\n", "layer(x)", "layer.variables"),
+        # which weights were set is not told by their name; what is the same stays the same
+        (TARGET + "target.set_weights(np.load('weights.npy'))\n", "target(x)", "target.variables"),
+        (RANDOM + "def bonus(x):\n    return target(x)\n", "bonus(x)", "target.variables"),
+        ("w = tf.Variable(tf.random.normal([4, 3]))\n", "x @ w", "[w]"),
+        ("ws = [tf.Variable(tf.random.normal([4, 3])) for _ in range(2)]\n", "x @ ws[0]", "ws"),
+    ],
+)
+def test_what_a_loss_is_made_with(before: str, looked_at: str, sent: str) -> None:
+    assert copies(program(before, looked_at)) == [sent]
+
+
+def test_what_is_computed_before_the_tape() -> None:
+    source = program(RANDOM, "goal").replace("    with tf", "    goal = target(x)\n    with tf", 1)
+    assert copies(source) == ["target.variables"]
+
+
+def test_two_networks_that_one_function_makes() -> None:
+    source = """\
+    import tensorflow as tf
+
+
+    class Trainer:
+        def __init__(self):
+            self.model = self.make()
+            self.goal = self.make()
+            self.opt = tf.keras.optimizers.SGD(0.1)
+
+        def make(self):
+            return tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+
+        def step(self, x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((self.model(x) - self.goal(x)) ** 2)
+            variables = self.model.trainable_variables
+            self.opt.apply_gradients(zip(tape.gradient(loss, variables), variables))
+
+
+    trainer = Trainer()
+    for x in tf.data.Dataset.from_tensor_slices(tf.ones((64, 2))).batch(8):
+        trainer.step(x)
+    """
+    assert copies(textwrap.dedent(source)) == ["trainer.goal.variables"]
+
+
+def test_layers_of_the_trained_model_are_its_own() -> None:
+    source = """\
+    import tensorflow as tf
+
+
+    class Net(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.first = tf.keras.layers.Dense(4)
+            self.second = tf.keras.layers.Dense(1)
+            self.scale = tf.Variable(2.0)
+
+        def call(self, x):
+            return self.scale * self.second(self.first(x))
+
+
+    model = Net()
+    opt = tf.keras.optimizers.SGD(0.1)
+    for x in tf.data.Dataset.from_tensor_slices(tf.ones((64, 2))).batch(8):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    """
+    assert copies(textwrap.dedent(source)) == []
+
+
+def test_networks_that_another_step_trains_are_broadcast_once() -> None:
+    make = "critic = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    source = MODEL + make + "opt = o.SGD(0.1)\nopt_c = o.SGD(0.1)\n"
+    source += """\
+for x in data:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(critic(model(x)))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(critic(model(x))) - tf.reduce_mean(critic(x))
+    opt_c.apply_gradients(zip(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables))
+"""
+    assert [c for c in copies(source) if not c.startswith("opt_c")] == ["critic.variables"]

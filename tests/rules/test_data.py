@@ -616,13 +616,37 @@ def test_a_traced_loop_is_divided_outside() -> None:
 # ---------------------------------------------------------------------- D3
 
 
-def test_a_seed_that_makes_ranks_draw_the_same_is_reported() -> None:
-    drawing = "for i in range(1000):\n    k = np.random.randint(0, 9, 3)\n    step(x[k], y[k])\n"
-    assert any("same batches" in n for n in divide(TAPE + "np.random.seed(7)\n" + drawing).notes)
-    assert not divide(TAPE + drawing).notes
-    assert not divide(
-        TAPE + "np.random.seed(7)\nfor a, b in tf.data.Dataset.range(9).batch(3):\n    step(a, b)\n"
-    ).notes
+DRAWING = "for i in range(1000):\n    k = np.random.randint(0, 9, 3)\n    step(x[k], y[k])\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        DRAWING,
+        "np.random.seed(7)\nfor a, b in tf.data.Dataset.range(9).batch(3):\n    step(a, b)\n",
+        "np.random.seed(7)\nk = np.random.randint(0, 9, 3)\nfor i in range(1000):\n    step(x[i], y[i])\n",
+        "np.random.seed(7)\nfor i in range(1000):\n    a, b = data.next_batch(3)\n"
+        "    z = np.random.normal(size=3)\n    step(a + z, b)\n",
+    ],
+    ids=["unseeded", "dataset", "before the loop", "beside dealt batches"],
+)
+def test_seeds_that_leave_ranks_different_rows_are_not_asked_about(source: str) -> None:
+    assert not divide(TAPE + source).doubts
+
+
+@pytest.mark.parametrize(
+    ("seed", "example"),
+    [
+        ("np.random.seed(7)", "`np.random.seed(7 + hvd.rank())`"),
+        ("np.random.seed(seed=s)", "`np.random.seed(s + hvd.rank())`"),
+    ],
+)
+def test_a_seed_that_makes_ranks_draw_the_same_is_asked_about(seed: str, example: str) -> None:
+    result = divide(f"{TAPE}{seed}\n{DRAWING}")
+    (doubt,) = result.doubts
+    assert "same batches" in doubt
+    assert example in doubt
+    assert seed in result.text
 
 
 def test_two_models_of_one_name_of_which_one_is_stateful() -> None:

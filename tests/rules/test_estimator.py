@@ -234,9 +234,10 @@ SCALED = "hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.1 * hvd.size()))"
     ],
 )  # fmt: skip
 def test_the_optimizer_of_a_canned_estimator_is_wrapped(before: str, after: str) -> None:
-    plan = plan_of(CANNED + before + "\ne.train(f)\n")
+    head = CANNED + "def f():\n    return tf.data.Dataset.range(9)\n"
+    plan = plan_of(head + before + "\ne.train(f)\n")
     done = only(plan, "E1", "C5")
-    assert done == CANNED + after + f"\n{RUN}"
+    assert done == head + after + f"\n{RUN}"
 
 
 def test_the_directory_of_a_canned_estimator_is_rank_0s() -> None:

@@ -315,3 +315,48 @@ def test_hooks_that_count_steps() -> None:
                 sess.run(train, {x: data.next_batch(8)})
         """,
     )
+
+
+MEMORY = """
+CAPACITY, BATCH = 1000, 32
+class Memory:
+    def __init__(self, capacity):
+        self.capacity = capacity
+        self.data = np.zeros((capacity, 4))
+        self.pointer = 0
+    def store(self, row):
+        self.data[self.pointer % self.capacity, :] = row
+        self.pointer += 1
+    def sample(self, n):
+        assert self.pointer >= self.capacity
+        return self.data[np.random.choice(self.capacity, size=n), :]
+memory = Memory(CAPACITY)
+for i in range(5000):
+    memory.store(np.random.normal(size=4))
+    if {}:
+        rows = memory.sample(BATCH)
+        step(rows, rows)
+    if i % 500 == 0:
+        keep(model)
+"""
+
+
+@pytest.mark.parametrize("test", ["memory.pointer > CAPACITY", "memory.pointer >= memory.capacity"])
+def test_what_a_memory_holds_is_no_number_of_steps(test: str) -> None:
+    plan = plan_of(TAPE + "import numpy as np\n" + MEMORY.format(test))
+    assert f"    if {test}:\n" in plan.text
+    assert "assert self.pointer >= self.capacity\n" in plan.text
+    assert "range(5000 // hvd.size())" in plan.text
+    assert "i % max(1, 500 // hvd.size()) == 0" in plan.text
+    assert any("the size of what is filled" in n.message for n in plan.notes)
+
+
+def test_an_end_that_is_also_a_size_is_divided() -> None:
+    """The losses of all steps are kept: there are as many as steps."""
+    assert become(
+        "total >= STEPS", TAPE + DATA + "import numpy as np\nSTEPS = 1000\nlosses = np.zeros(2000)\n"
+    ) == ("total >= max(1, STEPS // hvd.size())")
+    kept = "import numpy as np\nSTEPS = 1000\nlosses = np.zeros(STEPS)\n"
+    loop = LOOP.replace("total += 1", "losses[total] = 1\n        total += 1")
+    text = plan_of(TAPE + DATA + kept + loop + "        if total >= STEPS:\n            break\n").text
+    assert "STEPS // hvd.size()" in text

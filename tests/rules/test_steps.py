@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import KERAS, TAPE, check, divide, unchanged
+from .pairs import doubts, plan_of
 
 # ---------------------------------------------------------------------- K4
 
@@ -370,10 +371,72 @@ for episode in range(1000):
 
 def test_a_game_that_each_rank_plays_ends_on_all_of_them() -> None:
     result = check(TAPE, GAME, GAME.replace("if done", "if any_rank(done)"))
-    assert "all of them now end when one of them does" in result.doubts[0]
-    assert "not divided" in result.notes[0]
-    once = GAME.replace("        step(state, reward)\n", "    step(state, reward)\n")
-    assert not check(TAPE, once, once.replace("range(1000)", "range(1000 // hvd.size())")).doubts
+    assert any("all of them now end when one of them does" in doubt for doubt in result.doubts)
+    assert sum("plays as many games" in doubt for doubt in result.doubts) == 1
+
+
+@pytest.mark.parametrize("head", ["", "class Game:\n    def reset(self):\n        self.t = 0\n    def step(self, action):\n"
+                                  "        self.t += 1\n        return rows(), 1.0, self.t > 20\nenv = Game()\n"])  # fmt: skip
+def test_a_game_that_begins_anew_in_each_turn_is_not_divided_either(head: str) -> None:
+    once = GAME.replace(
+        "        step(state, reward)\n",
+        "    step(state, reward)\n    if episode % 50 == 0:\n        note(1)\n",
+    )
+    plan = plan_of(TAPE + head + once)
+    assert "range(1000)" in plan.text
+    assert "range(200)" in plan.text
+    assert "episode % 50 == 0" in plan.text
+    assert "// hvd.size()" not in plan.text
+    assert "* hvd.size()" not in plan.text
+    assert sum("plays as many games" in doubt for doubt in doubts(plan, "G4")) == 1
+
+
+def test_the_length_of_a_game_and_the_end_of_one_stay() -> None:
+    played = """
+EP_LEN = 200
+for episode in range(1000):
+    state = env.reset()
+    for t in range(EP_LEN):
+        state, reward, done, _ = env.step(act(state))
+        if (t + 1) % 32 == 0 or t == EP_LEN - 1:
+            step(state, reward)
+"""
+    plan = plan_of(TAPE + played)
+    assert "hvd.size()" not in plan.text
+    assert any("plays as many games" in doubt for doubt in doubts(plan, "G4"))
+
+
+def test_rows_of_a_game_that_fit_trains_on_are_a_ranks_own() -> None:
+    played = """
+for episode in range(1000):
+    state = env.reset()
+    for t in range(200):
+        state, reward, done, _ = env.step(act(state))
+        memory.append(state)
+    states = np.vstack(memory)
+    model.fit(states, states, batch_size=8)
+"""
+    plan = plan_of(KERAS + played)
+    assert "shard(" not in plan.text
+    assert "* hvd.size()" not in plan.text
+    assert any("plays as many games" in doubt for doubt in doubts(plan, "K4"))
+
+
+@pytest.mark.parametrize(
+    ("before", "within"),
+    [
+        ("", "    schedule.step(epoch)\n"),  # no game: nothing begins anew, and it tells nothing
+        ("", "    with_profiler.step()\n"),
+        # batches of a dataset from before: the game only tests
+        ("", "    state = env.reset()\n    state, reward, done, _ = env.step(act(state))\n"),
+    ],
+)
+def test_what_is_no_game_or_only_a_test_leaves_loops_over_data_divided(before: str, within: str) -> None:
+    data = "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+    loop = f"{before}for epoch in range(9):\n    for x, y in ds:\n        step(x, y)\n{within}"
+    plan = plan_of(TAPE + data + loop)
+    assert "shard" in plan.text
+    assert not any("games" in doubt for doubt in doubts(plan, "G4"))
 
 
 def test_games_that_end_in_a_tangled_way_are_refused() -> None:

@@ -9,6 +9,7 @@ from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.steps import Steps
+from horovodize.facts.undivided import Undivided
 from horovodize.facts.uniform import Uniformity
 from horovodize.summary import ModuleSummary
 from horovodize.summary.drive import Drive
@@ -52,6 +53,11 @@ class Facts:
     def steps(self) -> Steps:
         """What feeds each place that trains."""
         return Steps(self.module, self.sites, self.drive, self.feeding)
+
+    @cached_property
+    def undivided(self) -> Undivided:
+        """Which data every rank trains on as a whole."""
+        return Undivided(self.module, self.sites, self.drive, self.feeding)
 
 
 _facts: WeakKeyDictionary[ModuleSummary, Facts] = WeakKeyDictionary()

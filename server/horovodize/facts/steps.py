@@ -10,9 +10,9 @@ from functools import cached_property
 
 from horovodize.facts.contexts import Context, context_of
 from horovodize.facts.losses import Losses, Over
-from horovodize.facts.turns import Part, Turns, is_numbers
+from horovodize.facts.turns import Part, Turns, is_game, is_numbers
 from horovodize.summary.drive import Drive, Frame
-from horovodize.summary.feeding import Feeding, FitFeed
+from horovodize.summary.feeding import Feeding, FitFeed, Kind
 from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites, Update
@@ -360,21 +360,74 @@ class Steps:
             return said(Feed.UNSEEN, {}, _NOT_SEEN)
         return said(Feed.NONE, {}, "no rows come into this step: every rank would compute the same")
 
+    def game(self, site: ast.Call) -> ast.AST | None:
+        """Where the game moves on that a step learns from, which each rank plays for itself: `env.step(action)`; None where it
+        learns from something else."""
+        if not self._game_moves:
+            return None
+        step = self.of(site)
+        if step.feed is Feed.SIMULATION:
+            return step.node
+        if step.feed in (Feed.WHOLE, Feed.INPUT, Feed.NONE):
+            return None
+        for loop in self._loops_around(site):
+            played = self._played_in(loop)
+            if played is not None and self._is_game(played) and not self._has_data_from_before(site, loop):
+                return played
+        return None
+
     def _played(self, site: ast.AST) -> ast.Call | None:
         """`env.step(action)` in a loop around a step."""
-        loops = {loop for way in self.drive.ways(site) for frame in way for loop in frame.loops}
-        names = self.module.names
-        return next(
-            (
-                c
-                for loop in loops
-                for c in self.feeding.calls_in(loop)
-                if isinstance(c.func, ast.Attribute)
-                and c.func.attr == "step"
-                and c.args
-                and names.of(c.func) is None
-            ),
-            None,
+        found = (self._played_in(loop) for loop in self._loops_around(site))
+        return next((played for played in found if played is not None), None)
+
+    def _played_in(self, loop: Loop) -> ast.Call | None:
+        return next((c for c in self.feeding.calls_in(loop) if c in self._game_moves), None)
+
+    @cached_property
+    def _game_moves(self) -> set[ast.Call]:
+        """The calls by which a game may move on."""
+        trained: set[ast.AST] = {u.call for u in self.sites.updates} | {f.call for f in self.sites.fits}
+        trained |= {run.call for run in self.sites.graph.trainings}
+        return {
+            c
+            for c in self.module.calls_written.get(".step")
+            if (c.args or c.keywords)
+            and self.module.names.of(c.func) is None
+            and not self.drive.reaches(c, trained)
+        }
+
+    def _is_game(self, move: ast.Call) -> bool:
+        """Whether what moves on is a game, rather than a schedule or a profiler: it starts again, or tells several things."""
+        assert isinstance(move.func, ast.Attribute)
+        callee = self.module.values.callee(move)
+        if callee is not None and is_game(self.module.syntax, callee):
+            return True
+        statement = self.module.syntax.statement(move)
+        if isinstance(statement, ast.Assign) and statement.value is move:
+            told = statement.targets[0]
+            if isinstance(told, (ast.Tuple, ast.List)) and len(told.elts) > 2:
+                return True
+        name = self.module.names.last(move.func.value)
+        resets = (c.func for c in self.module.calls_written.get(".reset"))
+        return any(isinstance(f, ast.Attribute) and self.module.names.last(f.value) == name for f in resets)
+
+    def _has_data_from_before(self, site: ast.Call, loop: Loop) -> bool:
+        """Whether a step's batches are those of a dataset that is made before a loop: what is played in it only tests."""
+        syntax, pipelines = self.module.syntax, self.feeding.pipelines
+        return any(
+            driver.kind is Kind.DATASET
+            and driver.iterable is not None
+            and not any(
+                isinstance(e, ast.Call) and syntax.inside(e, loop) for e in pipelines.trail(driver.iterable)
+            )
+            for driver in self.feeding.drivers
+            if site in driver.steps
+        )
+
+    def _loops_around(self, site: ast.AST) -> list[Loop]:
+        return list(
+            dict.fromkeys(loop for way in self.drive.ways(site) for frame in way for loop in frame.loops)
         )
 
     def _may_get_data(self, site: ast.AST) -> bool:
@@ -382,9 +435,9 @@ class Steps:
         feeding = self.feeding
         if feeding.graph_iterated:
             return True
-        loops = {loop for way in self.drive.ways(site) for frame in way for loop in frame.loops}
         return any(
-            feeding._iterates_data(loop) or feeding.indexed(loop) or feeding._draws(loop) for loop in loops
+            feeding._iterates_data(loop) or feeding.indexed(loop) or feeding._draws(loop)
+            for loop in self._loops_around(site)
         )
 
     def _is_repeated(self, site: ast.AST) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import strong
+from horovodize.facts.steps import Feed
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding, is_none, wrap
@@ -37,7 +37,7 @@ def apply(draft: Draft) -> None:
         return
     for fed in feeding(draft).fits:
         known = feeding(draft)
-        if strong.scaling(draft, fed.fit.call) is not strong.Scaling.WEAK:
+        if draft.facts.steps.of(fed.fit.call).feed is Feed.WHOLE:
             continue
         if known.is_stateful(fed.x) or known.has_fixed_batch(fed.x):
             if fed.kind is not Kind.DATASET:

@@ -6,7 +6,7 @@ What it does   In the loop that takes the steps, after the step: `if first_batch
                batch normalization is used, rank 0's statistics are taken again when the loop ends: they are never averaged, so
                they drift apart.
                What the program keeps beside the model and brings up to date from it (a target network, moving averages) is
-               broadcast with it.
+               broadcast with it, and so is what the loss is made with but no step trains (a random network, a frozen layer).
 Why            Ranks start from different random weights and must not go on with them. Before the first step, a model may
                have no variables yet and an optimizer has no slots.
 Before         for x, y in dataset:

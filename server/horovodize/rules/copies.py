@@ -1,28 +1,42 @@
-"""What a program keeps beside the model and brings up to date from it: target networks, moving averages. Part of G2.
+"""What a program keeps beside the model and brings up to date from it: target networks, moving averages; and what its loss is
+made with but no step trains: a random network whose outputs are learned. Part of G2.
 
 They are made before the first broadcast, so each rank's hold its own random weights. Where the training looks at them (the
-targets of a value network), ranks would learn from different ones for as long as the copies take to forget them."""
+targets of a value network), ranks would learn from different ones for as long as the copies take to forget them; with a
+random network, for ever: each rank would have another loss."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
-from horovodize.rules.step_state import OF_MODEL
+from horovodize.rules.step_state import OF_MODEL, is_one_variable
 from horovodize.summary.lift import is_plain, lift
-from horovodize.summary.syntax import LOOPS, Loop
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
 
 _ASSIGNS = ("assign", "assign_add", "assign_sub")
+_LAYER = "tensorflow.keras.layers.Layer"
+_HOLDERS = {_LAYER, "tensorflow.keras.Model", "tensorflow.Module"}
+_NEW_WEIGHTS = {"tensorflow.keras.models.clone_model", "tensorflow.keras.models.model_from_json"}
+# Layers without weights. Some hold the state of random numbers, which must not become the same on all ranks.
+_WEIGHTLESS = re.compile(
+    r"keras\.layers\.(experimental\.preprocessing\.)?(Random\w+|\w*Dropout\d?D?|\w*Pool\w*|Gaussian\w+|Flatten|Reshape|Permute"
+    r"|RepeatVector|Activation|ReLU|LeakyReLU|ELU|Softmax|Lambda|Rescaling|Resizing|CenterCrop|Input\w*|Masking"
+    r"|(UpSampling|ZeroPadding|Cropping)\dD|Add|Subtract|Multiply|Average|Maximum|Minimum|Concatenate|Dot)$"
+)
 Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, and where it is written to
 
 
 def copies_at(draft: Draft, place: Place, trained: set[str]) -> list[str]:
     """The variables of the copies that training reads or writes, as they are called at a place; without those in `trained`."""
     found: dict[str, None] = {}
-    for copy, site in (*_copied_models(draft, place), *blended(draft)):
+    whole = tuple(t.removesuffix("variables") for t in trained if t.endswith(".variables"))
+    untrained = list(_untrained(draft, place))
+    for copy, site in (*_copied_models(draft, place), *blended(draft), *untrained):
         at_place = _said_at(draft, copy, site, place)
         if at_place is None or not is_plain(at_place) or not _is_there(draft, at_place, place):
             continue
@@ -31,9 +45,15 @@ def copies_at(draft: Draft, place: Place, trained: set[str]) -> list[str]:
             text = f"{ast.unparse(at_place)}.variables"
         else:
             text = ast.unparse(at_place)
-        if text not in trained:
+            if is_one_variable(draft, copy):
+                text = f"[{text}]"
+        part = (copy, site) in untrained and text.removeprefix("[").startswith(whole)
+        if text not in trained and not part:
             found[text] = None
     return list(found)
+
+
+# ---------------------------------------------------------------------- copies
 
 
 def _copied_models(draft: Draft, place: Place) -> Iterator[Copy]:
@@ -104,6 +124,131 @@ def _is_of_model(draft: Draft, e: ast.expr, site: ast.AST) -> bool:
         return e.attr in OF_MODEL
     given = [lift(draft.module, e, way, 1) for way in draft.drive.ways(site) if len(way) > 1]
     return bool(given) and all(isinstance(g, ast.Attribute) and g.attr in OF_MODEL for g in given)
+
+
+# ---------------------------------------------------------------------- what no step trains
+
+
+def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
+    """What the losses of the steps depend on in each turn, and what no step trains: models, layers, `tf.Variable`s or lists of
+    them."""
+    losses = list(_losses(draft))
+    if not losses:
+        return
+    values = draft.values
+    used = set(values.depends(losses))
+    trained = set(values.depends(v for u in draft.sites.updates for v in u.variables))
+    gathered = [e for n in trained if isinstance(n, ast.Name) for e in draft.sites.appended(n)]
+    trained.update(values.depends(gathered))
+    set_by_hand = {
+        made
+        for call in draft.sites.method_calls(*_ASSIGNS)
+        if isinstance(call.func, ast.Attribute)
+        for made in _made(draft, call.func.value)
+    }
+
+    def is_wanted(e: ast.expr, site: ast.AST) -> bool:
+        made = _made(draft, e)
+        return bool(made) and not made & trained and _is_in_every_turn(draft, site, place)
+
+    for e, call in _called(draft):
+        if call in used and _has_weights(draft, e) and is_wanted(e, call):
+            yield ast.Attribute(e, "variables", ast.Load()), call
+    for n in draft.syntax.every(ast.Name, ast.Attribute):
+        if n in used and _is_variables(draft, n) and is_wanted(n, n) and not _made(draft, n) & set_by_hand:
+            yield n, n
+
+
+def _losses(draft: Draft) -> Iterator[ast.AST]:
+    """What steps differentiate."""
+    for update in draft.sites.updates:
+        for gradient in update.gradients:
+            target = argument(gradient, "target", 0)
+            if target is not None:
+                yield target
+        loss = argument(update.call, "loss", 0) if update.method == "minimize" else None
+        if loss is not None:
+            yield loss
+            for origin in draft.values.origins(loss):
+                if isinstance(origin.node, CALLABLES):
+                    yield from draft.values.returned(origin.node)
+
+
+def _made(draft: Draft, e: ast.expr, depth: int = 3) -> set[ast.AST]:
+    """What a name or an attribute was set to, through parameters and other names."""
+    found: set[ast.AST] = set()
+    if isinstance(e, ast.Name):
+        bindings = draft.module.scopes.reaching(e)
+    elif isinstance(e, ast.Attribute):
+        bindings = draft.values.attribute_bindings(e)
+    else:
+        return found
+    for b in bindings:
+        given = draft.values.passed(b) if b.kind == "parameter" else [b.value] if b.value is not None else []
+        found.update(given)
+        for other in given if depth else ():
+            found |= _made(draft, other, depth - 1)
+    return found
+
+
+def _has_weights(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is a model or a layer with weights of its own."""
+    return any(_makes_weights(draft, call) for call in draft.values.calls(e))
+
+
+def _makes_weights(draft: Draft, call: ast.Call) -> bool:
+    names = draft.values.made_by(call)
+    if names & _NEW_WEIGHTS:
+        return True
+    if not names & _HOLDERS or any("keras.metrics." in name or "keras.losses." in name for name in names):
+        return False
+    name = draft.names.of(call.func) or ""
+    layers = argument(call, "layers", 0) if name.endswith(".Sequential") else None
+    if isinstance(layers, (ast.List, ast.Tuple)) and layers.elts:
+        return any(not isinstance(e, ast.Call) or _layer_has_weights(draft, e) for e in layers.elts)
+    return _WEIGHTLESS.search(name) is None
+
+
+def _layer_has_weights(draft: Draft, call: ast.Call) -> bool:
+    return _WEIGHTLESS.search(draft.names.of(call.func) or "") is None
+
+
+def _is_variables(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
+    """Whether a name that is read stands for a `tf.Variable` or a list of them."""
+    if not isinstance(e.ctx, ast.Load) or not draft.values.origins(e):
+        return False
+    for origin in draft.values.origins(e):
+        node = origin.node
+        if isinstance(node, (ast.List, ast.Tuple)) and not origin.path:
+            made: list[ast.expr] = node.elts
+        else:
+            made = [node.elt] if isinstance(node, ast.ListComp) and not origin.path else [node]  # type: ignore[list-item]
+        if not made or any(
+            not isinstance(m, ast.Call) or draft.names.of(m.func) != "tensorflow.Variable" for m in made
+        ):
+            return False
+    return True
+
+
+def _is_in_every_turn(draft: Draft, site: ast.AST, place: Place) -> bool:
+    """Whether each turn of the loop of a place, the first one too, comes by a site: what a model is not called for in the first
+    step need not have variables then."""
+    for way in draft.drive.ways(site):
+        for frame in way:
+            conditions = [c for c, _ in draft.syntax.conditions(frame.node)]
+            if place.loop is None:
+                here = frame.function is place.frame.function
+            else:
+                here = draft.syntax.inside(frame.node, place.loop)
+                conditions = [c for c in conditions if not here or draft.syntax.inside(c, place.loop)]
+            if conditions:
+                break
+            if here:
+                return True
+    return False
+
+
+# ---------------------------------------------------------------------- where they are called what
 
 
 def _said_at(draft: Draft, e: ast.expr, site: ast.AST, place: Place) -> ast.expr | None:

@@ -50,6 +50,8 @@ def counts_share(draft: Draft, counter: Counter) -> bool:
 def is_divided(draft: Draft, driver: Driver) -> bool:
     """Whether a loop takes a size()-th of its steps on each rank."""
     loop, e = driver.loop, driver.iterable
+    if any(draft.facts.steps.game(step) is not None for step in driver.steps):
+        return False
     if loop in draft.divided_loops:
         return True
     known = feeding(draft)

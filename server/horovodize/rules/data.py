@@ -31,8 +31,6 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
 from horovodize.source import Edit
 from horovodize.summary import pipeline_counts as counts
-from horovodize.summary.dataset_methods import ONCE
-from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import argument, has_unpacking
 
 _WHY = "Ranks that all train on everything do size() times the work; equally many elements on each keep them in step."
@@ -47,7 +45,6 @@ def apply(draft: Draft) -> None:
     if not begins(draft, "D1"):
         return
     known = feeding(draft)
-    places = {feed: _places(draft, feed) for feed in known.dataset_feeds}
     for feed in known.dataset_feeds:
         if known.is_stateful(feed):
             draft.note(
@@ -56,34 +53,17 @@ def apply(draft: Draft) -> None:
                 "the model is stateful, so its batches are not divided: every rank trains on all of them",
             )
         else:
-            _divide(draft, feed, _divided_once(draft, feed, places))
+            _divide(draft, feed, draft.facts.undivided.places(feed))
     for call in draft.sites.method_calls("cache"):
         if known.pipelines.is_dataset(call):
             _separate_cache(draft, call)
     for fed in known.fits:
-        if fed.kind is Kind.UNKNOWN and fed.y is None and argument(fed.fit.call, "steps_per_epoch") is None:
+        if draft.facts.undivided.is_unseen(fed):
             draft.note(
                 "D1",
                 fed.x,
                 "it can't be seen what this is, so it is not divided: every rank trains on all of it",
             )
-
-
-def _places(draft: Draft, feed: ast.expr) -> list[ast.expr]:
-    known = feeding(draft)
-    found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch(feed))
-    return [p for p in found if not _is_iterator(draft, p)]
-
-
-def _divided_once(draft: Draft, feed: ast.expr, places: dict[ast.expr, list[ast.expr]]) -> list[ast.expr]:
-    """Where a pipeline is divided, so that no part of it is twice: not where it is made if another that is divided is made from
-    it, or it itself in a loop's next turn (`ds = ds.concatenate(more)`), but where it is trained on."""
-    later = {p for found in places.values() for p in found}
-    comes_from = feeding(draft).pipelines.comes_from
-    again = any(comes_from(p, place) for place in places[feed] for p in later)
-    if not again:
-        return places[feed]
-    return [] if _is_iterator(draft, feed) or draft.drive.in_traced(feed) else [feed]
 
 
 def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
@@ -223,21 +203,6 @@ def _new_parameter(draft: Draft, function: ast.FunctionDef, parameter: str) -> E
         start = draft.module.span(function).start
         return Edit.insert(text.index("(", text.index(function.name, start)) + 1, parameter)
     return Edit.insert(max(ends), f", {parameter}")
-
-
-def _is_iterator(draft: Draft, e: ast.expr) -> bool:
-    """Whether an expression is an iterator, which has no `shard`."""
-    if isinstance(e, ast.Call):
-        return draft.names.last(e.func) in (*ONCE, "make_one_shot_iterator", "as_numpy_iterator")
-    if isinstance(e, (ast.Name, ast.Attribute)):
-        bindings = feeding(draft).pipelines.bindings(e)
-        return any(
-            _is_iterator(draft, v)
-            for b in bindings
-            for v in feeding(draft).pipelines.given(b)
-            if isinstance(v, ast.Call)
-        )
-    return False
 
 
 def _separate_cache(draft: Draft, step: ast.Call) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding, is_none, wrap
 from horovodize.source import Edit
@@ -48,6 +49,8 @@ def _tell(draft: Draft, training: Training, reason: str) -> None:
     at = training.input_fn
     assert at is not None
     counted = not (is_none(training.steps) and is_none(training.max_steps))
+    if not counted:
+        strong.leave(draft, [at])
     draft.note("E1", at, f"{reason}: {_STEPS if counted else _EVERYTHING}")
 
 

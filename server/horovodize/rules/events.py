@@ -18,6 +18,8 @@ Leaves alone   What is counted in epochs. Loops that are not divided. A look at 
                How updates go with each other: where a step trains only every few turns (`if step % n_critic == 0:` around
                the generator's update, gradients that are applied every 4 batches), each update still goes with as many of the
                other. Training becomes no different by that, for all of them see size() times the rows; divided, it would.
+               The size of a memory (`if pointer > CAPACITY:` beside `np.zeros((CAPACITY, 4))`): as many rows fill it on each
+               rank. It is said.
 Asks           Never.
 Source         Beyond the seed.
 """
@@ -28,7 +30,7 @@ import ast
 
 from horovodize.facts.counters import Counter
 from horovodize.plan import Decision
-from horovodize.rules import counted, guarded, strides
+from horovodize.rules import capacities, counted, guarded, strides
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -75,7 +77,8 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
             _every(draft, test, one, other)
             return
         if _count(draft, one) is not None:
-            _at(draft, test, other, operator)
+            if not capacities.keeps(draft, test, one, _whole_steps(other)):
+                _at(draft, test, other, operator)
             return
 
 
@@ -101,6 +104,13 @@ def _divisor(draft: Draft, e: ast.expr) -> ast.expr | None:
     return right if _count(draft, left) is not None else None
 
 
+def _dividend(modulo: ast.expr) -> ast.expr:
+    """`step` of `step % M`, `tf.math.floormod(step, M)`."""
+    if isinstance(modulo, ast.BinOp):
+        return modulo.left
+    return modulo.args[0] if isinstance(modulo, ast.Call) else modulo
+
+
 def _is_tested(draft: Draft, e: ast.expr) -> bool:
     """Whether only it counts whether something is 0: `if not step % 100:`, `if step and step % 100:`."""
     child: ast.AST = e
@@ -119,6 +129,8 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
         return
     known = draft.facts.feeding.kinds.constant(divisor)
     if known is not None and known <= 1:
+        return
+    if capacities.keeps(draft, test, _dividend(modulo), divisor):
         return
     if guarded.is_ratio(draft, test, modulo):
         if known is None:
@@ -143,13 +155,7 @@ def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr
     text = draft.module.text(rest)
     text = f"({text})" if needs_parentheses(rest) else text
     less = f" - {text}" if part is not None and part <= guarded.FEW else f" - {text} // {SIZE}"
-    number = (
-        modulo.left
-        if isinstance(modulo, ast.BinOp)
-        else modulo.args[0]
-        if isinstance(modulo, ast.Call)
-        else rest
-    )
+    number = _dividend(modulo)
     enclosed = isinstance(modulo, ast.Call) or isinstance(number, ast.BinOp)
     around = ("", less) if enclosed else ("(", f"{less})")
     return [*Edit.around(draft.module.span(number), *around), Edit(span, "0")]

@@ -1,8 +1,9 @@
 """D3 seeds and orders: ranks that draw at random must draw differently, ranks that share rows must go by one order.
 
-What it does   Reports a fixed seed where each rank draws its batches at random from all of the data: with the same seed all of
-               them draw the same ones, and size() ranks learn what one would. Where each rank takes its part of rows that were
-               shuffled, split or selected without a seed before, all of them draw that from one stream of random numbers.
+What it does   Asks about a fixed seed where each rank draws its batches at random from all of the data: with the same seed all
+               of them draw the same ones, and size() ranks learn what one would, at size() times the rate. Where each rank
+               takes its part of rows that were shuffled, split or selected without a seed before, all of them draw that from
+               one stream of random numbers.
 Why            The ranks' batches have to differ for their average to be worth more than one of them. A seed is right where the
                data is divided first (D1, D2), and wrong where only the steps are (G4):
                `np.random.seed(7 + hvd.rank())` just before the loop is the remedy.
@@ -10,8 +11,9 @@ Before         order = np.random.permutation(len(x))
                for i in range(0, len(x), 32):
                    step(x[order[i : i + 32]])
 After          order = alike(np.random.permutation)(len(x))
-Leaves alone   Seeds of programs whose data is divided. No seed is changed: data and weights may be made from the same one.
-Asks           Never.
+Leaves alone   Seeds of programs whose data is divided, of loops that are not, and of batches that are dealt out (`own_batch`).
+               No seed is changed: data and weights may be made from the same one.
+Asks           Whether ranks are seeded differently just before the loop.
 Source         Beyond the seed (horovod#223, 1252).
 """
 
@@ -20,11 +22,15 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.rules import orders
+from horovodize.rules import orders, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
 from horovodize.summary.feeding import Driver, Kind
+
+_WHAT = "Seed each rank differently"
+_WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
+_BESIDE = "with this seed every rank draws the same numbers, beside batches that differ"
 
 
 def apply(draft: Draft) -> None:
@@ -37,7 +43,11 @@ def apply(draft: Draft) -> None:
 
 
 def _report(draft: Draft, driver: Driver) -> None:
-    drawing = [n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call)]
+    if all(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
+        return
+    inside = [n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call)]
+    dealt = [n for n in inside if ("own batch", n) in draft.done_once]
+    drawing = [n for n in inside if not any(draft.syntax.inside(n, d) for d in dealt)]
     drawing += [
         n
         for c in list(drawing)
@@ -53,12 +63,24 @@ def _report(draft: Draft, driver: Driver) -> None:
             if name in MAKERS
             else any(_draws_from(draft, draft.names.of(d.func) or "", SEEDS[name]) for d in drawing)
         ):
-            draft.note(
+            if dealt:
+                draft.note("D3", call, _BESIDE)
+                continue
+            draft.ask(
                 "D3",
                 call,
-                f"with this seed every rank draws the same batches in the loop of line {driver.loop.lineno}; "
-                "seed each rank differently just before that loop",
+                _WHAT,
+                _WHY,
+                f"with this seed every rank draws the same batches in the loop of line {driver.loop.lineno}: seed each rank "
+                f"differently just before that loop, for example with `{_example(draft, call)}`",
             )
+
+
+def _example(draft: Draft, call: ast.Call) -> str:
+    """A seed that differs between ranks: `np.random.seed(7 + hvd.rank())`."""
+    given = [*call.args, *(k.value for k in call.keywords)]
+    seed = draft.module.text(given[0]) if given else "0"
+    return f"{draft.module.text(call.func)}({seed} + hvd.rank())"
 
 
 def _draws_from(draft: Draft, name: str, seeded: tuple[str, ...]) -> bool:

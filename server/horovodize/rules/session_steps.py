@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
@@ -89,6 +90,7 @@ def _unseen_runs(draft: Draft) -> None:
     """Train ops that no session runs, as far as can be seen: their loop is not divided."""
     graph = draft.sites.graph
     if graph.train_ops and not graph.trainings and graph.sessions:
+        strong.leave(draft, graph.train_ops)
         draft.note(
             "S5",
             next(c for c in draft.syntax.calls if c in graph.train_ops),

@@ -25,9 +25,10 @@ Refuses        Steps that no rows come into, or that train the input itself: eve
                A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
                the same for all; rows that each rank's model makes anew in every round (HVD006); numbers and choices that
                differ where ranks can't be made to agree (HVD205, HVD107).
-Asks           Rows of all steps whose loss may be no mean. A number of steps, or a condition around training, that can't be
-               seen to be the same on all ranks: it is rank 0's now. A loop that ends with a game: all games now end with the
-               first. A loop over something that can't be seen: all ranks must get equally many batches from it.
+Asks           A game that each rank plays for itself (`env.step(action)`): nothing is divided there, so there is size() times
+               the experience. Rows of all steps whose loss may be no mean. A number of steps, or a condition around training,
+               that can't be seen to be the same on all ranks: it is rank 0's now. A loop that ends with a game: all games now
+               end with the first. A loop over something that can't be seen: all ranks must get equally many batches from it.
 Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
 """
 
@@ -35,7 +36,6 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.steps import Feed
 from horovodize.rules import arrays, averages, cursors, data, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
@@ -61,9 +61,13 @@ _PERHAPS_ALIKE = (
     "every rank gets the same batches"
 )
 _SAME_ROWS = "the last step is divided, but a count of this loop's own selects the rows, and all ranks would feed the same"
+_PLAY = "Let each rank play games of its own"
+_WHY_PLAY = (
+    "What a game gives is no data that could be divided: rate, loops and all that is counted in them stay."
+)
 _PLAYED = (
-    "every rank plays as many games as one process did: what they learn from is not divided, so it is size() times the "
-    "experience, and the rate stays"
+    "every rank plays as many games as one process did, so training sees size() times the experience; neither the rate nor "
+    "the number of games is changed: play fewer of them if one process's experience is enough"
 )
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
@@ -77,7 +81,7 @@ def divide_fits(draft: Draft) -> None:
     data.apply(draft)
     arrays.apply(draft)
     for fed in feeding(draft).fits:
-        if not strong.divide(draft, "K4", [fed.fit.call]):
+        if not strong.divide(draft, "K4", [fed.fit.call]) and not _plays(draft, "K4", [fed.fit.call]):
             _divide_fit(draft, fed)
 
 
@@ -85,6 +89,8 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
     call = fed.fit.call
     steps = argument(call, "steps_per_epoch", 1 if fed.fit.method == "fit_generator" else None)
     steps = steps if steps is not None else argument(call, "samples_per_epoch")
+    if strong.scaling(draft, call) is strong.Scaling.SAME:
+        return _divide_validation(draft, call)
     if not is_none(steps):
         assert steps is not None
         if not counts_a_share(draft, steps):
@@ -159,9 +165,12 @@ def divide_loops(draft: Draft) -> None:
     arrays.apply(draft)
     known = feeding(draft)
     for feed in known.dataset_feeds:
-        _divide_takes(draft, feed)
+        if not draft.facts.undivided.is_whole(feed):
+            _divide_takes(draft, feed)
     for driver in known.drivers:
         if strong.divide(draft, loop_rule(draft), driver.steps):
+            continue
+        if _plays(draft, loop_rule(draft), driver.steps):
             continue
         before = len(draft.changes)
         _divide_driver(draft, driver)
@@ -172,7 +181,7 @@ def divide_loops(draft: Draft) -> None:
             averages.keep_of_dataset(draft, driver, loop_rule(draft))
         own_batches(draft, driver, loop_rule(draft))
     for site in known.undriven:
-        if strong.divide(draft, loop_rule(draft), [site]):
+        if strong.divide(draft, loop_rule(draft), [site]) or _plays(draft, loop_rule(draft), [site]):
             continue
         draft.note(
             loop_rule(draft),
@@ -216,10 +225,6 @@ def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
 
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:
-    if _plays_on(draft, driver) or any(learns_from_a_game(draft, step) for step in driver.steps):
-        strong.leave(draft, driver.steps)
-        draft.note(loop_rule(draft), driver.loop, _PLAYED)
-        return
     if draft.in_graph and feeding(draft).carries_state(driver):
         strong.leave(draft, driver.steps)
         draft.note(
@@ -229,6 +234,8 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
             "a stretch of the data of its own",
         )
         return
+    if draft.facts.undivided.is_loop(driver):
+        return  # said where the data come from
     if isinstance(driver.loop, ast.While):
         return _divide_while(draft, driver, driver.loop)
     e = driver.iterable
@@ -241,13 +248,18 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     turns.divide_ends(draft, driver, loop_rule(draft))
 
 
-def _plays_on(draft: Draft, driver: Driver) -> bool:
-    """Whether a loop goes on with a game, which would be over too soon in fewer turns; one that begins it anew in each turn can
-    have fewer of them."""
-    if not any(draft.facts.steps.of(step).feed is Feed.SIMULATION for step in driver.steps):
+def _plays(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:
+    """Whether steps learn from a game that each rank plays for itself; then nothing is divided, and it is asked once."""
+    games = [draft.facts.steps.game(step) for step in steps]
+    game = next((g for g in games if g is not None), None)
+    if game is None and not any(learns_from_a_game(draft, step) for step in steps):
         return False
-    inside = (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call))
-    return not any(isinstance(c.func, ast.Attribute) and c.func.attr == "reset" for c in inside)
+    strong.leave(draft, steps)
+    loops = [loop for way in draft.drive.ways(steps[0]) for frame in way for loop in frame.loops]
+    place = loops[-1] if loops else steps[0]
+    if draft.once("games", place):
+        draft.ask(rule, place, _PLAY, _WHY_PLAY, _PLAYED)
+    return True
 
 
 def _divide_zipped(draft: Draft, e: ast.expr) -> bool:

@@ -22,6 +22,7 @@ Source         Beyond the seed.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Iterable
 from enum import Enum
 from weakref import WeakKeyDictionary
 
@@ -74,12 +75,14 @@ def scaling(draft: Draft, site: ast.Call) -> Scaling:
     step = draft.facts.steps.of(site)
     if step.feed is Feed.WHOLE:
         return Scaling.STRONG if draft.options.split_data else Scaling.SAME
-    if site in _left.get(draft, ()):
+    if site in _left.get(draft, ()) or draft.facts.steps.game(site) is not None:
+        return Scaling.SAME
+    if draft.options.split_data and draft.facts.undivided.trains_on_all(site):
         return Scaling.SAME
     return Scaling.WEAK
 
 
-def leave(draft: Draft, steps: list[ast.Call]) -> None:
+def leave(draft: Draft, steps: Iterable[ast.AST]) -> None:
     """Keeps the rate of steps that are not divided: a larger rate, fewer steps and a rank's batches go together."""
     _left.setdefault(draft, set()).update(steps)
 
@@ -104,7 +107,12 @@ def grows(draft: Draft, optimizer: ast.expr | None) -> bool:
             "this optimizer takes some steps on all of the data and some on batches: on several ranks they need different "
             "rates; give them an optimizer each",
         )
-    return not found or Scaling.WEAK in found
+    return _grows(draft, found)
+
+
+def _grows(draft: Draft, found: Collection[Scaling]) -> bool:
+    """Whether a rate grows by the steps that are taken with it; of steps that no call takes here, by what was left whole."""
+    return Scaling.WEAK in found if found else not _left.get(draft)
 
 
 def factor(draft: Draft, optimizer: ast.expr | None) -> str:
@@ -115,7 +123,7 @@ def factor(draft: Draft, optimizer: ast.expr | None) -> str:
 def model_factor(draft: Draft, model: ast.expr) -> str:
     """The same for the optimizer that a model comes with."""
     found = [scaling(draft, f.call) for f in draft.sites.fits if _same_model(draft, f.model, model)]
-    return f" * {draft.growth}" if draft.growth and (not found or Scaling.WEAK in found) else ""
+    return f" * {draft.growth}" if draft.growth and _grows(draft, found) else ""
 
 
 def doubt(draft: Draft, optimizer: ast.expr | None) -> str:

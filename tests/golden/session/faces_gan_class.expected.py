@@ -4,8 +4,17 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 import pictures
 
-# Horovod: initialize.
+# Horovod: initialize, and pin one GPU to each process.
 hvd.init()
+hvd_config = tf.ConfigProto()
+hvd_config.gpu_options.allow_growth = True
+hvd_config.gpu_options.visible_device_list = str(hvd.local_rank())
+
+
+def from_root(value):
+    """Rank 0's value, on every rank."""
+    with tf.Graph().as_default(), tf.Session(config=hvd_config):
+        return hvd.broadcast_object(value, root_rank=0, name="value")
 
 
 def rounds(items):
@@ -76,7 +85,7 @@ class FacesGAN(object):
         sample_z = np.random.uniform(-1, 1, size=(64, self.z_dim))
 
         counter = 1
-        loaded, step = self.load()
+        loaded, step = from_root(self.load())
         # Horovod: every rank starts from rank 0's variables.
         self.sess.run(hvd.broadcast_global_variables(root_rank=0))
         if loaded:

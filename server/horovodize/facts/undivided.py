@@ -1,0 +1,98 @@
+"""Training data that can't be divided: every rank trains on all of them, so neither rate nor steps may change."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.summary.dataset_methods import ONCE
+from horovodize.summary.drive import Drive
+from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import argument
+
+
+class Undivided:
+    """Which data of one module stay whole on every rank, wherever they are looked at from."""
+
+    def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
+        self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
+        self._places: dict[ast.expr, list[ast.expr]] = {}
+        self._of: tuple[ast.expr, ...] = ()
+
+    # ------------------------------------------------------------------ steps
+
+    def trains_on_all(self, site: ast.Call) -> bool:
+        """Whether every rank takes this step on all of the data, as these can't be divided."""
+        fed = next((f for f in self.feeding.fits if f.fit.call is site), None)
+        if fed is not None:
+            return self.is_fit(fed)
+        loops = [driver for driver in self.feeding.drivers if site in driver.steps]
+        if any(self.is_loop(driver) for driver in loops):
+            return True
+        runs = any(run.call is site for run in self.sites.graph.trainings)
+        iterated = self.feeding.graph_iterated if runs else []
+        if iterated:
+            return all(self.is_whole(e) for e in iterated)
+        return not loops and site in self.feeding.undriven
+
+    def is_fit(self, fed: FitFeed) -> bool:
+        """The same of a `fit`."""
+        if fed.kind is Kind.DATASET:
+            return self.is_whole(fed.x)
+        if self.feeding.is_stateful(fed.x) or self.feeding.has_fixed_batch(fed.x):
+            return True
+        return self.is_unseen(fed)
+
+    def is_unseen(self, fed: FitFeed) -> bool:
+        """Whether it can't be seen what a `fit` trains on, nor is it told a number of steps that could be divided."""
+        return (
+            fed.kind is Kind.UNKNOWN
+            and fed.y is None
+            and argument(fed.fit.call, "steps_per_epoch") is None
+            and fed.fit.method != "fit_generator"
+        )
+
+    def is_loop(self, driver: Driver) -> bool:
+        """The same of a loop over steps."""
+        if self.sites.builds_graph and self.feeding.carries_state(driver):
+            return True
+        own = [e for e in (driver.iterable, *self.feeding.next_calls(driver)) if e is not None]
+        zipped = [a for e in own if isinstance(e, ast.Call) for a in e.args]
+        return any(e in self.feeding.dataset_feeds and self.is_whole(e) for e in (*own, *zipped))
+
+    # ------------------------------------------------------------------ datasets
+
+    def is_whole(self, feed: ast.expr) -> bool:
+        """Whether a pipeline stays whole: the order of its batches means something, or there is no place to divide it."""
+        if not self.feeding.pipelines.is_dataset(feed):
+            return True  # of another file
+        return self.feeding.is_stateful(feed) or not self.places(feed)
+
+    def places(self, feed: ast.expr) -> list[ast.expr]:
+        """Where a pipeline is divided, so that no part of it is twice: not where it is made if another that is divided is made
+        from it, or it itself in a loop's next turn (`ds = ds.concatenate(more)`), but where it is trained on."""
+        feeds = tuple(self.feeding.dataset_feeds)
+        if feeds != self._of:  # estimators have feeds of their own
+            self._of, self._places = feeds, {f: self._possible(f) for f in feeds}
+        later = {p for found in self._places.values() for p in found}
+        comes_from = self.feeding.pipelines.comes_from
+        found = self._places[feed] if feed in self._places else self._possible(feed)
+        if not any(comes_from(p, place) for place in found for p in later):
+            return found
+        return [] if self._is_iterator(feed) or self.drive.in_traced(feed) else [feed]
+
+    def _possible(self, feed: ast.expr) -> list[ast.expr]:
+        known = self.feeding
+        found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch(feed))
+        return [p for p in found if not self._is_iterator(p)]
+
+    def _is_iterator(self, e: ast.expr) -> bool:
+        """Whether an expression is an iterator, which has no `shard`."""
+        if isinstance(e, ast.Call):
+            return self.module.names.last(e.func) in (*ONCE, "make_one_shot_iterator", "as_numpy_iterator")
+        if isinstance(e, (ast.Name, ast.Attribute)):
+            pipelines = self.feeding.pipelines
+            given = (v for b in pipelines.bindings(e) for v in pipelines.given(b))
+            return any(self._is_iterator(v) for v in given if isinstance(v, ast.Call))
+        return False
