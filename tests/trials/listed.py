@@ -38,6 +38,7 @@ _RANGE = re.compile(r"(\brange\((?:[01],\s*)?)(\d+)(?=\s*(?:\+\s*1\s*)?\))")
 
 # What the Keras of TensorFlow 2.15 has under another name, and the size of a data set that is made up here.
 _OF_TODAY = (
+    (r"((?:SGD|Adam|RMSprop|Adagrad|Nadam)\(\s*)lr\s*=", r"\1learning_rate="),
     (r"reshape\((\(?)(60000|10000),", r"reshape(\1-1,"),
     (
         r"keras\.layers\.(advanced_activations|convolutional|core|recurrent|embeddings|normalization|merge)\b",
