@@ -79,8 +79,6 @@ def scaling(draft: Draft, site: ast.Call) -> Scaling:
         return Scaling.SAME
     if draft.options.split_data and draft.facts.undivided.trains_on_all(site):
         return Scaling.SAME
-    if draft.options.split_data and draft.facts.undivided.trains_on_all(site):
-        return Scaling.SAME
     return Scaling.WEAK
 
 
