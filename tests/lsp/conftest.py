@@ -52,9 +52,10 @@ for x, y in dataset:
 # A warning with related places, beside which the loop can still be hinted at
 CHOSEN = """\
 import tensorflow as tf
+from registry import others
 
 name = input()
-choices = {"adam": tf.keras.optimizers.Adam(0.001), "sgd": tf.keras.optimizers.SGD(0.01)}
+choices = {"adam": tf.keras.optimizers.Adam(0.001), **others}
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(optimizer=choices[name], loss="mse")
 x, y = tf.ones((64, 4)), tf.ones((64, 1))
