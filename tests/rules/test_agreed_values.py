@@ -212,13 +212,11 @@ def test_a_name_of_an_optimizer_that_is_drawn_in_place() -> None:
     assert agreed(text) == ["optimizer = tf.keras.optimizers.get(alike(random.choice)(['adam', 'sgd']))"]
 
 
-def test_an_optimizer_by_a_file_is_refused() -> None:
+def test_an_optimizer_by_a_file_is_rank_0s_choice() -> None:
     text = "if os.path.exists('warm.h5'):\n    opt = tf.keras.optimizers.SGD(0.1)\nelse:\n    opt = tf.keras.optimizers.Adam(0.1)\n"
-    outcome = distribute(
-        summarize(Document(HEAD + text + "model.compile(opt, 'mse')\nmodel.fit(x, y)\n", "train.py"))
-    )
-    assert isinstance(outcome, Refusal)
-    assert [r.code for r in outcome.reasons] == ["HVD107"]
+    assert agreed(text + "model.compile(opt, 'mse')\nmodel.fit(x, y)\n") == [
+        "if hvd.broadcast_object(os.path.exists('warm.h5')):"
+    ]
 
 
 def test_one_model_for_all() -> None:

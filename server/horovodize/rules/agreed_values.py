@@ -17,6 +17,7 @@ from horovodize.rules import resume
 from horovodize.rules.agreeing import agree_value, can_agree, differing, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
+from horovodize.rules.optimizers import agree_on_choices
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
 from horovodize.summary.syntax import Loop, is_main_guard
@@ -59,6 +60,12 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
         _agree(draft, number, differing(draft, number), "HVD205", _STEPS, _WHY_STEPS)
     for optimizer in _optimizers(draft):
         _agree(draft, optimizer, differing(draft, optimizer), "HVD107", _OPTIMIZERS, _WHY_SAME)
+    agree_on_choices(draft)
+    for optimizer in _optimizers(draft):
+        for reason in differing(draft, optimizer):
+            agreed = any(draft.syntax.inside(reason.where, e) for e in draft.agreed)
+            if isinstance(reason, Varies) and reason.kind in _WHERE_USED and not agreed:
+                draft.refuse("HVD107", optimizer, _OPTIMIZERS.format(why=reason.why))
     for layer in _layers(draft):
         found = draft.facts.uniform.decided(layer)
         for value in _layer_values(layer):
@@ -195,9 +202,7 @@ def _agree(
         doubt = f"{unseen[0].why}: check that it is a number, of which all ranks may take rank 0's"
         for part in _parts(draft, e, unseen):
             agree_value(draft, part, _rule(draft), _WHAT, why, doubt)
-    if used and code == "HVD107":
-        draft.refuse(code, e, message.format(why=used[0].why))
-    elif used:
+    if used and code != "HVD107":  # which optimizer it is, is agreed on where it is chosen
         parts = _parts(draft, e, used)
         if not parts or not all(agree_value(draft, p, _rule(draft), _WHAT, why) for p in parts):
             draft.refuse(code, e, message.format(why=used[0].why))

@@ -36,9 +36,9 @@ def apply(draft: Draft) -> None:
     if not begins(draft, "D2"):
         return
     for fed in feeding(draft).fits:
-        known = feeding(draft)
-        if draft.facts.steps.of(fed.fit.call).feed is Feed.WHOLE:
-            continue
+        known, steps, call = feeding(draft), draft.facts.steps, fed.fit.call
+        if steps.of(call).feed is Feed.WHOLE or steps.game(call) is not None:
+            continue  # the rows of each step are divided, or made by each rank for itself
         if known.is_stateful(fed.x) or known.has_fixed_batch(fed.x):
             if fed.kind is not Kind.DATASET:
                 draft.note("D2", fed.x, _KEPT)

@@ -26,7 +26,7 @@ import ast
 from horovodize import catalogue
 from horovodize.rules import keras_session, rates_by_step, schedule, strong
 from horovodize.rules.draft import Draft
-from horovodize.rules.optimizers import Trained, agree_on_choices, rate_argument, trained_optimizers
+from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument
@@ -46,7 +46,6 @@ _RATE_NAMES = ("learning_rate", "lr")
 
 
 def apply(draft: Draft) -> None:
-    agree_on_choices(draft)
     optimizers = trained_optimizers(draft)
     for trained in sorted(optimizers, key=lambda t: not _has_schedule(draft, t)):
         _scale_optimizer(draft, trained)
