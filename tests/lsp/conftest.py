@@ -52,9 +52,8 @@ for x, y in dataset:
 # A warning with related places, beside which the loop can still be hinted at
 CHOSEN = """\
 import tensorflow as tf
-from registry import others
+from registry import others, name
 
-name = input()
 choices = {"adam": tf.keras.optimizers.Adam(0.001), **others}
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(optimizer=choices[name], loss="mse")
