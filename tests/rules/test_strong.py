@@ -1,0 +1,42 @@
+"""Strong scaling: all rows come into every step, and are divided; rate and steps stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of, refused
+
+GRAPH = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x = np.linspace(0, 1, 64)[:, None]
+{}
+w = tf.Variable(tf.zeros([1, 1]))
+loss = tf.reduce_mean(tf.square(tf.matmul(rows, w)))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for step in range(100):
+    sess.run(train, {{rows: x}})
+"""
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "rows = tf.placeholder(tf.float32)",
+        "rows = tf.placeholder(tf.float32, None)",
+        "rows = tf.placeholder(tf.float32, [None, 1])",
+        "wide = [None, 1]\nrows = tf.placeholder(tf.float32, shape=wide)",
+    ],
+)
+def test_rows_of_any_number_are_divided_and_nothing_else_changes(shape: str) -> None:
+    text = plan_of(GRAPH.format(shape)).text
+    assert "sess.run(train, {rows: share_rows(x)})" in text
+    assert "GradientDescentOptimizer(0.1))" in text
+    assert "for step in range(100):" in text
+
+
+@pytest.mark.parametrize("shape", ["x.shape", "[64, 1]", "(64, 1)"])
+def test_a_placeholder_for_all_rows_takes_no_part_of_them(shape: str) -> None:
+    refused(GRAPH.format(f"rows = tf.placeholder(tf.float32, {shape})"), "HVD006", "one number of rows")
