@@ -11,7 +11,7 @@ Before         for step in range(1000):
 After          for step in range(1000):
                    sess.run(train_op, feed_dict={X: share_rows(x_all), Y: share_rows(y_all)})
 Leaves alone   Rows of which ranks can't get equally many, for a mean: every rank then computes all of them, which is right and
-               no faster; it says so when it runs.
+               no faster; it says so when it runs. Rows that are constants of a graph, which is said.
 Asks           A loss of which it can't be seen whether it is a mean over rows. Batch normalization, whose statistics are those
                of a rank's rows.
 Refuses        Rows that the loss joins with each other, or that come second in a matrix product; placeholders of one size
@@ -47,6 +47,10 @@ _NORMALIZED = (
 )
 _UNSEEN = "the data of this step can't be followed; if this is all of the data, don't scale the rate"
 _SAME = "every rank would compute the same"
+_PART_OF_THE_GRAPH = (
+    "these rows are part of the graph, so each rank computes all of them: right, and no faster; feed them to a placeholder to "
+    "divide them"
+)
 _NORMALIZING = {
     "BatchNormalization",
     "batch_normalization",
@@ -173,7 +177,8 @@ def _same_model(draft: Draft, one: ast.expr, other: ast.expr) -> bool:
 def operation(draft: Draft, sites: list[ast.Call]) -> str:
     """What a wrapper of gradients is told about steps: nothing, or that they are to be added up."""
     strong = [draft.facts.steps.of(s) for s in sites if scaling(draft, s) is Scaling.STRONG]
-    return f", op={HVD}.Sum" if strong and all(s.over is Over.SUM for s in strong) else ""
+    added_up = strong and all(s.over is Over.SUM and not _stays_whole(draft, s) for s in strong)
+    return f", op={HVD}.Sum" if added_up else ""
 
 
 # ---------------------------------------------------------------------- the rows
@@ -207,6 +212,9 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         draft.refuse("HVD006", node, f"every step sees the same data, and {message}")
         return
     draft.note(rule, step.site, _CHOSEN)
+    if _stays_whole(draft, step):
+        draft.note(rule, step.site, _PART_OF_THE_GRAPH)
+        return
     doubt = _doubt(draft, step)
     helper = "split_rows" if step.over is Over.SUM else "share_rows"
     for rows in step.rows:
@@ -215,6 +223,15 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         draft.done.add(rows)
         edits = Edit.around(draft.module.span(rows), f"{draft.helper(helper)}(", ")")
         draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
+
+
+def _stays_whole(draft: Draft, step: Step) -> bool:
+    """Whether rows are constants of a graph. Where those of one rank are zeros, TensorFlow folds the gradient, and with it the
+    collective, into a constant: that rank would leave the others waiting."""
+    return draft.in_graph and any(
+        not draft.syntax.inside(rows, step.site) and not isinstance(draft.syntax.parent.get(rows), ast.Dict)
+        for rows in step.rows
+    )
 
 
 def _doubt(draft: Draft, step: Step) -> str:
