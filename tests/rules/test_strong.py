@@ -40,3 +40,16 @@ def test_rows_of_any_number_are_divided_and_nothing_else_changes(shape: str) -> 
 @pytest.mark.parametrize("shape", ["x.shape", "[64, 1]", "(64, 1)"])
 def test_a_placeholder_for_all_rows_takes_no_part_of_them(shape: str) -> None:
     refused(GRAPH.format(f"rows = tf.placeholder(tf.float32, {shape})"), "HVD006", "one number of rows")
+
+
+def test_rows_that_are_part_of_the_graph_stay_whole_and_are_averaged() -> None:
+    """One rank's zeros would make its gradient a constant, which TensorFlow folds with the collective."""
+    plan = plan_of(
+        "import tensorflow.compat.v1 as tf\nx = [1.0, 2.0]\nw = tf.Variable(tf.zeros([1]))\n"
+        "loss = tf.reduce_sum(tf.square(x * w - 1.0))\n"
+        "train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)\nsess = tf.Session()\n"
+        "sess.run(tf.global_variables_initializer())\nfor step in range(100):\n    sess.run(train)\n"
+    )
+    assert "GradientDescentOptimizer(0.1)).minimize(loss)" in plan.text
+    assert "_rows(" not in plan.text
+    assert any("part of the graph" in note.message for note in plan.notes)

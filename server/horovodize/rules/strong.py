@@ -211,10 +211,10 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         node, message = hindrance
         draft.refuse("HVD006", node, f"every step sees the same data, and {message}")
         return
-    draft.note(rule, step.site, _CHOSEN)
     if _stays_whole(draft, step):
         draft.note(rule, step.site, _PART_OF_THE_GRAPH)
         return
+    draft.note(rule, step.site, _CHOSEN)
     doubt = _doubt(draft, step)
     helper = "split_rows" if step.over is Over.SUM else "share_rows"
     for rows in step.rows:
