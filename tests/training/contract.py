@@ -193,8 +193,9 @@ def one_writer(original: Outcome, run: Outcome, expected: Expectation) -> list[F
 
 
 def rates_scaled(original: Outcome, run: Outcome, expected: Expectation) -> list[Fault]:
-    """I6: every optimizer's rate is the original's times the number of ranks, from the first step to the last."""
-    size = 1 if expected.work == "strong" else run.size
+    """I6: every optimizer's rate is the original's times the number of ranks, from the first step to the last; the
+    original's where a step trains on no more rows than alone."""
+    size = 1 if expected.work in ("strong", "whole") else run.size
     before = original.reports[0]["optimizers"]
     faults = []
     for report in run.reports:
