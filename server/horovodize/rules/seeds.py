@@ -22,7 +22,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.rules import orders, strong
+from horovodize.rules import made_rows, orders, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
@@ -40,6 +40,7 @@ def apply(draft: Draft) -> None:
         if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):
             _report(draft, driver)
     orders.apply(draft)
+    made_rows.apply(draft)
 
 
 def _report(draft: Draft, driver: Driver) -> None:

@@ -1,0 +1,113 @@
+"""Rows that a program makes at random before it trains on them: part of D3.
+
+Each rank would make rows of its own, by other true weights and with other noise: the ranks would learn from different data
+sets, and what each takes as its part of the rows would be no part of anything. All draw them from one stream, or take rank
+0's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.facts.steps import Feed
+from horovodize.rules.agreeing import agree_value, can_agree, draw_alike
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import feeding
+from horovodize.summary.syntax import FUNCTIONS
+
+_WHAT = "Make the same rows on all ranks"
+_WHY = "Ranks that make rows of their own at random learn from different data sets."
+_OWN = "each rank makes rows of its own here, at random, and not all ranks may come to this: seed it with one number on all ranks"
+# What a program draws as weights is broadcast.
+_WEIGHTS = {"Variable", "get_variable", "assign", "set_weights", "add_weight"}
+
+
+def apply(draft: Draft) -> None:
+    """Makes the rows alike that training sees, where they are made once, before it."""
+    uniform = draft.facts.uniform
+    found = (r for e in _fed(draft) for r in uniform.reasons(e))
+    for reason in dict.fromkeys(found):
+        call = reason.where
+        if not isinstance(reason, Varies) or reason.kind is not Source.CHANCE or not isinstance(call, ast.Call):
+            continue
+        if call in draft.done or call in draft.agreed or not _is_made_once(draft, call):
+            continue
+        if draft.in_graph and (draft.names.of(call.func) or "").startswith("tensorflow."):
+            continue  # an operation, which draws when a session runs it
+        draft.done.add(call)
+        if not can_agree(draft, call):
+            draft.note("D3", call, _OWN)
+        elif uniform.draws.has_stream(call):
+            draft.done.discard(call)
+            draw_alike(draft, call, "D3", _WHAT, _WHY)
+        else:
+            agree_value(draft, call, "D3", _WHAT, _WHY)
+
+
+def _fed(draft: Draft) -> Iterator[ast.expr]:
+    """What training sees: what `fit` is given, what loops iterate and take parts of, the rows of each step, what is fed."""
+    known = feeding(draft)
+    for fed in known.fits:
+        yield from (e for e in (fed.x, fed.y, fed.weight) if e is not None)
+    for driver in known.drivers:
+        if driver.iterable is not None:
+            yield driver.iterable
+        for site in driver.steps:
+            step = draft.facts.steps.of(site)
+            yield from step.rows if step.feed is Feed.WHOLE else ()
+        for body in _bodies(draft, driver.loop):
+            for n in ast.walk(body):
+                if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load):
+                    yield n.value
+                elif isinstance(n, ast.Call):
+                    yield from _feeds(n)
+
+
+def _bodies(draft: Draft, loop: ast.AST) -> list[ast.AST]:
+    """A loop, and the functions of the program that it calls."""
+    found: list[ast.AST] = [loop]
+    for n in ast.walk(loop):
+        callee = draft.values.callee(n) if isinstance(n, ast.Call) else None
+        if isinstance(callee, FUNCTIONS) and callee not in found:
+            found.append(callee)
+    return found
+
+
+def _feeds(call: ast.Call) -> Iterator[ast.expr]:
+    for keyword in call.keywords:
+        if keyword.arg == "feed_dict" and isinstance(keyword.value, ast.Dict):
+            yield from keyword.value.values
+
+
+def _is_made_once(draft: Draft, call: ast.Call) -> bool:
+    """Whether a draw comes before training, rather than in it, in what feeds it, or in what makes weights."""
+    training = {driver.loop for driver in feeding(draft).drivers}
+    training |= {loop for fit in draft.sites.fits for loop in draft.syntax.loops(fit.call)}
+    if draft.drive.in_traced(call) or _is_of_weights(draft, call):
+        return False
+    for way in draft.drive.ways(call):
+        if way[-1].function is not None or training & {loop for frame in way for loop in frame.loops}:
+            return False  # called by what is not seen, or in the steps
+        if any(frame.function is not None and _generates(draft, frame.function) for frame in way):
+            return False
+    return True
+
+
+def _is_of_weights(draft: Draft, call: ast.Call) -> bool:
+    return any(
+        isinstance(a, ast.Call) and a is not call and draft.names.last(a.func) in _WEIGHTS
+        for a in draft.syntax.ancestors(call)
+    ) or any(isinstance(a, ast.Lambda) for a in draft.syntax.ancestors(call))
+
+
+def _generates(draft: Draft, function: ast.AST) -> bool:
+    """Whether a function is a generator: it draws while others train."""
+    return any(
+        isinstance(n, (ast.Yield, ast.YieldFrom)) and draft.syntax.function(n) is function
+        for n in ast.walk(function)
+    )
+
+
