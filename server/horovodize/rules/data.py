@@ -53,7 +53,9 @@ def apply(draft: Draft) -> None:
                 "the model is stateful, so its batches are not divided: every rank trains on all of them",
             )
         else:
+            fewer = draft.divided or not draft.facts.steps.is_one_batch(feed)
             _divide(draft, feed, draft.facts.undivided.places(feed))
+            draft.divided = draft.divided and fewer  # one batch an epoch stays one
     for call in draft.sites.method_calls("cache"):
         if known.pipelines.is_dataset(call):
             _separate_cache(draft, call)

@@ -20,7 +20,7 @@ from horovodize.summary.syntax import FUNCTIONS
 
 _WHAT = "Make the same rows on all ranks"
 _WHY = "Ranks that make rows of their own at random learn from different data sets."
-_OWN = "each rank makes rows of its own here, at random, and not all ranks may come to this: seed it with one number on all ranks"
+_OWN = "each rank makes rows of its own here at random; seed it with the same number on all ranks"
 # What a program draws as weights is broadcast.
 _WEIGHTS = {"Variable", "get_variable", "assign", "set_weights", "add_weight"}
 
@@ -31,10 +31,16 @@ def apply(draft: Draft) -> None:
     found = (r for e in _fed(draft) for r in uniform.reasons(e))
     for reason in dict.fromkeys(found):
         call = reason.where
-        if not isinstance(reason, Varies) or reason.kind is not Source.CHANCE or not isinstance(call, ast.Call):
+        if (
+            not isinstance(reason, Varies)
+            or reason.kind is not Source.CHANCE
+            or not isinstance(call, ast.Call)
+        ):
             continue
         if call in draft.done or call in draft.agreed or not _is_made_once(draft, call):
             continue
+        if draft.facts.steps.shaped_by_rows(call):
+            continue  # noise, for each row by itself: a rank's part of the rows has as much of it
         if draft.in_graph and (draft.names.of(call.func) or "").startswith("tensorflow."):
             continue  # an operation, which draws when a session runs it
         draft.done.add(call)
@@ -109,5 +115,3 @@ def _generates(draft: Draft, function: ast.AST) -> bool:
         isinstance(n, (ast.Yield, ast.YieldFrom)) and draft.syntax.function(n) is function
         for n in ast.walk(function)
     )
-
-

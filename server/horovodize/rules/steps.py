@@ -89,7 +89,7 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
     call = fed.fit.call
     steps = argument(call, "steps_per_epoch", 1 if fed.fit.method == "fit_generator" else None)
     steps = steps if steps is not None else argument(call, "samples_per_epoch")
-    if strong.scaling(draft, call) is strong.Scaling.SAME:
+    if strong.takes_one_batch(draft, "K4", [call]) or strong.scaling(draft, call) is strong.Scaling.SAME:
         return _divide_validation(draft, call)
     if not is_none(steps):
         assert steps is not None
@@ -165,12 +165,14 @@ def divide_loops(draft: Draft) -> None:
     arrays.apply(draft)
     known = feeding(draft)
     for feed in known.dataset_feeds:
-        if not draft.facts.undivided.is_whole(feed):
+        if not draft.facts.undivided.is_whole(feed) and not draft.facts.steps.is_one_batch(feed):
             _divide_takes(draft, feed)
     for driver in known.drivers:
         if strong.divide(draft, loop_rule(draft), driver.steps):
             continue
         if _plays(draft, loop_rule(draft), driver.steps):
+            continue
+        if strong.takes_one_batch(draft, loop_rule(draft), driver.steps):
             continue
         before = len(draft.changes)
         _divide_driver(draft, driver)
