@@ -637,7 +637,6 @@ def test_seeds_that_leave_ranks_different_rows_are_not_asked_about(source: str) 
 @pytest.mark.parametrize(
     ("seed", "example"),
     [
-        ("np.random.seed(7)", "`np.random.seed(7 + hvd.rank())`"),
         ("np.random.seed(seed=s)", "`np.random.seed(s + hvd.rank())`"),
     ],
 )

@@ -103,7 +103,7 @@ class Shapes:
 
     def _made(self, call: ast.Call, last: str) -> Shape | None:
         """The shape of what is made by numbers: `np.arange(10)`, `np.random.rand(100, 3)`."""
-        numbers = [self.kinds.constant(a) for a in call.args]
+        numbers = [self._whole(a) for a in call.args]
         if last == "linspace":
             count = argument(call, "num", 2)
             known = self.kinds.constant(count) if count is not None else 50
@@ -124,6 +124,12 @@ class Shapes:
             known = self.kinds.constant(size) if size is not None else None
             return (known,) if known is not None else None
         return None
+
+    def _whole(self, e: ast.expr) -> int | None:
+        """A number that is known, and a whole one: `9`, `9.0`."""
+        if isinstance(e, ast.Constant) and isinstance(e.value, float):
+            return int(e.value) if e.value.is_integer() else None
+        return self.kinds.constant(e)
 
     def _reshaped(self, shape: Shape | None, given: list[ast.expr]) -> Shape | None:
         sizes: Iterable[ast.expr] = given

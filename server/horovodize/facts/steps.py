@@ -46,7 +46,8 @@ class Step:
     reason    why, in a sentence
     rows      WHOLE: the expressions by which the same rows come into every step
     over      WHOLE: what the loss is over them
-    vague     what else is the same in every step, and can't be seen to be rows or not"""
+    vague     what else is the same in every step, and can't be seen to be rows or not
+    batches   where each step gets other data: `x[i : i + n]`, `next(batches)`"""
 
     site: ast.Call
     feed: Feed
@@ -55,6 +56,7 @@ class Step:
     rows: tuple[ast.expr, ...] = ()
     over: Over = Over.UNKNOWN
     vague: tuple[ast.expr, ...] = ()
+    batches: tuple[ast.AST, ...] = ()
 
 
 class Steps:
@@ -372,7 +374,8 @@ class Steps:
     def _step(self, site: ast.Call, turns: Turns, over: Over) -> Step:
         def said(feed: Feed, places: object, reason: str) -> Step:
             node = next(iter(places)) if isinstance(places, dict) and places else site
-            return Step(site, feed, node, reason, tuple(turns.rows), over, tuple(turns.vague))
+            batches = (*turns.moving, *turns.drawn)
+            return Step(site, feed, node, reason, tuple(turns.rows), over, tuple(turns.vague), batches)
 
         if turns.played:
             return said(Feed.SIMULATION, turns.played, "each rank plays a game of its own")

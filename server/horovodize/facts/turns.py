@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from horovodize.facts.contexts import Context, home, in_turn, passed
+from horovodize.facts.sources import MAKERS
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import deals_by_cursor
 from horovodize.summary.drive import Drive
@@ -556,7 +557,7 @@ class Turns:
         """`rng.normal(…)` of NumPy's or TensorFlow's generators."""
         if not isinstance(e.func, ast.Attribute) or self.names.of(e.func) is not None:
             return False
-        return any(is_random(self.names.of(c.func) or "") for c in self.values.calls(e.func.value)) and (
+        return any(self.names.of(c.func) in MAKERS for c in self.values.calls(e.func.value)) and (
             e.func.attr not in _ARRAY_METHODS
         )
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
-from horovodize.rules.drawing import generates_freely
+from horovodize.rules.drawing import draws_apart
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
 from horovodize.source import Edit
@@ -107,7 +107,7 @@ def _draws_without_end(draft: Draft, call: ast.Call) -> bool:
         for f in found
         if any(isinstance(n, ast.While) and isinstance(n.test, ast.Constant) and n.test.value for n in f.body)
     ]
-    return bool(found) and len(endless) == len(origins) and all(generates_freely(draft, f) for f in found)
+    return bool(found) and len(endless) == len(origins) and all(draws_apart(draft, f) for f in found)
 
 
 def _helper(draft: Draft, places: list[ast.expr]) -> str:

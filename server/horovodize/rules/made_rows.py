@@ -16,7 +16,6 @@ from horovodize.facts.steps import Feed
 from horovodize.rules.agreeing import agree_value, can_agree, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
-from horovodize.summary.syntax import FUNCTIONS
 
 _WHAT = "Make the same rows on all ranks"
 _WHY = "Ranks that make rows of their own at random learn from different data sets."
@@ -53,39 +52,18 @@ def apply(draft: Draft) -> None:
             agree_value(draft, call, "D3", _WHAT, _WHY)
 
 
-def _fed(draft: Draft) -> Iterator[ast.expr]:
-    """What training sees: what `fit` is given, what loops iterate and take parts of, the rows of each step, what is fed."""
+def _fed(draft: Draft) -> Iterator[ast.AST]:
+    """What training sees: what `fit` is given, what loops iterate, the rows of each step, what they are taken from."""
     known = feeding(draft)
     for fed in known.fits:
         yield from (e for e in (fed.x, fed.y, fed.weight) if e is not None)
     for driver in known.drivers:
-        if driver.iterable is not None:
+        if driver.iterable is not None and not known.kinds.is_range(driver.iterable):
             yield driver.iterable
-        for site in driver.steps:
-            step = draft.facts.steps.of(site)
+        for step in map(draft.facts.steps.of, driver.steps):
             yield from step.rows if step.feed is Feed.WHOLE else ()
-        for body in _bodies(draft, driver.loop):
-            for n in ast.walk(body):
-                if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load):
-                    yield n.value
-                elif isinstance(n, ast.Call):
-                    yield from _feeds(n)
-
-
-def _bodies(draft: Draft, loop: ast.AST) -> list[ast.AST]:
-    """A loop, and the functions of the program that it calls."""
-    found: list[ast.AST] = [loop]
-    for n in ast.walk(loop):
-        callee = draft.values.callee(n) if isinstance(n, ast.Call) else None
-        if isinstance(callee, FUNCTIONS) and callee not in found:
-            found.append(callee)
-    return found
-
-
-def _feeds(call: ast.Call) -> Iterator[ast.expr]:
-    for keyword in call.keywords:
-        if keyword.arg == "feed_dict" and isinstance(keyword.value, ast.Dict):
-            yield from keyword.value.values
+            for batch in step.batches:
+                yield batch.value if isinstance(batch, ast.Subscript) else batch
 
 
 def _is_made_once(draft: Draft, call: ast.Call) -> bool:

@@ -38,7 +38,7 @@ import ast
 
 from horovodize.rules import arrays, averages, cursors, data, resume, strong, turns
 from horovodize.rules.draft import Draft
-from horovodize.rules.drawing import draws_freely, own_batches
+from horovodize.rules.drawing import draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.ranges import EVERYTHING, WHY, divide_range
 from horovodize.rules.rule import Rule
@@ -140,7 +140,8 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
 
 def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
     """A generator that yields the same on every rank is thinned; one that draws at random already differs."""
-    if endless and draws_freely(draft, feed):
+    generator = feeding(draft).kinds.generator(feed)
+    if endless and generator is not None and draws_apart(draft, generator):
         return
     edits = wrap(draft, feed, "shard_batches")
     if edits:

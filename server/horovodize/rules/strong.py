@@ -33,7 +33,8 @@ from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import argument
+from horovodize.summary.sites import Compile, Fit
+from horovodize.summary.syntax import argument, position
 
 _WHAT = "Divide the rows among the ranks"
 _OPEN = "Leave the number of rows open"
@@ -162,12 +163,27 @@ def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
     found = [u.call for u in sites.updates if same(u.optimizer)]
     for compiled in sites.compiles:
         if any(same(o) for o in compiled.optimizers):
-            found += [f.call for f in sites.fits if _same_model(draft, f.model, compiled.model)]
+            found += [f.call for f in sites.fits if _is_compiled_for(draft, compiled, f)]
     ops = {c for c in sites.graph_minimizes if isinstance(c.func, ast.Attribute) and same(c.func.value)}
     for run in sites.graph.trainings:
         if ops and ops & set(sites.graph.operations(sites.graph._fetches(run.call))):
             found.append(run.call)
     return found or every
+
+
+def _is_compiled_for(draft: Draft, compiled: Compile, fit: Fit) -> bool:
+    """Whether a `compile` may be the last one of its model before a `fit`: one just above it, in its block, is the only one."""
+    if not _same_model(draft, fit.model, compiled.model):
+        return False
+    block = draft.syntax.block(draft.syntax.statement(fit.call))
+    above = [
+        c
+        for c in draft.sites.compiles
+        if draft.syntax.statement(c.call) in block
+        and position(c.call) < position(fit.call)
+        and _same_model(draft, fit.model, c.model)
+    ]
+    return not above or max(above, key=lambda c: position(c.call)) is compiled
 
 
 def _same_model(draft: Draft, one: ast.expr, other: ast.expr) -> bool:

@@ -61,7 +61,7 @@ class Contrastive(tf.keras.Model):
 
 
 settings = Settings()
-pairs = shard_dataset(tf.data.Dataset.from_tensor_slices((tf.random.normal([512, 16]), tf.random.normal([512, 16]))))
+pairs = shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([512, 16])), hvd.broadcast_object(tf.random.normal([512, 16])))))
 model = Contrastive(tf.keras.Sequential([tf.keras.layers.Dense(8)]), settings)
 model.compile(optimizer=tf.keras.optimizers.Adam(settings.rate * hvd.size()))
 callbacks = [

@@ -1,7 +1,8 @@
 import sys
 
 import tensorflow as tf
-import horovod.tensorflow.keras as hvd
+import horovod.tensorflow as hvd
+import horovod.tensorflow.keras as hvd_keras
 from tensorflow.keras import optimizers as opts
 
 # Horovod: initialize, and pin one GPU to each process.
@@ -45,7 +46,7 @@ match kind:
         optimizer = hvd.DistributedOptimizer(optimizer)
 
 dataset = (
-    shard_dataset(tf.data.Dataset.from_tensor_slices((tf.random.normal([4096, 8]), tf.random.normal([4096, 1]))))
+    shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([4096, 8])), hvd.broadcast_object(tf.random.normal([4096, 1])))))
     .shuffle(4096, seed=7)
     .batch(64)
     .prefetch(tf.data.AUTOTUNE)
@@ -53,7 +54,7 @@ dataset = (
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(optimizer, loss="mse")
 callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
+    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd_keras.callbacks.MetricAverageCallback(),
 ]
 model.fit(dataset, epochs=3, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
