@@ -3,7 +3,8 @@
 What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `MetricAverageCallback()` before the user's own
                callbacks. Those that write files (ModelCheckpoint, TensorBoard, CSVLogger, …) stay on rank 0; those that
                steer the training (EarlyStopping, ReduceLROnPlateau, LearningRateScheduler, …) and the user's own classes run
-               on every rank (what those print or write is guarded inside them, C6).
+               on every rank (what those print or write is guarded inside them, C6). A random network that gives the targets or
+               measures the loss, and is not trained, takes rank 0's weights.
 Why            All ranks must start from rank 0's weights, take the same decisions, and not write over each other.
 Before         model.fit(x, y, callbacks=[EarlyStopping(), ModelCheckpoint("m.h5")])
 After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0),
@@ -27,6 +28,7 @@ from horovodize.rules import callback_decisions, statistics
 from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parentheses
 from horovodize.rules.listed import elements, extended, only_on_root
 from horovodize.rules.rule import Rule
+from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
 from horovodize.summary.syntax import LOOPS, argument
@@ -64,6 +66,7 @@ def apply(draft: Draft) -> None:
         elif fit.method != "train_on_batch":
             _callbacks(draft, fit)
             statistics.after_fit(draft, fit)
+    broadcast_untrained(draft)
     callback_decisions.apply(draft)
 
 
