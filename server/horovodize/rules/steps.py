@@ -186,10 +186,11 @@ def divide_loops(draft: Draft) -> None:
     for site in known.undriven:
         if strong.divide(draft, loop_rule(draft), [site]) or _plays(draft, loop_rule(draft), [site]):
             continue
+        strong.leave(draft, [site])
         draft.note(
             loop_rule(draft),
             site,
-            f"{_why_undriven(draft, site)}, so it is not divided: {EVERYTHING}",
+            f"{_why_undriven(draft, site)}, so it is not divided, and its rate stays: {EVERYTHING}",
         )
 
 
