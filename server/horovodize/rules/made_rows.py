@@ -56,11 +56,14 @@ def _fed(draft: Draft) -> Iterator[ast.AST]:
     """What training sees: what `fit` is given, what loops iterate, the rows of each step, what they are taken from."""
     known = feeding(draft)
     for fed in known.fits:
-        yield from (e for e in (fed.x, fed.y, fed.weight) if e is not None)
+        if draft.facts.steps.game(fed.fit.call) is None:
+            yield from (e for e in (fed.x, fed.y, fed.weight) if e is not None)
     for driver in known.drivers:
         if driver.iterable is not None and not known.kinds.is_range(driver.iterable):
             yield driver.iterable
         for step in map(draft.facts.steps.of, driver.steps):
+            if draft.facts.steps.game(step.site) is not None:
+                continue  # each rank plays its own
             yield from step.rows if step.feed is Feed.WHOLE else ()
             for batch in step.batches:
                 yield batch.value if isinstance(batch, ast.Subscript) else batch
@@ -69,7 +72,8 @@ def _fed(draft: Draft) -> Iterator[ast.AST]:
 def _is_made_once(draft: Draft, call: ast.Call) -> bool:
     """Whether a draw comes before training, rather than in it, in what feeds it, or in what makes weights."""
     training = {driver.loop for driver in feeding(draft).drivers}
-    training |= {loop for fit in draft.sites.fits for loop in draft.syntax.loops(fit.call)}
+    ways = (way for fit in draft.sites.fits for way in draft.drive.ways(fit.call))
+    training |= {loop for way in ways for frame in way for loop in frame.loops}
     if draft.drive.in_traced(call) or _is_of_weights(draft, call):
         return False
     for way in draft.drive.ways(call):
