@@ -177,7 +177,7 @@ def _same_model(draft: Draft, one: ast.expr, other: ast.expr) -> bool:
 def operation(draft: Draft, sites: list[ast.Call]) -> str:
     """What a wrapper of gradients is told about steps: nothing, or that they are to be added up."""
     strong = [draft.facts.steps.of(s) for s in sites if scaling(draft, s) is Scaling.STRONG]
-    added_up = strong and all(s.over is Over.SUM and not _stays_whole(draft, s) for s in strong)
+    added_up = strong and all(s.over is Over.SUM and not stays_whole(draft, s) for s in strong)
     return f", op={HVD}.Sum" if added_up else ""
 
 
@@ -211,11 +211,11 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         node, message = hindrance
         draft.refuse("HVD006", node, f"every step sees the same data, and {message}")
         return
-    if _stays_whole(draft, step):
+    if stays_whole(draft, step):
         draft.note(rule, step.site, _PART_OF_THE_GRAPH)
         return
     draft.note(rule, step.site, _CHOSEN)
-    doubt = _doubt(draft, step)
+    doubt = doubt_of_rows(draft, step)
     helper = "split_rows" if step.over is Over.SUM else "share_rows"
     for rows in step.rows:
         if rows in draft.done:
@@ -225,7 +225,7 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
 
 
-def _stays_whole(draft: Draft, step: Step) -> bool:
+def stays_whole(draft: Draft, step: Step) -> bool:
     """Whether rows are constants of a graph. Where those of one rank are zeros, TensorFlow folds the gradient, and with it the
     collective, into a constant: that rank would leave the others waiting."""
     return draft.in_graph and any(
@@ -234,7 +234,8 @@ def _stays_whole(draft: Draft, step: Step) -> bool:
     )
 
 
-def _doubt(draft: Draft, step: Step) -> str:
+def doubt_of_rows(draft: Draft, step: Step) -> str:
+    """What to ask where rows are divided; nothing where their loss is a mean or a sum over them."""
     if any(draft.names.last(c.func) in _NORMALIZING for c in draft.syntax.calls):
         return _NORMALIZED
     sure = step.over in (Over.MEAN, Over.SUM) and not step.vague
