@@ -21,6 +21,7 @@ class Decision(Enum):
     COUNTED = "a count of a rank's steps is read as one of all ranks"
     SCALED = "a rate is multiplied by the number of ranks"
     SCALED_BY_ROOT = "a rate is multiplied by the square root of the number of ranks"
+    BATCH = "a batch is divided by the number of ranks"
     PRINTED = "lines are printed by rank 0 only, and nothing else"
 
 

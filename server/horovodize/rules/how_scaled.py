@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.steps import Feed
-from horovodize.plan import StepScaling
+from horovodize.plan import Decision, StepScaling
 from horovodize.rules import counted, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.strong import Scaling
 
 _SHARED_ROWS = "every step sees all rows; each rank takes its share, rate and steps stay"
 _WHOLE_ROWS = "every step sees all rows, which are part of the graph; each rank computes all of them, rate and steps stay"
+_GLOBAL = "all ranks together take the batches that one process took, so rate and steps stay"
 _PLAYED = (
     "each rank plays games of its own, so rate and steps stay and training sees size() times the experience"
 )
@@ -44,6 +45,9 @@ def _chosen(draft: Draft, site: ast.Call) -> tuple[str, str, bool]:
         step = draft.facts.steps.of(site)
         why = _WHOLE_ROWS if strong.stays_whole(draft, step) else _SHARED_ROWS
         return "strong", why, not strong.doubt_of_rows(draft, step)
+    if scaling is Scaling.GLOBAL:
+        asked = any(not c.sure and c.decision is Decision.BATCH for c in draft.changes)
+        return "strong", _GLOBAL, not asked
     if scaling is Scaling.SAME:
         return "none", _ON_ALL, True
     return "weak", *_weak(draft, site)

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, averages, cursors, data, resume, strong, turns
+from horovodize.rules import arrays, averages, cursors, data, global_batch, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_freely, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -81,7 +81,11 @@ def divide_fits(draft: Draft) -> None:
     data.apply(draft)
     arrays.apply(draft)
     for fed in feeding(draft).fits:
-        if not strong.divide(draft, "K4", [fed.fit.call]) and not _plays(draft, "K4", [fed.fit.call]):
+        if strong.divide(draft, "K4", [fed.fit.call]) or _plays(draft, "K4", [fed.fit.call]):
+            continue
+        if draft.options.keeps_batch:
+            global_batch.divide(draft, "K4", [fed.fit.call])
+        else:
             _divide_fit(draft, fed)
 
 
@@ -172,6 +176,9 @@ def divide_loops(draft: Draft) -> None:
             continue
         if _plays(draft, loop_rule(draft), driver.steps):
             continue
+        if draft.options.keeps_batch:
+            global_batch.divide(draft, loop_rule(draft), driver.steps)
+            continue
         before = len(draft.changes)
         _divide_driver(draft, driver)
         if len(draft.changes) > before:
@@ -182,6 +189,9 @@ def divide_loops(draft: Draft) -> None:
         own_batches(draft, driver, loop_rule(draft))
     for site in known.undriven:
         if strong.divide(draft, loop_rule(draft), [site]) or _plays(draft, loop_rule(draft), [site]):
+            continue
+        if draft.options.keeps_batch:
+            global_batch.divide(draft, loop_rule(draft), [site])
             continue
         draft.note(
             loop_rule(draft),

@@ -51,7 +51,7 @@ _PART_OF_THE_GRAPH = (
     "these rows are part of the graph, so each rank computes all of them: right, and no faster; feed them to a placeholder to "
     "divide them"
 )
-_NORMALIZING = {
+NORMALIZING = {
     "BatchNormalization",
     "batch_normalization",
     "batch_norm",
@@ -65,6 +65,7 @@ class Scaling(Enum):
 
     WEAK = "another batch on each rank, a larger rate, fewer steps"
     STRONG = "the rows of each step are divided, rate and steps stay"
+    GLOBAL = "the rows of each batch are divided, rate and steps stay"
     SAME = "every rank takes all steps on all of the data: rate and steps stay"
 
 
@@ -83,7 +84,7 @@ def scaling(draft: Draft, site: ast.Call) -> Scaling:
         return Scaling.SAME
     if draft.options.split_data and draft.facts.undivided.trains_on_all(site):
         return Scaling.SAME
-    return Scaling.WEAK
+    return Scaling.GLOBAL if draft.options.keeps_batch else Scaling.WEAK
 
 
 def leave(draft: Draft, steps: Iterable[ast.AST]) -> None:
@@ -176,9 +177,18 @@ def _same_model(draft: Draft, one: ast.expr, other: ast.expr) -> bool:
 
 def operation(draft: Draft, sites: list[ast.Call]) -> str:
     """What a wrapper of gradients is told about steps: nothing, or that they are to be added up."""
-    strong = [draft.facts.steps.of(s) for s in sites if scaling(draft, s) is Scaling.STRONG]
-    added_up = strong and all(s.over is Over.SUM and not stays_whole(draft, s) for s in strong)
-    return f", op={HVD}.Sum" if added_up else ""
+    added_up = {
+        _is_added_up(draft, s) for s in sites if scaling(draft, s) in (Scaling.STRONG, Scaling.GLOBAL)
+    }
+    return f", op={HVD}.Sum" if added_up == {True} else ""
+
+
+def _is_added_up(draft: Draft, site: ast.Call) -> bool:
+    """Whether the rows of a step are divided, and its loss is a sum over them."""
+    if scaling(draft, site) is Scaling.GLOBAL:
+        return draft.facts.batches.of(site).over is Over.SUM
+    step = draft.facts.steps.of(site)
+    return step.over is Over.SUM and not stays_whole(draft, step)
 
 
 # ---------------------------------------------------------------------- the rows
@@ -236,7 +246,7 @@ def stays_whole(draft: Draft, step: Step) -> bool:
 
 def doubt_of_rows(draft: Draft, step: Step) -> str:
     """What to ask where rows are divided; nothing where their loss is a mean or a sum over them."""
-    if any(draft.names.last(c.func) in _NORMALIZING for c in draft.syntax.calls):
+    if any(draft.names.last(c.func) in NORMALIZING for c in draft.syntax.calls):
         return _NORMALIZED
     sure = step.over in (Over.MEAN, Over.SUM) and not step.vague
     return "" if sure else _MEAN
