@@ -212,6 +212,16 @@ def test_a_batch_size_that_counts_is_not_asked(use: str) -> None:
     assert not doubts(plan_of(source))
 
 
+def test_items_of_a_loop_that_may_be_rows_are_asked() -> None:
+    source = (
+        f"{HEAD}{MODEL}{STEP}def rows():\n    for k in range(9):\n        yield data[k], labels[k]\n"
+        "for a, b in rows():\n    step(a, b)\n"
+    )
+    plan = plan_of(source)
+    assert "for a, b in (share_parts(batch) for batch in rows()):" in plan.text
+    assert any("taken for a batch" in doubt or "a mean" in doubt for doubt in doubts(plan))
+
+
 def test_batch_normalization_is_said() -> None:
     source = f"{HEAD}{COMPILED.replace('layers.Dense(1)', 'layers.BatchNormalization()')}model.fit(x_train, y_train)\n"
     assert any("batch normalization" in note.message for note in plan_of(source).notes)
@@ -238,6 +248,10 @@ def test_batch_normalization_is_said() -> None:
         ),
         pytest.param(GRAPH.replace("[None, 4]", "[50, 4]"), id="placeholders of one size"),
         pytest.param(
+            GRAPH.replace("[]", "None").replace("rate: 0.1", "rate: rates[i]"), id="a row or a number"
+        ),
+        pytest.param(GRAPH.replace("y: labels[i : i + 50]", "y: labels"), id="a batch and all rows"),
+        pytest.param(
             GRAPH.replace("tf.placeholder(tf.float32, [None, 1])", "tf.placeholder(tf.float32)").replace(
                 "y: labels[i : i + 50]", "y: target"
             ),
@@ -260,3 +274,11 @@ def test_what_can_not_be_divided_is_refused(source: str) -> None:
 
 def test_data_that_stay_whole_are_no_global_batch() -> None:
     assert "choose one" in refused(f"{HEAD}{COMPILED}model.fit(x_train, y_train)\n", split_data=False)
+
+
+def test_estimators_are_refused() -> None:
+    source = (
+        "import tensorflow as tf\nestimator = tf.compat.v1.estimator.LinearRegressor([], optimizer=tf.compat.v1.train.FtrlOptimizer(0.1))\n"
+        "def data():\n    return tf.data.Dataset.range(99).batch(9)\nestimator.train(data, steps=100)\n"
+    )
+    assert "Estimator" in refused(source)

@@ -244,9 +244,7 @@ class Batches:
                 return _unseen(value, "what this is fed to is made for one number of rows")
             if shape is None and part in (Part.NUMBER, Part.TURN) and self._is_number(value):
                 continue
-            if part is Part.DEALT or (
-                shape is not None and part in (Part.DRAWN, Part.COMPUTED, Part.UNSEEN, Part.ROWS)
-            ):
+            if part in (Part.DEALT, Part.DRAWN) and (shape is not None or self._are_rows(value)):
                 rows[value] = key
             else:
                 return _unseen(value, "it can't be seen whether these are the rows of a batch")
@@ -265,6 +263,14 @@ class Batches:
         """Whether a number is fed, written out or computed from such: a rate, a probability."""
         numbers = (ast.Constant, ast.BinOp, ast.UnaryOp)
         return all(isinstance(o.node, numbers) and not o.path for o in self.values.origins(value))
+
+    def _are_rows(self, value: ast.expr) -> bool:
+        """Whether what is selected or dealt out is several rows, and not one number: a slice, what a call gives."""
+        found = [o.node for o in self.values.origins(value)]
+        return bool(found) and all(
+            isinstance(n, ast.Call) or (isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice))
+            for n in found
+        )
 
     # ------------------------------------------------------------------ arrays in a loop
 

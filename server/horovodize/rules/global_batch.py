@@ -29,6 +29,7 @@ _RECURRENT = (
     "the rows of each batch are divided, rate and steps stay; right where each row is a sequence of its own, wrong where rows "
     "are the steps of one"
 )
+_ITEMS = "each item of this loop is taken for a batch, and each array in it for one with rows first"
 _COUPLED = "the loss of this step joins the rows of a batch with each other"
 _SUM_AND_MORE = (
     "the loss of this step is a sum over rows and something beside it, which would be added up on all ranks"
@@ -43,7 +44,7 @@ _ESTIMATOR = f"the batches of an Estimator are made in its input functions, whic
 _RECURRING = {"LSTM", "GRU", "SimpleRNN", "RNN", "ConvLSTM2D", "dynamic_rnn", "static_rnn", "bidirectional_dynamic_rnn",
               "LSTMCell", "GRUCell", "BasicLSTMCell", "BasicRNNCell"}  # fmt: skip
 _SHAPED = {"ones", "zeros", "full", "fill", "normal", "uniform", "truncated_normal", "random_normal", "random_uniform",
-           "reshape", "randn", "rand", "standard_normal"}  # fmt: skip
+           "reshape", "TensorSpec", "randn", "rand", "standard_normal"}  # fmt: skip
 
 
 def refuse_settings(draft: Draft) -> None:
@@ -73,7 +74,7 @@ def _divide(draft: Draft, rule: str, site: ast.Call) -> None:
         return
     if any(draft.names.last(c.func) in strong.NORMALIZING for c in draft.syntax.calls):
         draft.note(rule, site, _NORMALIZED)
-    doubt = _doubt(draft, batch)
+    doubt = _doubt(draft, batch, site)
     if doubt and not _edited(draft, batch):
         draft.change(rule, site, _SIZE, _WHY, (), doubt, Decision.BATCH)
     for size in batch.sizes:
@@ -101,9 +102,11 @@ def _hindrance(batch: Batch, site: ast.Call) -> tuple[ast.AST, str] | None:
     return (site, _SUM_AND_MORE) if batch.over is Over.SUM_AND_MORE else None
 
 
-def _doubt(draft: Draft, batch: Batch) -> str:
+def _doubt(draft: Draft, batch: Batch, site: ast.Call) -> str:
     if batch.over not in (Over.MEAN, Over.SUM):
         return _MEAN
+    if batch.iterated and not any(f.fit.call is site for f in draft.facts.feeding.fits):
+        return _ITEMS
     if (batch.fed or batch.parts) and any(draft.names.last(c.func) in _RECURRING for c in draft.syntax.calls):
         return _RECURRENT
     lines = sorted({n.lineno for size in batch.sizes for n in _other_uses(draft, size)})
