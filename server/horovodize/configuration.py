@@ -6,6 +6,7 @@ comments = true
 strict = false
 tensorflow = "2.15"          # where it is known what the scripts run on
 rate = "linear"              # what the rate of larger batches grows by: "linear", "sqrt" or "keep"
+batch = "per-rank"           # what a batch size is that of: "per-rank", or "global", of all ranks together
 select = ["HVD1"]            # which findings are reported
 ignore = ["HVD105"]
 exclude = ["old/", "*_pb2.py"]  # files of folders that are left out: patterns as in a .gitignore here

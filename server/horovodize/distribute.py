@@ -17,6 +17,7 @@ from horovodize.options import Options
 from horovodize.plan import Change, Plan, Reason, Refusal, Unchanged
 from horovodize.restrictions import RESTRICTIONS, Findings, examine
 from horovodize.restrictions.violation import Violation
+from horovodize.rules import how_scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.head import names as horovod_names
 from horovodize.rules.patterns import rules_for
@@ -62,7 +63,9 @@ def distributing(
         yield
         hvd, keras = horovod_names(draft)
         changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
-        plan = _with_questions(Plan(document, changes, draft.notes, draft.answered), found.open)
+        plan = _with_questions(
+            Plan(document, changes, draft.notes, draft.answered, how_scaled.sentences(draft)), found.open
+        )
         document.verify(plan.edits)
         return plan
     except Untouchable as e:

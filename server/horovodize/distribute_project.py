@@ -222,8 +222,13 @@ def file_plans(plan: Plan) -> list[Plan]:
             for n in plan.notes
             if whole.member_at(n.span.start) == index
         ]
+        scalings = [
+            replace(s, span=whole.local_span(index, s.span))
+            for s in plan.scalings
+            if whole.member_at(s.span.start) == index
+        ]
         if changes or notes:
-            found.append(Plan(document, changes, notes))
+            found.append(Plan(document, changes, notes, scalings=scalings))
     return found
 
 

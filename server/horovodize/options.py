@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 # What the settings that are one of several words can be; the first is the default.
-CHOICES = {"rate": ("linear", "sqrt", "keep")}
+CHOICES = {"rate": ("linear", "sqrt", "keep"), "batch": ("per-rank", "global")}
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Options:
     strict       report every restriction as the seed prints it, also where it can't change the result
     rate         what the learning rate of larger batches is multiplied by: "linear" (the number of ranks), "sqrt" (its square
                  root) or "keep" (nothing)
+    batch        what a script's batch size is: "per-rank" (each rank takes batches of it) or "global" (all ranks
+                 together do, so that rate and steps stay)
     tensorflow   the version of TensorFlow that the scripts run on, "2.16" or "2.16.1"; "" where that is not known
     """
 
@@ -26,6 +28,12 @@ class Options:
     strict: bool = False
     tensorflow: str = ""
     rate: str = "linear"
+    batch: str = "per-rank"
+
+    @property
+    def keeps_batch(self) -> bool:
+        """Whether all ranks together take the batches that one process took."""
+        return self.batch == "global"
 
     def runs_on(self, version: tuple[int, int]) -> bool:
         """Whether the scripts are known to run on a version of TensorFlow, or a later one."""

@@ -21,6 +21,7 @@ class Decision(Enum):
     COUNTED = "a count of a rank's steps is read as one of all ranks"
     SCALED = "a rate is multiplied by the number of ranks"
     SCALED_BY_ROOT = "a rate is multiplied by the square root of the number of ranks"
+    BATCH = "a batch is divided by the number of ranks"
     PRINTED = "lines are printed by rank 0 only, and nothing else"
 
 
@@ -76,6 +77,36 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class StepScaling:
+    """How several ranks share the work of one place that trains.
+
+    kind   "weak", "strong", "none" or "own games"
+    why    what that means for data, rate and steps, in a sentence
+    span   the place
+    sure   False where it rests on something that the user is asked
+    """
+
+    kind: str
+    why: str
+    span: Span
+    sure: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """ "Weak scaling: each rank trains on batches of its own: …" """
+        what = _SCALINGS[self.kind]
+        return f"{what}: {self.why}{'' if self.sure else ' (to confirm)'}"
+
+
+_SCALINGS = {
+    "weak": "Weak scaling",
+    "strong": "Strong scaling",
+    "none": "No scaling",
+    "own games": "No scaling",
+}
+
+
+@dataclass(frozen=True)
 class Plan:
     """The changes that distribute a document, in the order of the text."""
 
@@ -83,6 +114,7 @@ class Plan:
     changes: Sequence[Change]
     notes: Sequence[Note] = ()
     answered: Sequence[Answer] = ()
+    scalings: Sequence[StepScaling] = ()
 
     @cached_property
     def edits(self) -> list[Edit]:

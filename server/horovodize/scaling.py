@@ -15,6 +15,7 @@ _TEXTS = {
     Decision.COUNTED: "× size()",
     Decision.DIVIDED: "÷ size()",
     Decision.SHARED: "÷ size()",
+    Decision.BATCH: "÷ size()",
 }
 
 
@@ -43,7 +44,7 @@ def scaled(plan: Plan) -> list[Scaled]:
 
 def _changed(plan: Plan) -> Iterator[Scaled]:
     for change in plan.changes:
-        if change.decision in _TEXTS:
+        if change.decision in _TEXTS and change.edits:
             text = f"{change.shown} {_TEXTS[change.decision]}".lstrip()
             yield Scaled(change.span.end, text, change.rule, change.why)
 
@@ -52,7 +53,10 @@ def _batches(plan: Plan) -> Iterator[Scaled]:
     """The batch sizes of datasets of which each rank takes its part: a step of all ranks takes so many batches."""
     document = plan.document
     parts = [c.span for c in plan.changes if c.decision is Decision.SHARED]
-    if document.tree is None or not parts:
+    divided = any(
+        c.decision is Decision.BATCH for c in plan.changes
+    )  # all ranks together take the batches of one process
+    if document.tree is None or not parts or divided:
         return
     around = [s for s in document.tree.body if any(part in document.span(s) for part in parts)]
     for call in (node for statement in around for node in ast.walk(statement) if isinstance(node, ast.Call)):

@@ -48,3 +48,18 @@ def test_what_cannot_be_parsed_or_decoded(run, tmp_path: Path) -> None:
         assert report["problem"]["message"]
         assert run("summary", name).status == 0
     assert "cannot be parsed" in run("summary", "a.py").out
+
+
+def test_how_each_step_would_be_scaled(run, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(KERAS)
+    said = "Weak scaling: each rank trains on batches of its own: rate × size(), steps ÷ size()"
+    assert f"  4:1  scaling     {said}\n" in run("summary", "a.py").out
+    (loop,) = json.loads(run("summary", "a.py", "--format", "json").out)["loops"]
+    assert loop["scaling"] == {"kind": "weak", "why": said.partition(": ")[2], "sure": True}
+
+
+def test_nothing_is_said_of_scaling_where_it_would_be_refused(run, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(KERAS.replace("model =", "s = tf.distribute.MirroredStrategy()\nmodel ="))
+    result = run("summary", "a.py")
+    assert "loop" in result.out
+    assert "scaling" not in result.out

@@ -111,6 +111,11 @@ async def test_vs_code_gets_versioned_edits_with_an_annotation_a_rule(vscode, ke
     assert {"C1", "C2", "C5", "K1", "K3"} <= set(rules)
     assert len(rules) == len(set(rules))
     assert all(annotation.description for annotation in edit.change_annotations.values())
+    (head,) = (a for a in edit.change_annotations.values() if a.label.startswith("C1 "))
+    assert (
+        "Weak scaling: each rank trains on batches of its own: rate × size(), steps ÷ size()."
+        in head.description
+    )
 
 
 async def test_only_doubtful_changes_need_confirmation(vscode, doubtful):

@@ -14,6 +14,7 @@ async def test_a_loop(editor, keras):
     assert "Distributing with Horovod would do here:" in hover
     assert "K3: " in hover  # the broadcast callback
     assert "Adam" not in hover
+    assert "Weak scaling: each rank trains on batches of its own: rate × size(), steps ÷ size()." in hover
 
 
 async def test_a_gradient_tape_loop(editor, tape):

@@ -74,7 +74,10 @@ async def test_a_file_that_means_nothing_is_told_once_and_not_used(fresh, client
     await fresh.command("horovodize.explain", "C5")
     (message,) = fresh.messages
     assert message.type == types.MessageType.Warning
-    assert "unknown setting tool.horovodize.comment (there are: comments, exclude, ignore," in message.message
+    assert (
+        "unknown setting tool.horovodize.comment (there are: batch, comments, exclude, ignore,"
+        in message.message
+    )
     assert "pyproject.toml" in message.message
 
 

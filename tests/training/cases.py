@@ -1,5 +1,6 @@
 """The programs of tests/programs, each with what its sidecar (`NAME.toml`) says of it.
 
+options = ["--batch", "global"] given to `distribute`
 tf1 = true                      `import tensorflow` is to give it TensorFlow 1
 ranks = [2, 3]                  how many ranks to try (default [2])
 runs = 2                        trained this often in one directory, each run going on from the last (default 1)
@@ -31,6 +32,7 @@ class Case:
     """A program and what is expected of it."""
 
     path: Path
+    options: tuple[str, ...]
     tf1: bool
     ranks: tuple[int, ...]
     runs: int
@@ -58,12 +60,13 @@ def cases() -> list[Case]:
 def _case(path: Path) -> Case:
     sidecar = path.with_suffix(".toml")
     said = tomllib.loads(sidecar.read_text(encoding="utf-8")) if sidecar.exists() else {}
-    unknown = said.keys() - {"tf1", "ranks", "runs", "shared_order", "expect", "larger"}
+    unknown = said.keys() - {"options", "tf1", "ranks", "runs", "shared_order", "expect", "larger"}
     if unknown:
         raise ValueError(f"{sidecar}: {sorted(unknown)} means nothing here")
     expected = Expectation(**said.get("expect", {}))
     return Case(
         path=path,
+        options=tuple(said.get("options", [])),
         tf1=said.get("tf1", False),
         ranks=tuple(said.get("ranks", [2])),
         runs=said.get("runs", 1),

@@ -23,8 +23,17 @@ class Refused(Exception):
     """The tool did not distribute a program: its exit status and what it said."""
 
 
-def distribute(source: Path, target: Path) -> bytes:
-    command = [sys.executable, "-m", "horovodize", "distribute", str(source), "--output", str(target)]
+def distribute(source: Path, target: Path, *options: str) -> bytes:
+    command = [
+        sys.executable,
+        "-m",
+        "horovodize",
+        "distribute",
+        str(source),
+        "--output",
+        str(target),
+        *options,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode or not target.exists():
         raise Refused(f"exit status {done.returncode}: {done.stderr or done.stdout}")
@@ -41,12 +50,12 @@ def faults_of(case: Case, folder: Path) -> list[Fault]:
     # The same file name as the original's: scripts print it.
     script = folder / "distributed" / case.path.name
     script.parent.mkdir()
-    after = distribute(case.path, script)
+    after = distribute(case.path, script, *case.options)
 
     def again(text: bytes) -> bytes:
         twice = folder / "twice" / case.path.name
         twice.parent.mkdir(exist_ok=True)
-        return distribute(script, twice)
+        return distribute(script, twice, *case.options)
 
     faults = valid_and_stable(after, again) + rest_untouched(before, after)
     original = runs(case, case.path, folder / "original")

@@ -65,6 +65,8 @@ _FLAGS = {
     "tensorflow": "the version of TensorFlow that the scripts run on, like 2.15 (default: unknown)",
     "rate": "what the learning rate of larger batches is multiplied by: linear (the number of ranks, default), sqrt (its "
     "square root) or keep",
+    "batch": "what a script's batch size is: per-rank (each rank takes batches of it, default) or global (all ranks together "
+    "do: rate and steps stay)",
     "strict": "report every restriction, also where it cannot change the result (default: no)",
 }
 

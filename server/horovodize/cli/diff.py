@@ -32,11 +32,21 @@ class _Block:
 
 
 def print_reasons(plan: Plan, console: Console) -> None:
-    """What is asked, then every change with its reason, as comment lines: tools that apply diffs pass over them."""
+    """What is asked, how each step is scaled, then every change with its reason: as comment lines, which tools that apply diffs
+    pass over."""
     asked = [f"{c.rule} {plan.document.place(c.span.start).line_words}" for c in plan.to_confirm]
     if asked:
         listed = "; ".join(dict.fromkeys(asked))
         console.line(f"# {console.paint(f'To confirm before training: {listed}', 'yellow', 'bold')}")
+    by_sentence: dict[str, list[str]] = {}
+    for scaling in plan.scalings:
+        by_sentence.setdefault(scaling.sentence, []).append(
+            str(plan.document.place(scaling.span.start).line_words)
+        )
+    for sentence, lines in by_sentence.items():
+        kind, _, why = sentence.partition(": ")
+        listed = ", ".join(dict.fromkeys(lines))
+        console.line(f"# {console.paint(f'{kind} ({listed})', 'bold')}: {why}")
     for change in plan.changes:
         line = plan.document.place(change.span.start).line_words
         confirm = "" if change.sure else console.paint(" (to confirm)", "yellow", "bold")

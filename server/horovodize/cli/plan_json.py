@@ -27,6 +27,9 @@ def plan_json(plan: Plan, made: Made) -> dict[str, Any]:
             for c in plan.changes
         ],
         "notes": [{"rule": n.rule, "message": n.message, "range": place(n.span)} for n in plan.notes],
+        "scaling": [
+            {"kind": s.kind, "why": s.why, "range": place(s.span), "sure": s.sure} for s in plan.scalings
+        ],
         "edits": [_edit_json(part, e) for part in document.parts(plan.edits) for e in part.edits],
         "text": made.text(document),
     }  # fmt: skip
@@ -59,7 +62,7 @@ def project_json(plans: Sequence[Plan]) -> dict[str, Any]:
         "sure": all(p.sure for p in plans),
         **{
             key: [{"path": path, **entry} for path, part in parts for entry in part[key]]
-            for key in ("changes", "notes", "edits")
+            for key in ("changes", "notes", "scaling", "edits")
         },
         "text": parts[-1][1]["text"],
         "files": [{"path": path, "text": part["text"]} for path, part in parts if part["edits"]],

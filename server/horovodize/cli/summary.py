@@ -12,8 +12,10 @@ from horovodize.cli.runner import ExitStatus, for_each
 
 if TYPE_CHECKING:
     from horovodize.cli.folders import Folders
+    from horovodize.options import Options
+    from horovodize.plan import StepScaling
     from horovodize.source import Span
-    from horovodize.summary import ModuleSummary
+    from horovodize.summary import ModuleSummary, TrainingLoop
 
 HELP = "say how scripts train"
 
@@ -29,7 +31,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         console.error(message)
     from horovodize.cli.folders import Folders
 
-    folders = Folders(inputs, Configuration(arguments))
+    configuration = Configuration(arguments)
+    folders = Folders(inputs, configuration)
     reports: list[dict[str, Any]] = []
     silent = 0
 
@@ -40,7 +43,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
         nonlocal silent
         try:
-            summary = _read(source, folders)
+            summary, scalings = _read(source, folders, configuration.settings(source.home).options)
         except UndecodableSource as e:
             if isinstance(e, OtherLanguage) and not source.named:
                 silent += 1
@@ -53,11 +56,11 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
                 console.line(f"{source.path}: cannot be read: {e}")
             return ExitStatus.OK
         if arguments.format == "json":
-            reports.append(_json(summary))
+            reports.append(_json(summary, scalings))
         elif summary.loop is LoopKind.NONE and not source.named and summary.problem is None:
             silent += 1
         else:
-            _print(summary, console)
+            _print(summary, scalings, console)
         return ExitStatus.OK
 
     status = for_each(folders.inputs, console, handle, traceback=arguments.traceback)
@@ -68,18 +71,33 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return max(status, ExitStatus.ERROR if missing else ExitStatus.OK)
 
 
-def _read(source: Input, folders: Folders) -> ModuleSummary:
-    """The summary of an input; of a script whose loops are in what it imports, of both together."""
+_Scalings = dict["tuple[str, Span]", "StepScaling"]  # by the file and the place that trains
+
+
+def _read(source: Input, folders: Folders, options: Options) -> tuple[ModuleSummary, _Scalings]:
+    """The summary of an input; of a script whose loops are in what it imports, of both together. And how each step of it would
+    be scaled."""
+    from horovodize.distribute import distribute
+    from horovodize.distribute_project import in_file
+    from horovodize.plan import Plan
     from horovodize.summary import summarize
 
     document = source.document()
     summary = summarize(document)
-    script = folders.examine(source, document, summary, None) if not summary.loops else None
-    together = script.together if script is not None else None
-    return together if together is not None and together.loops else summary
+    script = folders.examine(source, document, summary, options)
+    if script is not None and not summary.loops:
+        summary = script.together if script.together is not None and script.together.loops else summary
+    if not summary.loops:
+        return summary, {}
+    outcome = script.outcome if script is not None else distribute(summary, options)
+    scalings: _Scalings = {}
+    for scaling in outcome.scalings if isinstance(outcome, Plan) else ():
+        file, own = in_file(outcome.document, scaling.span)
+        scalings[file.path, own] = scaling
+    return summary, scalings
 
 
-def _json(summary: ModuleSummary) -> dict[str, Any]:
+def _json(summary: ModuleSummary, scalings: _Scalings) -> dict[str, Any]:
     """Lines and characters from 0, characters in UTF-16 units, as in LSP; in a notebook with `cell`, in another file with
     `path`."""
     document = summary.document
@@ -88,6 +106,11 @@ def _json(summary: ModuleSummary) -> dict[str, Any]:
         file, own = in_file(document, span)
         path = {} if file.path == document.path else {"path": file.path}
         return {**path, **json_range(file, own)}
+
+    def scaled(loop: TrainingLoop) -> dict[str, Any] | None:
+        file, own = in_file(document, loop.site)
+        found = scalings.get((file.path, own))
+        return None if found is None else {"kind": found.kind, "why": found.why, "sure": found.sure}
 
     from horovodize.distribute_project import in_file
 
@@ -104,6 +127,7 @@ def _json(summary: ModuleSummary) -> dict[str, Any]:
                 "optimizer": loop.optimizer,
                 "range": place(loop.span),
                 "site": place(loop.site),
+                "scaling": scaled(loop),
             }
             for loop in summary.loops
         ],
@@ -121,7 +145,7 @@ def _json(summary: ModuleSummary) -> dict[str, Any]:
     }
 
 
-def _print(summary: ModuleSummary, console: Console) -> None:
+def _print(summary: ModuleSummary, scalings: _Scalings, console: Console) -> None:
     document = summary.document
     paint = console.paint
     console.line(f"{paint(document.path, 'bold')}: {paint(summary.loop.label, 'cyan', 'bold')}")
@@ -134,7 +158,12 @@ def _print(summary: ModuleSummary, console: Console) -> None:
         file, own = in_file(document, span)
         return f"{'' if file.path == document.path else file.path + ':'}{file.place(own.start)}"
 
-    rows = [(loop.span, "loop", loop.describe()) for loop in summary.loops]
+    rows = []
+    for loop in summary.loops:
+        rows.append((loop.span, "loop", loop.describe()))
+        file, own = in_file(document, loop.site)
+        if (file.path, own) in scalings:
+            rows.append((loop.site, "scaling", scalings[file.path, own].sentence))
     rows += [
         (r.span, r.role, ": ".join(part for part in (r.name, r.detail) if part))
         for r in summary.roles

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.batches import Batches
 from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.optimizers import Optimizers
@@ -53,6 +54,11 @@ class Facts:
     def steps(self) -> Steps:
         """What feeds each place that trains."""
         return Steps(self.module, self.sites, self.drive, self.feeding)
+
+    @cached_property
+    def batches(self) -> Batches:
+        """How the batch of each place that trains is made."""
+        return Batches(self.module, self.sites, self.feeding, self.steps, self.undivided)
 
     @cached_property
     def undivided(self) -> Undivided:

@@ -334,6 +334,53 @@ class Steps:
                 return False
         return True
 
+    # ------------------------------------------------------------------ asked of batches
+
+    def fed(self, site: ast.Call) -> list[tuple[ast.expr, ast.expr, Part]] | None:
+        """What a session's step is fed: (placeholder, value, what that is in a turn); None where it can't be seen."""
+        fed = argument(site, "feed_dict", 0 if _runs_itself(self.sites.graph, site) else 1)
+        if fed is None or self.sites.graph._prepared(site) is not None:
+            return None
+        dicts = [o.node for o in self.module.values.origins(fed)]
+        found: list[tuple[ast.expr, ast.expr, Part]] = []
+        for d in dicts:
+            if not isinstance(d, ast.Dict) or None in d.keys:
+                return None
+            for key, value in zip(d.keys, d.values, strict=True):
+                assert key is not None
+                if self._is_single(key):
+                    continue
+                parts = []
+                for context in self._contexts(site, self._sessions_made_in()):
+                    function = self.module.syntax.function(d)
+                    place = next((c for c in context.around() if c.function is function), None)
+                    place = place or Context(function, None, context, (), True)
+                    parts.append(self._turns().read(value, place))
+                found.append((key, value, max(parts, default=Part.UNSEEN)))
+        return found
+
+    def shape_of(self, key: ast.expr) -> list[ast.expr] | None:
+        """The dimensions of what is fed to, where they are written out."""
+        made = [c for c in self.module.values.calls(key) if c in self._placeholders]
+        shapes = [self.shape(c) for c in made]
+        return shapes[0] if len(shapes) == 1 else None
+
+    def over(self, site: ast.Call, rows: set[ast.AST]) -> Over:
+        """What the loss of a place that trains is over rows that are given."""
+        update = next((u for u in self.sites.updates if u.call is site), None)
+        targets = list(self._targets(update) if update is not None else self._graph_losses(site))
+        losses = Losses(self.module, rows, is_v1=update is None or self.sites.is_tf1)
+        over = {losses.trained(target, context) for target, context in targets}
+        return over.pop() if len(over) == 1 else _worst(over)
+
+    def changing(self, site: ast.Call) -> tuple[list[ast.AST], list[ast.AST]]:
+        """(what is selected or dealt out for each step of a tape, what is drawn for it)."""
+        turns = self._turns()
+        update = next((u for u in self.sites.updates if u.call is site), None)
+        for target, context in self._targets(update) if update is not None else ():
+            turns.read(target, context)
+        return list(turns.moving), [*turns.drawn, *turns.unseen, *turns.played]
+
     # ------------------------------------------------------------------ contexts
 
     def _turns(self) -> Turns:

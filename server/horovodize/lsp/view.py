@@ -120,7 +120,8 @@ def _in_whole(outcome: Outcome, whole: ProjectDocument) -> Outcome:
     if isinstance(outcome, Plan):
         changes = [replace(change, span=moved(change.span)) for change in outcome.changes]
         notes = [replace(note, span=moved(note.span)) for note in outcome.notes]
-        return Plan(whole, changes, notes)
+        scalings = [replace(scaling, span=moved(scaling.span)) for scaling in outcome.scalings]
+        return Plan(whole, changes, notes, scalings=scalings)
     if isinstance(outcome, Refusal):
         return Refusal(whole, [replace(reason, span=moved(reason.span)) for reason in outcome.reasons])
     return outcome

@@ -18,6 +18,8 @@ from horovodize.plan import Change, Plan
 from horovodize.source import Document, Edit, Move, PositionEncoding, Span, line_edits
 from horovodize.source.project import ProjectDocument
 
+_HEAD = "C1"  # the rule that imports Horovod
+
 # The buffer that a document is the text of; None for a file on disk.
 OpenAs: TypeAlias = Callable[[Document], OpenDocument | None]
 
@@ -103,7 +105,7 @@ def _placed_plan(
     """The edits of a plan, file by file, the script's first; `named`: annotations say which file they are about."""
     owners = owners_of(plan) if client.change_annotations else [None] * len(plan.edits)
     annotated = [
-        (edit, _annotation(owner, titles) if owner else None)
+        (edit, _annotation(owner, titles, plan) if owner else None)
         for edit, owner in zip(plan.edits, owners, strict=True)
     ]
     if client.change_annotations:
@@ -136,7 +138,7 @@ def _questions(plan: Plan, titles: Mapping[str, str]) -> list[tuple[Edit, Annota
         if not change.edits:
             at = change.span.start
             inside = (e.span.start for e in plan.edits if e.span.start < at <= e.span.end)
-            found.append((Edit.insert(next(inside, at), ""), _annotation(change, titles)))
+            found.append((Edit.insert(next(inside, at), ""), _annotation(change, titles, plan)))
     return found
 
 
@@ -161,10 +163,12 @@ def owners_of(plan: Plan) -> list[Change | None]:
     return [by_edit.get(edit) or by_move.get((edit.span, edit.anchor, edit.level)) for edit in plan.edits]
 
 
-def _annotation(change: Change, titles: Mapping[str, str]) -> Annotation:
+def _annotation(change: Change, titles: Mapping[str, str], plan: Plan) -> Annotation:
+    """What is shown beside a change; beside the head, which every plan has, also how the plan scales."""
     title = titles.get(change.rule) or change.what
     if change.sure:
-        return Annotation(f"{change.rule} {title}", change.why)
+        scalings = dict.fromkeys(f"{s.sentence}." for s in plan.scalings if change.rule == _HEAD)
+        return Annotation(f"{change.rule} {title}", " ".join([change.why, *scalings]))
     return Annotation(
         f"{change.rule} {title}", f"To be confirmed: {change.doubt or change.why}", confirm=True
     )

@@ -50,7 +50,9 @@ def apply(draft: Draft) -> None:
                 draft.note("D2", fed.x, _KEPT)
         elif fed.y is not None or fed.kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING):
             _divide_fit(draft, fed)
-        elif fed.kind is Kind.SEQUENCE:
+        elif fed.kind is Kind.SEQUENCE and not (
+            draft.options.keeps_batch and draft.facts.batches.flow(fed) is None
+        ):
             _divide_flow(draft, fed)
 
 

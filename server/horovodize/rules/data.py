@@ -5,7 +5,9 @@ What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right:
                the shares of some ranks end with the first elements again. Data that is repeated without end needs no equal
                counts: `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for evaluation divides
                it inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets a name of its own on
-               each rank, and a shuffle that comes before the division a seed, so that all ranks divide the same order.
+               each rank, and a shuffle that comes before the division a seed, so that all ranks divide the same order. With the
+               setting `batch = "global"`, batches that are made after the division are divided, too (`batch(share_batch(32))`);
+               of those that are made before it, each rank takes its rows (`share_batches(dataset)`).
 Why            Otherwise every rank trains on everything: N ranks do N times the work of one. Unequal shares would leave the
                rank with more of them waiting for the others for ever.
 Before         ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(1000).batch(32)
@@ -25,6 +27,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import global_batch
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
 from horovodize.rules.rule import Rule
@@ -37,11 +40,13 @@ _WHY = "Ranks that all train on everything do size() times the work; equally man
 _WHY_INSIDE = (
     "Divided where it is read, no rank decodes the others' part; what else the function makes stays whole."
 )
+_WHY_BATCHES = "All ranks together take the batches that one process took, so rate and steps stay."
 _SEEDS = ("tensorflow.random.set_seed", "tensorflow.compat.v1.set_random_seed", "tensorflow.keras.utils.set_random_seed",
           "tensorflow.compat.v1.random.set_random_seed", "tensorflow.random.set_random_seed")  # fmt: skip
 
 
 def apply(draft: Draft) -> None:
+    global_batch.refuse_settings(draft)
     if not begins(draft, "D1"):
         return
     known = feeding(draft)
@@ -74,8 +79,14 @@ def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
             "D1", feed, "this pipeline can't be divided where it is made: every rank trains on all of it"
         )
     for place in places:
-        if _differs_by_itself(draft, place):
+        if draft.options.keeps_batch and draft.facts.batches.is_late(feed, place):
+            _divide_batches(draft, place)
+        elif _differs_by_itself(draft, place):
             draft.divided = True
+        elif draft.options.keeps_batch:
+            _divide_at(
+                draft, place, feed
+            )  # as a function makes it, its batches are also those of what only evaluates
         elif not _divide_inside(draft, place, feed):
             _divide_at(draft, place, feed)
 
@@ -84,6 +95,15 @@ def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
     edits = _uneven_share(draft, place, feed) or wrap(draft, place, _helper(draft, [place]))
     if edits:
         draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
+        _tell_what_comes_before(draft, place)
+    shuffle_alike(draft, place)
+
+
+def _divide_batches(draft: Draft, place: ast.expr) -> None:
+    """Gives every rank its rows of each batch of a dataset."""
+    edits = wrap(draft, place, "share_batches")
+    if edits:
+        draft.change("D1", place, "Divide the rows of each batch among the ranks", _WHY_BATCHES, edits)
         _tell_what_comes_before(draft, place)
     shuffle_alike(draft, place)
 
@@ -124,6 +144,7 @@ def _uneven_share(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, 
     pipelines = feeding(draft).pipelines
     if (
         place in draft.done
+        or draft.options.keeps_batch
         or not isinstance(place, (ast.Name, ast.Attribute, ast.Call))
         or not counts.is_endless_after(pipelines, place, feed)
         or counts.knows_its_length(pipelines, place)

@@ -56,7 +56,7 @@ class Draft:
         self.stream: dict[str, str] = {}  # what the helper "alike" uses (`agreeing.alike`)
         self.agreed: set[ast.AST] = set()  # what varied, and now is rank 0's on all ranks
         self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
-        self.divided = False  # whether some loop takes fewer steps, or some data is dealt out, on each rank
+        self._divided = False
         self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes a size()-th of the steps
         self.strided: set[Counter] = set()  # counters that go on by the steps of all ranks
         self.strided_loops: set[ast.AST] = set()  # loops whose turns are numbered so
@@ -68,6 +68,16 @@ class Draft:
         self._config: tuple[str, str] | None = None
         self._flags: dict[object, str] = {}
         self._shared: dict[str, str] = {}
+
+    @property
+    def divided(self) -> bool:
+        """Whether some loop takes fewer steps, or some data is dealt out, on each rank; never where all ranks together take the
+        batches that one process took."""
+        return self._divided and not self.options.keeps_batch
+
+    @divided.setter
+    def divided(self, divided: bool) -> None:
+        self._divided = divided
 
     # ------------------------------------------------------------------ what rules say
 
@@ -279,6 +289,8 @@ class Draft:
     @property
     def growth(self) -> str:
         """What the rate of larger batches is multiplied by; nothing where it stays."""
+        if self.options.keeps_batch:
+            return ""
         return {"linear": SIZE, "sqrt": f"{SIZE} ** 0.5"}.get(self.options.rate, "")
 
     @property

@@ -37,7 +37,7 @@ def feeding(draft: Draft) -> Feeding:
 
 def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
     """`n` → `n // hvd.size()`, never 0: a count that may be small gets `max(1, …)`, one that may be None is kept if it is."""
-    if count in draft.done:
+    if count in draft.done or draft.options.keeps_batch:
         return ()
     draft.done.add(count)
     draft.divided = True

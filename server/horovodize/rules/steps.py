@@ -10,7 +10,9 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validatio
                optimizer or a layer's size drawn at random, a start read from a checkpoint, a host's name) is rank 0's on all:
                `range(alike(random.randint)(3, 9))`, `start = hvd.broadcast_object(start)`.
                Where every step sees all rows, and where they fit into one batch of `fit`, the rows are divided
-               (`share_rows`), and neither rate nor steps are touched.
+               (`share_rows`), and neither rate nor steps are touched. With the setting `batch = "global"`, all ranks together
+               take the batches that one process took: `batch_size=share_batch(32)`, `{x: share_rows(x_batch)}`; then rate and
+               steps stay everywhere. A batch that ranks can't share evenly stops the program at its start.
 Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
                equally many: one that takes more waits for the others for ever.
 Before         for x, y in dataset.take(1000):
@@ -21,7 +23,8 @@ Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from 
                A variable that starts again, or is not moved on alike in every turn: that is said.
                A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.
 Refuses        Steps that no rows come into, or that train the input itself: every rank would compute the same (HVD006).
-               Rows of all steps that a loss joins with each other.
+               Rows of all steps that a loss joins with each other. With `batch = "global"`: a batch of which it can't be seen
+               how it is made.
                A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
                the same for all; rows that each rank's model makes anew in every round (HVD006); numbers and choices that
                differ where ranks can't be made to agree (HVD205, HVD107).
@@ -36,7 +39,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, averages, cursors, data, resume, strong, turns
+from horovodize.rules import arrays, averages, cursors, data, global_batch, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -81,7 +84,11 @@ def divide_fits(draft: Draft) -> None:
     data.apply(draft)
     arrays.apply(draft)
     for fed in feeding(draft).fits:
-        if not strong.divide(draft, "K4", [fed.fit.call]) and not _plays(draft, "K4", [fed.fit.call]):
+        if strong.divide(draft, "K4", [fed.fit.call]) or _plays(draft, "K4", [fed.fit.call]):
+            continue
+        if draft.options.keeps_batch:
+            global_batch.divide(draft, "K4", [fed.fit.call])
+        else:
             _divide_fit(draft, fed)
 
 
@@ -173,6 +180,9 @@ def divide_loops(draft: Draft) -> None:
             continue
         if _plays(draft, loop_rule(draft), driver.steps):
             continue
+        if draft.options.keeps_batch:
+            global_batch.divide(draft, loop_rule(draft), driver.steps)
+            continue
         if strong.takes_one_batch(draft, loop_rule(draft), driver.steps):
             continue
         before = len(draft.changes)
@@ -185,6 +195,9 @@ def divide_loops(draft: Draft) -> None:
         own_batches(draft, driver, loop_rule(draft))
     for site in known.undriven:
         if strong.divide(draft, loop_rule(draft), [site]) or _plays(draft, loop_rule(draft), [site]):
+            continue
+        if draft.options.keeps_batch:
+            global_batch.divide(draft, loop_rule(draft), [site])
             continue
         strong.leave(draft, [site])
         draft.note(

@@ -54,7 +54,7 @@ _PART_OF_THE_GRAPH = (
     "these rows are part of the graph, so each rank computes all of them: right, and no faster; feed them to a placeholder to "
     "divide them"
 )
-_NORMALIZING = {
+NORMALIZING = {
     "BatchNormalization",
     "batch_normalization",
     "batch_norm",
@@ -68,6 +68,7 @@ class Scaling(Enum):
 
     WEAK = "another batch on each rank, a larger rate, fewer steps"
     STRONG = "the rows of each step are divided, rate and steps stay"
+    GLOBAL = "the rows of each batch are divided, rate and steps stay"
     SAME = "every rank takes all steps on all of the data: rate and steps stay"
 
 
@@ -86,7 +87,7 @@ def scaling(draft: Draft, site: ast.Call) -> Scaling:
         return Scaling.SAME
     if draft.options.split_data and draft.facts.undivided.trains_on_all(site):
         return Scaling.SAME
-    return Scaling.WEAK
+    return Scaling.GLOBAL if draft.options.keeps_batch else Scaling.WEAK
 
 
 def leave(draft: Draft, steps: Iterable[ast.AST]) -> None:
@@ -194,9 +195,18 @@ def _same_model(draft: Draft, one: ast.expr, other: ast.expr) -> bool:
 
 def operation(draft: Draft, sites: list[ast.Call]) -> str:
     """What a wrapper of gradients is told about steps: nothing, or that they are to be added up."""
-    strong = [draft.facts.steps.of(s) for s in sites if scaling(draft, s) is Scaling.STRONG]
-    added_up = strong and all(s.over is Over.SUM and not _stays_whole(draft, s) for s in strong)
-    return f", op={HVD}.Sum" if added_up else ""
+    added_up = {
+        _is_added_up(draft, s) for s in sites if scaling(draft, s) in (Scaling.STRONG, Scaling.GLOBAL)
+    }
+    return f", op={HVD}.Sum" if added_up == {True} else ""
+
+
+def _is_added_up(draft: Draft, site: ast.Call) -> bool:
+    """Whether the rows of a step are divided, and its loss is a sum over them."""
+    if scaling(draft, site) is Scaling.GLOBAL:
+        return draft.facts.batches.of(site).over is Over.SUM
+    step = draft.facts.steps.of(site)
+    return step.over is Over.SUM and not stays_whole(draft, step)
 
 
 # ---------------------------------------------------------------------- the rows
@@ -241,14 +251,14 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         node, message = hindrance
         draft.refuse("HVD006", node, f"every step sees the same data, and {message}")
         return
-    if _stays_whole(draft, step):
+    if stays_whole(draft, step):
         draft.note(rule, step.site, _PART_OF_THE_GRAPH)
         return
     draft.note(rule, step.site, _CHOSEN)
     for placeholder, edit in _to_open(draft, step):
         if draft.once("open rows", placeholder):
             draft.change(rule, placeholder, _OPEN, _WHY, [edit])
-    doubt = _doubt(draft, step)
+    doubt = doubt_of_rows(draft, step)
     helper = "split_rows" if step.over is Over.SUM else "share_rows"
     for rows in step.rows:
         if rows in draft.done:
@@ -258,7 +268,7 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
 
 
-def _stays_whole(draft: Draft, step: Step) -> bool:
+def stays_whole(draft: Draft, step: Step) -> bool:
     """Whether rows are constants of a graph. Where those of one rank are zeros, TensorFlow folds the gradient, and with it the
     collective, into a constant: that rank would leave the others waiting."""
     return draft.in_graph and any(
@@ -267,8 +277,9 @@ def _stays_whole(draft: Draft, step: Step) -> bool:
     )
 
 
-def _doubt(draft: Draft, step: Step) -> str:
-    if any(draft.names.last(c.func) in _NORMALIZING for c in draft.syntax.calls):
+def doubt_of_rows(draft: Draft, step: Step) -> str:
+    """What to ask where rows are divided; nothing where their loss is a mean or a sum over them."""
+    if any(draft.names.last(c.func) in NORMALIZING for c in draft.syntax.calls):
         return _NORMALIZED
     sure = step.over in (Over.MEAN, Over.SUM) and not step.vague
     return "" if sure else _MEAN
