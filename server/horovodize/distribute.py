@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from horovodize import runtime
 from horovodize.options import Options
 from horovodize.plan import Change, Plan, Reason, Refusal, Unchanged
 from horovodize.restrictions import RESTRICTIONS, Findings, examine
@@ -61,8 +62,9 @@ def distributing(
             return Refusal(document, sorted(draft.reasons, key=lambda r: r.span))
         yield
         hvd, keras = horovod_names(draft)
+        beside = (runtime.KERAS_3,) if draft.keras_3 else ()
         changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
-        plan = _with_questions(Plan(document, changes, draft.notes, draft.answered), found.open)
+        plan = _with_questions(Plan(document, changes, draft.notes, draft.answered, beside), found.open)
         document.verify(plan.edits)
         return plan
     except Untouchable as e:

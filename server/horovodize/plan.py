@@ -83,6 +83,7 @@ class Plan:
     changes: Sequence[Change]
     notes: Sequence[Note] = ()
     answered: Sequence[Answer] = ()
+    beside: Sequence[str] = ()  # modules of ours (`runtime`) that have to stand in the script's folder
 
     @cached_property
     def edits(self) -> list[Edit]:

@@ -42,7 +42,7 @@ def explain(view: View, offset: int, markup: Markup) -> Span | None:
         _describe_role(role, view, markup)
         there += [role.span, *role.uses]
     if loop is not None:
-        _describe_loop(loop, markup)
+        _describe_loop(loop, view, markup)
         here += [loop.span, loop.site]
     _consequences(view, here, there, markup)
     return view.to_own(about)
@@ -58,11 +58,12 @@ def explain_problem(analysis: Analysis, offset: int, markup: Markup) -> Span | N
     return problem.span
 
 
-def _describe_loop(loop: TrainingLoop, markup: Markup) -> None:
+def _describe_loop(loop: TrainingLoop, view: View, markup: Markup) -> None:
     where = f" in {code(loop.function)}" if loop.function else ""
     markup.paragraph(f"{loop.kind.label} training loop{where}", strong=True)
     known = {"Model": loop.model, "Optimizer": loop.optimizer}
     markup.bullets(f"{what}: {code(name)}" for what, name in known.items() if name)
+    markup.paragraph(f"For {view.world.text}.")
 
 
 def _describe_role(role: RoleAt, view: View, markup: Markup) -> None:
