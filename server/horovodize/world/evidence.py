@@ -38,12 +38,12 @@ def evidence_of(summary: ModuleSummary) -> tuple[Keras, str] | None:
     if _MAY_BE_NEW.search(summary.document.text):
         new = next((name for name in _used(module) if name.startswith(_NEW)), "")
         if new:
-            return Keras.THREE, f"the script uses `{new.removeprefix('tensorflow.')}`"
+            return Keras.THREE, f"the script uses `{new.removeprefix('tensorflow.').rstrip('.')}`"
     if sites.is_tf1:
         return Keras.TWO, "the script uses names of TensorFlow 1"
     old = next((name for name in _used(module) if name.startswith(_OLD)), "")
     if old:
-        return Keras.TWO, f"the script uses `{old.replace('tensorflow.', 'tf.', 1)}`"
+        return Keras.TWO, f"the script uses `{old.replace('tensorflow.', 'tf.', 1).rstrip('.')}`"
     return None
 
 

@@ -1,4 +1,5 @@
 """What `horovod_keras3.py` is held to, on several ranks: one JSON line of rank 0 for each case, {"case", "spread", "parity"}.
+The first argument is the module's folder; further ones are the cases to try, by the names of their functions.
 
 spread  the largest difference of a weight between ranks
 parity  the largest difference from one process that trains on the batches of all ranks together; null where none is defined"""
@@ -10,6 +11,8 @@ import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+sys.path.insert(0, sys.argv[1])
 
 import horovod_keras3 as hvd
 import keras
@@ -233,5 +236,5 @@ def dropout():
 CASES = [in_fit, on_batch, own_step, tape_loop, embedding, mixed_precision, saved, dropout]
 
 for wanted in CASES:
-    if len(sys.argv) < 2 or wanted.__name__ in sys.argv[1:]:
+    if len(sys.argv) < 3 or wanted.__name__ in sys.argv[2:]:
         wanted()
