@@ -47,9 +47,9 @@ def file(tensorflow: str = "", keras: str = "") -> Versions:
         ("from keras import ops\n" + STANDALONE, "", file("", "<3"), Keras.THREE),
         (STANDALONE + "keras.config.set_dtype_policy('mixed_float16')\n", "", file(), Keras.THREE),
         (STANDALONE + "from numpy import random\nkeras = random.rand()\n", "", file(), Keras.UNKNOWN),
-        (OF_TF + "o = tf.keras.optimizers.legacy.SGD()\n", "", file(), Keras.TWO),
-        (OF_TF + "tf.estimator.Estimator(f)\n", "", file(), Keras.TWO),
-        (OF_TF + "s = tf.Session()\n", "", file(), Keras.TWO),
+        # scripts for several versions have old names behind a condition
+        (OF_TF + "o = tf.keras.optimizers.legacy.SGD() if old else 'sgd'\n", "", file(), Keras.UNKNOWN),
+        (OF_TF + "s = tf.Session() if old else None\n", "", file(), Keras.UNKNOWN),
         # legacy Keras
         (LEGACY + OF_TF, "", file(), Keras.LEGACY),
         (LEGACY + OF_TF, "2.17", file(), Keras.LEGACY),

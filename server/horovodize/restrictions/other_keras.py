@@ -6,10 +6,10 @@ From TensorFlow 2.16 on, `tf.keras` is Keras 3. It has no `fit_generator`, no `m
 `tf.keras`, which the variable `TF_USE_LEGACY_KERAS` gives it, if that is set before TensorFlow is imported.
 
 ## When it is reported
-On such a call or name where Keras 3 is known to train; on `TF_USE_LEGACY_KERAS` set after TensorFlow or Keras was imported,
-or by a script that imports the package `keras`, for which it does nothing; and on an import of `tf_keras` without it, unless
-TensorFlow is known to be older than 2.16. Which versions are known: the setting `tensorflow`, the packages of `--python`, lock
-and requirement files, and what the script shows (`keras.ops`).
+On such a call where Keras 3 is known to train, unless it is under a condition; on `TF_USE_LEGACY_KERAS` set after TensorFlow or
+Keras was imported, or by a script that imports the package `keras`, for which it does nothing; and on an import of `tf_keras`
+without it, unless TensorFlow is known to be older than 2.16. Versions are known by the setting `tensorflow`, the packages of
+`--python`, lock and requirement files, and what the script shows (`keras.ops`).
 
 ## Quick fix
 None.
@@ -60,6 +60,16 @@ import tensorflow as tf
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 model.fit_generator(batches, epochs=2)
+```
+
+```python
+import keras
+
+model = keras.Sequential([keras.layers.Dense(1)])
+optimizer = keras.optimizers.legacy.SGD(0.1) if old else keras.optimizers.SGD(0.1)
+model.compile(optimizer, "mse")
+model.fit(x, y)
+print(keras.ops.sum(model.predict(x)))
 ```
 
 ## Source
@@ -115,29 +125,28 @@ def _legacy(context: Context) -> Iterator[Violation]:
 
 
 def _gone(context: Context) -> Iterator[Violation]:
-    """What Keras 3 does not have."""
+    """What Keras 3 does not have, where nothing asks for the version first."""
+    if context.world.keras is Keras.LEGACY or context.sites.is_tf1:
+        return
     by = context.world.keras_by or context.world.tensorflow_by
-    if context.world.keras is not Keras.LEGACY:
-        for fit in context.sites.fits:
-            if fit.method == "fit_generator":
-                yield RESTRICTION.at(
-                    context, fit.call, f"Keras 3 ({by}) has no `fit_generator`; `fit` takes generators"
-                )
-        for update in context.sites.updates:
-            if update.method == "minimize" and not context.sites.is_tf1:
-                yield RESTRICTION.at(
-                    context,
-                    update.call,
-                    f"optimizers of Keras 3 ({by}) have no `minimize`; take the gradients from a tape and apply them",
-                )
-        for call in context.syntax.calls:
-            if (context.names.of(call.func) or "").startswith("tensorflow.keras.optimizers.legacy."):
-                yield RESTRICTION.at(
-                    context, call, f"TensorFlow {context.world.tensorflow} has no `optimizers.legacy`: {_NOW}"
-                )
-
-
-_NOW = "take the optimizer of the same name from `optimizers`"
+    found = [
+        (f.call, "`fit_generator`: `fit` takes generators")
+        for f in context.sites.fits
+        if f.method == "fit_generator"
+    ]
+    found += [
+        (u.call, "`minimize` of optimizers: take the gradients from a tape, and apply them")
+        for u in context.sites.updates
+        if u.method == "minimize"
+    ]
+    found += [
+        (call, "`optimizers.legacy`: take the optimizer of the same name from `optimizers`")
+        for call in context.syntax.calls
+        if (context.names.of(call.func) or "").startswith("tensorflow.keras.optimizers.legacy.")
+    ]
+    for call, what in found:
+        if not context.is_conditional(call):
+            yield RESTRICTION.at(context, call, f"Keras 3 ({by}) has no {what}")
 
 
 RESTRICTION = Restriction(

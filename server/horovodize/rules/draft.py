@@ -165,7 +165,8 @@ class Draft:
     @property
     def keras_3(self) -> bool:
         """Whether Keras 3 trains here, as far as is known: what Horovod gives then comes from a module of our own."""
-        return self.world.keras is Keras.THREE and not self.in_graph and "keras" in self.document.text
+        of_tensorflow_1 = self.in_graph or self.sites.is_tf1
+        return self.world.keras is Keras.THREE and not of_tensorflow_1 and "keras" in self.document.text
 
     # ------------------------------------------------------------------ TensorFlow 1
 

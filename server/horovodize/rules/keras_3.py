@@ -38,13 +38,17 @@ def turn_off_xla(draft: Draft, site: Compile) -> None:
 
 
 def guard(draft: Draft) -> list[str]:
-    """The lines after `hvd.init()` that Keras' trainings need, where it is not known that Keras 2 runs them, or where legacy
-    Keras does."""
-    if not draft.sites.fits or keras_session.is_wanted(draft):
+    """The lines after `hvd.init()` that trainings by Horovod's own Keras API need, unless it is known that Keras 2 runs them.
+    Legacy Keras may be asked for in vain; and the callbacks take their backend from the Keras that it stands for."""
+    if (
+        not draft.sites.fits
+        or draft.keras_3
+        or draft.world.keras is Keras.TWO
+        or keras_session.is_wanted(draft)
+    ):
         return []
-    if draft.world.keras is Keras.UNKNOWN:
-        keras, ops = keras_session.keras_name(draft), draft.quoted("ops")
-        return [f"if hasattr({keras}, {ops}):", f"    raise RuntimeError({draft.quoted(_STOP)})"]
+    keras, ops = keras_session.keras_name(draft), draft.quoted("ops")
+    lines = [f"if hasattr({keras}, {ops}):", f"    raise RuntimeError({draft.quoted(_STOP)})"]
     if draft.world.keras is Keras.LEGACY and draft.uses(KERAS):
-        return [f"{KERAS}.callbacks.K = {draft.tensorflow()}.keras.backend"]
-    return []
+        lines.append(f"{KERAS}.callbacks.K = {keras}.backend")
+    return lines

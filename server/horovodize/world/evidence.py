@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from horovodize.summary.module import Module
 
 LEGACY_VARIABLE = "TF_USE_LEGACY_KERAS"
-# Modules that came with Keras 3, and what only earlier ones have.
+# Modules that came with Keras 3. (What only earlier ones have proves nothing: scripts for both have it behind a condition.)
 _NEW = ("tensorflow.keras.ops.", "tensorflow.keras.random.", "tensorflow.keras.config.",
         "tensorflow.keras.distribution.", "tensorflow.keras.dtype_policies.")  # fmt: skip
-_OLD = ("tensorflow.estimator.", "tensorflow.contrib.", "tensorflow.keras.optimizers.legacy.")
 _MAY_BE_NEW = re.compile(r"\bkeras\b[^\n]*\b(ops|random|config|distribution|dtype_policies)\b")
 
 
@@ -28,8 +27,8 @@ def uses_standalone_keras(summary: ModuleSummary) -> bool:
 
 def evidence_of(summary: ModuleSummary) -> tuple[Keras, str] | None:
     """The Keras that a script proves that it means, and by what; None where it proves nothing."""
-    module, sites = summary.module, summary.sites
-    if module is None or sites is None:
+    module = summary.module
+    if module is None:
         return None
     if _asks_for_legacy(module) and not uses_standalone_keras(summary):
         return Keras.LEGACY, f"the script sets {LEGACY_VARIABLE}"
@@ -39,11 +38,6 @@ def evidence_of(summary: ModuleSummary) -> tuple[Keras, str] | None:
         new = next((name for name in _used(module) if name.startswith(_NEW)), "")
         if new:
             return Keras.THREE, f"the script uses `{new.removeprefix('tensorflow.').rstrip('.')}`"
-    if sites.is_tf1:
-        return Keras.TWO, "the script uses names of TensorFlow 1"
-    old = next((name for name in _used(module) if name.startswith(_OLD)), "")
-    if old:
-        return Keras.TWO, f"the script uses `{old.replace('tensorflow.', 'tf.', 1).rstrip('.')}`"
     return None
 
 
