@@ -69,3 +69,31 @@ def test_rows_that_are_part_of_the_graph_stay_whole_and_are_averaged() -> None:
     assert "GradientDescentOptimizer(0.1)).minimize(loss)" in plan.text
     assert "_rows(" not in plan.text
     assert any("part of the graph" in note.message for note in plan.notes)
+
+
+WATCHED = """\
+import tensorflow as tf
+x = tf.linspace([0.0], [1.0], 64)
+net, opt = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.SGD(0.1)
+def loss():
+    with tf.GradientTape() as inner:
+        inner.watch(x)
+        u = net(x)
+    return tf.reduce_mean(tf.square(inner.gradient(u, x)))
+for step in range(100):
+    with tf.GradientTape() as tape:
+        value = loss()
+    opt.apply_gradients(zip(tape.gradient(value, net.trainable_variables), net.trainable_variables))
+"""
+
+
+def test_rows_that_gradients_are_taken_by_are_divided_once() -> None:
+    text = plan_of(WATCHED).text
+    assert "x = share_rows(x)\n" in text
+    assert "inner.watch(x)" in text
+    assert "u = net(x)" in text
+    assert "inner.gradient(u, x)" in text
+
+
+def test_rows_that_are_shown_as_a_whole_are_not_divided_before() -> None:
+    refused(WATCHED + "print(net(x))\n", "HVD006", "a name of its own")

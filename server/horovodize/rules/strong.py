@@ -23,18 +23,19 @@ Source         Beyond the seed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from enum import Enum
 from weakref import WeakKeyDictionary
 
 from horovodize.facts.losses import Over
 from horovodize.facts.steps import Feed, Step
+from horovodize.rules import row_sizes, watched_rows
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
 from horovodize.summary.sites import Compile, Fit
-from horovodize.summary.syntax import argument, position
+from horovodize.summary.syntax import position
 
 _WHAT = "Divide the rows among the ranks"
 _OPEN = "Leave the number of rows open"
@@ -49,6 +50,10 @@ _NORMALIZED = (
     "from a rank's rows"
 )
 _UNSEEN = "the data of this step can't be followed; if this is all of the data, don't scale the rate"
+_WATCHED = (
+    "every step sees the same data, and gradients are taken with respect to these rows, which are used elsewhere, too: give "
+    "the loop a name of its own for them"
+)
 _SAME = "every rank would compute the same"
 _PART_OF_THE_GRAPH = (
     "these rows are part of the graph, so each rank computes all of them: right, and no faster; feed them to a placeholder to "
@@ -255,17 +260,32 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         draft.note(rule, step.site, _PART_OF_THE_GRAPH)
         return
     draft.note(rule, step.site, _CHOSEN)
-    for placeholder, edit in _to_open(draft, step):
+    for placeholder, edit in row_sizes.to_open(draft, step):
         if draft.once("open rows", placeholder):
             draft.change(rule, placeholder, _OPEN, _WHY, [edit])
     doubt = doubt_of_rows(draft, step)
     helper = "split_rows" if step.over is Over.SUM else "share_rows"
+    names = watched_rows.watched(draft)
     for rows in step.rows:
-        if rows in draft.done:
+        if rows in draft.done or _divide_before(draft, rule, step, rows, names, helper):
             continue
         draft.done.add(rows)
         edits = Edit.around(draft.module.span(rows), f"{draft.helper(helper)}(", ")")
         draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
+
+
+def _divide_before(draft: Draft, rule: str, step: Step, rows: ast.expr, names: set[str], helper: str) -> bool:
+    """Divides rows that gradients are taken with respect to, once, before the loop; whether they are such."""
+    found = list(watched_rows.named_in(rows, names))
+    for name in found:
+        if not draft.once(f"divide before {ast.unparse(name)}", draft.module.tree):
+            continue
+        edits = watched_rows.divided_before(draft, step.site, name, draft.helper(helper))
+        if edits is None:
+            draft.refuse("HVD006", name, _WATCHED)
+        else:
+            draft.change(rule, name, _WHAT, _WHY, edits, doubt=doubt_of_rows(draft, step))
+    return bool(found)
 
 
 def stays_whole(draft: Draft, step: Step) -> bool:
@@ -303,85 +323,7 @@ def _hindrance(draft: Draft, step: Step) -> tuple[ast.AST, str] | None:
             return rows, "these rows come before Horovod is there; make them after the imports"
         if draft.module.scopes.root(rows) is not draft.module.scopes.root(step.site):
             return step.site, "its rows come from another file"
-    opened = {placeholder for placeholder, _ in _to_open(draft, step)}
-    fed = _fed_with(draft, step)
-    others = (c for c in draft.syntax.calls if draft.names.last(c.func) != "placeholder" or not fed)
-    fixed = next((c for c in (*fed, *others) if c not in opened and _is_fixed(draft, c)), None)
+    fixed = row_sizes.made_for_one_number(draft, step)
     if fixed is not None:
         return fixed, "this is made for one number of rows; leave it open (`None`) to divide them"
     return None
-
-
-def _fed_with(draft: Draft, step: Step) -> dict[ast.Call, list[ast.expr]]:
-    """The placeholders that are fed beside a step's rows, each with what it is fed; none where that can't be seen."""
-    found: dict[ast.Call, list[ast.expr]] = {}
-    for rows in step.rows:
-        fed = draft.syntax.parent.get(rows)
-        if isinstance(fed, ast.Dict):
-            for key, value in zip(fed.keys, fed.values, strict=True):
-                for placeholder in draft.values.calls(key) if key is not None else ():
-                    found.setdefault(placeholder, []).append(value)
-    return found
-
-
-def _to_open(draft: Draft, step: Step) -> Iterator[tuple[ast.Call, Edit]]:
-    """The placeholders of one size that a step's rows are fed to, and what leaves their number of rows open: `[100, 1]` →
-    `[None, 1]`, `x.shape` → `[None, *x.shape[1:]]`. Not those whose size the program reads again."""
-    if step.over not in (Over.MEAN, Over.SUM):
-        return
-    read = {
-        c
-        for n in draft.syntax.every(ast.Attribute)
-        if n.attr in ("shape", "get_shape")
-        for c in draft.values.calls(n.value)
-    }
-    for call, values in _fed_with(draft, step).items():
-        shape = argument(call, "shape", 1)
-        if shape is None or call in read or not _is_fixed(draft, call) or not set(values) & set(step.rows):
-            continue
-        if isinstance(shape, (ast.List, ast.Tuple)):
-            if not _is_built_in(draft, shape.elts[0]):
-                yield call, Edit(draft.module.span(shape.elts[0]), "None")
-        elif isinstance(shape, ast.Attribute) and shape.attr == "shape":
-            yield call, Edit(draft.module.span(shape), f"[None, *{draft.module.text(shape)}[1:]]")
-
-
-def _is_built_in(draft: Draft, size: ast.expr) -> bool:
-    """Whether a number of rows is also a part of the graph: `tf.reshape(x, [100, 28])`."""
-    if not isinstance(size, (ast.Constant, ast.Name)):
-        return True
-    return any(
-        ast.dump(n) == ast.dump(size) and draft.names.last(call.func) != "placeholder"
-        for call in draft.syntax.calls
-        if (draft.names.of(call.func) or "").startswith("tensorflow.")
-        for a in (*call.args, *(k.value for k in call.keywords))
-        for n in ast.walk(a)
-        if isinstance(n, type(size))
-        and draft.syntax.parent.get(n) is not None
-        and _nearest_call(draft, n) is call
-    )
-
-
-def _nearest_call(draft: Draft, n: ast.AST) -> ast.AST | None:
-    return next((a for a in draft.syntax.ancestors(n) if isinstance(a, ast.Call)), None)
-
-
-def _is_fixed(draft: Draft, call: ast.Call) -> bool:
-    """A placeholder of one size, a state for one number of rows."""
-    last = draft.names.last(call.func)
-    if last == "placeholder":
-        given, shape = argument(call, "shape", 1), draft.facts.steps.shape(call)
-        if given is not None and shape is None:  # `x.shape`: that of all rows
-            return any(isinstance(o.node, ast.Attribute) for o in draft.values.origins(given))
-        return (
-            shape is not None
-            and bool(shape)
-            and not (isinstance(shape[0], ast.Constant) and shape[0].value is None)
-        )
-    if last == "zero_state":
-        size = argument(call, "batch_size", 0)
-        return size is not None and not any(
-            isinstance(n, ast.Call) and draft.names.last(n.func) == "shape"
-            for n in draft.values.depends([size], 60)
-        )
-    return False
