@@ -1,20 +1,29 @@
 #!/usr/bin/env bash
-# .venv-horovod: TensorFlow and Horovod, a pair that builds and trains (Python 3.11, no GPU). Does nothing when it is there.
+# horovod.sh [TENSORFLOW]: TensorFlow and Horovod, a pair that builds and trains (Python 3.11, no GPU), in .venv-horovod; for
+# another TensorFlow than that of the tests (2.16 to 2.18) in .venv-horovod-TENSORFLOW. Does nothing when it is there.
 # Horovod comes as source: its wheel is built once and kept in ${XDG_CACHE_HOME:-~/.cache}/horovodize; it fits only the
 # Python, the TensorFlow and the machine that it was built for.
 source "$(dirname "$0")/lib.sh"
 
-tensorflow=2.15.1
+pinned=2.15.1
+tensorflow=${1:-$pinned}
 horovod=0.28.1
 requirements=scripts/horovod-requirements.txt
-
+venv=.venv-horovod
 key=$(key_of scripts/horovod.sh "$requirements")
-is_done .venv-horovod/.made "$key" && exit 0
+if [[ $tensorflow != "$pinned" ]]; then
+    [[ $tensorflow =~ ^2\.1[678](\.|$) ]] || fail "Horovod $horovod is built here for TensorFlow $pinned and 2.16 to 2.18: docs/versions.md"
+    venv+=-$tensorflow
+    building=$(mktemp)
+    sed '/^$/q' "$requirements" >"$building" # what building takes; the rest is pinned for 2.15
+    requirements=$building
+fi
+is_done "$venv/.made" "$key" && exit 0
 
 python=$(python_exactly 11) || fail "Python 3.11 is needed for TensorFlow $tensorflow with Horovod $horovod. PYTHON=… names one."
-say "Making .venv-horovod with $("$python" --version): TensorFlow $tensorflow …"
-make_venv "$python" .venv-horovod
-in_venv=$PWD/.venv-horovod/bin
+say "Making $venv with $("$python" --version): TensorFlow $tensorflow …"
+make_venv "$python" "$venv"
+in_venv=$PWD/$venv/bin
 "$in_venv/python" -m pip install --quiet "tensorflow-cpu==$tensorflow" --requirement "$requirements" </dev/null ||
     fail "pip could not install TensorFlow"
 
@@ -48,4 +57,4 @@ fi
 "$in_venv/python" -m pip install --quiet --no-deps "$wheel" </dev/null || fail "pip could not install Horovod"
 TF_CPP_MIN_LOG_LEVEL=3 "$in_venv/python" -c 'import horovod.tensorflow as hvd; hvd.init(); assert hvd.size() == 1' ||
     fail "Horovod does not start"
-mark_done .venv-horovod/.made "$key"
+mark_done "$venv/.made" "$key"

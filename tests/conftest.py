@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+# What versions the machine has around is not to decide what tests see.
+os.environ.pop("VIRTUAL_ENV", None)
+
 
 @pytest.fixture(scope="session")
 def root() -> Path:

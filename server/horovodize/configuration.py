@@ -5,6 +5,7 @@ split-data = true            # every field of `Options`, with hyphens
 comments = true
 strict = false
 tensorflow = "2.15"          # where it is known what the scripts run on
+python = ".venv"             # else: the interpreter (or its environment) that they run with, from this file's folder
 rate = "linear"              # what the rate of larger batches grows by: "linear", "sqrt" or "keep"
 batch = "per-rank"           # what a batch size is that of: "per-rank", or "global", of all ranks together
 select = ["HVD1"]            # which findings are reported
@@ -16,11 +17,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from horovodize.options import CHOICES, Options, is_version
+from horovodize.options import CHOICES, SETTINGS, is_version
 
 _LARGEST = 1_000_000  # bytes of a pyproject.toml
 _LISTS = {"select": "codes", "ignore": "codes", "exclude": "patterns"}
@@ -39,6 +40,7 @@ class FileSettings:
     ignore   of those not to report; None: not said
     exclude  files that are left out of folders, as patterns of a `.gitignore` in `folder`; None: not said
     folder   where the file is
+    python   the interpreter, or its environment, that the scripts run with; "" where it is not said
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class FileSettings:
     ignore: tuple[str, ...] | None = None
     exclude: tuple[str, ...] | None = None
     folder: Path | None = None
+    python: str = ""
 
 
 def nearest_settings(folder: Path, known: dict[Path, FileSettings]) -> FileSettings:
@@ -93,8 +96,9 @@ def read_table(path: Path) -> Mapping[str, Any] | None:
 
 def settings_of(table: Mapping[str, Any], path: Path) -> FileSettings:
     """What a table of a file says. Raises ConfigurationError for a key or a value that means nothing."""
-    switches = {f.name.replace("_", "-"): f.name for f in fields(Options)}
+    switches = {name.replace("_", "-"): name for name in SETTINGS}
     options: dict[str, Any] = {}
+    python = ""
     lists: dict[str, tuple[str, ...]] = {}
     for key, value in table.items():
         where = f"{_shown(path)}: tool.horovodize.{key}"
@@ -108,17 +112,26 @@ def settings_of(table: Mapping[str, Any], path: Path) -> FileSettings:
             elif not isinstance(value, bool):
                 raise ConfigurationError(f"{where} must be true or false")
             options[switches[key]] = value
+        elif key == "python":
+            if not isinstance(value, str):
+                raise ConfigurationError(f"{where} must be the path of a Python or of its environment")
+            python = os.path.join(path.absolute().parent, os.path.expanduser(value))
         elif key in _LISTS:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 raise ConfigurationError(f"{where} must be a list of {_LISTS[key]}")
             lists[key] = tuple(value)
         else:
-            known = ", ".join(sorted([*switches, *_LISTS]))
+            known = ", ".join(sorted([*switches, *_LISTS, "python"]))
             raise ConfigurationError(
                 f"{_shown(path)}: unknown setting tool.horovodize.{key} (there are: {known})"
             )
     return FileSettings(
-        options, lists.get("select"), lists.get("ignore"), lists.get("exclude"), path.absolute().parent
+        options,
+        lists.get("select"),
+        lists.get("ignore"),
+        lists.get("exclude"),
+        path.absolute().parent,
+        python,
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from horovodize import runtime
 from horovodize.options import Options
 from horovodize.plan import Change, Plan, Reason, Refusal, Unchanged
 from horovodize.restrictions import RESTRICTIONS, Findings, examine
@@ -62,10 +63,10 @@ def distributing(
             return Refusal(document, sorted(draft.reasons, key=lambda r: r.span))
         yield
         hvd, keras = horovod_names(draft)
+        beside = (runtime.KERAS_3,) if draft.keras_3 else ()
         changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
-        plan = _with_questions(
-            Plan(document, changes, draft.notes, draft.answered, how_scaled.sentences(draft)), found.open
-        )
+        plan = Plan(document, changes, draft.notes, draft.answered, how_scaled.sentences(draft), beside)
+        plan = _with_questions(plan, found.open)
         document.verify(plan.edits)
         return plan
     except Untouchable as e:

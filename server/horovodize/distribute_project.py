@@ -172,7 +172,7 @@ def _half_distributed(project: ProjectSummary) -> Refusal | None:
     if module is None or not project.loops:
         return None
     for binding in module.scopes.imports:
-        if binding.imported.split(".", maxsplit=1)[0] == "horovod":
+        if binding.imported.split(".", maxsplit=1)[0] in ("horovod", "horovod_keras3"):
             span = module.span(binding.anchor)
             name = os.path.basename(project.document.members[project.document.member_at(span.start)].path)
             message = (
@@ -227,8 +227,9 @@ def file_plans(plan: Plan) -> list[Plan]:
             for s in plan.scalings
             if whole.member_at(s.span.start) == index
         ]
+        beside = plan.beside if document is whole.script else ()
         if changes or notes:
-            found.append(Plan(document, changes, notes, scalings=scalings))
+            found.append(Plan(document, changes, notes, scalings=scalings, beside=beside))
     return found
 
 

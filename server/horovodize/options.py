@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+
+from horovodize.world.versions import Versions
 
 # What the settings that are one of several words can be; the first is the default.
 CHOICES = {"rate": ("linear", "sqrt", "keep"), "batch": ("per-rank", "global")}
@@ -21,6 +23,7 @@ class Options:
     batch        what a script's batch size is: "per-rank" (each rank takes batches of it) or "global" (all ranks
                  together do, so that rate and steps stay)
     tensorflow   the version of TensorFlow that the scripts run on, "2.16" or "2.16.1"; "" where that is not known
+    around       what is known of versions from elsewhere (`world.surroundings`); no setting of its own
     """
 
     split_data: bool = True
@@ -29,16 +32,16 @@ class Options:
     tensorflow: str = ""
     rate: str = "linear"
     batch: str = "per-rank"
+    around: Versions = field(default_factory=Versions)
 
     @property
     def keeps_batch(self) -> bool:
         """Whether all ranks together take the batches that one process took."""
         return self.batch == "global"
 
-    def runs_on(self, version: tuple[int, int]) -> bool:
-        """Whether the scripts are known to run on a version of TensorFlow, or a later one."""
-        parts = re.findall(r"\d+", self.tensorflow)[:2]
-        return len(parts) == 2 and (int(parts[0]), int(parts[1])) >= version
+
+# The names of the options that users set.
+SETTINGS = tuple(f.name for f in fields(Options) if f.name != "around")
 
 
 def is_version(text: str) -> bool:

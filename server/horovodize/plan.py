@@ -115,6 +115,7 @@ class Plan:
     notes: Sequence[Note] = ()
     answered: Sequence[Answer] = ()
     scalings: Sequence[StepScaling] = ()
+    beside: Sequence[str] = ()  # modules of ours (`runtime`) that have to stand in the script's folder
 
     @cached_property
     def edits(self) -> list[Edit]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from horovodize.cli import make_parser
 from horovodize.cli.config import Configuration, Settings, codes
 from horovodize.cli.runner import CommandError
-from horovodize.options import Options
+from horovodize.options import SETTINGS, Options
 
 
 def settings(folder: Path, **flags: object) -> Settings:
@@ -67,7 +66,7 @@ def test_broken_files_of_others_are_none_of_our_business(tmp_path: Path) -> None
 
 def test_every_option_has_a_flag() -> None:
     flags = vars(make_parser().parse_args(["distribute", "x.py"]))
-    assert {f.name for f in fields(Options)} <= set(flags)
+    assert {*SETTINGS, "python"} <= set(flags)
     off = make_parser().parse_args(["distribute", "x.py", "--no-split-data", "--no-comments"])
     assert (off.split_data, off.comments) == (False, False)
 
@@ -82,7 +81,7 @@ def test_a_bad_setting_ends_with_status_2(run, engine, tmp_path: Path) -> None:
     result = run("distribute", "a.py")
     assert result.status == 2
     assert "unknown setting tool.horovodize.splitdata" in result.err
-    assert "batch, comments, exclude, ignore, rate, select, split-data, strict" in result.err
+    assert "batch, comments, exclude, ignore, python, rate, select, split-data, strict" in result.err
 
 
 def test_settings_reach_the_engine(run, engine, tmp_path: Path) -> None:

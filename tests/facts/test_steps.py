@@ -148,3 +148,33 @@ def test_a_count_that_goes_by_what_it_was_selects_batches() -> None:
 def test_rows_that_each_turn_makes_of_the_last_ones_are_not_the_same() -> None:
     loop = "rows = X\nfor _ in range(9):\n    train_step(rows, Y)\n    rows = mix(rows)\n"
     assert step_of(TAPE + loop).feed is Feed.UNSEEN
+
+
+# ---------------------------------------------------------------------- one batch
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 3)), np.zeros(64))).batch(64)",
+        "ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 3)), np.zeros(64))).shuffle(64).batch(100).repeat(5)",
+        "ds = tf.data.Dataset.from_tensor_slices((X, Y)).batch(len(X))",
+        "ds = tf.data.Dataset.from_tensor_slices((X, Y)).batch(X.shape[0]).repeat().take(50)",
+    ],
+)
+def test_a_data_set_of_one_batch(made: str) -> None:
+    assert step_of(TAPE + made + "\nfor x, y in ds:\n    train_step(x, y)\n").feed is Feed.ONE_BATCH
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 3)), np.zeros(64))).batch(32)",
+        "ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 3)), np.zeros(64))).repeat(4).batch(64)",
+        "ds = tf.data.Dataset.from_tensor_slices((X, Y)).batch(60)",
+        "ds = tf.data.Dataset.from_tensor_slices((X, Y)).batch(len(Z))",
+        "ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 3)), np.zeros(64))).flat_map(many).batch(64)",
+    ],
+)
+def test_a_data_set_of_several_batches(made: str) -> None:
+    assert step_of(TAPE + made + "\nfor x, y in ds:\n    train_step(x, y)\n").feed is Feed.BATCH

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from lsprotocol import types
+from pathlib import Path
 
+from lsprotocol import types
+from pygls.uris import from_fs_path
+
+from horovodize import runtime
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.lsp.session import OpenDocument
 from horovodize.lsp.workspace_edit import owners_of, plan_edit
@@ -118,3 +122,40 @@ def test_a_question_without_edits_is_an_annotation_at_an_edit_that_changes_nothi
     shown = [(a.label, a.description, bool(a.needs_confirmation)) for a in edit.change_annotations.values()]
     assert ("HVD105 look", "To be confirmed: where is it made?", True) in shown
     assert [text for _, text in pieces(edit)] == ["", "x"]
+
+
+# ---------------------------------------------------------------------- modules of ours
+
+
+def made_beside(path: str, client: Capabilities) -> list[object]:
+    """What the edit of a plan that needs our module does before it changes the script."""
+    plan = Plan(Document(TEXT, path), [change("C1", Edit.insert(9, "import b\n"))], beside=(runtime.KERAS_3,))
+    opened = OpenDocument(from_fs_path(path) or path, 3, TEXT)
+    edit = plan_edit(opened, plan, {"C1": "import"}, PositionEncoding.UTF16, client)
+    *before, script = edit.document_changes or []
+    assert isinstance(script, types.TextDocumentEdit)
+    assert script.text_document.uri == opened.uri
+    return before
+
+
+CREATING = Capabilities(versioned_edits=True, change_annotations=True, creates_files=True)
+
+
+def test_a_module_is_made_beside_the_script(tmp_path: Path) -> None:
+    created, filled = made_beside(str(tmp_path / "train.py"), CREATING)
+    uri = from_fs_path(str(tmp_path / "horovod_keras3.py"))
+    assert isinstance(created, types.CreateFile)
+    assert isinstance(filled, types.TextDocumentEdit)
+    assert created.uri == filled.text_document.uri == uri
+    assert filled.text_document.version is None
+    assert [e.new_text for e in filled.edits] == [runtime.text_of(runtime.KERAS_3)]  # type: ignore[union-attr]
+
+
+def test_a_module_that_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "horovod_keras3.py").write_text("# mine\n")
+    assert made_beside(str(tmp_path / "train.py"), CREATING) == []
+
+
+def test_no_module_without_a_folder_or_a_client_that_makes_files(tmp_path: Path) -> None:
+    assert made_beside("untitled:Untitled-1", CREATING) == []
+    assert made_beside(str(tmp_path / "train.py"), FULL) == []

@@ -61,5 +61,6 @@ def test_codes_are_those_of_the_seed_in_order() -> None:
         *(f"HVD{n}" for n in range(101, 111)),
         *(f"HVD{n}" for n in range(201, 206)),
         "HVD901",
+        "HVD902",
     ]
     assert len({r.name for r in RESTRICTIONS.values()}) == len(RESTRICTIONS)

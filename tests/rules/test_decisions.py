@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 
 from .dividing import TAPE, check, divide, unchanged
+from .pairs import plan_of
 
+TAPE_LOOP = """\
+import os
+import tensorflow as tf
+model, opt = tf.keras.Sequential([]), tf.keras.optimizers.SGD(0.1)
+for epoch in range(9):
+    for x in tf.data.Dataset.from_tensor_slices(tf.zeros([900, 2])).batch(3):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x))
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+{}"""
 LOOP = "for x, y in shard_batches(batches):\n"
 SOURCE = "for x, y in batches:\n"
 
@@ -115,3 +126,20 @@ def test_patience_with_attributes() -> None:
     told = "loss, self.best = hvd.broadcast_object((loss, self.best))\n                    "
     divided = loop.replace("range(9)", "range(max(1, 9 // hvd.size()))")
     check(TAPE, loop.format(""), divided.format(told))
+
+
+def test_what_is_skipped_before_an_exit_is_skipped_by_all() -> None:
+    """`if not done: continue` and then `break`: the test decides who leaves."""
+    text = plan_of(TAPE_LOOP.format("    if not os.path.exists('stop'):\n        continue\n    break\n")).text
+    assert "if any_rank(not os.path.exists('stop')):" in text
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "    if epoch < 3:\n        continue\n    break\n",
+        "    if not os.path.exists('stop'):\n        continue\n    print(epoch)\n",
+    ],
+)
+def test_what_is_skipped_alike_or_before_no_exit_is_left(rest: str) -> None:
+    assert "any_rank" not in plan_of(TAPE_LOOP.format(rest)).text

@@ -64,7 +64,7 @@ GRAPH = (
 TRAIN_OP = GRAPH + "train_op = tf.train.AdamOptimizer(0.001).minimize(loss)\n"
 RUNS = "with tf.Session() as sess:\n    sess.run(tf.global_variables_initializer())\n    sess.run(train_op)\n"
 PROGRAMS |= {
-    "S2": (GRAPH, RUNS, 0),
+    "S2": (GRAPH, RUNS + "    for i in range(1000):\n        sess.run(train_op, batch(i))\n", 0),
     "S3": (TRAIN_OP, "", 0),
     "S4": (
         TRAIN_OP + "init = tf.global_variables_initializer()\nsess = tf.Session()\n",
@@ -94,7 +94,7 @@ PROGRAMS |= {
 PROGRAMS |= {"C2": PROGRAMS["C1"], "K2": PROGRAMS["K1"], "K6": PROGRAMS["G2"], "K7": PROGRAMS["G1"]}
 
 # Rules whose example shows what another one does, too: the scaled rate, the session's config.
-TOO = {"G3": ["C5"], "S2": ["C5"], "S3": ["C2"], "E1": ["C2", "S3"]}
+TOO = {"G3": ["C5", "G4"], "S2": ["C5"], "S3": ["C2"], "E1": ["C2", "S3"]}
 
 every_rule = pytest.mark.parametrize("rule", sorted(RULES))
 

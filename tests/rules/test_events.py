@@ -360,3 +360,65 @@ def test_an_end_that_is_also_a_size_is_divided() -> None:
     loop = LOOP.replace("total += 1", "losses[total] = 1\n        total += 1")
     text = plan_of(TAPE + DATA + kept + loop + "        if total >= STEPS:\n            break\n").text
     assert "STEPS // hvd.size()" in text
+
+
+MOVED = """\
+import tensorflow as tf
+model, opt = tf.keras.Sequential([]), tf.keras.optimizers.SGD(0.1)
+{}
+step = 0
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros([900, 2])).batch(3):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    step += 1
+    if {}:
+        model.save_weights("w")
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "test", "moved", "wanted"),
+    [
+        (
+            "at = 50",
+            "step >= at",
+            "at += 50",
+            ("at = max(1, 50 // hvd.size())", "at += max(1, 50 // hvd.size())"),
+        ),
+        ("at = 0", "step >= at", "at = at + 50", ("at = 0\n", "at = at + max(1, 50 // hvd.size())")),
+        (
+            "at = 50",
+            "step == at",
+            "at = step + 50",
+            ("at = max(1, 50 // hvd.size())", "step + max(1, 50 // hvd.size())"),
+        ),
+        (
+            "last = 0",
+            "step - last >= 50",
+            "last = step",
+            ("step - last >= max(1, 50 // hvd.size())", "last = step\n"),
+        ),
+    ],
+)
+def test_a_number_that_the_program_moves_on(
+    start: str, test: str, moved: str, wanted: tuple[str, str]
+) -> None:
+    text = plan_of(MOVED.format(start, test, moved)).text
+    assert wanted[0] in text
+    assert wanted[1] in text
+
+
+@pytest.mark.parametrize(
+    ("start", "test", "moved"),
+    [
+        ("at = 50", "step >= at", "at = at * 2"),
+        ("at = 50", "step >= at", "at = int(input())"),
+        ("last = 9", "step - last >= 50", "last = loss"),
+    ],
+)
+def test_a_number_that_moves_by_something_else_is_left(start: str, test: str, moved: str) -> None:
+    text = plan_of(MOVED.format(start, test, moved)).text
+    assert start in text
+    assert test in text

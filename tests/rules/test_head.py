@@ -18,6 +18,12 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 """
+# What it is about here is fit, and which Keras that will be is not known.
+STOP = """\
+if hasattr(tf.keras, 'ops'):
+    raise RuntimeError('Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later')
+"""
+PIN = PIN.replace("gpus =", STOP + "gpus =", 1)
 PINS = PIN.replace("'", '"')
 
 

@@ -96,13 +96,27 @@ def test_the_users_list_is_not_changed_for_a_second_fit() -> None:
 
 
 @pytest.mark.parametrize(
+    ("folder", "own"),
+    [
+        ("'b'", "'b' if hvd.rank() == 0 else f'b-{hvd.rank()}'"),
+        ("folder", "folder if hvd.rank() == 0 else folder + f'-{hvd.rank()}'"),
+        ("'{}'", "'{}' if hvd.rank() == 0 else '{}' + f'-{hvd.rank()}'"),
+    ],
+)
+def test_each_rank_resumes_from_a_backup_of_its_own(folder: str, own: str) -> None:
+    """Rank 0 alone would go on at a later epoch, and the others would wait for it. It is asked."""
+    plan = plan_of(f"{HEAD}model.fit(x, y, callbacks=[c.BackupAndRestore({folder})])\n")
+    assert f"c.BackupAndRestore({own})" in plan.text.replace('"', "'")
+    assert any("its own backup" in change.doubt for change in plan.to_confirm)
+
+
+@pytest.mark.parametrize(
     "callback",
     [
         "ModelCheckpoint('m.h5')",
         "TensorBoard('logs')",
         "CSVLogger('log.csv')",
         "RemoteMonitor()",
-        "BackupAndRestore('b')",
     ],
 )
 def test_what_writes_stays_on_rank_0(callback: str) -> None:

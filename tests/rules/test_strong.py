@@ -37,9 +37,25 @@ def test_rows_of_any_number_are_divided_and_nothing_else_changes(shape: str) -> 
     assert "for step in range(100):" in text
 
 
-@pytest.mark.parametrize("shape", ["x.shape", "[64, 1]", "(64, 1)"])
-def test_a_placeholder_for_all_rows_takes_no_part_of_them(shape: str) -> None:
-    refused(GRAPH.format(f"rows = tf.placeholder(tf.float32, {shape})"), "HVD006", "one number of rows")
+@pytest.mark.parametrize(
+    ("shape", "opened"),
+    [("x.shape", "[None, *x.shape[1:]]"), ("[64, 1]", "[None, 1]"), ("(64, 1)", "(None, 1)")],
+)
+def test_a_placeholder_for_all_rows_is_left_open(shape: str, opened: str) -> None:
+    text = plan_of(GRAPH.format(f"rows = tf.placeholder(tf.float32, {shape})")).text
+    assert f"rows = tf.placeholder(tf.float32, {opened})" in text
+    assert "sess.run(train, {rows: share_rows(x)})" in text
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    [
+        "rows = tf.placeholder(tf.float32, [64, 1])\nflat = tf.reshape(rows, [64])",
+        "rows = tf.placeholder(tf.float32, [64, 1])\ncount = rows.shape[0]",
+    ],
+)
+def test_a_placeholder_whose_size_is_used_takes_no_part_of_the_rows(placeholder: str) -> None:
+    refused(GRAPH.format(placeholder), "HVD006", "one number of rows")
 
 
 def test_rows_that_are_part_of_the_graph_stay_whole_and_are_averaged() -> None:

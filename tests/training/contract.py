@@ -56,6 +56,8 @@ class Expectation:
     events       parts of lines that are printed where something happens every so many steps: the ranks print as many
     schedule     "compressed" (decay steps count what one process would have done), or "either"
     first_steps  steps that an optimizer takes before the first pass through the loop is over (no more than 3)
+    drawn        the rows are drawn anew in each run, so that divided rows do not end with the original's weights either: the
+                 program checks itself what it has learned
     files        the distributed program writes the same files (digits aside)
     unstable     what differs from run to run: regular expressions for lines printed and for names of metrics"""
 
@@ -67,6 +69,7 @@ class Expectation:
     rates: str = "all"
     schedule: str = "compressed"
     first_steps: int = 1
+    drawn: bool = False
     files: bool = True
     unstable: Sequence[str] = ()
     events: Sequence[str] = ()

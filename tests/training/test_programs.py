@@ -68,7 +68,7 @@ def faults_of(case: Case, folder: Path) -> list[Fault]:
                 Fault(f.invariant, f"({size} ranks) {f.message}")
                 for f in check_ranks(one, run, case.expected)
             ]
-        if case.expected.work == "strong":
+        if case.expected.work == "strong" and not case.expected.drawn:
             faults += faults_of_strong_scaling(case, script, folder, original[0], size)
         elif size == case.ranks[0] and case.larger:
             faults += faults_of_equivalence(case, script, folder)

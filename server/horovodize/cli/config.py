@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from horovodize.cli.inputs import Input
 from horovodize.cli.runner import CommandError
 from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
 from horovodize.files import Exclude
-from horovodize.options import CHOICES, Options, is_version
+from horovodize.options import CHOICES, SETTINGS, Options, is_version
+from horovodize.world.versions import Versions
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,13 @@ class Configuration:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._flags = {
-            f.name: value for f in fields(Options) if (value := getattr(arguments, f.name, None)) is not None
+            name: value for name in SETTINGS if (value := getattr(arguments, name, None)) is not None
         }
         self._select = _tuple(getattr(arguments, "select", None))
         self._ignore = _tuple(getattr(arguments, "ignore", None))
+        self._python: str | None = getattr(arguments, "python", None)
         self._known: dict[Path, FileSettings] = {}
+        self._around: dict[tuple[Path, str], Versions] = {}
 
     def settings(self, folder: Path) -> Settings:
         """The settings of the files of a folder. Raises CommandError."""
@@ -40,11 +43,23 @@ class Configuration:
             found = nearest_settings(folder, self._known)
         except ConfigurationError as e:
             raise CommandError(str(e)) from e
+        options = replace(Options(**found.options), **self._flags)
+        if not options.tensorflow:
+            options = replace(options, around=self._surroundings(folder, found.python))
         return Settings(
-            options=replace(Options(**found.options), **self._flags),
+            options=options,
             select=found.select if self._select is None else self._select,
             ignore=(found.ignore or ()) if self._ignore is None else self._ignore,
         )
+
+    def _surroundings(self, folder: Path, python: str) -> Versions:
+        """What is known of versions around the scripts of a folder; `python` is what its settings say."""
+        python = self._python or python or os.environ.get("VIRTUAL_ENV", "")
+        if (folder, python) not in self._around:
+            from horovodize.world.surroundings import surroundings
+
+            self._around[folder, python] = surroundings(folder, python)
+        return self._around[folder, python]
 
     def excludes(self, source: Input) -> bool:
         """Whether settings leave a file of a folder out."""
@@ -62,7 +77,8 @@ class Configuration:
 _FLAGS = {
     "split_data": "every rank trains on its own part of the data (default: yes)",
     "comments": "a short comment at each group of inserted statements (default: yes)",
-    "tensorflow": "the version of TensorFlow that the scripts run on, like 2.15 (default: unknown)",
+    "tensorflow": "the version of TensorFlow that the scripts run on, like 2.15 (default: that of --python, else what lock and "
+    "requirement files beside a script say, else unknown)",
     "rate": "what the learning rate of larger batches is multiplied by: linear (the number of ranks, default), sqrt (its "
     "square root) or keep",
     "batch": "what a script's batch size is: per-rank (each rank takes batches of it, default) or global (all ranks together "
@@ -71,11 +87,18 @@ _FLAGS = {
 }
 
 
+_PYTHON = (
+    "the interpreter (or its environment) that the scripts run with: its packages say which TensorFlow and Keras that is "
+    "(default: VIRTUAL_ENV)"
+)
+
+
 def add_option_flags(parser: argparse.ArgumentParser, *names: str) -> None:
     """Adds `--name` and `--no-name` for fields of Options; unset, the settings file decides."""
     for name in names:
         if name == "tensorflow":
             parser.add_argument("--tensorflow", metavar="VERSION", type=_version, help=_FLAGS[name])
+            parser.add_argument("--python", metavar="PATH", help=_PYTHON)
             continue
         if name in CHOICES:
             parser.add_argument(f"--{name}", choices=CHOICES[name], help=_FLAGS[name])

@@ -21,7 +21,7 @@ from horovodize.cli.inputs import (
     print_reports,
 )
 from horovodize.cli.output import Console, plural
-from horovodize.cli.plan_json import plan_json, project_json, reason_json
+from horovodize.cli.plan_json import plan_json, project_json, reason_json, world_json
 from horovodize.cli.runner import CommandError, ExitStatus, for_each
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from horovodize.plan import Plan, Refusal, Unchanged
     from horovodize.source import Document, Edit, UndecodableSource
     from horovodize.summary import ModuleSummary
+    from horovodize.world.world import World
 
 HELP = "distribute scripts with Horovod"
 _SCRIPT = ".py"
@@ -227,9 +228,13 @@ class _Distribute:
 
     def _distributed(self, source: Input, summary: ModuleSummary, plan: Plan, made: Made) -> int:
         document = plan.document
+        world = self._world(source, summary)
         if self.mode == "json":
-            self._report(document.path, "distributed", summary, plan_json(plan, made))
+            self._report(
+                document.path, "distributed", summary, {**world_json(world), **plan_json(plan, made)}
+            )
             return ExitStatus.OK
+        self._tell_world(source, summary, world)
         self._tell(plan)  # before the result, which may be long
         if self.mode == "diff":
             from horovodize.cli.diff import print_diff, print_reasons
@@ -240,6 +245,7 @@ class _Distribute:
             self._deliver(source, made, document)
             if self.mode == "write":
                 self.console.message(f"{source.path}: distributed ({_counted(plan)})")
+        self._put_beside(source, plan, made)
         self._say_how_to_run(source, made)
         self.outcomes["distributed"] += 1
         return ExitStatus.OK
@@ -250,9 +256,12 @@ class _Distribute:
         """A plan over several files, as one plan each."""
         from horovodize.cli.projects import new_contents, write_together
 
+        world = self._world(source, summary)
         if self.mode == "json":
-            self._report(source.path, "distributed", summary, project_json(plans))
+            self._report(source.path, "distributed", summary, {**world_json(world), **project_json(plans)})
             return ExitStatus.OK
+        self._tell_world(source, summary, world)
+        script = plans[-1]
         plans = [plan for plan in plans if project.file(plan.document) not in self.done]
         self.done.update(project.file(plan.document) for plan in plans if plan.edits)
         contents = new_contents(plans, project)
@@ -273,8 +282,39 @@ class _Distribute:
             from horovodize.cli.notebooks import Made
 
             self._deliver(source, Made(contents[-1].new), plans[-1].document)
+        self._put_beside(source, script, None)
         self.outcomes["distributed"] += 1
         return ExitStatus.OK
+
+    def _world(self, source: Input, summary: ModuleSummary) -> World:
+        from horovodize.world.world import world_of
+
+        return world_of(summary, self.configuration.settings(source.home).options)
+
+    def _tell_world(self, source: Input, summary: ModuleSummary, world: World) -> None:
+        """What TensorFlow and Keras the result is for, where that is known or matters."""
+        from horovodize.summary.lattice import LoopKind
+        from horovodize.world.world import Keras
+
+        if world.keras is not Keras.UNKNOWN or world.tensorflow:
+            self.console.message(f"{source.path}: for {world.text}")
+        elif LoopKind.KERAS in summary.kinds and self.mode in ("write", "output"):
+            self.console.message(
+                f"{source.path}: {world.text}: this is for Keras 2 and stops under Keras 3; --tensorflow or --python says "
+                "which it is"
+            )
+
+    def _put_beside(self, source: Input, plan: Plan, made: Made | None) -> None:
+        """The modules of ours that a script imports: beside it where it is written, else named."""
+        from horovodize.cli.beside import tell_beside, write_beside
+
+        if self.mode == "output":
+            write_beside(Path(self.arguments.output), plan.beside, self.console)
+        elif self.mode == "write" and source.file is not None:
+            beside = made.beside if made is not None else None
+            write_beside(beside or source.file, plan.beside, self.console)
+        else:
+            tell_beside(source.path, plan.beside, self.console)
 
     def _tell(self, plan: Plan) -> None:
         """What a person must still look at."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from horovodize.cli.notebooks import Made
     from horovodize.plan import Plan, Reason
     from horovodize.source import Document, Edit, Part
+    from horovodize.world.world import World
 
 
 def plan_json(plan: Plan, made: Made) -> dict[str, Any]:
@@ -32,7 +33,19 @@ def plan_json(plan: Plan, made: Made) -> dict[str, Any]:
         ],
         "edits": [_edit_json(part, e) for part in document.parts(plan.edits) for e in part.edits],
         "text": made.text(document),
+        "beside": list(plan.beside),
     }  # fmt: skip
+
+
+def world_json(world: World) -> dict[str, Any]:
+    """The TensorFlow and the Keras that a script is distributed for; versions and sources are "" where nobody says them."""
+    tensorflow = {"version": world.tensorflow, "source": world.tensorflow_by}
+    return {
+        "world": {
+            "tensorflow": tensorflow,
+            "keras": {"kind": world.keras.name.lower(), "source": world.keras_by},
+        }
+    }
 
 
 def _edit_json(part: Part, edit: Edit) -> dict[str, Any]:
@@ -65,5 +78,6 @@ def project_json(plans: Sequence[Plan]) -> dict[str, Any]:
             for key in ("changes", "notes", "scaling", "edits")
         },
         "text": parts[-1][1]["text"],
+        "beside": parts[-1][1]["beside"],
         "files": [{"path": path, "text": part["text"]} for path, part in parts if part["edits"]],
     }

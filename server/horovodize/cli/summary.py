@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from horovodize.cli.config import Configuration
+from horovodize.cli.config import Configuration, add_option_flags
 from horovodize.cli.inputs import Input, add_path_arguments, find_inputs, print_reports
 from horovodize.cli.output import Console, json_range, plural
 from horovodize.cli.runner import ExitStatus, for_each
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from horovodize.plan import StepScaling
     from horovodize.source import Span
     from horovodize.summary import ModuleSummary, TrainingLoop
+    from horovodize.world.world import World
 
 HELP = "say how scripts train"
 
@@ -23,6 +24,7 @@ HELP = "say how scripts train"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_path_arguments(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="(default: %(default)s)")
+    add_option_flags(parser, "tensorflow")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
@@ -37,9 +39,11 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     silent = 0
 
     def handle(source: Input) -> int:
+        from horovodize.cli.plan_json import world_json
         from horovodize.source import UndecodableSource
         from horovodize.source.notebook_json import OtherLanguage
         from horovodize.summary.lattice import LoopKind
+        from horovodize.world.world import world_of
 
         nonlocal silent
         try:
@@ -55,12 +59,13 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             else:
                 console.line(f"{source.path}: cannot be read: {e}")
             return ExitStatus.OK
+        world = world_of(summary, configuration.settings(source.home).options)
         if arguments.format == "json":
-            reports.append(_json(summary, scalings))
+            reports.append({**_json(summary, scalings), **world_json(world)})
         elif summary.loop is LoopKind.NONE and not source.named and summary.problem is None:
             silent += 1
         else:
-            _print(summary, scalings, console)
+            _print(summary, scalings, world, console)
         return ExitStatus.OK
 
     status = for_each(folders.inputs, console, handle, traceback=arguments.traceback)
@@ -145,10 +150,12 @@ def _json(summary: ModuleSummary, scalings: _Scalings) -> dict[str, Any]:
     }
 
 
-def _print(summary: ModuleSummary, scalings: _Scalings, console: Console) -> None:
+def _print(summary: ModuleSummary, scalings: _Scalings, world: World, console: Console) -> None:
     document = summary.document
     paint = console.paint
     console.line(f"{paint(document.path, 'bold')}: {paint(summary.loop.label, 'cyan', 'bold')}")
+    if summary.loops:
+        console.line(f"  {paint(world.text, 'dim')}")
     if summary.problem is not None:
         place = document.place(summary.problem.span.start)
         console.line(f"  {place}  {paint('cannot be parsed', 'red')}: {summary.problem.message}")

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from horovodize.facts.contexts import Context, context_of
 from horovodize.facts.losses import Losses, Over
+from horovodize.facts.shapes import Shapes
 from horovodize.facts.turns import Part, Turns, is_game, is_numbers
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.feeding import Feeding, FitFeed, Kind
@@ -18,6 +19,9 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites, Update
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
 
+_ONE_BATCH = "the batch holds all rows"
+# What leaves a data set as many elements, in one order or another; `repeat` and `take` only after they are batched.
+_AS_MANY = frozenset("from_tensor_slices batch shuffle map cache prefetch repeat take with_options".split())
 _NOT_SEEN = "where the data of this step come from can't be seen"
 
 
@@ -26,6 +30,7 @@ class Feed(Enum):
 
     BATCH = "a batch of a larger data set"
     WHOLE = "all rows, in every step"
+    ONE_BATCH = "all rows of a data set, as its only batch"
     DRAW = "what it draws at random"
     SIMULATION = "what a game gives that it plays"
     INPUT = "what is trained is the input itself"
@@ -41,7 +46,8 @@ class Step:
     reason    why, in a sentence
     rows      WHOLE: the expressions by which the same rows come into every step
     over      WHOLE: what the loss is over them
-    vague     what else is the same in every step, and can't be seen to be rows or not"""
+    vague     what else is the same in every step, and can't be seen to be rows or not
+    batches   where each step gets other data: `x[i : i + n]`, `next(batches)`"""
 
     site: ast.Call
     feed: Feed
@@ -50,6 +56,7 @@ class Step:
     rows: tuple[ast.expr, ...] = ()
     over: Over = Over.UNKNOWN
     vague: tuple[ast.expr, ...] = ()
+    batches: tuple[ast.AST, ...] = ()
 
 
 class Steps:
@@ -57,12 +64,13 @@ class Steps:
 
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
         self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
+        self.shapes = Shapes(module, feeding.kinds)
         self._known: dict[ast.Call, Step] = {}
 
     def of(self, site: ast.Call) -> Step:
         """What feeds a place that trains, found out once."""
         if site not in self._known:
-            self._known[site] = self._find(site)
+            self._known[site] = self._of_one_batch(self._find(site))
         return self._known[site]
 
     def _find(self, site: ast.Call) -> Step:
@@ -73,6 +81,56 @@ class Steps:
             return self._of_run(site)
         fit = next((f for f in self.feeding.fits if f.fit.call is site), None)
         return self._of_fit(fit) if fit is not None else self._of_train_on_batch(site)
+
+    def _of_one_batch(self, step: Step) -> Step:
+        """A step as it is, or, where its batch holds all rows of the data set, as what that makes of it."""
+        if step.feed is not Feed.BATCH:
+            return step
+        fit = next((f for f in self.feeding.fits if f.fit.call is step.site), None)
+        if fit is not None:
+            whole = fit.kind is Kind.DATASET and self.is_one_batch(fit.x)
+            return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=Over.MEAN) if whole else step
+        drivers = [d for d in self.feeding.drivers if step.site in d.steps]
+        if not drivers or not all(
+            d.kind is Kind.DATASET and d.iterable is not None and self.is_one_batch(d.iterable)
+            for d in drivers
+        ):
+            return step
+        update = next((u for u in self.sites.updates if u.call is step.site), None)
+        rows = {n for d in drivers for n in self._taken_from(d.loop)}
+        losses = Losses(self.module, rows, self.sites.is_tf1)
+        over = {losses.trained(t, c) for t, c in self._targets(update)} if update is not None else set()
+        only = over.pop() if len(over) == 1 else Over.UNKNOWN
+        return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=only)
+
+    def is_one_batch(self, feed: ast.expr) -> bool:
+        """Whether a data set of arrays is one batch: `from_tensor_slices((x, y)).batch(len(x))`."""
+        calls = [e for e in self.feeding.pipelines.trail(feed) if isinstance(e, ast.Call)]
+        called = [self.module.names.last(c.func) for c in calls]
+        if called.count("batch") != 1 or called.count("from_tensor_slices") != 1:
+            return False
+        before = called[called.index("batch") :]
+        if not set(called) <= _AS_MANY or {"repeat", "take"} & set(before):
+            return False
+        size = argument(calls[called.index("batch")], "batch_size", 0)
+        sliced = argument(calls[called.index("from_tensor_slices")], "tensors", 0)
+        arrays = [o.node for o in self.module.values.origins(sliced)] if sliced is not None else []
+        if size is None or sliced is None or len(arrays) != 1:
+            return False
+        parts = arrays[0].elts if isinstance(arrays[0], (ast.Tuple, ast.List)) else [sliced]
+        known, counts = self.feeding.kinds.constant(size), [self.shapes.rows(p) for p in parts]
+        if known is not None:
+            return any(count is not None and count <= known for count in counts)
+        return self._holds_all(size, *parts)
+
+    def _taken_from(self, loop: Loop) -> Iterator[ast.Name]:
+        """Where a loop's turn reads what it takes from what it iterates."""
+        assert isinstance(loop, (ast.For, ast.AsyncFor))
+        taken = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        for s in loop.body:
+            for n in ast.walk(s):
+                if isinstance(n, ast.Name) and n.id in taken and isinstance(n.ctx, ast.Load):
+                    yield n
 
     # ------------------------------------------------------------------ the four ways to train
 
@@ -245,19 +303,21 @@ class Steps:
         call = fed.fit.call
         size = argument(call, "batch_size", 2)
         steps = argument(call, "steps_per_epoch")
-        rows = tuple(e for e in (fed.x, fed.y, fed.weight) if e is not None)
+        rows = tuple(part for e in (fed.x, fed.y, fed.weight) if e is not None for part in _arrays(e))
         one = isinstance(steps, ast.Constant) and steps.value == 1 and fed.y is not None
         if fed.y is not None and (one or (size is not None and self._holds_all(size, fed.x, fed.y))):
             return Step(call, Feed.WHOLE, size or call, "the batch holds all rows", rows, Over.MEAN)
-        count = self._count(fed.x)
+        counts = {self.shapes.rows(e) for e in rows} - {None}
+        named = fed.kind is Kind.MAPPING or (fed.kind is Kind.ARRAYS and fed.x in rows)
+        count = counts.pop() if len(counts) == 1 and not named else None
         batch = self.feeding.kinds.constant(size) if size is not None else 32
         if fed.y is not None and count is not None and batch is not None and count <= batch:
             return Step(call, Feed.WHOLE, call, "the batch holds all rows", rows, Over.MEAN)
         return Step(call, Feed.BATCH, call, "batches of the rows")
 
-    def _holds_all(self, size: ast.expr, x: ast.expr, y: ast.expr) -> bool:
+    def _holds_all(self, size: ast.expr, *rows: ast.expr) -> bool:
         """`batch_size=len(x)`, `batch_size=x.shape[0]`."""
-        text = {ast.unparse(x), ast.unparse(y)}
+        text = {ast.unparse(e) for e in rows}
         for o in self.module.values.origins(size):
             n = o.node
             if isinstance(n, ast.Call) and self.module.names.last(n.func) == "len" and n.args:
@@ -273,21 +333,6 @@ class Steps:
             if ast.unparse(measured) not in text:
                 return False
         return True
-
-    def _count(self, rows: ast.expr) -> int | None:
-        """How many rows there are, where they are written out."""
-        counts = set[int | None]()
-        for o in self.module.values.origins(rows):
-            node = o.node
-            if (
-                isinstance(node, ast.Call)
-                and self.module.names.last(node.func) in ("array", "asarray", "constant")
-                and node.args
-            ):
-                node = node.args[0]
-            written = isinstance(node, (ast.List, ast.Tuple)) and not o.path and is_numbers(node)
-            counts.add(len(node.elts) if isinstance(node, (ast.List, ast.Tuple)) and written else None)
-        return counts.pop() if len(counts) == 1 else None
 
     # ------------------------------------------------------------------ asked of batches
 
@@ -376,7 +421,8 @@ class Steps:
     def _step(self, site: ast.Call, turns: Turns, over: Over) -> Step:
         def said(feed: Feed, places: object, reason: str) -> Step:
             node = next(iter(places)) if isinstance(places, dict) and places else site
-            return Step(site, feed, node, reason, tuple(turns.rows), over, tuple(turns.vague))
+            batches = (*turns.moving, *turns.drawn)
+            return Step(site, feed, node, reason, tuple(turns.rows), over, tuple(turns.vague), batches)
 
         if turns.played:
             return said(Feed.SIMULATION, turns.played, "each rank plays a game of its own")
@@ -389,7 +435,7 @@ class Steps:
         if turns.rows:
             if turns.drawn and set(turns.read_as) <= {Part.DRAWN, Part.NUMBER, Part.TURN}:
                 return said(Feed.DRAW, turns.drawn, "each step draws its data at random")
-            if turns.drawn and not all(self._shaped_by_rows(d) for d in turns.drawn):
+            if turns.drawn and not all(self.shaped_by_rows(d) for d in turns.drawn):
                 return said(
                     Feed.UNSEEN,
                     turns.drawn,
@@ -490,7 +536,7 @@ class Steps:
     def _is_repeated(self, site: ast.AST) -> bool:
         return any(frame.loops for way in self.drive.ways(site) for frame in way)
 
-    def _shaped_by_rows(self, drawn: ast.AST) -> bool:
+    def shaped_by_rows(self, drawn: ast.AST) -> bool:
         """Whether what is drawn is noise on rows: as many of it as of them."""
         return any(
             (isinstance(n, ast.Attribute) and n.attr == "shape")
@@ -526,6 +572,12 @@ class Steps:
             if any(made & set(values.calls(a)) for a in n.args if isinstance(a, (ast.Name, ast.Attribute))):
                 return n
         return None
+
+
+def _arrays(e: ast.expr) -> list[ast.expr]:
+    """The arrays of `[a, b]`; an array of numbers that are written out is one."""
+    listed = isinstance(e, (ast.List, ast.Tuple)) and not is_numbers(e)
+    return e.elts if listed and isinstance(e, (ast.List, ast.Tuple)) else [e]
 
 
 def _runs_itself(graph: Graph, site: ast.Call) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from horovodize.facts.contexts import Context, home, in_turn, passed
+from horovodize.facts.sources import MAKERS
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import deals_by_cursor
 from horovodize.summary.drive import Drive
@@ -32,7 +33,6 @@ _RANDOM = (
     "tensorflow.keras.backend.random",
 )
 _RANDOM_V1 = re.compile(r"^tensorflow\.(compat\.v1\.)?(random_\w+|truncated_normal|multinomial)$")
-_GENERATORS = (".default_rng", ".RandomState", ".Generator", ".Random")
 _ORDERS = {"permutation", "shuffle"}
 _MEASURES = {"len", "shape", "size", "ndim", "rank", "count_nonzero", "get_shape", "type", "isinstance", "str",
              "print", "format", "time"}  # fmt: skip
@@ -557,9 +557,8 @@ class Turns:
         """`rng.normal(…)` of NumPy's or TensorFlow's generators."""
         if not isinstance(e.func, ast.Attribute) or self.names.of(e.func) is not None:
             return False
-        made = [self.names.of(c.func) or "" for c in self.values.calls(e.func.value)]
-        return e.func.attr not in _ARRAY_METHODS and any(
-            name.startswith(_RANDOM) and (name.endswith(_GENERATORS) or is_random(name)) for name in made
+        return any(self.names.of(c.func) in MAKERS for c in self.values.calls(e.func.value)) and (
+            e.func.attr not in _ARRAY_METHODS
         )
 
     def _is_source(self, e: ast.Call, name: str, last: str) -> bool:

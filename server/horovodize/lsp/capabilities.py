@@ -22,6 +22,7 @@ class Capabilities:
     disabled_actions        code actions may be shown disabled, with a reason
     resolves_edits          a code action's edit may be asked for later
     versioned_edits         workspace edits may name the version that they are for (`documentChanges`)
+    creates_files           workspace edits may make files
     change_annotations      edits may carry a label and ask for confirmation
     pulls_diagnostics       the client asks for diagnostics, and asks again when it is told to
     refreshes_code_lenses   the client asks for code lenses again when it is told to
@@ -43,6 +44,7 @@ class Capabilities:
     disabled_actions: bool = False
     resolves_edits: bool = False
     versioned_edits: bool = False
+    creates_files: bool = False
     change_annotations: bool = False
     pulls_diagnostics: bool = False
     refreshes_code_lenses: bool = False
@@ -63,6 +65,7 @@ class Capabilities:
         resolved = get_capability(client, "text_document.code_action.resolve_support.properties", None) or ()
         tags = get_capability(client, "text_document.publish_diagnostics.tag_support.value_set", None) or ()
         versioned = has("workspace.workspace_edit.document_changes")
+        operations = get_capability(client, "workspace.workspace_edit.resource_operations", None) or ()
         annotated = get_capability(client, "workspace.workspace_edit.change_annotation_support", None)
         return Capabilities(
             markdown=types.MarkupKind.Markdown in formats,
@@ -74,6 +77,7 @@ class Capabilities:
             disabled_actions=has("text_document.code_action.disabled_support"),
             resolves_edits="edit" in resolved and has("text_document.code_action.data_support"),
             versioned_edits=versioned,
+            creates_files=versioned and types.ResourceOperationKind.Create in operations,
             change_annotations=versioned and annotated is not None,  # `changes` has no room for annotations
             # what a save changes has to be asked for again: without that, pushing is the surer way
             pulls_diagnostics=get_capability(client, "text_document.diagnostic", None) is not None

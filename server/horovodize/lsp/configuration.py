@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from horovodize.lsp import diagnostics
 from horovodize.lsp.project_files import Folder
 from horovodize.lsp.refresh import refresh_lenses_and_hints
 from horovodize.lsp.settings import SECTION, Settings, layer_of, read
+from horovodize.world.versions import Versions
 
 if TYPE_CHECKING:
     from horovodize.files import Exclude
@@ -39,6 +41,7 @@ class Configuration:
         self._of_folders: dict[str, object] = {}  # by the folder's URI, as the client gives it
         self._files: dict[Path, FileSettings] = {}
         self._stamps: dict[Path, tuple[int, int] | None] = {}
+        self._around: dict[tuple[Path, str], Versions] = {}  # kept until settings change
         self._tops: list[str] = []  # folders of the workspace, on disk
         self._told: set[str] = set()
 
@@ -83,6 +86,7 @@ class Configuration:
         """Puts the settings in force, those of files read again, and tells the user, once, of those that are wrong."""
         self._files.clear()
         self._stamps.clear()
+        self._around.clear()
         wrong: list[str] = []
         before = [server.session.settings, *(opened.settings for opened in server.session.documents)]
         general = read(self._initial, self._current)
@@ -146,7 +150,24 @@ class Configuration:
                 wrong.append(f"{e}; the settings of this file are not used")
         reading = read(*layers)
         wrong += reading.wrong
-        return reading.settings
+        settings = reading.settings
+        if folder is None or settings.options.tensorflow:
+            return settings
+        python = os.path.join(self._top_of(folder), settings.python) if settings.python else ""
+        around = self._surroundings(folder, python)
+        return replace(settings, options=replace(settings.options, around=around))
+
+    def _surroundings(self, folder: Path, python: str) -> Versions:
+        if (folder, python) not in self._around:
+            from horovodize.world.surroundings import surroundings  # the first answer does not need it
+
+            self._around[folder, python] = surroundings(folder, python)
+        return self._around[folder, python]
+
+    def _top_of(self, folder: Path) -> str:
+        """The folder of the workspace that another one lies in; a path that is none where it lies in none."""
+        around = [top for top in self._tops if f"{folder}{os.sep}".startswith(top)]
+        return max(around, key=len, default="")
 
     def _folder(self, uri: str) -> str:
         """The innermost folder with settings of its own that a document lies in; "" for none."""

@@ -67,6 +67,7 @@ def _describe_loop(loop: TrainingLoop, view: View, markup: Markup) -> None:
         for scaling in view.outcome.scalings:
             if scaling.span == loop.site:
                 markup.paragraph(f"{scaling.sentence}.")
+    markup.paragraph(f"For {view.world.text}.")
 
 
 def _describe_role(role: RoleAt, view: View, markup: Markup) -> None:

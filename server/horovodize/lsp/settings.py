@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from horovodize.configuration import FileSettings, matches
-from horovodize.options import CHOICES, Options, is_version
+from horovodize.options import CHOICES, SETTINGS, Options, is_version
 
 SECTION = "horovodize"
 _HINT = "HVD001"  # has a setting of its own
@@ -52,6 +52,7 @@ class Settings:
     log_level         `logLevel`: what goes to the client's log
     closed_files      `diagnostics.closedFiles`: report on files of the workspace that are not open, too
     exclude           `exclude`: files that are left out of the workspace, as patterns of a `.gitignore`; None: not said
+    python            `python`: the interpreter, or its environment, that the scripts run with; "" where it is not said
     select, ignore    only these findings are reported, and not these: codes, their beginnings, or names
     """
 
@@ -65,6 +66,7 @@ class Settings:
     log_level: LogLevel = LogLevel.INFO
     closed_files: bool = False
     exclude: tuple[str, ...] | None = None
+    python: str = ""
 
     def wants(self, code: str, name: str) -> bool:
         """Whether findings of a code, with its name, are reported."""
@@ -109,7 +111,7 @@ def read(*layers: object) -> Reading:
     switches = {
         option.name: _switch(given, _camel_case(option.name), bool(option.default), wrong)
         for option in dataclasses.fields(Options)
-        if option.name != "tensorflow" and option.name not in CHOICES
+        if option.name in SETTINGS and option.name != "tensorflow" and option.name not in CHOICES
     }
     words = {name: _word(given, name, choices, wrong) for name, choices in CHOICES.items()}
     said: dict[str, Any] = {**switches, **words, "tensorflow": _version(given, wrong)}
@@ -125,6 +127,7 @@ def read(*layers: object) -> Reading:
         log_level,
         closed_files,
         exclude,
+        _path(given, "python", wrong),
     )
     return Reading(settings, tuple(wrong), tuple(sorted(given)))
 
@@ -132,7 +135,8 @@ def read(*layers: object) -> Reading:
 def layer_of(file: FileSettings) -> dict[str, object]:
     """The settings of a `pyproject.toml` as a layer: the editor's go over them."""
     options = {_camel_case(name): value for name, value in file.options.items()}
-    return {**options, "select": file.select, "ignore": file.ignore, "exclude": file.exclude}
+    listed = {"select": file.select, "ignore": file.ignore, "exclude": file.exclude}
+    return {**options, **listed, "python": file.python or None}
 
 
 def _flat(layer: object, wrong: list[str]) -> dict[str, object]:
@@ -213,6 +217,14 @@ def _version(given: dict[str, object], wrong: list[str]) -> str:
     if value in (None, "") or (isinstance(value, str) and is_version(value)):
         return str(value or "")
     wrong.append(_message("tensorflow", value, 'a version like "2.15"', "none"))
+    return ""
+
+
+def _path(given: dict[str, object], name: str, wrong: list[str]) -> str:
+    value = given.pop(name, None)
+    if value is None or isinstance(value, str):
+        return value or ""
+    wrong.append(_message(name, value, "a path", "none"))
     return ""
 
 

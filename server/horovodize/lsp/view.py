@@ -12,10 +12,12 @@ from horovodize.lsp.session import OpenDocument, Session
 from horovodize.plan import Plan, Refusal
 from horovodize.source import Document, Span
 from horovodize.source.project import ProjectDocument
+from horovodize.world.world import world_of
 
 if TYPE_CHECKING:
     from horovodize.distribute import Outcome
     from horovodize.distribute_project import Examination
+    from horovodize.options import Options
     from horovodize.summary import ModuleSummary
 
 
@@ -25,12 +27,14 @@ class View:
     summary  what is known of the whole
     outcome  what distributing it comes to, in its positions; None: nothing is said of that
     own      the file to look at
+    world    the TensorFlow and the Keras that it is for
     start    where that begins in the whole"""
 
     def __init__(
-        self, summary: ModuleSummary, outcome: Outcome | None, own: Document, start: int = 0
+        self, summary: ModuleSummary, outcome: Outcome | None, own: Document, options: Options, start: int = 0
     ) -> None:
         self.summary, self.outcome, self.own, self.start = summary, outcome, own, start
+        self.world = world_of(summary, options)
 
     @property
     def document(self) -> Document:
@@ -60,13 +64,13 @@ class View:
 
 def alone(analysis: Analysis) -> View:
     """A document by itself."""
-    return View(analysis.summary, analysis.outcome, analysis.document)
+    return View(analysis.summary, analysis.outcome, analysis.document, analysis.options)
 
 
 def earlier(session: Session, opened: OpenDocument, analysis: Analysis) -> View:
     """An earlier version of a document; where others belong to it, what distributing would come to is not said."""
     belongs = _runs_others(session, opened, analysis) or bool(session.runners(opened.path or ""))
-    return View(analysis.summary, None, analysis.document) if belongs else alone(analysis)
+    return View(analysis.summary, None, analysis.document, analysis.options) if belongs else alone(analysis)
 
 
 def views_of(session: Session, opened: OpenDocument) -> Iterator[View]:
@@ -83,11 +87,12 @@ def views_of(session: Session, opened: OpenDocument) -> Iterator[View]:
     else:
         projects = [next((runner for _, runner in distribution.runners_of(session, opened)), None)]
         projects += [subject.examined] if runs_others else []
-    seen = [view for project in projects if project and (view := _within(project, opened.document))]
+    options = analysis.options
+    seen = [view for project in projects if project and (view := _within(project, opened.document, options))]
     yield from seen
     if seen and not isinstance(analysis.outcome, Plan):
         part = distribution.part_of(subject.outcome, opened.document)
-        yield View(analysis.summary, part, opened.document)
+        yield View(analysis.summary, part, opened.document, options)
     else:
         yield alone(analysis)
 
@@ -96,7 +101,7 @@ def _runs_others(session: Session, opened: OpenDocument, analysis: Analysis) -> 
     return session.may_run(opened.path or "", bool(analysis.summary.loops))
 
 
-def _within(examined: Examination, own: Document) -> View | None:
+def _within(examined: Examination, own: Document, options: Options) -> View | None:
     """A file of a project whose script trains."""
     whole = examined.together
     if whole is None or not whole.loops:
@@ -105,7 +110,7 @@ def _within(examined: Examination, own: Document) -> View | None:
     if index is None:
         return None
     start = whole.document.start_of(index)
-    return View(whole, _in_whole(examined.outcome, whole.document), own, start)
+    return View(whole, _in_whole(examined.outcome, whole.document), own, options, start)
 
 
 def _in_whole(outcome: Outcome, whole: ProjectDocument) -> Outcome:

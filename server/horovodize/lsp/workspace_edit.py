@@ -11,6 +11,7 @@ from typing import TypeAlias
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
+from horovodize import runtime
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.lsp.convert import to_range
 from horovodize.lsp.session import OpenDocument
@@ -70,7 +71,8 @@ def plan_edit(
     """A plan's edits; `titles` says what a rule is called, `open_as` the buffer that another file of the project is open in.
     Raises EditConflict when the plan contradicts itself."""
     several = isinstance(plan.document, ProjectDocument)
-    return _edit(_placed_plan(opened, plan, titles, encoding, client, open_as, named=several), client)
+    placed = _placed_plan(opened, plan, titles, encoding, client, open_as, named=several)
+    return _edit(placed, client, _beside([plan]))
 
 
 def plans_edit(
@@ -89,7 +91,24 @@ def plans_edit(
             own.setdefault(piece.uri, []).append(piece)
         for uri, pieces in own.items():
             by_file.setdefault(uri, pieces)
-    return _edit([piece for pieces in by_file.values() for piece in pieces], client)
+    return _edit(
+        [piece for pieces in by_file.values() for piece in pieces],
+        client,
+        _beside([plan for _, plan in plans]),
+    )
+
+
+def _beside(plans: Sequence[Plan]) -> dict[str, str]:
+    """The modules of ours that scripts need and that are not there yet: their texts, by their paths."""
+    found: dict[str, str] = {}
+    for plan in plans:
+        for name in (
+            plan.beside if os.path.isabs(plan.document.path) else ()
+        ):  # what is not saved has no folder
+            path = os.path.join(os.path.dirname(plan.document.path), name)
+            if not os.path.exists(path):
+                found[path] = runtime.text_of(name)
+    return found
 
 
 def _placed_plan(
@@ -197,7 +216,10 @@ def _placed(
     return found
 
 
-def _edit(placed: Sequence[_Placed], client: Capabilities) -> types.WorkspaceEdit:
+def _edit(
+    placed: Sequence[_Placed], client: Capabilities, beside: Mapping[str, str] | None = None
+) -> types.WorkspaceEdit:
+    """`beside`: files to make, by their paths; a client that can't is given the other edits only."""
     by_document: dict[tuple[str, int | None], list[_Placed]] = {}
     for piece in placed:
         by_document.setdefault((piece.uri, piece.version), []).append(piece)
@@ -207,6 +229,13 @@ def _edit(placed: Sequence[_Placed], client: Capabilities) -> types.WorkspaceEdi
         )
     annotations: dict[str, Annotation] = {}
     documents: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
+    for path, text in (beside or {}).items() if client.creates_files else ():
+        made, start = from_fs_path(path) or path, types.Position(0, 0)
+        documents.append(types.CreateFile(made, options=types.CreateFileOptions(ignore_if_exists=True)))
+        whole = types.TextEdit(types.Range(start, start), text)
+        documents.append(
+            types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(made, None), [whole])
+        )
     for (uri, version), pieces in by_document.items():
         changes: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = []
         for piece in pieces:

@@ -16,6 +16,7 @@ from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, Function, argument, is_main_guard
+from horovodize.world.world import World, world_of
 
 DISTRIBUTABLE = frozenset(
     {
@@ -52,6 +53,11 @@ class Context:
     @property
     def strict(self) -> bool:
         return self.options.strict
+
+    @cached_property
+    def world(self) -> World:
+        """The TensorFlow and the Keras that the script lives with."""
+        return world_of(self.summary, self.options)
 
     # ------------------------------------------------------------------ training
 

@@ -52,11 +52,11 @@ def find(context: Context) -> Iterator[Violation]:
     loops = [loop for loop in context.summary.loops if loop.kind in _KINDS]
     if not loops or context.summary.already is not None:
         return
-    known = context.options.runs_on(_GONE)
-    if not known and (context.options.tensorflow or context.sites.is_tf1):
+    known = context.world.runs_on(_GONE)
+    if not known and (context.world.tensorflow or context.sites.is_tf1):
         return
     what = "`tf.estimator`" if loops[0].kind is LoopKind.ESTIMATOR else "Horovod's hook for MonitoredSessions"
-    wherever = f"on TensorFlow {context.options.tensorflow}" if known else "from TensorFlow 2.16 on"
+    wherever = f"on TensorFlow {context.world.tensorflow}" if known else "from TensorFlow 2.16 on"
     found = RESTRICTION.at(
         context,
         loops[0].node,

@@ -17,6 +17,7 @@ from horovodize.restrictions import (
     late_import,
     module_by_call,
     not_distributed,
+    other_keras,
     printed_effect,
     reassigned_optimizer,
     several_loops,
@@ -48,5 +49,6 @@ def every_restriction() -> tuple[Restriction, ...]:
         function_value,
         conditional_loop,
         estimator_gone,
+        other_keras,
     )
     return tuple(sorted((module.RESTRICTION for module in modules), key=lambda r: r.code))

@@ -29,6 +29,12 @@ _KEPT = (
     "the model is stateful or made for one batch size, so its rows are not divided: every rank trains on all of them; "
     "give each rank its own whole batches"
 )
+_FEW = (
+    "with fewer rows than ranks × batch size, the batch of all ranks together grows less than the rate: check that there are "
+    "enough rows, or keep the rate"
+)
+_RANKS = 16  # that a script is likely to meet, where rows are few
+_FILES = ("numpy.loadtxt", "numpy.genfromtxt", "numpy.load", "pandas.read_", "csv.")
 _DOUBT = "it can't be seen whether this is one array (or a list of several, which `shard` would cut in two)"
 
 
@@ -51,9 +57,24 @@ def apply(draft: Draft) -> None:
 
 
 def _divide_fit(draft: Draft, fed: FitFeed) -> None:
+    if fed.y is not None and _may_be_few(draft, fed):
+        draft.note("D2", fed.fit.call, _FEW)
     for data in (fed.x, fed.y, fed.weight):
         if data is not None and not is_none(data):
             _divide(draft, data)
+
+
+def _may_be_few(draft: Draft, fed: FitFeed) -> bool:
+    """Whether a few ranks' batches may hold all rows: there are few of them, or a file of the user's own has them."""
+    size = argument(fed.fit.call, "batch_size", 2)
+    batch = feeding(draft).kinds.constant(size) if size is not None else 32
+    counts = {draft.facts.steps.shapes.rows(e) for e in (fed.x, fed.y) if e is not None} - {None}
+    if counts:
+        return batch is not None and any(rows is not None and rows < batch * _RANKS for rows in counts)
+    read = (
+        draft.names.of(n.func) or "" for n in draft.values.depends([fed.x], 400) if isinstance(n, ast.Call)
+    )
+    return any(name.startswith(_FILES) for name in read)
 
 
 def _divide(draft: Draft, data: ast.expr) -> None:

@@ -39,7 +39,7 @@ from horovodize.rules.copies import copies_at
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_place import Place, place_of
-from horovodize.rules.step_state import optimizer_text, variable_texts
+from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer
 from horovodize.summary.syntax import FUNCTIONS
 
 _WHY = "Ranks start from different random weights; from here on they hold the same."
@@ -114,7 +114,7 @@ def _collect(
             block.optimizers[optimizer_text(draft, optimizer, place)] = None
         elif of_model:
             model = next(iter(block.variables), "").removesuffix(".variables")
-            block.optimizers[f"{model}.optimizer.variables()"] = None
+            block.optimizers[f"{model}.optimizer.{variables_of_optimizer(draft)}"] = None
         if not block.variables:
             draft.refuse("HVD006", site, "the variables that this step trains can't be told")
             continue

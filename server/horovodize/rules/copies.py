@@ -58,7 +58,7 @@ def copies_at(draft: Draft, place: Place, trained: set[str]) -> list[str]:
 
 def _copied_models(draft: Draft, place: Place) -> Iterator[Copy]:
     """`target.set_weights(model.get_weights())` of a model that training calls, too: there, and where that is."""
-    calls = [(ast.unparse(e), e, call) for e, call in _called(draft) if _is_in_training(draft, call, place)]
+    calls = [(ast.unparse(e), e, call) for e, call in called(draft) if _is_in_training(draft, call, place)]
     for call in draft.sites.method_calls("set_weights"):
         assert isinstance(call.func, ast.Attribute)
         model = call.func.value
@@ -69,7 +69,7 @@ def _copied_models(draft: Draft, place: Place) -> Iterator[Copy]:
                 yield ast.Attribute(e, "variables", ast.Load()), site
 
 
-def _called(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
+def called(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
     """What is called, or asked to predict, with the call."""
     for call in draft.syntax.calls:
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("predict", "predict_on_batch", "call"):
@@ -144,18 +144,18 @@ def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
         made
         for call in draft.sites.method_calls(*_ASSIGNS)
         if isinstance(call.func, ast.Attribute)
-        for made in _made(draft, call.func.value)
+        for made in made_of(draft, call.func.value)
     }
 
     def is_wanted(e: ast.expr, site: ast.AST) -> bool:
-        made = _made(draft, e)
+        made = made_of(draft, e)
         return bool(made) and not made & trained and _is_in_every_turn(draft, site, place)
 
-    for e, call in _called(draft):
-        if call in used and _has_weights(draft, e) and is_wanted(e, call):
+    for e, call in called(draft):
+        if call in used and has_weights(draft, e) and is_wanted(e, call):
             yield ast.Attribute(e, "variables", ast.Load()), call
     for n in draft.syntax.every(ast.Name, ast.Attribute):
-        if n in used and _is_variables(draft, n) and is_wanted(n, n) and not _made(draft, n) & set_by_hand:
+        if n in used and _is_variables(draft, n) and is_wanted(n, n) and not made_of(draft, n) & set_by_hand:
             yield n, n
 
 
@@ -174,7 +174,7 @@ def _losses(draft: Draft) -> Iterator[ast.AST]:
                     yield from draft.values.returned(origin.node)
 
 
-def _made(draft: Draft, e: ast.expr, depth: int = 3) -> set[ast.AST]:
+def made_of(draft: Draft, e: ast.expr, depth: int = 3) -> set[ast.AST]:
     """What a name or an attribute was set to, through parameters and other names."""
     found: set[ast.AST] = set()
     if isinstance(e, ast.Name):
@@ -187,11 +187,11 @@ def _made(draft: Draft, e: ast.expr, depth: int = 3) -> set[ast.AST]:
         given = draft.values.passed(b) if b.kind == "parameter" else [b.value] if b.value is not None else []
         found.update(given)
         for other in given if depth else ():
-            found |= _made(draft, other, depth - 1)
+            found |= made_of(draft, other, depth - 1)
     return found
 
 
-def _has_weights(draft: Draft, e: ast.expr) -> bool:
+def has_weights(draft: Draft, e: ast.expr) -> bool:
     """Whether an expression is a model or a layer with weights of its own."""
     return any(_makes_weights(draft, call) for call in draft.values.calls(e))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counters import Counter, CounterKind
+from horovodize.facts.steps import Feed
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, may_be_none
 from horovodize.source import Edit
@@ -52,6 +53,8 @@ def is_divided(draft: Draft, driver: Driver) -> bool:
     loop, e = driver.loop, driver.iterable
     if any(draft.facts.steps.game(step) is not None for step in driver.steps):
         return False
+    if any(draft.facts.steps.of(step).feed is Feed.ONE_BATCH for step in driver.steps):
+        return False
     if loop in draft.divided_loops:
         return True
     known = feeding(draft)
@@ -68,6 +71,8 @@ def is_divided(draft: Draft, driver: Driver) -> bool:
 def is_fit_divided(draft: Draft, fed: FitFeed) -> bool:
     """Whether `fit` takes a size()-th of its steps on each rank."""
     call, known = fed.fit.call, feeding(draft)
+    if draft.facts.steps.of(call).feed is Feed.ONE_BATCH:
+        return False
     given = [*call.args, *(k.value for k in call.keywords if k.arg in ("x", "steps_per_epoch", "generator"))]
     return any(
         part in draft.done or counts_a_share(draft, part)

@@ -29,7 +29,7 @@ import ast
 
 from horovodize.rules import global_batch
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
-from horovodize.rules.drawing import generates_freely
+from horovodize.rules.drawing import draws_apart
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
 from horovodize.source import Edit
@@ -58,7 +58,9 @@ def apply(draft: Draft) -> None:
                 "the model is stateful, so its batches are not divided: every rank trains on all of them",
             )
         else:
+            fewer = draft.divided or not draft.facts.steps.is_one_batch(feed)
             _divide(draft, feed, draft.facts.undivided.places(feed))
+            draft.divided = draft.divided and fewer  # one batch an epoch stays one
     for call in draft.sites.method_calls("cache"):
         if known.pipelines.is_dataset(call):
             _separate_cache(draft, call)
@@ -125,7 +127,7 @@ def _draws_without_end(draft: Draft, call: ast.Call) -> bool:
         for f in found
         if any(isinstance(n, ast.While) and isinstance(n.test, ast.Constant) and n.test.value for n in f.body)
     ]
-    return bool(found) and len(endless) == len(origins) and all(generates_freely(draft, f) for f in found)
+    return bool(found) and len(endless) == len(origins) and all(draws_apart(draft, f) for f in found)
 
 
 def _helper(draft: Draft, places: list[ast.expr]) -> str:

@@ -20,6 +20,7 @@ from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import FUNCTIONS
+from horovodize.world.world import Keras, world_of
 
 HVD, CORE, KERAS = "\ue000", "\ue001", "\ue002"
 SIZE, RANK, LOCAL_RANK = f"{HVD}.size()", f"{HVD}.rank()", f"{HVD}.local_rank()"
@@ -43,6 +44,7 @@ class Draft:
         self.syntax, self.values, self.names = self.module.syntax, self.module.values, self.module.names
         self.sites, self.drive = summary.sites, summary.drive
         self.facts = facts_of(summary)
+        self.world = world_of(summary, options)
         self.changes: list[Change] = []
         self.reasons: list[Reason] = []
         self.notes: list[Note] = []
@@ -169,6 +171,12 @@ class Draft:
             self._tensorflow = self.fresh("tf")
             self.extra_imports.append(f"import tensorflow as {self._tensorflow}")
         return self._tensorflow
+
+    @property
+    def keras_3(self) -> bool:
+        """Whether Keras 3 trains here, as far as is known: what Horovod gives then comes from a module of our own."""
+        of_tensorflow_1 = self.in_graph or self.sites.is_tf1
+        return self.world.keras is Keras.THREE and not of_tensorflow_1 and "keras" in self.document.text
 
     # ------------------------------------------------------------------ TensorFlow 1
 

@@ -14,6 +14,7 @@ from horovodize.facts.sources import MAKERS, SEEDS
 from horovodize.facts.turns import is_game
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
+from horovodize.rules.seeds_apart import seed_generator
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit, Span
 from horovodize.summary.cursors import deals_by_cursor
@@ -51,10 +52,10 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits)
 
 
-def draws_freely(draft: Draft, feed: ast.expr) -> bool:
-    """Whether a generator of this module draws from a random stream that no seed fixes."""
-    generator = feeding(draft).kinds.generator(feed)
-    return generator is not None and generates_freely(draft, generator)
+def draws_apart(draft: Draft, generator: Function) -> bool:
+    """Whether a generator function draws other batches on each rank: by a stream that no seed fixes, or by a seed of each
+    rank's own, which it is then given."""
+    return generates_freely(draft, generator) or seed_generator(draft, generator)
 
 
 def generates_freely(draft: Draft, generator: Function) -> bool:
@@ -133,6 +134,7 @@ def _function_deals(draft: Draft, function: Function, depth: int) -> bool:
 def _draws_from_generator(draft: Draft, call: ast.Call) -> bool:
     """`next(batches)` of a generator of the project that yields the same on every rank."""
     source = call.args[0] if call.args else None
-    if source is None or feeding(draft).kinds.generator(source) is None:
+    generator = feeding(draft).kinds.generator(source) if source is not None else None
+    if generator is None:
         return False
-    return not draws_freely(draft, source)
+    return not draws_apart(draft, generator)

@@ -30,7 +30,7 @@ import ast
 
 from horovodize.facts.counters import Counter
 from horovodize.plan import Decision
-from horovodize.rules import capacities, counted, guarded, strides
+from horovodize.rules import capacities, counted, guarded, strides, thresholds
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -90,6 +90,7 @@ def _count(draft: Draft, e: ast.expr) -> Counter | None:
         and isinstance(e.right, ast.Constant)
     ):
         e = e.left
+    e = thresholds.since(draft, e) or e
     return counted.of(draft, e)
 
 
@@ -172,6 +173,8 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
     else:
         bounds = [bound] if not isinstance(operator, (ast.Is, ast.IsNot)) else []
     bounds = [_whole_steps(b) for b in bounds]
+    if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):
+        return
     if not bounds or not all(_is_bound(draft, b) for b in bounds):
         return
     known = [draft.facts.feeding.kinds.constant(b) for b in bounds]

@@ -4,6 +4,8 @@ What it does   After TensorFlow's import comes Horovod's; after the import block
                `hvd.init()`, and only `gpus[hvd.local_rank()]` stays visible, with memory growth on. Functions that other
                rules call (a rank's share of the data) are defined there too. Of a project, every file that uses Horovod
                imports it; the script that is run pins the GPU.
+               Where Keras trains and it is not known which, the program stops under Keras 3, for which Horovod's own
+               wrapper averages nothing; where Keras 3 is known, Horovod comes from `horovod_keras3.py` (K1).
 Why            Without `init` nothing knows its rank; without pinning every process of a host allocates every GPU.
 Before         import tensorflow as tf
 After          import tensorflow as tf
@@ -28,7 +30,7 @@ import ast
 import re
 
 from horovodize.plan import Decision
-from horovodize.rules import keras_session
+from horovodize.rules import keras_3, keras_session
 from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
 from horovodize.rules.helpers import helper_lines
 from horovodize.rules.import_block import head_place
@@ -119,8 +121,9 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
         p: n for p, n in draft.helpers.items() if _mentions(written, n) or len(draft.syntax.trees) == 1
     }
     pinning = _pinning(draft, tree, written, helpers, tf)
+    guard = keras_3.guard(draft) if tree is draft.module.tree else []
     body = draft.lines_of(
-        f"{HVD}.init()", *pinning, comment=_COMMENT if pinning else _COMMENT.partition(",")[0] + "."
+        f"{HVD}.init()", *guard, *pinning, comment=_COMMENT if pinning else _COMMENT.partition(",")[0] + "."
     )
     for purpose, name in helpers.items():
         body += ["", "", *helper_lines(draft, purpose, name, tf)]
@@ -156,11 +159,15 @@ def _mentions(text: str, name: str) -> bool:
 def names(draft: Draft) -> tuple[str, str]:
     """What Horovod's modules are called in the files: (hvd, the Keras one)."""
     hvd = draft.fresh("hvd")
+    if draft.keras_3:
+        return hvd, hvd
     both = draft.uses(CORE) and draft.uses(KERAS)
     return hvd, draft.fresh(f"{hvd}_keras") if both else hvd
 
 
 def _import_lines(draft: Draft, written: str, body: list[str]) -> list[str]:
+    if draft.keras_3:
+        return [f"import {keras_3.MODULE} as {HVD}"]
     text = written + "\n".join(body)
     core, keras = draft.uses(CORE) or CORE in text, draft.uses(KERAS) or KERAS in text
     if core and keras:

@@ -3,15 +3,17 @@
 What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `MetricAverageCallback()` before the user's own
                callbacks. Those that write files (ModelCheckpoint, TensorBoard, CSVLogger, …) stay on rank 0; those that
                steer the training (EarlyStopping, ReduceLROnPlateau, LearningRateScheduler, …) and the user's own classes run
-               on every rank (what those print or write is guarded inside them, C6).
+               on every rank (what those print or write is guarded inside them, C6). A random network that gives the targets or
+               measures the loss, and is not trained, takes rank 0's weights.
 Why            All ranks must start from rank 0's weights, take the same decisions, and not write over each other.
 Before         model.fit(x, y, callbacks=[EarlyStopping(), ModelCheckpoint("m.h5")])
 After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0),
                                           hvd.callbacks.MetricAverageCallback(), EarlyStopping(),
                                           *([ModelCheckpoint("m.h5")] if hvd.rank() == 0 else [])])
 Leaves alone   `train_on_batch`, which takes no callbacks (K6).
-Asks           A callback that can't be seen into: every rank runs it. BackupAndRestore, which resumes rank 0 alone. What
-               a class of the user's own decides by batches' losses or by the clock: all ranks then do what one would.
+Asks           A callback that can't be seen into: every rank runs it. BackupAndRestore, which resumes each rank from a folder
+               of its own. What a class of the user's own decides by batches' losses or by the clock: all ranks then do what
+               one would.
 Source         Seed 2.3.1, `model.fit`. Errata: the seed passes `optim` as the first positional argument of `fit`, nests the
                user's list, and puts *all* user callbacks on rank 0: EarlyStopping there stops one rank and stalls the
                rest (horovod#4027, 3140). Metrics are averaged before anyone decides by them (1095, 2740).
@@ -23,15 +25,22 @@ import ast
 
 from horovodize import catalogue
 from horovodize.rules import callback_decisions, statistics
-from horovodize.rules.draft import KERAS, Draft
+from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parentheses
 from horovodize.rules.listed import elements, extended, only_on_root
 from horovodize.rules.rule import Rule
+from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
 from horovodize.summary.syntax import LOOPS, argument
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
+_APART = "Give each rank a backup of its own"
+_WHY_APART = "Ranks that resume at different epochs wait for each other for ever."
+_RESUMED = (
+    "each rank resumes from its own backup: start an interrupted run again with as many ranks, and with all of their "
+    "backups or without any"
+)
 _HOROVOD = (
     f"{KERAS}.callbacks.BroadcastGlobalVariablesCallback(0)",
     f"{KERAS}.callbacks.MetricAverageCallback()",
@@ -57,6 +66,7 @@ def apply(draft: Draft) -> None:
         elif fit.method != "train_on_batch":
             _callbacks(draft, fit)
             statistics.after_fit(draft, fit)
+    broadcast_untrained(draft)
     callback_decisions.apply(draft)
 
 
@@ -110,7 +120,12 @@ def _place(draft: Draft, element: ast.expr) -> None:
         return
     draft.done.add(element)
     roles = {_role(draft, o.node) for o in draft.values.origins(element)}
-    if roles == {"writes"}:
+    backups = [_folder_of_backup(draft, o.node) for o in draft.values.origins(element)]
+    if backups and all(backups):
+        for folder in backups:
+            assert folder is not None
+            _back_up_apart(draft, folder)
+    elif roles == {"writes"}:
         only_on_root(draft, "K3", element, "callback", _WHY_WRITER)
     elif "writes" in roles:
         draft.note(
@@ -118,15 +133,33 @@ def _place(draft: Draft, element: ast.expr) -> None:
         )
     elif roles == {"unknown"}:
         draft.note("K3", element, "this callback can't be seen into; every rank runs it")
-    if any(
-        o.call is not None and draft.names.last(o.call.func) == "BackupAndRestore"
-        for o in draft.values.origins(element)
+
+
+def _folder_of_backup(draft: Draft, node: ast.AST) -> ast.expr | None:
+    """Where a `BackupAndRestore` keeps how far training has come."""
+    if not isinstance(node, ast.Call) or draft.names.last(node.func) != "BackupAndRestore":
+        return None
+    return argument(node, "backup_dir", 0)
+
+
+def _back_up_apart(draft: Draft, folder: ast.expr) -> None:
+    """Each rank resumes from a folder of its own: rank 0 alone would go on where the others start again, and wait for them."""
+    if folder in draft.done:
+        return
+    draft.done.add(folder)
+    text, number = draft.module.text(folder), f"{{{RANK}}}"
+    if (
+        isinstance(folder, ast.Constant)
+        and isinstance(folder.value, str)
+        and text[0] in "\"'"
+        and "{" not in text
     ):
-        draft.note(
-            "K3",
-            element,
-            "BackupAndRestore resumes rank 0 alone; start an interrupted distributed run from a checkpoint",
-        )
+        own = f"f{text[:-1]}-{number}{text[-1]}"
+    else:
+        text = f"({text})" if needs_parentheses(folder) else text
+        own = f"{text} + f{draft.quoted(f'-{number}')}"
+    edits = Edit.around(draft.module.span(folder), "", f" if {ON_ROOT} else {own}")
+    draft.change("K3", folder, _APART, _WHY_APART, edits, doubt=_RESUMED)
 
 
 def _role(draft: Draft, node: ast.AST) -> str:

@@ -3,6 +3,8 @@
 What it does   `opt = Adam(…)` is followed by `opt = hvd.DistributedOptimizer(opt)`; an optimizer that is made inline, in a
                branch or in a container is wrapped in place. A Keras name ("adam", "sgd", …) becomes the class it stands for,
                with its default rate scaled. A model compiled without an optimizer gets Keras' default, written out.
+               For Keras 3, the wrapper is that of `horovod_keras3.py`, which is written beside the script, and XLA is turned
+               off: `jit_compile=False` (Horovod's operations are none of XLA's; Keras 3 uses it on GPUs by itself).
 Why            `fit` applies what the optimizer is given; unwrapped, every rank trains a model of its own.
 Before         model.compile(optimizer="adam", loss="mse")
 After          model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())),
@@ -18,7 +20,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import keras_session, strong
+from horovodize.rules import keras_3, keras_session, strong
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
 from horovodize.rules.rule import Rule
@@ -62,6 +64,8 @@ def apply(draft: Draft) -> None:
     for site in draft.sites.compiles:
         if not site.optimizers and _can_lack_optimizer(draft, site):
             _add_default(draft, site)
+        if draft.keras_3:
+            keras_3.turn_off_xla(draft, site)
     for fit in draft.sites.fits:
         if not is_compiled_here(draft, fit):
             _wrap_compiled_elsewhere(draft, fit)
@@ -89,7 +93,8 @@ def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
             continue
         elif trained.outermost is not None and trained.call is not None:
             wrap(draft, "K1", trained.outermost, _WHY)
-            make_serializable(draft, trained.call, trained.class_name)
+            if not draft.keras_3:  # there, the optimizer is not rebuilt
+                make_serializable(draft, trained.call, trained.class_name)
         else:
             _wrap_where_used(draft, [trained], _UNSEEN)
 
@@ -165,7 +170,7 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
     if not draft.once("wrapped", used_at):
         return
     statement = draft.syntax.statement(used_at)
-    tf = draft.tensorflow()
+    keras = _keras(draft)
     if not isinstance(used_at, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) or not draft.can_insert(
         statement
     ):
@@ -183,7 +188,7 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
         used_at,
         "Wrap the optimizer in Horovod's, and scale its rate, where it is used",
         _WHY,
-        [draft.moved_before(statement, used_at, f"{name} = {tf}.keras.optimizers.get(", ")", lines, name)],
+        [draft.moved_before(statement, used_at, f"{name} = {keras}.optimizers.get(", ")", lines, name)],
         doubt=doubt,
     )
 
@@ -229,18 +234,14 @@ def _made(draft: Draft, string: str, grown: str) -> str | None:
         return None
     made = f"optimizers.{name.rsplit('.', 1)[-1]}"
     if keras_session.is_wanted(draft):  # there, the rate has two names
-        return f"{_keras(draft)}.{made}({default}{grown})"
-    return f"{draft.tensorflow()}.keras.{made}(learning_rate={default}{grown})"
+        return f"{keras_session.keras_name(draft)}.{made}({default}{grown})"
+    return f"{_keras(draft)}.{made}(learning_rate={default}{grown})"
 
 
 def _keras(draft: Draft) -> str:
-    """What the Keras that a script for TensorFlow 1 uses is called."""
-    if not keras_session.uses_standalone_keras(draft):
-        return f"{draft.tensorflow()}.keras"
-    known = [b.name for b in draft.module.scopes.imports if b.imported == "keras"]
-    if not known:
-        draft.extra_imports.append("import keras")
-    return known[0] if known else "keras"
+    """The Keras that optimizers are taken from. TensorFlow's and the package of its own are one from Keras 3 on, unless legacy
+    Keras is asked for: then TensorFlow's is another."""
+    return keras_session.keras_name(draft) if draft.keras_3 else f"{draft.tensorflow()}.keras"
 
 
 def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:

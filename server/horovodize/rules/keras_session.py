@@ -54,6 +54,16 @@ def uses_standalone_keras(draft: Draft) -> bool:
     return draft.module.imports("keras") and not draft.module.imports("tensorflow.keras")
 
 
+def keras_name(draft: Draft) -> str:
+    """What the Keras that a script uses is called; it is imported if it is not."""
+    if not uses_standalone_keras(draft):
+        return f"{draft.tensorflow()}.keras"
+    known = [b.name for b in draft.module.scopes.imports if b.imported == "keras"]
+    if not known and "import keras" not in draft.extra_imports:
+        draft.extra_imports.append("import keras")
+    return known[0] if known else "keras"
+
+
 def _backend(draft: Draft, v1: str) -> str:
     """What Keras' backend is called; it is imported if it is not."""
     for binding in draft.module.scopes.imports:

@@ -81,7 +81,9 @@ def _keep(draft: Draft, loop: Loop) -> None:
             agree(draft, loop.test.operand, _GAME)
         elif cause is Cause.GAME:
             _refuse(draft, loop.test)
-    for leaving in exits(loop):
+    left = exits(loop)
+    skipping = [s for s in skips(loop) if any(position(s) < position(e) for e in left)]  # past an exit
+    for leaving in (*left, *skipping):
         around = tests(draft.syntax, leaving, loop)
         causes = [cause_of(draft, test, loop) for test in around]
         if not set(causes) - {Cause.COUNT}:

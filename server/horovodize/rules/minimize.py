@@ -3,10 +3,12 @@
 What it does   The optimizer whose `minimize` is called becomes `hvd.DistributedOptimizer(…)` where it is made.
 Why            There is no tape to wrap; a wrapped optimizer averages what its own tape computes.
 Before         opt = tf.keras.optimizers.SGD(0.1)
-               opt.minimize(loss_fn, [w, b])
+               for step in range(1000):
+                   opt.minimize(loss_fn, [w, b])
 After          opt = tf.keras.optimizers.SGD(0.1 * hvd.size())
                opt = hvd.DistributedOptimizer(opt)
-               opt.minimize(loss_fn, [w, b])
+               for step in range(1000 // hvd.size()):
+                   opt.minimize(loss_fn, [w, b])
 Leaves alone   `scipy.optimize.minimize`; `minimize` in a TF1 graph.
 Refuses        An optimizer that can't be followed to where it is made: wrapping it at each step would make a new one each
                time (HVD105).

@@ -22,7 +22,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.rules import orders, strong
+from horovodize.rules import made_rows, orders, seeds_apart, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
@@ -40,6 +40,7 @@ def apply(draft: Draft) -> None:
         if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):
             _report(draft, driver)
     orders.apply(draft)
+    made_rows.apply(draft)
 
 
 def _report(draft: Draft, driver: Driver) -> None:
@@ -65,6 +66,8 @@ def _report(draft: Draft, driver: Driver) -> None:
         ):
             if dealt:
                 draft.note("D3", call, _BESIDE)
+                continue
+            if seeds_apart.seed_apart(draft, driver, call, drawing):
                 continue
             draft.ask(
                 "D3",

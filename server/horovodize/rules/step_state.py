@@ -83,7 +83,12 @@ def _plain_holder(draft: Draft, base: ast.expr) -> bool:
 
 
 def optimizer_text(draft: Draft, optimizer: ast.expr, place: Place) -> str:
-    """The optimizer's variables. `variables()` works in every TensorFlow that Horovod 0.28 does (a property can be called)."""
+    """The optimizer's variables. `variables()` works in every Keras 2 that Horovod 0.28 does (a property can be called)."""
     lifted = lift(draft.module, optimizer, place.way, place.depth)
     assert lifted is not None
-    return f"{ast.unparse(lifted)}.variables()"
+    return f"{ast.unparse(lifted)}.{variables_of_optimizer(draft)}"
+
+
+def variables_of_optimizer(draft: Draft) -> str:
+    """How the variables of an optimizer are asked for: Keras 3 has a list of them."""
+    return "variables" if draft.keras_3 else "variables()"

@@ -41,7 +41,7 @@ import ast
 
 from horovodize.rules import arrays, averages, cursors, data, global_batch, resume, strong, turns
 from horovodize.rules.draft import Draft
-from horovodize.rules.drawing import draws_freely, own_batches
+from horovodize.rules.drawing import draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.ranges import EVERYTHING, WHY, divide_range
 from horovodize.rules.rule import Rule
@@ -96,7 +96,7 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
     call = fed.fit.call
     steps = argument(call, "steps_per_epoch", 1 if fed.fit.method == "fit_generator" else None)
     steps = steps if steps is not None else argument(call, "samples_per_epoch")
-    if strong.scaling(draft, call) is strong.Scaling.SAME:
+    if strong.takes_one_batch(draft, "K4", [call]) or strong.scaling(draft, call) is strong.Scaling.SAME:
         return _divide_validation(draft, call)
     if not is_none(steps):
         assert steps is not None
@@ -147,7 +147,8 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
 
 def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
     """A generator that yields the same on every rank is thinned; one that draws at random already differs."""
-    if endless and draws_freely(draft, feed):
+    generator = feeding(draft).kinds.generator(feed)
+    if endless and generator is not None and draws_apart(draft, generator):
         return
     edits = wrap(draft, feed, "shard_batches")
     if edits:
@@ -172,7 +173,7 @@ def divide_loops(draft: Draft) -> None:
     arrays.apply(draft)
     known = feeding(draft)
     for feed in known.dataset_feeds:
-        if not draft.facts.undivided.is_whole(feed):
+        if not draft.facts.undivided.is_whole(feed) and not draft.facts.steps.is_one_batch(feed):
             _divide_takes(draft, feed)
     for driver in known.drivers:
         if strong.divide(draft, loop_rule(draft), driver.steps):
@@ -181,6 +182,8 @@ def divide_loops(draft: Draft) -> None:
             continue
         if draft.options.keeps_batch:
             global_batch.divide(draft, loop_rule(draft), driver.steps)
+            continue
+        if strong.takes_one_batch(draft, loop_rule(draft), driver.steps):
             continue
         before = len(draft.changes)
         _divide_driver(draft, driver)
@@ -196,10 +199,11 @@ def divide_loops(draft: Draft) -> None:
         if draft.options.keeps_batch:
             global_batch.divide(draft, loop_rule(draft), [site])
             continue
+        strong.leave(draft, [site])
         draft.note(
             loop_rule(draft),
             site,
-            f"{_why_undriven(draft, site)}, so it is not divided: {EVERYTHING}",
+            f"{_why_undriven(draft, site)}, so it is not divided, and its rate stays: {EVERYTHING}",
         )
 
 

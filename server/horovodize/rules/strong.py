@@ -15,14 +15,15 @@ Leaves alone   Rows of which ranks can't get equally many, for a mean: every ran
 Asks           A loss of which it can't be seen whether it is a mean over rows. Batch normalization, whose statistics are those
                of a rank's rows.
 Refuses        Rows that the loss joins with each other, or that come second in a matrix product; placeholders of one size
-               (HVD006). Steps that no rows come into, and those that train the input itself: every rank would compute the same.
+               whose size the program reads (HVD006). Steps that no rows come into, and those that train the input itself:
+               every rank would compute the same.
 Source         Beyond the seed.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from weakref import WeakKeyDictionary
 
@@ -32,9 +33,11 @@ from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import argument
+from horovodize.summary.sites import Compile, Fit
+from horovodize.summary.syntax import argument, position
 
 _WHAT = "Divide the rows among the ranks"
+_OPEN = "Leave the number of rows open"
 _WHY = "Strong scaling: each step uses all rows, so rows are divided and rate and steps stay."
 _CHOSEN = (
     "strong scaling: each step uses all rows, so rows are divided and rate and steps stay; a loss that a step gives is that of "
@@ -78,7 +81,7 @@ _left: WeakKeyDictionary[Draft, set[ast.AST]] = WeakKeyDictionary()
 def scaling(draft: Draft, site: ast.Call) -> Scaling:
     """How the step of a place that trains is scaled."""
     step = draft.facts.steps.of(site)
-    if step.feed is Feed.WHOLE:
+    if step.feed in (Feed.WHOLE, Feed.ONE_BATCH):
         return Scaling.STRONG if draft.options.split_data else Scaling.SAME
     if site in _left.get(draft, ()) or draft.facts.steps.game(site) is not None:
         return Scaling.SAME
@@ -161,12 +164,27 @@ def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
     found = [u.call for u in sites.updates if same(u.optimizer)]
     for compiled in sites.compiles:
         if any(same(o) for o in compiled.optimizers):
-            found += [f.call for f in sites.fits if _same_model(draft, f.model, compiled.model)]
+            found += [f.call for f in sites.fits if _is_compiled_for(draft, compiled, f)]
     ops = {c for c in sites.graph_minimizes if isinstance(c.func, ast.Attribute) and same(c.func.value)}
     for run in sites.graph.trainings:
         if ops and ops & set(sites.graph.operations(sites.graph._fetches(run.call))):
             found.append(run.call)
     return found or every
+
+
+def _is_compiled_for(draft: Draft, compiled: Compile, fit: Fit) -> bool:
+    """Whether a `compile` may be the last one of its model before a `fit`: one just above it, in its block, is the only one."""
+    if not _same_model(draft, fit.model, compiled.model):
+        return False
+    block = draft.syntax.block(draft.syntax.statement(fit.call))
+    above = [
+        c
+        for c in draft.sites.compiles
+        if draft.syntax.statement(c.call) in block
+        and position(c.call) < position(fit.call)
+        and _same_model(draft, fit.model, c.model)
+    ]
+    return not above or max(above, key=lambda c: position(c.call)) is compiled
 
 
 def _same_model(draft: Draft, one: ast.expr, other: ast.expr) -> bool:
@@ -209,6 +227,18 @@ def divide(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:
     return True
 
 
+def takes_one_batch(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:
+    """Whether steps take all rows of a data set as one batch, whose rows are divided where they come from; asks where it can't
+    be seen what their loss is over these."""
+    found = [step for step in map(draft.facts.steps.of, steps) if step.feed is Feed.ONE_BATCH]
+    for step in found:
+        if step.over in (Over.MEAN, Over.SUM):
+            draft.note(rule, step.site, _CHOSEN)
+        else:
+            draft.ask(rule, step.site, _WHAT, _WHY, _MEAN)
+    return bool(found)
+
+
 def _without_rows(step: Step) -> str:
     return step.reason if _SAME in step.reason else f"{step.reason}: {_SAME}"
 
@@ -225,6 +255,9 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         draft.note(rule, step.site, _PART_OF_THE_GRAPH)
         return
     draft.note(rule, step.site, _CHOSEN)
+    for placeholder, edit in _to_open(draft, step):
+        if draft.once("open rows", placeholder):
+            draft.change(rule, placeholder, _OPEN, _WHY, [edit])
     doubt = doubt_of_rows(draft, step)
     helper = "split_rows" if step.over is Over.SUM else "share_rows"
     for rows in step.rows:
@@ -270,10 +303,67 @@ def _hindrance(draft: Draft, step: Step) -> tuple[ast.AST, str] | None:
             return rows, "these rows come before Horovod is there; make them after the imports"
         if draft.module.scopes.root(rows) is not draft.module.scopes.root(step.site):
             return step.site, "its rows come from another file"
-    fixed = next((c for c in draft.syntax.calls if _is_fixed(draft, c)), None)
+    opened = {placeholder for placeholder, _ in _to_open(draft, step)}
+    fed = _fed_with(draft, step)
+    others = (c for c in draft.syntax.calls if draft.names.last(c.func) != "placeholder" or not fed)
+    fixed = next((c for c in (*fed, *others) if c not in opened and _is_fixed(draft, c)), None)
     if fixed is not None:
         return fixed, "this is made for one number of rows; leave it open (`None`) to divide them"
     return None
+
+
+def _fed_with(draft: Draft, step: Step) -> dict[ast.Call, list[ast.expr]]:
+    """The placeholders that are fed beside a step's rows, each with what it is fed; none where that can't be seen."""
+    found: dict[ast.Call, list[ast.expr]] = {}
+    for rows in step.rows:
+        fed = draft.syntax.parent.get(rows)
+        if isinstance(fed, ast.Dict):
+            for key, value in zip(fed.keys, fed.values, strict=True):
+                for placeholder in draft.values.calls(key) if key is not None else ():
+                    found.setdefault(placeholder, []).append(value)
+    return found
+
+
+def _to_open(draft: Draft, step: Step) -> Iterator[tuple[ast.Call, Edit]]:
+    """The placeholders of one size that a step's rows are fed to, and what leaves their number of rows open: `[100, 1]` →
+    `[None, 1]`, `x.shape` → `[None, *x.shape[1:]]`. Not those whose size the program reads again."""
+    if step.over not in (Over.MEAN, Over.SUM):
+        return
+    read = {
+        c
+        for n in draft.syntax.every(ast.Attribute)
+        if n.attr in ("shape", "get_shape")
+        for c in draft.values.calls(n.value)
+    }
+    for call, values in _fed_with(draft, step).items():
+        shape = argument(call, "shape", 1)
+        if shape is None or call in read or not _is_fixed(draft, call) or not set(values) & set(step.rows):
+            continue
+        if isinstance(shape, (ast.List, ast.Tuple)):
+            if not _is_built_in(draft, shape.elts[0]):
+                yield call, Edit(draft.module.span(shape.elts[0]), "None")
+        elif isinstance(shape, ast.Attribute) and shape.attr == "shape":
+            yield call, Edit(draft.module.span(shape), f"[None, *{draft.module.text(shape)}[1:]]")
+
+
+def _is_built_in(draft: Draft, size: ast.expr) -> bool:
+    """Whether a number of rows is also a part of the graph: `tf.reshape(x, [100, 28])`."""
+    if not isinstance(size, (ast.Constant, ast.Name)):
+        return True
+    return any(
+        ast.dump(n) == ast.dump(size) and draft.names.last(call.func) != "placeholder"
+        for call in draft.syntax.calls
+        if (draft.names.of(call.func) or "").startswith("tensorflow.")
+        for a in (*call.args, *(k.value for k in call.keywords))
+        for n in ast.walk(a)
+        if isinstance(n, type(size))
+        and draft.syntax.parent.get(n) is not None
+        and _nearest_call(draft, n) is call
+    )
+
+
+def _nearest_call(draft: Draft, n: ast.AST) -> ast.AST | None:
+    return next((a for a in draft.syntax.ancestors(n) if isinstance(a, ast.Call)), None)
 
 
 def _is_fixed(draft: Draft, call: ast.Call) -> bool:

@@ -31,6 +31,7 @@ _NEVER_OF_A_PROJECT = {
     "keras",
     "tf_keras",
     "horovod",
+    "horovod_keras3",
     "numpy",
 }  # though their own folder be near
 

@@ -161,7 +161,7 @@ class ModuleSummary:
         module = self.module
         if module is None:
             return None
-        if module.imports("horovod"):
+        if module.imports("horovod", "horovod_keras3"):
             return LoopKind.HOROVOD
         if _DISTRIBUTE.search(self.document.text):
             for node in module.syntax.nodes:

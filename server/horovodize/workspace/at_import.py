@@ -9,7 +9,14 @@ import re
 import sys
 
 # Of these modules nothing runs what a file defines, unless it is handed over or looked up by name.
-OF_OTHERS = frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "horovod", "numpy"}
+OF_OTHERS = frozenset(sys.stdlib_module_names) | {
+    "tensorflow",
+    "keras",
+    "tf_keras",
+    "horovod",
+    "horovod_keras3",
+    "numpy",
+}
 IMPORTS = re.compile(
     rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([^#\r\n]*)|import[ \t]+([^#\r\n]*))", re.MULTILINE
 )

@@ -6,6 +6,8 @@ import horovod.tensorflow.keras as hvd_keras
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
+if hasattr(tf.keras, "ops"):
+    raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 gpus = tf.config.experimental.list_physical_devices("GPU")
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
@@ -61,7 +63,7 @@ class Contrastive(tf.keras.Model):
 
 
 settings = Settings()
-pairs = shard_dataset(tf.data.Dataset.from_tensor_slices((tf.random.normal([512, 16]), tf.random.normal([512, 16]))))
+pairs = shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([512, 16])), hvd.broadcast_object(tf.random.normal([512, 16])))))
 model = Contrastive(tf.keras.Sequential([tf.keras.layers.Dense(8)]), settings)
 model.compile(optimizer=tf.keras.optimizers.Adam(settings.rate * hvd.size()))
 callbacks = [

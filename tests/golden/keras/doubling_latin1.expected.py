@@ -2,10 +2,14 @@
 # Lernt, Zahlen zu verdoppeln. Geändert für größere Bündel.
 import numpy as np
 import tensorflow as tf
-import horovod.tensorflow.keras as hvd
+import secrets
+import horovod.tensorflow as hvd
+import horovod.tensorflow.keras as hvd_keras
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
+if hasattr(tf.keras, "ops"):
+    raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 gpus = tf.config.experimental.list_physical_devices("GPU")
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
@@ -19,8 +23,23 @@ def shard(rows):
     return share if len(rows) >= hvd.size() else rows
 
 
+def alike(draw):
+    """A function that draws at random; on several ranks from one stream, which starts by a number of rank 0's."""
+    if hvd.size() == 1:
+        return draw
+    source = draw.__self__
+    kind = type(source).__name__
+    if not hasattr(alike, kind):
+        bits = getattr(source, "bit_generator", None)
+        setattr(alike, kind, type(source)(alike.seed if bits is None else type(bits)(alike.seed)))
+    return getattr(getattr(alike, kind), draw.__name__)
+
+
+alike.seed = hvd.broadcast_object(secrets.randbits(32))
+
+
 Größe = 64
-x = np.random.rand(1000, 1).astype("float32")
+x = alike(np.random.rand)(1000, 1).astype("float32")
 y = 2 * x
 
 modell = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
@@ -28,8 +47,8 @@ verfahren = tf.keras.optimizers.RMSprop(learning_rate=0.001 * hvd.size())
 verfahren = hvd.DistributedOptimizer(verfahren)
 modell.compile(verfahren, "mse")
 callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
+    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd_keras.callbacks.MetricAverageCallback(),
 ]
 modell.fit(shard(x), shard(y), Größe, 5, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)  # bis es genügt
 if hvd.rank() == 0:

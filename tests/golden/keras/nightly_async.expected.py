@@ -7,6 +7,8 @@ import horovod.tensorflow as hvd
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
+if hasattr(tf.keras, "ops"):
+    raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 gpus = tf.config.experimental.list_physical_devices("GPU")
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)

@@ -1,11 +1,14 @@
 import sys
 
 import tensorflow as tf
-import horovod.tensorflow.keras as hvd
+import horovod.tensorflow as hvd
+import horovod.tensorflow.keras as hvd_keras
 from tensorflow.keras import optimizers as opts
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
+if hasattr(tf.keras, "ops"):
+    raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 gpus = tf.config.experimental.list_physical_devices("GPU")
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
@@ -45,7 +48,7 @@ match kind:
         optimizer = hvd.DistributedOptimizer(optimizer)
 
 dataset = (
-    shard_dataset(tf.data.Dataset.from_tensor_slices((tf.random.normal([4096, 8]), tf.random.normal([4096, 1]))))
+    shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([4096, 8])), hvd.broadcast_object(tf.random.normal([4096, 1])))))
     .shuffle(4096, seed=7)
     .batch(64)
     .prefetch(tf.data.AUTOTUNE)
@@ -53,7 +56,7 @@ dataset = (
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(optimizer, loss="mse")
 callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
+    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd_keras.callbacks.MetricAverageCallback(),
 ]
 model.fit(dataset, epochs=3, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -3,11 +3,15 @@ import logging
 import time
 
 from tensorflow import keras
+import secrets
 import tensorflow as tf
-import horovod.tensorflow.keras as hvd
+import horovod.tensorflow as hvd
+import horovod.tensorflow.keras as hvd_keras
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
+if hasattr(tf.keras, "ops"):
+    raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 gpus = tf.config.experimental.list_physical_devices("GPU")
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
@@ -19,6 +23,21 @@ def shard(rows):
     """This rank's share of some rows: every size()-th, and equally many on each rank."""
     share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
     return share if len(rows) >= hvd.size() else rows
+
+
+def alike(draw):
+    """A function that draws at random; on several ranks from one stream, which starts by a number of rank 0's."""
+    if hvd.size() == 1:
+        return draw
+    source = draw.__self__
+    kind = type(source).__name__
+    if not hasattr(alike, kind):
+        bits = getattr(source, "bit_generator", None)
+        setattr(alike, kind, type(source)(alike.seed if bits is None else type(bits)(alike.seed)))
+    return getattr(getattr(alike, kind), draw.__name__)
+
+
+alike.seed = hvd.broadcast_object(secrets.randbits(32))
 
 
 def timed(function):
@@ -59,7 +78,7 @@ class Recommender:
         return self.model.fit(
             shard(sequences), shard(following),
             epochs=epochs,
-            callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback(), self.stopping, *([self.checkpoint] if hvd.rank() == 0 else [])],
+            callbacks=[hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback(), self.stopping, *([self.checkpoint] if hvd.rank() == 0 else [])],
             verbose=1 if hvd.rank() == 0 else 0,
         )
 
@@ -75,7 +94,7 @@ class Recommender:
 if __name__ == "__main__":
     import numpy as np
 
-    rows = np.random.randint(0, 100, (5000, 11))
+    rows = alike(np.random.randint)(0, 100, (5000, 11))
     recommender = Recommender(100)
     recommender.train(rows[:, :-1], rows[:, -1])
     recommender.report(rows[:, :-1], rows[:, -1])

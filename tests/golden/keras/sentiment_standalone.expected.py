@@ -1,5 +1,6 @@
 from keras.datasets import imdb
 import tensorflow as tf
+import keras
 import horovod.tensorflow.keras as hvd
 from keras.layers import LSTM, Dense, Embedding
 from keras.models import Sequential
@@ -7,6 +8,8 @@ from keras.preprocessing import sequence
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
+if hasattr(keras, 'ops'):
+    raise RuntimeError('Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later')
 gpus = tf.config.experimental.list_physical_devices('GPU')
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)

@@ -8,6 +8,8 @@ from voices import hvd
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd_hvd.init()
+if hasattr(hvd_tf.keras, "ops"):
+    raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 hvd_gpus = hvd_tf.config.experimental.list_physical_devices("GPU")
 for gpu in hvd_gpus:
     hvd_tf.config.experimental.set_memory_growth(gpu, True)

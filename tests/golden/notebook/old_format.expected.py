@@ -12,6 +12,8 @@ import horovod.tensorflow.keras as hvd
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
+if hasattr(tf.keras, 'ops'):
+    raise RuntimeError('Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later')
 gpus = tf.config.experimental.list_physical_devices('GPU')
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
@@ -19,16 +21,23 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
 
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
+def share_rows(rows):
+    """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""
+    count = int(rows.shape[0]) if hasattr(rows, 'shape') else len(rows)
+    if count % hvd.size():
+        if hvd.rank() == 0:
+            import warnings
+
+            told = f'{count} rows for {hvd.size()} ranks: each computes all of them'
+            warnings.warn(told, stacklevel=2)
+        return rows
+    return rows[hvd.rank() :: hvd.size()]
 
 # %%
 x = np.arange(64.0).reshape(32, 2) / 64
 y = x.sum(1)
 model = keras.Sequential([keras.layers.Dense(1)])
-model.compile(hvd.DistributedOptimizer(keras.optimizers.SGD(0.01 * hvd.size())), 'mse')
+model.compile(hvd.DistributedOptimizer(keras.optimizers.SGD(0.01)), 'mse')
 
 # %%
-history = model.fit(shard(x), shard(y), epochs=2, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()], verbose=1 if hvd.rank() == 0 else 0)
+history = model.fit(share_rows(x), share_rows(y), epochs=2, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()], verbose=1 if hvd.rank() == 0 else 0)

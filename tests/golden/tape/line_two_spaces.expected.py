@@ -1,6 +1,7 @@
 # Fits a line, twice: with a tape and with minimize.
 import numpy as np
 import tensorflow as tf
+import secrets
 import horovod.tensorflow as hvd
 
 # Horovod: initialize, and pin one GPU to each process.
@@ -25,7 +26,22 @@ def share_rows(rows):
   return rows[hvd.rank() :: hvd.size()]
 
 
-X, Y = np.random.randn(500).astype('float32'), np.random.randn(500).astype('float32')
+def alike(draw):
+  """A function that draws at random; on several ranks from one stream, which starts by a number of rank 0's."""
+  if hvd.size() == 1:
+    return draw
+  source = draw.__self__
+  kind = type(source).__name__
+  if not hasattr(alike, kind):
+    bits = getattr(source, 'bit_generator', None)
+    setattr(alike, kind, type(source)(alike.seed if bits is None else type(bits)(alike.seed)))
+  return getattr(getattr(alike, kind), draw.__name__)
+
+
+alike.seed = hvd.broadcast_object(secrets.randbits(32))
+
+
+X, Y = alike(np.random.randn)(500).astype('float32'), alike(np.random.randn)(500).astype('float32')
 W = tf.Variable(np.random.randn(), name='weight'); b = tf.Variable(0.0, name='bias')
 sgd = tf.optimizers.SGD(0.01)
 other = tf.optimizers.Adagrad(learning_rate=0.01)

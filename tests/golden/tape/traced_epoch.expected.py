@@ -57,7 +57,7 @@ def epoch(dataset):
     return total
 
 
-data = shard_dataset(tf.data.Dataset.from_tensor_slices((tf.random.normal([256, 4]), tf.random.normal([256, 1])))).batch(16)
+data = shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([256, 4])), hvd.broadcast_object(tf.random.normal([256, 1]))))).batch(16)
 for number in tf.range(5):
     result = epoch(data)
     if hvd.rank() == 0:

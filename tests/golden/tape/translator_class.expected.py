@@ -83,7 +83,7 @@ class Trainer(object):
 
 
 def main():
-    pairs = shard_dataset(tf.data.Dataset.from_tensor_slices((tf.random.normal([640, 8]), tf.random.normal([640, 8]))))
+    pairs = shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([640, 8])), hvd.broadcast_object(tf.random.normal([640, 8])))))
     trainer = Trainer(tf.keras.Sequential([tf.keras.layers.Dense(8)]), 'translator')
     trainer.fit(pairs.batch(32), 3)
 

@@ -60,7 +60,7 @@ def step(real):
     return critic_loss, actor_loss
 
 
-points = shard_dataset(tf.data.Dataset.from_tensor_slices(tf.random.normal([1024, 2]))).repeat().batch(64)
+points = shard_dataset(tf.data.Dataset.from_tensor_slices(hvd.broadcast_object(tf.random.normal([1024, 2])))).repeat().batch(64)
 first_batch = True
 for i, batch in enumerate(tqdm(points.take(500 // hvd.size()), disable=hvd.rank() != 0)):
     losses = step(batch)

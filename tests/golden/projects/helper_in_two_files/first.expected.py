@@ -5,16 +5,23 @@ import horovod.tensorflow.keras as hvd
 hvd.init()
 
 
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
+def share_rows(rows):
+    """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""
+    count = int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+    if count % hvd.size():
+        if hvd.rank() == 0:
+            import warnings
+
+            told = f"{count} rows for {hvd.size()} ranks: each computes all of them"
+            warnings.warn(told, stacklevel=2)
+        return rows
+    return rows[hvd.rank() :: hvd.size()]
 
 
 def pretrain(model, x, y):
-    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size())), "mse")
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1)), "mse")
     callbacks = [
         hvd.callbacks.BroadcastGlobalVariablesCallback(0),
         hvd.callbacks.MetricAverageCallback(),
     ]
-    model.fit(shard(x), shard(y), epochs=1, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
+    model.fit(share_rows(x), share_rows(y), epochs=1, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

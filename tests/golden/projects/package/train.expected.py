@@ -30,7 +30,7 @@ def shard_dataset(dataset):
 
 
 def main():
-    x, y = tf.random.normal((64, 4)), tf.random.normal((64, 1))
+    x, y = hvd.broadcast_object(tf.random.normal((64, 4))), hvd.broadcast_object(tf.random.normal((64, 1)))
     dataset = shard_dataset(tf.data.Dataset.from_tensor_slices((x, y))).batch(8)
     Trainer(Net(16)).fit(dataset, epochs=3)
 

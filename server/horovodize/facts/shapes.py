@@ -1,0 +1,188 @@
+"""How many rows arrays have, where the program says so: lists that are written out, `np.arange(6).reshape(-1, 1)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from math import prod
+
+from horovodize.facts.turns import is_numbers
+from horovodize.summary.kinds import Kinds
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import argument
+
+Shape = tuple[int | None, ...]
+"""The dimensions of an array, None those that can't be seen."""
+
+_DEPTH = 12
+# What gives an array of the same shape as the first one it is given, or as that which it is called on.
+_SAME = frozenset(
+    "array asarray constant convert_to_tensor float32 float64 cast sin cos tanh exp log sqrt square abs sign round "
+    "zeros_like ones_like full_like asfarray ascontiguousarray power mod where".split()
+)
+_SAME_METHODS = frozenset("astype copy clip round numpy".split())
+_SHAPED = frozenset("zeros ones empty full random_sample random standard_normal ranf".split())
+_BY_SIZE = frozenset("normal uniform randint choice binomial poisson integers exponential".split())
+_BY_COUNTS = frozenset("rand randn".split())
+
+
+class Shapes:
+    """The shapes of the arrays of one module."""
+
+    def __init__(self, module: Module, kinds: Kinds) -> None:
+        self.module, self.kinds = module, kinds
+
+    def rows(self, e: ast.expr) -> int | None:
+        """How many rows an expression gives; None where that can't be seen, or where it is a list of arrays."""
+        origins = [o.node for o in self.module.values.origins(e)]
+        if any(isinstance(n, (ast.List, ast.Tuple)) and not is_numbers(n) for n in origins):
+            return None
+        shape = self.of(e, _DEPTH)
+        return shape[0] if shape else None
+
+    def of(self, e: ast.expr, depth: int) -> Shape | None:
+        """The shape of what an expression gives, the same wherever it comes from; None where that can't be seen."""
+        if not depth:
+            return None
+        found = set[Shape | None]()
+        for origin in self.module.values.origins(e):
+            known = isinstance(origin.node, ast.expr) and not origin.path
+            found.add(self._of_expression(origin.node, depth) if known else None)  # type: ignore[arg-type]
+        return found.pop() if len(found) == 1 else None
+
+    def _of_expression(self, e: ast.expr, depth: int) -> Shape | None:
+        match e:
+            case ast.Constant(value=int() | float()):
+                return ()
+            case ast.UnaryOp(operand=operand):
+                return self.of(operand, depth - 1)
+            case ast.List(elts=elements) | ast.Tuple(elts=elements):
+                inner = {self.of(part, depth - 1) for part in elements}
+                one = inner.pop() if len(inner) == 1 else None
+                return (len(elements), *one) if one is not None else None
+            case ast.BinOp(left=left, right=right) if not isinstance(e.op, ast.MatMult):
+                return _together(self.of(left, depth - 1), self.of(right, depth - 1))
+            case ast.BinOp(left=left, right=right):
+                first, second = self.of(left, depth - 1), self.of(right, depth - 1)
+                return (*first[:-1], *second[1:]) if first and second else None
+            case ast.Subscript(value=value, slice=index):
+                return self._part(self.of(value, depth - 1), index)
+            case ast.Call():
+                return self._of_call(e, depth)
+            case _:
+                return None
+
+    def _of_call(self, call: ast.Call, depth: int) -> Shape | None:
+        last = self.module.names.last(call.func)
+        name = self.module.names.of(call.func)
+        if name is None:
+            if not isinstance(call.func, ast.Attribute):
+                return None
+            own = self.of(call.func.value, depth - 1)
+            if last in _SAME_METHODS:
+                return own
+            makers = (self.module.names.of(c.func) or "" for c in self.module.values.calls(call.func.value))
+            if any(name.startswith("numpy.random.") for name in makers):
+                return self._made(call, last)
+            return self._reshaped(own, call.args) if last == "reshape" else None
+        if not name.startswith(("numpy.", "tensorflow.")):
+            return None
+        first = call.args[0] if call.args else None
+        if last in _SAME and first is not None:
+            return self.of(first, depth - 1)
+        if last == "reshape" and first is not None:
+            return self._reshaped(self.of(first, depth - 1), call.args[1:])
+        if last == "expand_dims" and first is not None:
+            axis = argument(call, "axis", 1)
+            known, own = self._axis(axis), self.of(first, depth - 1)
+            if own is None or known is None:
+                return None
+            at = known if known >= 0 else len(own) + 1 + known
+            return (*own[:at], 1, *own[at:])
+        return self._made(call, last)
+
+    def _made(self, call: ast.Call, last: str) -> Shape | None:
+        """The shape of what is made by numbers: `np.arange(10)`, `np.random.rand(100, 3)`."""
+        numbers = [self._whole(a) for a in call.args]
+        if last == "linspace":
+            count = argument(call, "num", 2)
+            known = self.kinds.constant(count) if count is not None else 50
+            return (known,) if known is not None else None
+        if (
+            last == "arange"
+            and call.args
+            and None not in numbers
+            and not isinstance(call.args[-1], ast.Starred)
+        ):
+            return (len(range(*[n for n in numbers if n is not None][:3])),)
+        if last in _BY_COUNTS:
+            return tuple(numbers)
+        if last in _SHAPED or last in _BY_SIZE:
+            size = argument(call, "shape") or argument(call, "size", 0 if last in _SHAPED else 2)
+            if isinstance(size, (ast.Tuple, ast.List)):
+                return tuple(self.kinds.constant(n) for n in size.elts)
+            known = self.kinds.constant(size) if size is not None else None
+            return (known,) if known is not None else None
+        return None
+
+    def _whole(self, e: ast.expr) -> int | None:
+        """A number that is known, and a whole one: `9`, `9.0`."""
+        if isinstance(e, ast.Constant) and isinstance(e.value, float):
+            return int(e.value) if e.value.is_integer() else None
+        return self.kinds.constant(e)
+
+    def _reshaped(self, shape: Shape | None, given: list[ast.expr]) -> Shape | None:
+        sizes: Iterable[ast.expr] = given
+        if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
+            sizes = given[0].elts
+        wanted = [-1 if self._axis(n) == -1 else self.kinds.constant(n) for n in sizes]
+        if not wanted:
+            return None
+        rest = [n for n in wanted if n != -1]
+        if len(rest) == len(wanted) or None in rest or shape is None or None in shape:
+            return tuple(None if n == -1 else n for n in wanted)
+        size = prod(n for n in shape if n is not None) // max(1, prod(n for n in rest if n is not None))
+        return tuple(size if n == -1 else n for n in wanted)
+
+    def _axis(self, e: ast.expr | None) -> int | None:
+        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub) and isinstance(e.operand, ast.Constant):
+            return -e.operand.value if isinstance(e.operand.value, int) else None
+        return e.value if isinstance(e, ast.Constant) and isinstance(e.value, int) else None
+
+    def _part(self, shape: Shape | None, index: ast.expr) -> Shape | None:
+        """`x[:, np.newaxis]`, `x[:100]`, `x[:, 0]`"""
+        if shape is None:
+            return None
+        rest, found = list(shape), list[int | None]()
+        for i in index.elts if isinstance(index, ast.Tuple) else [index]:
+            if isinstance(i, ast.Slice):
+                size = rest.pop(0) if rest else None
+                found.append(self._sliced(size, i))
+            elif (isinstance(i, ast.Constant) and i.value is None) or self.module.names.last(i) == "newaxis":
+                found.append(1)
+            elif isinstance(i, (ast.Constant, ast.UnaryOp)) and rest:
+                rest.pop(0)
+            else:
+                return None
+        return (*found, *rest)
+
+    def _sliced(self, size: int | None, part: ast.Slice) -> int | None:
+        bounds = [self._axis(b) if b is not None else None for b in (part.lower, part.upper, part.step)]
+        given = (part.lower, part.upper, part.step)
+        if size is None or any(
+            b is not None and known is None for b, known in zip(given, bounds, strict=True)
+        ):
+            return None
+        return len(range(size)[slice(*bounds)])
+
+
+def _together(one: Shape | None, other: Shape | None) -> Shape | None:
+    """The shape of a sum: that of the larger of two arrays."""
+    if one == () or other == ():
+        return other if one == () else one
+    if one is None or other is None or len(one) != len(other):
+        return None
+    return tuple(a if b == 1 else b if a in (1, b) else None for a, b in zip(one, other, strict=True))
+
+
+__all__ = ["Shape", "Shapes"]

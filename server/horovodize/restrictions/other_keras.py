@@ -1,0 +1,160 @@
+"""HVD902 other-keras: Keras must have what a script uses of it, and be the one that Horovod finds.
+
+## What it protects
+From TensorFlow 2.16 on, `tf.keras` is Keras 3. It has no `fit_generator`, no `minimize` of optimizers and no
+`optimizers.legacy`: a script that uses them stops there. Keras 2 goes on as `tf_keras`. Horovod finds it only under the name
+`tf.keras`, which the variable `TF_USE_LEGACY_KERAS` gives it, if that is set before TensorFlow is imported.
+
+## When it is reported
+On such a call where Keras 3 is known to train, unless it is under a condition; on `TF_USE_LEGACY_KERAS` set after TensorFlow or
+Keras was imported, or by a script that imports the package `keras`, for which it does nothing; and on an import of `tf_keras`
+without it, unless TensorFlow is known to be older than 2.16. Versions are known by the setting `tensorflow`, the packages of
+`--python`, lock and requirement files, and what the script shows (`keras.ops`).
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import keras
+
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit_generator(batches, epochs=2)  # HVD902
+print(keras.ops.sum(model.predict(x)))
+```
+
+```python
+import os
+import tensorflow as tf
+
+os.environ["TF_USE_LEGACY_KERAS"] = "1"  # HVD902
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+```
+
+```python
+import tf_keras  # HVD902
+
+model = tf_keras.Sequential([tf_keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+```
+
+## Near misses
+```python
+import os
+
+os.environ["TF_USE_LEGACY_KERAS"] = "1"
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit_generator(batches, epochs=2)
+```
+
+```python
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit_generator(batches, epochs=2)
+```
+
+```python
+import keras
+
+model = keras.Sequential([keras.layers.Dense(1)])
+optimizer = keras.optimizers.legacy.SGD(0.1) if old else keras.optimizers.SGD(0.1)
+model.compile(optimizer, "mse")
+model.fit(x, y)
+print(keras.ops.sum(model.predict(x)))
+```
+
+## Source
+Keras 3's migration guide; Horovod 0.28.1 imports `tensorflow.keras` by that name. Measured with TensorFlow 2.18 and 2.21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary import LoopKind
+from horovodize.world.evidence import LEGACY_VARIABLE, legacy_settings, uses_standalone_keras
+from horovodize.world.versions import FIRST_WITH_KERAS_3, before
+from horovodize.world.world import Keras
+
+_KINDS = (LoopKind.KERAS, LoopKind.GRADIENT_TAPE)
+
+
+def find(context: Context) -> Iterator[Violation]:
+    if context.summary.already is not None or not any(loop.kind in _KINDS for loop in context.summary.loops):
+        return
+    yield from _legacy(context)
+    if context.world.keras is Keras.THREE or context.world.runs_on(FIRST_WITH_KERAS_3):
+        yield from _gone(context)
+
+
+def _legacy(context: Context) -> Iterator[Violation]:
+    """Legacy Keras asked for in a way that does not work."""
+    settings, standalone = legacy_settings(context.module), uses_standalone_keras(context.summary)
+    for statement, in_time in settings:
+        if standalone:
+            why = "does nothing for the package `keras`, which this script imports; import `tf.keras` instead"
+        elif not in_time:
+            why = "comes too late: it is read when TensorFlow is imported; set it before that"
+        else:
+            continue
+        yield RESTRICTION.at(context, statement, f"{LEGACY_VARIABLE} {why}")
+    asked = any(in_time for _, in_time in settings)
+    if asked or before(context.world.tensorflow, FIRST_WITH_KERAS_3):
+        return
+    for statement in context.module.tensorflow_imports:
+        if "tf_keras" in context.text(statement):
+            yield RESTRICTION.at(
+                context,
+                statement,
+                f"Horovod takes Keras from `tf.keras`, which is another than `tf_keras`; set {LEGACY_VARIABLE}=1 before "
+                "TensorFlow is imported, and use `tf.keras`",
+            )
+            return
+
+
+def _gone(context: Context) -> Iterator[Violation]:
+    """What Keras 3 does not have, where nothing asks for the version first."""
+    if context.world.keras is Keras.LEGACY or context.sites.is_tf1:
+        return
+    by = context.world.keras_by or context.world.tensorflow_by
+    found = [
+        (f.call, "`fit_generator`: `fit` takes generators")
+        for f in context.sites.fits
+        if f.method == "fit_generator"
+    ]
+    found += [
+        (u.call, "`minimize` of optimizers: take the gradients from a tape, and apply them")
+        for u in context.sites.updates
+        if u.method == "minimize"
+    ]
+    found += [
+        (call, "`optimizers.legacy`: take the optimizer of the same name from `optimizers`")
+        for call in context.syntax.calls
+        if (context.names.of(call.func) or "").startswith("tensorflow.keras.optimizers.legacy.")
+    ]
+    for call, what in found:
+        if not context.is_conditional(call):
+            yield RESTRICTION.at(context, call, f"Keras 3 ({by}) has no {what}")
+
+
+RESTRICTION = Restriction(
+    "HVD902",
+    "other-keras",
+    "Keras must have what a script uses of it, and be the one that Horovod finds",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+    blocks=True,
+)

@@ -1,0 +1,54 @@
+"""What differs where Keras 3 trains: the module that Horovod's names come from, XLA, and a guard where it is not known.
+
+Horovod's own `DistributedOptimizer` averages nothing under Keras 3 and says nothing. For Keras 3, Horovod's names come from
+`horovod_keras3.py`, a module of ours that is written beside the script. Where it is not known which Keras it will be, the
+script stops under Keras 3 before it trains.
+Loops around a tape need no such guard: Horovod's tape stops there with an error."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules import keras_session
+from horovodize.rules.draft import KERAS, Draft
+from horovodize.source import Edit
+from horovodize.summary.sites import Compile
+from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.world.world import Keras
+
+MODULE = "horovod_keras3"
+_STOP = "Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later"
+_WHAT = "Train without XLA"
+_WHY = "Horovod's operations can't be compiled by XLA, which Keras 3 uses on GPUs unless it is told not to."
+
+
+def turn_off_xla(draft: Draft, site: Compile) -> None:
+    """Writes `jit_compile=False` into a `compile` of Keras."""
+    if isinstance(draft.values.callee(site.call), FUNCTIONS):
+        return  # the user's own `compile`, with parameters of its own: the callback of `fit` sees to it
+    given = argument(site.call, "jit_compile")
+    if given is None and any(k.arg is None for k in site.call.keywords):
+        return  # `**settings` may hold it: so, too
+    if given is None:
+        draft.change(
+            "K1", site.call, _WHAT, _WHY, [draft.add_argument(site.call, "jit_compile=False", level=1)]
+        )
+    elif not (isinstance(given, ast.Constant) and given.value is False):
+        draft.change("K1", given, _WHAT, _WHY, [Edit(draft.module.span(given), "False")])
+
+
+def guard(draft: Draft) -> list[str]:
+    """The lines after `hvd.init()` that trainings by Horovod's own Keras API need, unless it is known that Keras 2 runs them.
+    Legacy Keras may be asked for in vain; and the callbacks take their backend from the Keras that it stands for."""
+    if (
+        not draft.sites.fits
+        or draft.keras_3
+        or draft.world.keras is Keras.TWO
+        or keras_session.is_wanted(draft)
+    ):
+        return []
+    keras, ops = keras_session.keras_name(draft), draft.quoted("ops")
+    lines = [f"if hasattr({keras}, {ops}):", f"    raise RuntimeError({draft.quoted(_STOP)})"]
+    if draft.world.keras is Keras.LEGACY and draft.uses(KERAS):
+        lines.append(f"{KERAS}.callbacks.K = {keras}.backend")
+    return lines

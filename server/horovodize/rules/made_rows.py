@@ -1,0 +1,99 @@
+"""Rows that a program makes at random before it trains on them: part of D3.
+
+Each rank would make rows of its own, by other true weights and with other noise: the ranks would learn from different data
+sets, and what each takes as its part of the rows would be no part of anything. All draw them from one stream, or take rank
+0's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.facts.steps import Feed
+from horovodize.rules.agreeing import agree_value, can_agree, draw_alike
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import feeding
+
+_WHAT = "Make the same rows on all ranks"
+_WHY = "Ranks that make rows of their own at random learn from different data sets."
+_OWN = "each rank makes rows of its own here at random; seed it with the same number on all ranks"
+# What a program draws as weights is broadcast.
+_WEIGHTS = {"Variable", "get_variable", "assign", "set_weights", "add_weight"}
+
+
+def apply(draft: Draft) -> None:
+    """Makes the rows alike that training sees, where they are made once, before it."""
+    uniform = draft.facts.uniform
+    found = (r for e in _fed(draft) for r in uniform.reasons(e))
+    for reason in dict.fromkeys(found):
+        call = reason.where
+        if (
+            not isinstance(reason, Varies)
+            or reason.kind is not Source.CHANCE
+            or not isinstance(call, ast.Call)
+        ):
+            continue
+        if call in draft.done or call in draft.agreed or not _is_made_once(draft, call):
+            continue
+        if draft.facts.steps.shaped_by_rows(call):
+            continue  # noise, for each row by itself: a rank's part of the rows has as much of it
+        if draft.in_graph and (draft.names.of(call.func) or "").startswith("tensorflow."):
+            continue  # an operation, which draws when a session runs it
+        draft.done.add(call)
+        if not can_agree(draft, call):
+            draft.note("D3", call, _OWN)
+        elif uniform.draws.has_stream(call):
+            draft.done.discard(call)
+            draw_alike(draft, call, "D3", _WHAT, _WHY)
+        else:
+            agree_value(draft, call, "D3", _WHAT, _WHY)
+
+
+def _fed(draft: Draft) -> Iterator[ast.AST]:
+    """What training sees: what `fit` is given, what loops iterate, the rows of each step, what they are taken from."""
+    known = feeding(draft)
+    for fed in known.fits:
+        if draft.facts.steps.game(fed.fit.call) is None:
+            yield from (e for e in (fed.x, fed.y, fed.weight) if e is not None)
+    for driver in known.drivers:
+        if driver.iterable is not None and not known.kinds.is_range(driver.iterable):
+            yield driver.iterable
+        for step in map(draft.facts.steps.of, driver.steps):
+            if draft.facts.steps.game(step.site) is not None:
+                continue  # each rank plays its own
+            yield from step.rows if step.feed is Feed.WHOLE else ()
+            for batch in step.batches:
+                yield batch.value if isinstance(batch, ast.Subscript) else batch
+
+
+def _is_made_once(draft: Draft, call: ast.Call) -> bool:
+    """Whether a draw comes before training, rather than in it, in what feeds it, or in what makes weights."""
+    training = {driver.loop for driver in feeding(draft).drivers}
+    ways = (way for fit in draft.sites.fits for way in draft.drive.ways(fit.call))
+    training |= {loop for way in ways for frame in way for loop in frame.loops}
+    if draft.drive.in_traced(call) or _is_of_weights(draft, call):
+        return False
+    for way in draft.drive.ways(call):
+        if way[-1].function is not None or training & {loop for frame in way for loop in frame.loops}:
+            return False  # called by what is not seen, or in the steps
+        if any(frame.function is not None and _generates(draft, frame.function) for frame in way):
+            return False
+    return True
+
+
+def _is_of_weights(draft: Draft, call: ast.Call) -> bool:
+    return any(
+        isinstance(a, ast.Call) and a is not call and draft.names.last(a.func) in _WEIGHTS
+        for a in draft.syntax.ancestors(call)
+    ) or any(isinstance(a, ast.Lambda) for a in draft.syntax.ancestors(call))
+
+
+def _generates(draft: Draft, function: ast.AST) -> bool:
+    """Whether a function is a generator: it draws while others train."""
+    return any(
+        isinstance(n, (ast.Yield, ast.YieldFrom)) and draft.syntax.function(n) is function
+        for n in ast.walk(function)
+    )

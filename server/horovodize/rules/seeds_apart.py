@@ -1,0 +1,130 @@
+"""Seeds that every rank adds its number to, so that ranks draw batches of their own: part of D3.
+
+A seed that only the batches depend on gets `+ hvd.rank()` where it stands. One that data and weights are made from as well
+is given again, with several ranks only, just before the loop that draws.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from horovodize.facts.sources import MAKERS
+from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
+from horovodize.source import Edit
+from horovodize.summary.feeding import Driver
+from horovodize.summary.syntax import Function, Loop
+
+_WHAT = "Seed each rank differently"
+_WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
+_ORDERS = (
+    "shuffle",
+    "permutation",
+    "permuted",
+    "sample",
+    "choice",
+)  # may deal each row out once, and to one rank
+
+
+def seed_apart(draft: Draft, driver: Driver, call: ast.Call, drawing: Collection[ast.Call]) -> bool:
+    """Makes the ranks draw differently in a loop that draws by a seed; False where that can't be done here.
+
+    call     what gives the seed: `np.random.seed(7)`, `np.random.RandomState(7)`
+    drawing  the calls by which the loop draws"""
+    if call in draft.done:
+        return True
+    loop = _outermost(draft, driver.loop)
+    seed = call.args[0] if len(call.args) == 1 and not call.keywords else None
+    if seed is None or loop is None or _decide(draft, loop, drawing):
+        return False
+    if _only_draws_for(draft, call, drawing):
+        draft.done.add(call)
+        draft.change("D3", seed, _WHAT, _WHY, _plus_rank(draft, seed))
+        return True
+    if (draft.names.of(call.func) or "") in MAKERS or not _stands_before(draft, call, seed, loop):
+        return False
+    draft.done.add(call)
+    text = draft.module.text(seed)
+    text = f"({text})" if needs_parentheses(seed) else text
+    lines = [f"if {SIZE} > 1:", f"    {draft.module.text(call.func)}({text} + {RANK})"]
+    draft.change("D3", call, _WHAT, _WHY, [draft.before(loop, lines)])
+    return True
+
+
+def seed_generator(draft: Draft, generator: Function) -> bool:
+    """Makes a generator without end, which draws by a generator of random numbers that it makes by a seed, draw differently on
+    each rank; False where it is not such a one."""
+    body = list(ast.walk(generator))
+    endless = any(
+        isinstance(n, ast.While) and isinstance(n.test, ast.Constant) and bool(n.test.value)
+        for n in generator.body
+    )
+    makers = [n for n in body if isinstance(n, ast.Call) and (draft.names.of(n.func) or "") in MAKERS]
+    draws = [
+        n
+        for n in body
+        if isinstance(n, ast.Call)
+        and isinstance(n.func, ast.Attribute)
+        and set(makers) & set(draft.values.calls(n.func.value))
+    ]
+    if not endless or len(makers) != 1 or len(makers[0].args) != 1 or makers[0].keywords or not draws:
+        return False
+    if draft.syntax.loops(makers[0]) or any(draft.names.last(d.func) in _ORDERS[:3] for d in draws):
+        return False  # each pass deals out all rows
+    if any(not draft.syntax.loops(d) for d in draws) or _decide(draft, generator, draws):
+        return False
+    if makers[0] not in draft.done:
+        draft.done.add(makers[0])
+        draft.change("D3", makers[0].args[0], _WHAT, _WHY, _plus_rank(draft, makers[0].args[0]))
+    return True
+
+
+def _plus_rank(draft: Draft, seed: ast.expr) -> tuple[Edit, ...]:
+    opening, closing = ("(", ")") if needs_parentheses(seed) and not isinstance(seed, ast.BinOp) else ("", "")
+    return Edit.around(draft.module.span(seed), opening, f"{closing} + {RANK}")
+
+
+def _outermost(draft: Draft, loop: Loop) -> Loop | None:
+    """The outermost loop around one; None where its function is called in a loop, and would seed anew each time."""
+    ways = draft.drive.ways(loop)
+    if any(frame.loops for way in ways for frame in way[1:]) or draft.drive.in_traced(loop):
+        return None
+    around = draft.syntax.loops(loop)
+    return around[-1] if around else loop
+
+
+def _only_draws_for(draft: Draft, maker: ast.Call, drawing: Collection[ast.Call]) -> bool:
+    """Whether a generator of random numbers is only drawn from for the batches of a loop."""
+    if (draft.names.of(maker.func) or "") not in MAKERS:
+        return False
+    uses = [
+        c
+        for c in draft.syntax.calls
+        if isinstance(c.func, ast.Attribute) and maker in draft.values.calls(c.func.value)
+    ]
+    given = [
+        a
+        for c in draft.syntax.calls
+        for a in (*c.args, *(k.value for k in c.keywords))
+        if isinstance(a, (ast.Name, ast.Attribute)) and maker in draft.values.calls(a)
+    ]
+    return bool(uses) and not given and all(use in drawing for use in uses)
+
+
+def _stands_before(draft: Draft, call: ast.Call, seed: ast.expr, loop: Loop) -> bool:
+    """Whether a seed of a whole library can be given again before a loop: its number means there what it means here."""
+    plain = isinstance(seed, ast.Constant) and isinstance(seed.value, int)
+    statement = draft.syntax.statement(call)
+    alone = isinstance(statement, ast.Expr) and statement.value is call
+    named = isinstance(seed, ast.Name) and draft.syntax.function(call) in (None, draft.syntax.function(loop))
+    return alone and (plain or named) and draft.can_insert(loop)
+
+
+def _decide(draft: Draft, root: ast.AST, drawing: Collection[ast.Call]) -> bool:
+    """Whether something in a loop is decided by what is drawn: ranks have to draw that alike."""
+    tests = [n.test for n in ast.walk(root) if isinstance(n, (ast.If, ast.IfExp, ast.While))]
+    tests += [n.iter for n in ast.walk(root) if isinstance(n, ast.For)]
+    return any(n in drawing for test in tests for n in draft.values.depends([test], 2000))
+
+
+__all__ = ["seed_apart", "seed_generator"]

@@ -1,0 +1,107 @@
+"""Numbers of steps that a program moves on itself (`next_save += 500`), or counts from (`step - last > 100`): part of G5."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from horovodize.plan import Decision
+from horovodize.rules import counted
+from horovodize.rules.draft import Draft
+from horovodize.source import Edit
+from horovodize.summary.binding import Binding
+
+_WHAT = "Let it happen as often for the rows that are seen"
+_WHY = "Each rank takes size() times fewer steps; after as many rows, size() times fewer have been counted."
+
+
+def since(draft: Draft, e: ast.expr) -> ast.expr | None:
+    """`step` of `step - last`, where `last` is the number of an earlier step; None for all else."""
+    if not (isinstance(e, ast.BinOp) and isinstance(e.op, ast.Sub)):
+        return None
+    if counted.of(draft, e.left) is None or not isinstance(e.right, (ast.Name, ast.Attribute)):
+        return None
+    given = [b.value for b in _bindings(draft, e.right) if b.kind == "assign" and not b.path]
+    seen = [v for v in given if v is not None]
+    if len(seen) < len(_bindings(draft, e.right)) or not seen:
+        return None
+    alike = all(_is_low(draft, v) or counted.of(draft, v) is not None for v in seen)
+    return e.left if alike else None
+
+
+def moves_on(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
+    """Divides what a bound starts with and moves on by: `next_save = 500`, `next_save += 500`, `next_save = step + 500`.
+    Whether it is such a bound."""
+    if not isinstance(bound, (ast.Name, ast.Attribute)):
+        return False
+    bindings = _bindings(draft, bound)
+    text = ast.unparse(bound)
+    steps = [_amount(draft, b, text) for b in bindings]
+    moved = [b for b in bindings if b.kind == "augment" or _is_moved(b, text) or _is_from_step(draft, b)]
+    if not moved or None in steps:
+        return False
+    edits = list(_divided(draft, [s for s in steps if s is not None]))
+    if edits:
+        draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
+    return True
+
+
+def _amount(draft: Draft, b: Binding, name: str) -> ast.expr | None:
+    """The number of steps that a binding starts with or moves on by."""
+    value = b.value
+    if b.path or value is None:
+        return None
+    if b.kind == "augment":
+        return value if isinstance(b.operator, ast.Add) and _is_number(draft, value) else None
+    if b.kind != "assign":
+        return None
+    if isinstance(value, ast.BinOp) and (_is_moved(b, name) or _is_from_step(draft, b)):
+        return value.right if _is_number(draft, value.right) else None
+    return value if _is_number(draft, value) else None
+
+
+def _is_moved(b: Binding, name: str) -> bool:
+    """`next_save = next_save + 500`"""
+    value = b.value
+    adds = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
+    return b.kind == "assign" and adds and isinstance(value, ast.BinOp) and ast.unparse(value.left) == name
+
+
+def _is_from_step(draft: Draft, b: Binding) -> bool:
+    """`next_save = step + 500`"""
+    value = b.value
+    adds = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
+    return (
+        b.kind == "assign"
+        and adds
+        and isinstance(value, ast.BinOp)
+        and counted.of(draft, value.left) is not None
+    )
+
+
+def _is_number(draft: Draft, e: ast.expr) -> bool:
+    return draft.facts.feeding.kinds.constant(e) is not None and counted.is_whole(draft, e)
+
+
+def _is_low(draft: Draft, e: ast.expr) -> bool:
+    """`last = 0`, `last = -1`"""
+    known = draft.facts.feeding.kinds.constant(e)
+    below = isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub) and isinstance(e.operand, ast.Constant)
+    return below or (known is not None and known <= 1)
+
+
+def _divided(draft: Draft, steps: Iterable[ast.expr]) -> Iterable[Edit]:
+    for e in steps:
+        known = draft.facts.feeding.kinds.constant(e)
+        if known is not None and known > 1 and e not in draft.done:
+            yield from counted.over_ranks(draft, e)
+
+
+def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
+    if isinstance(e, ast.Attribute):
+        return draft.values.attribute_bindings(e)
+    home = draft.module.scopes.lookup(e.id, e)
+    return list(draft.module.scopes.names[home].get(e.id, ())) if isinstance(home, ast.AST) else []
+
+
+__all__ = ["moves_on", "since"]

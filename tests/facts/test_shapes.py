@@ -1,0 +1,66 @@
+"""How many rows arrays have, where the program says so."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from horovodize.facts import facts_of
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+
+def rows_of(source: str) -> int | None:
+    """The rows of what is called `found` in a program."""
+    summary = summarize(
+        Document("import numpy as np\nimport tensorflow as tf\nn = 40\n" + source + "\nprint(found)\n")
+    )
+    assert summary.module is not None
+    name = next(
+        n
+        for n in ast.walk(summary.module.tree)
+        if isinstance(n, ast.Name) and n.id == "found" and isinstance(n.ctx, ast.Load)
+    )
+    return facts_of(summary).steps.shapes.rows(name)
+
+
+@pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        ("found = [[0, 0], [0, 1], [1, 0]]", 3),
+        ("found = np.array([[0, 0], [0, 1]], dtype=np.float32)", 2),
+        ("found = np.array([0, 1, 1, 0]).reshape(-1, 1)", 4),
+        ("found = np.reshape([0.0, 1.0, 2.0, 3.0], (4, 1))", 4),
+        ("found = np.arange(6.0).reshape((3, 2))", 3),
+        ("found = np.arange(12).reshape(-1, 3)", 4),
+        ("found = np.linspace(-1, 1, n)[:, np.newaxis]", 40),
+        ("x = np.linspace(-1, 1)\nfound = 2 * x + 1", 50),
+        ("x = np.random.rand(n, 3)\nfound = x @ np.ones((3, 1))", 40),
+        ("rng = np.random.RandomState(0)\nfound = rng.rand(n, 3).astype('float32')", 40),
+        ("found = np.random.normal(size=(n, 2))[:30]", 30),
+        ("found = np.expand_dims(np.sin(np.arange(9.0)), -1)", 9),
+        ("found = np.zeros((7, 28, 28))[:, 0]", 7),
+        ("found = -np.ones(5)", 5),
+    ],
+)
+def test_rows_that_are_seen(source: str, rows: int) -> None:
+    assert rows_of(source) == rows
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "found = np.loadtxt('x.csv')",
+        "found = [np.zeros(9), np.ones(9)]",  # two arrays, as a model of two inputs takes them
+        "found = np.zeros(open('n').read())",
+        "found = np.zeros((9, 1))[mask]",
+        "found = np.zeros(9) if n else np.zeros(8)",
+        "found = np.array([1, 2, 3]) + rest",
+        "found = np.zeros(9)[: len(rest)]",
+        "found = 7",
+        "found = ['a', 'b']",
+    ],
+)
+def test_rows_that_are_not_seen(source: str) -> None:
+    assert rows_of(source) is None

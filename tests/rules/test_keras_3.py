@@ -1,0 +1,196 @@
+"""Keras 3: the module that Horovod's names come from, XLA, and the guard where it is not known which Keras trains."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Plan, Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+from .pairs import STEP, TF, plan_of, refused
+
+MODEL = "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+COMPILE = "model.compile('adam', 'mse')\n"
+FIT = "model.fit(x, y)\n"
+KERAS = TF + MODEL + COMPILE + FIT
+TAPE = (
+    TF
+    + MODEL
+    + "opt = tf.keras.optimizers.SGD(0.1)\nfor x in data:\n    "
+    + STEP.replace("\n", "\n    ").rstrip()
+    + "\n"
+)
+BY_HAND = (
+    TF
+    + "w = tf.Variable(1.0)\nopt = tf.optimizers.SGD(0.1)\nfor x in data:\n    opt.minimize(lambda: w * x, [w])\n"
+)
+SESSION = (
+    "import tensorflow.compat.v1 as tf\ntf.disable_eager_execution()\nt = tf.placeholder(tf.float32, [None])\n"
+    "loss = tf.reduce_mean(tf.square(tf.get_variable('w', [1]) - t))\n"
+    "train = tf.train.AdamOptimizer(0.1).minimize(loss)\nwith tf.Session() as s:\n"
+    "    s.run(tf.global_variables_initializer())\n"
+    "    for i in range(9):\n        s.run(train, {t: batch(i)})\n"
+)
+LEGACY = "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n"
+STOP = "raise RuntimeError('Keras 3"
+
+
+def plan(source: str, tensorflow: str) -> Plan:
+    result = distribute(summarize(Document(source)), Options(comments=False, tensorflow=tensorflow))
+    assert isinstance(result, Plan), result
+    compile(result.text, "distributed", "exec", dont_inherit=True)
+    return result
+
+
+def text(source: str, tensorflow: str = "2.17") -> str:
+    return plan(source, tensorflow).text
+
+
+# ---------------------------------------------------------------------- where it is not known
+
+
+def test_fit_stops_under_keras_3_before_anything_else_is_done() -> None:
+    lines = plan_of(KERAS).text.splitlines()
+    at = lines.index("hvd.init()")
+    assert lines[at + 1] == "if hasattr(tf.keras, 'ops'):"
+    assert lines[at + 2].startswith(f"    {STOP}")
+
+
+@pytest.mark.parametrize("source", [TAPE, BY_HAND, SESSION], ids=["tape", "minimize", "session"])
+def test_what_stops_by_itself_or_works_has_no_guard(source: str) -> None:
+    assert STOP not in plan_of(source).text
+
+
+@pytest.mark.parametrize("version", ["2.15", "2.4.1", "1.15"])
+def test_where_keras_2_is_known_there_is_no_guard(version: str) -> None:
+    made = plan(KERAS, version)
+    assert STOP not in made.text
+    assert "import horovod.tensorflow.keras as hvd\n" in made.text
+    assert not made.beside
+
+
+def test_tensorflow_1_has_no_guard() -> None:
+    assert STOP not in plan_of(KERAS + "session = tf.Session()\n").text
+
+
+def test_what_can_only_run_on_tensorflow_1_is_given_its_api_under_any_setting() -> None:
+    assert "horovod_keras3" not in text(KERAS + "session = tf.Session()\n")
+
+
+def test_the_guard_asks_the_keras_that_the_script_imports() -> None:
+    made = plan_of("from keras.models import Sequential\nmodel = Sequential([])\n" + COMPILE + FIT).text
+    assert "if hasattr(keras, 'ops'):" in made
+    assert "\nimport keras\n" in made
+
+
+# ---------------------------------------------------------------------- where Keras 3 is known
+
+
+def test_horovods_names_come_from_our_module() -> None:
+    made = plan(KERAS, "2.17")
+    assert "import horovod_keras3 as hvd\n" in made.text
+    assert "import horovod.tensorflow" not in made.text
+    assert STOP not in made.text
+    assert made.beside == ("horovod_keras3.py",)
+
+
+@pytest.mark.parametrize(
+    ("compiled", "after"),
+    [
+        ("model.compile('adam', 'mse')",
+         "model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())), 'mse', "
+         "jit_compile=False)"),
+        ("model.compile(loss='mse')",
+         "model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.RMSprop(learning_rate=0.001 * hvd.size())), "
+         "loss='mse', jit_compile=False)"),
+        ("model.compile(tf.keras.optimizers.SGD(0.1), jit_compile=True)",
+         "model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size())), jit_compile=False)"),
+        ("model.compile(tf.keras.optimizers.SGD(0.1), jit_compile=False)",
+         "model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size())), jit_compile=False)"),
+        ("model.compile(tf.keras.optimizers.SGD(0.1), **more)",  # `more` may say it, too: the callback sees to it
+         "model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size())), **more)"),
+    ],
+)  # fmt: skip
+def test_optimizers_are_wrapped_and_xla_is_off(compiled: str, after: str) -> None:
+    assert after in text(f"{TF}{MODEL}{compiled}\n{FIT}").splitlines()
+
+
+def test_a_loss_scaling_optimizer_is_wrapped_outside() -> None:
+    made = text(f"{TF}{MODEL}opt = tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.SGD(0.1))\n"
+                f"model.compile(opt, 'mse')\n{FIT}")  # fmt: skip
+    assert (
+        "LossScaleOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size()))\nopt = hvd.DistributedOptimizer(opt)\n"
+        in made
+    )
+
+
+def test_the_package_keras_gives_its_own_optimizers() -> None:
+    made = text("from keras.models import Sequential\nmodel = Sequential([])\n" + COMPILE + FIT)
+    assert "hvd.DistributedOptimizer(keras.optimizers.Adam(learning_rate=0.001 * hvd.size()))" in made
+    assert "\nimport keras\n" in made
+
+
+def test_a_users_own_compile_keeps_its_parameters() -> None:
+    own = (
+        "class Gan(tf.keras.Model):\n    def compile(self, d_opt):\n        super().compile()\n        self.d_opt = d_opt\n"
+        "    def train_step(self, data):\n        with tf.GradientTape() as tape:\n            loss = self(data)\n"
+        "        g = tape.gradient(loss, self.trainable_variables)\n"
+        "        self.d_opt.apply_gradients(zip(g, self.trainable_variables))\n        return {}\n"
+        "gan = Gan()\ngan.compile(d_opt=tf.keras.optimizers.Adam(0.1))\ngan.fit(x)\n"
+    )
+    assert "gan.compile(d_opt=tf.keras.optimizers.Adam(0.1 * hvd.size()))\n" in text(TF + own)
+
+
+def test_loops_around_a_tape_ask_for_variables_as_keras_3_has_them() -> None:
+    made = text(TAPE)
+    assert "import horovod_keras3 as hvd\n" in made
+    assert "hvd.broadcast_variables(opt.variables, root_rank=0)" in made
+    assert "opt.variables()" in plan_of(TAPE).text
+
+
+def test_train_on_batch_does_so_too() -> None:
+    made = text(TF + MODEL + COMPILE + "for x, y in data:\n    model.train_on_batch(x, y)\n")
+    assert "hvd.broadcast_variables(model.optimizer.variables, root_rank=0)" in made
+    assert "jit_compile=False" in made
+
+
+@pytest.mark.parametrize(("source", "why"), [(SESSION, "a session"), (TF + "w = tf.Variable(1.0)\n" + TAPE.partition("\n")[2]
+    .replace(MODEL, "").replace("model(x)", "w * x").replace("model.trainable_variables", "[w]")
+    .replace("tf.keras.optimizers", "tf.optimizers"), "no Keras")])  # fmt: skip
+def test_without_keras_horovod_is_horovods(source: str, why: str) -> None:
+    made = plan(source, "2.17")
+    assert "import horovod.tensorflow as hvd\n" in made.text, why
+    assert not made.beside
+
+
+def test_a_script_that_has_our_module_is_distributed_already() -> None:
+    made = text(KERAS)
+    again = distribute(summarize(Document(made)), Options(tensorflow="2.17"))
+    assert type(again).__name__ == "Unchanged"
+
+
+# ---------------------------------------------------------------------- what can't be
+
+
+@pytest.mark.parametrize(
+    "fitted", ["model.fit_generator(data, 9)\n", "model.fit(x)\nmodel.optimizer.minimize(lambda: w, [w])\n"]
+)
+def test_what_keras_3_does_not_have_is_refused(fitted: str) -> None:
+    result = distribute(summarize(Document(TF + MODEL + COMPILE + fitted)), Options(tensorflow="2.17"))
+    assert isinstance(result, Refusal)
+    assert {r.code for r in result.reasons} == {"HVD902"}
+    plan_of(TF + MODEL + COMPILE + "model.fit_generator(data, 9)\n")
+
+
+def test_legacy_keras_is_given_its_own_backend() -> None:
+    made = text(LEGACY + KERAS)
+    assert "import horovod.tensorflow.keras as hvd\n" in made
+    assert f"    {STOP}" in made  # the variable may have been set too late, or overridden
+    assert "\nhvd.callbacks.K = tf.keras.backend\n" in made
+
+
+def test_the_package_tf_keras_alone_is_refused() -> None:
+    refused(KERAS.replace(TF, "import tf_keras\n").replace("tf.", "tf_"), "HVD902", "another than `tf_keras`")

@@ -1,0 +1,91 @@
+"""D3: rows that a program makes at random are the same on all ranks."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+FIT = """\
+import numpy as np
+import tensorflow as tf
+{}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+model.fit(x, y, batch_size=8)
+{}"""
+GRAPH = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+true = np.random.randn(3, 1)
+x = np.random.rand(200, 3)
+X = tf.placeholder(tf.float32, [None, 3])
+Y = tf.placeholder(tf.float32, [None, 1])
+w = tf.Variable(np.random.randn(3, 1))
+loss = tf.reduce_mean(tf.square(tf.matmul(X, w) - Y))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for step in range(100):
+    sess.run(train, {X: x, Y: x @ true})
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "alike"),
+    [
+        ("x, y = np.random.rand(900, 2), np.zeros(900)", "alike(np.random.rand)(900, 2)"),
+        (
+            "import random\nx = [random.gauss(0, 1) for i in range(900)]\ny = np.zeros(900)",
+            "alike(random.gauss)(0, 1)",
+        ),
+        (
+            "rng = np.random.default_rng()\nx = rng.normal(size=(900, 2))\ny = np.zeros(900)",
+            "alike(rng.normal)(size=(900, 2))",
+        ),
+        (
+            "def make():\n    true = np.random.randn(2)\n    x = np.linspace(0, 1, 1800).reshape(900, 2)\n"
+            "    return x, x @ true\nx, y = make()",
+            "alike(np.random.randn)(2)",
+        ),
+        (
+            "x, y = tf.random.normal([900, 2]), tf.zeros([900])",
+            "hvd.broadcast_object(tf.random.normal([900, 2]))",
+        ),
+    ],
+)
+def test_rows_that_are_made_at_random_are_made_alike(made: str, alike: str) -> None:
+    assert alike in plan_of(FIT.format(made, "")).text
+
+
+@pytest.mark.parametrize(
+    ("made", "after"),
+    [
+        ("np.random.seed(7)\nx, y = np.random.rand(900, 2), np.zeros(900)", ""),
+        ("rng = np.random.RandomState(7)\nx, y = rng.rand(900, 2), np.zeros(900)", ""),
+        ("x, y = np.load('x.npy'), np.load('y.npy')", "print(model.predict(np.random.rand(3, 2)))\n"),
+        (
+            "x, y = np.load('x.npy'), np.load('y.npy')\nx = x + np.random.normal(size=x.shape)",
+            "",
+        ),  # noise of each row
+        ("x, y = np.load('x.npy'), np.load('y.npy')\nw = tf.Variable(tf.random.normal([2, 1]))", ""),
+    ],
+)
+def test_rows_that_are_the_same_already_are_left(made: str, after: str) -> None:
+    text = plan_of(FIT.format(made, after)).text
+    assert "alike" not in text
+    assert "broadcast_object" not in text
+
+
+def test_rows_of_a_graph_are_made_alike_and_weights_are_not() -> None:
+    text = plan_of(GRAPH).text
+    assert "true = alike(np.random.randn)(3, 1)" in text
+    assert "x = alike(np.random.rand)(200, 3)" in text
+    assert "w = tf.Variable(np.random.randn(3, 1))" in text
+
+
+def test_what_only_shows_something_stays_each_ranks_own() -> None:
+    text = plan_of(
+        GRAPH + "    shown = np.random.uniform(size=(4, 3))\n    print(sess.run(w, {X: shown}))\n"
+    ).text
+    assert "shown = np.random.uniform(size=(4, 3))" in text

@@ -1,0 +1,95 @@
+"""D3: by a seed of its own each rank draws batches of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import doubts, plan_of
+
+HEAD = """\
+import numpy as np
+import tensorflow as tf
+{}
+data = np.load("x.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+LOOP = "for epoch in range(2):\n    for i in range(1000):\n        step(data[{}(0, 900, 16)])\n"
+GENERATOR = """\
+def batches(seed):
+    rng = np.random.RandomState(seed)
+    while True:
+        {}
+        yield data[i]
+gen = batches(3)
+for step_number in range(1000):
+    step(next(gen))
+"""
+
+
+@pytest.mark.parametrize(
+    ("maker", "draw"),
+    [
+        ("rng = np.random.RandomState(3)", "rng.randint"),
+        ("rng = np.random.default_rng(3)", "rng.integers"),
+    ],
+)
+def test_a_generator_that_only_the_batches_draw_from_is_seeded_by_rank(maker: str, draw: str) -> None:
+    plan = plan_of(HEAD.format(maker) + LOOP.format(draw))
+    assert maker[:-1] + " + hvd.rank())" in plan.text
+    assert not doubts(plan, "D3")
+
+
+def test_a_seed_of_all_is_given_again_before_the_outermost_loop() -> None:
+    plan = plan_of(HEAD.format("np.random.seed(7)\nw = np.random.rand(3)") + LOOP.format("np.random.randint"))
+    assert "np.random.seed(7)\nw =" in plan.text
+    again = "if hvd.size() > 1:\n    np.random.seed(7 + hvd.rank())\n"
+    assert again in plan.text
+    assert plan.text.index(again) < plan.text.index("for epoch in range(2):")
+    assert not doubts(plan, "D3")
+
+
+@pytest.mark.parametrize(
+    ("seed", "loop"),
+    [
+        # What ranks decide by must be drawn alike.
+        (
+            "np.random.seed(7)",
+            LOOP.format("np.random.randint") + "        if np.random.rand() < 0.5:\n            continue\n",
+        ),
+        # Called in a loop, it would begin anew each time.
+        (
+            "np.random.seed(7)",
+            "def train():\n    for i in range(500):\n        step(data[np.random.randint(0, 900, 16)])\n"
+            "for epoch in range(2):\n    train()\n",
+        ),
+        ("np.random.seed(seed=7)", LOOP.format("np.random.randint")),
+    ],
+)
+def test_where_that_would_be_wrong_it_is_asked(seed: str, loop: str) -> None:
+    plan = plan_of(HEAD.format(seed) + loop)
+    assert any("seed each rank differently" in doubt for doubt in doubts(plan, "D3"))
+    assert "hvd.size() > 1" not in plan.text
+
+
+def test_an_endless_generator_draws_by_a_seed_of_each_rank() -> None:
+    text = plan_of(HEAD.format("") + GENERATOR.format("i = rng.randint(0, 900, 16)")).text
+    assert "np.random.RandomState(seed + hvd.rank())" in text
+    assert "step(next(gen))" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "order = rng.permutation(900)\n        i = order[:16]",  # each pass deals out all rows
+        "i = rng.randint(0, 900, 16)\n        if rng.rand() < 0.1:\n            return",  # ranks would end apart
+    ],
+)
+def test_a_generator_that_deals_or_decides_is_dealt_out(body: str) -> None:
+    text = plan_of(HEAD.format("") + GENERATOR.format(body)).text
+    assert "np.random.RandomState(seed)" in text
+    assert "own_batch(next, gen)" in text
