@@ -278,7 +278,8 @@ def test_data_that_stay_whole_are_no_global_batch() -> None:
 
 def test_estimators_are_refused() -> None:
     source = (
-        "import tensorflow as tf\nestimator = tf.compat.v1.estimator.LinearRegressor([], optimizer=tf.compat.v1.train.FtrlOptimizer(0.1))\n"
+        "import tensorflow as tf\nestimator = tf.compat.v1.estimator.LinearRegressor("
+        "[], optimizer=tf.compat.v1.train.FtrlOptimizer(0.1))\n"
         "def data():\n    return tf.data.Dataset.range(99).batch(9)\nestimator.train(data, steps=100)\n"
     )
     assert "Estimator" in refused(source)

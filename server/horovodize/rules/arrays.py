@@ -57,7 +57,7 @@ def apply(draft: Draft) -> None:
 
 
 def _divide_fit(draft: Draft, fed: FitFeed) -> None:
-    if fed.y is not None and _may_be_few(draft, fed):
+    if fed.y is not None and not draft.options.keeps_batch and _may_be_few(draft, fed):
         draft.note("D2", fed.fit.call, _FEW)
     for data in (fed.x, fed.y, fed.weight):
         if data is not None and not is_none(data):

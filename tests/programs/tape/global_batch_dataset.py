@@ -8,7 +8,7 @@ random = np.random.RandomState(0)
 x = random.normal(size=(96, 4)).astype("float32")
 y = x @ np.array([[1.0], [-2.0], [0.5], [3.0]], "float32")
 dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(16).repeat()
-model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="zeros", input_shape=(4,))])
 optimizer = tf.keras.optimizers.SGD(0.002)
 
 
