@@ -151,6 +151,23 @@ def test_loops_around_a_tape_ask_for_variables_as_keras_3_has_them() -> None:
     assert "opt.variables()" in plan_of(TAPE).text
 
 
+def test_apply_of_keras_3_is_a_step_as_apply_gradients_is() -> None:
+    old, new = "opt.apply_gradients(zip(", "opt.apply("
+    pairs, apart = "), model.trainable_variables))", "), model.trainable_variables)"
+    assert text(TAPE.replace(old, new).replace(pairs, apart)) == text(TAPE).replace(old, new).replace(
+        pairs, apart
+    )
+
+
+def test_other_things_that_are_applied_are_no_steps() -> None:
+    clipped = TAPE.replace(
+        "zip(tape.gradient(loss, model.trainable_variables)", "zip(clip.apply(tape.gradient(loss, [w])[0])"
+    )
+    assert text(clipped).count("hvd.broadcast_variables(opt.variables") == 1
+    more = "rows = frame.apply(clean)\ntable.apply(lambda row: row, axis=1)\nmodel.apply(x, model.trainable_variables)\n"
+    assert text(TAPE + more) == text(TAPE) + more
+
+
 def test_train_on_batch_does_so_too() -> None:
     made = text(TF + MODEL + COMPILE + "for x, y in data:\n    model.train_on_batch(x, y)\n")
     assert "hvd.broadcast_variables(model.optimizer.variables, root_rank=0)" in made

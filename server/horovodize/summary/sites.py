@@ -61,7 +61,8 @@ class Compile:
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """`optimizer.apply_gradients(…)`, `optimizer.minimize(…)`, or the end of some updates by hand (method "assign").
+    """`optimizer.apply_gradients(…)` (in Keras 3 also `optimizer.apply(…)`), `optimizer.minimize(…)`, or the end of some
+    updates by hand (method "assign").
 
     gradients   the `tape.gradient(…)` calls whose result is applied
     variables   the expression whose variables are updated, where it can be told
@@ -225,7 +226,21 @@ class Sites(Tf1Sites):
             ):
                 continue
             found.append(self._update(call))
-        return found
+        return [*found, *self._applied()]
+
+    def _applied(self) -> Iterator[Update]:
+        """`optimizer.apply(gradients, variables)` of Keras 3. Many things have an `apply`: this one is given a tape's
+        gradients, and the variables with them, or is an optimizer's."""
+        for call in self.method_calls("apply") if self.tapes else ():
+            gradients = argument(call, "grads", 0)
+            calls = self.gradient_calls(gradients) if gradients is not None else []
+            given = argument(call, "trainable_variables", 1)
+            assert isinstance(call.func, ast.Attribute)
+            made = self.module.values.calls(call.func.value)
+            if calls and (given is not None or any(self.module.is_optimizer(c) for c in made)):
+                sources = [given] if given is not None else [argument(g, "sources", 1) for g in calls]
+                variables = tuple(v for s in sources if s is not None for v in _variables(self.module, s))
+                yield Update(call, "apply_gradients", tuple(calls), variables, self._step_of(call))
 
     @cached_property
     def eager_updates(self) -> set[ast.Call]:

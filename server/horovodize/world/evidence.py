@@ -50,7 +50,7 @@ def _used(module: Module) -> list[str]:
         for path in module.imported
         if path.startswith(("keras", "tensorflow"))
     )
-    return [*(name for name in sorted(imported)), *module.calls]
+    return [*sorted(imported), *(name for name in list(module.calls) if module.calls.get(name))]
 
 
 # ---------------------------------------------------------------------- environment variables

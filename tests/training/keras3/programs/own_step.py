@@ -23,7 +23,7 @@ class Pair(keras.Model):
             loss = tf.reduce_mean(tf.square(self(x, training=True) - y))
         of_encoder, of_head = tape.gradient(loss, [self.encoder.trainable_variables, self.head.trainable_variables])
         self.encoder_optimizer.apply_gradients(zip(of_encoder, self.encoder.trainable_variables))
-        self.head_optimizer.apply_gradients(zip(of_head, self.head.trainable_variables))
+        self.head_optimizer.apply(of_head, self.head.trainable_variables)
         return {"loss": loss}
 
 
