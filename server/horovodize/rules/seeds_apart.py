@@ -30,7 +30,11 @@ def seed_apart(draft: Draft, driver: Driver, call: ast.Call, drawing: Collection
     """Makes the ranks draw differently in a loop that draws by a seed; False where that can't be done here.
 
     call     what gives the seed: `np.random.seed(7)`, `np.random.RandomState(7)`
-    drawing  the calls by which the loop draws"""
+    drawing  the calls in the loop, by some of which it draws"""
+    draws = draft.facts.uniform.draws
+    drawing = [
+        d for d in drawing if draws.is_drawn(draft.names.of(d.func) or "") or draws.maker(d) is not None
+    ]
     if call in draft.done:
         return True
     loop = _outermost(draft, driver.loop)
@@ -123,7 +127,10 @@ def _stands_before(draft: Draft, call: ast.Call, seed: ast.expr, loop: Loop) -> 
 def _decide(draft: Draft, root: ast.AST, drawing: Collection[ast.Call]) -> bool:
     """Whether something in a loop is decided by what is drawn: ranks have to draw that alike."""
     tests = [n.test for n in ast.walk(root) if isinstance(n, (ast.If, ast.IfExp, ast.While))]
-    tests += [n.iter for n in ast.walk(root) if isinstance(n, ast.For)]
+    counts = [n.iter for n in ast.walk(root) if isinstance(n, ast.For)]
+    tests += [e for e in counts if draft.facts.feeding.kinds.is_range(e)]
+    if any(n in drawing for e in counts for n in ast.walk(e)):
+        return True
     return any(n in drawing for test in tests for n in draft.values.depends([test], 2000))
 
 
