@@ -16,7 +16,7 @@ LEGACY_VARIABLE = "TF_USE_LEGACY_KERAS"
 # Modules that came with Keras 3. (What only earlier ones have proves nothing: scripts for both have it behind a condition.)
 _NEW = ("tensorflow.keras.ops.", "tensorflow.keras.random.", "tensorflow.keras.config.",
         "tensorflow.keras.distribution.", "tensorflow.keras.dtype_policies.")  # fmt: skip
-_MAY_BE_NEW = re.compile(r"\bkeras\b[^\n]*\b(ops|random|config|distribution|dtype_policies)\b")
+_MAY_BE_NEW = re.compile(r"\b(ops|random|config|distribution|dtype_policies)\b")
 
 
 def uses_standalone_keras(summary: ModuleSummary) -> bool:
