@@ -1,19 +1,20 @@
 """D3 seeds and orders: ranks that draw at random must draw differently, ranks that share rows must go by one order.
 
-What it does   Asks about a fixed seed where each rank draws its batches at random from all of the data: with the same seed all
-               of them draw the same ones, and size() ranks learn what one would, at size() times the rate. Where each rank
-               takes its part of rows that were shuffled, split or selected without a seed before, all of them draw that from
-               one stream of random numbers.
-Why            The ranks' batches have to differ for their average to be worth more than one of them. A seed is right where the
-               data is divided first (D1, D2), and wrong where only the steps are (G4):
-               `np.random.seed(7 + hvd.rank())` just before the loop is the remedy.
+What it does   Where each rank draws its batches at random from all of the data by a fixed seed, the seed becomes one of each
+               rank's own: `np.random.RandomState(7 + hvd.rank())`; one that data and weights are made from as well is given
+               again just before the loop, on several ranks only. Where each rank takes its part of rows that were made,
+               shuffled, split or selected at random without a seed before, all of them draw that from one stream of random
+               numbers, or take rank 0's.
+Why            The ranks' batches have to differ for their average to be worth more than one of them: with the same seed, size()
+               ranks learn what one would, at size() times the rate. What they take their parts of has to be the same.
 Before         order = np.random.permutation(len(x))
                for i in range(0, len(x), 32):
                    step(x[order[i : i + 32]])
 After          order = alike(np.random.permutation)(len(x))
 Leaves alone   Seeds of programs whose data is divided, of loops that are not, and of batches that are dealt out (`own_batch`).
-               No seed is changed: data and weights may be made from the same one.
-Asks           Whether ranks are seeded differently just before the loop.
+               Noise of the shape of the rows.
+Asks           Whether ranks are seeded differently, where a seed decides something in the loop as well, or the loop starts
+               again and again.
 Source         Beyond the seed (horovod#223, 1252).
 """
 

@@ -9,7 +9,7 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validatio
                What decides how training goes and would differ between ranks (a number of epochs that is drawn, a rate, an
                optimizer or a layer's size drawn at random, a start read from a checkpoint, a host's name) is rank 0's on all:
                `range(alike(random.randint)(3, 9))`, `start = hvd.broadcast_object(start)`.
-               Where every step sees all rows, and where they fit into one batch of `fit`, the rows are divided
+               Where every step sees all rows, and where they fit into one batch of `fit` or of a data set, the rows are divided
                (`share_rows`), and neither rate nor steps are touched. With the setting `batch = "global"`, all ranks together
                take the batches that one process took: `batch_size=share_batch(32)`, `{x: share_rows(x_batch)}`; then rate and
                steps stay everywhere. A batch that ranks can't share evenly stops the program at its start.
@@ -20,6 +20,7 @@ Before         for x, y in dataset.take(1000):
 After          for x, y in dataset.take(1000 // hvd.size()):
                    train_step(x, y)
 Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from the length of something divided already.
+               A step whose loop is not seen: its rate stays too, which is said.
                A variable that starts again, or is not moved on alike in every turn: that is said.
                A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.
 Refuses        Steps that no rows come into, or that train the input itself: every rank would compute the same (HVD006).

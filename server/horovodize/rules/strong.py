@@ -10,13 +10,16 @@ Before         for step in range(1000):
                    sess.run(train_op, feed_dict={X: x_all, Y: y_all})
 After          for step in range(1000):
                    sess.run(train_op, feed_dict={X: share_rows(x_all), Y: share_rows(y_all)})
+               A placeholder of the size of all rows is left open. Rows that gradients are taken with respect to are divided
+               once, before the loop.
 Leaves alone   Rows of which ranks can't get equally many, for a mean: every rank then computes all of them, which is right and
                no faster; it says so when it runs. Rows that are constants of a graph, which is said.
 Asks           A loss of which it can't be seen whether it is a mean over rows. Batch normalization, whose statistics are those
                of a rank's rows.
 Refuses        Rows that the loss joins with each other, or that come second in a matrix product; placeholders of one size
                whose size the program reads (HVD006). Steps that no rows come into, and those that train the input itself:
-               every rank would compute the same.
+               every rank would compute the same. Rows that gradients are taken with respect to, and that are shown as a whole
+               later.
 Source         Beyond the seed.
 """
 
