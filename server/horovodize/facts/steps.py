@@ -13,7 +13,7 @@ from horovodize.facts.losses import Losses, Over
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.turns import Part, Turns, is_game, is_numbers
 from horovodize.summary.drive import Drive, Frame
-from horovodize.summary.feeding import Feeding, FitFeed, Kind
+from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
 from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites, Update
@@ -21,7 +21,9 @@ from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
 
 _ONE_BATCH = "the batch holds all rows"
 # What leaves a data set as many elements, in one order or another; `repeat` and `take` only after they are batched.
-_AS_MANY = frozenset("from_tensor_slices batch shuffle map cache prefetch repeat take with_options".split())
+_AS_MANY = frozenset(
+    "iter next from_tensor_slices batch shuffle map cache prefetch repeat take with_options".split()
+)
 _NOT_SEEN = "where the data of this step come from can't be seen"
 
 
@@ -91,17 +93,21 @@ class Steps:
             whole = fit.kind is Kind.DATASET and self.is_one_batch(fit.x)
             return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=Over.MEAN) if whole else step
         drivers = [d for d in self.feeding.drivers if step.site in d.steps]
-        if not drivers or not all(
-            d.kind is Kind.DATASET and d.iterable is not None and self.is_one_batch(d.iterable)
-            for d in drivers
-        ):
+        feeds = [self._data_sets(d) for d in drivers]
+        if not all(feeds) or not feeds or not all(self.is_one_batch(e) for found in feeds for e in found):
             return step
         update = next((u for u in self.sites.updates if u.call is step.site), None)
-        rows = {n for d in drivers for n in self._taken_from(d.loop)}
+        rows = {n for d in drivers for n in self._taken(d)}
         losses = Losses(self.module, rows, self.sites.is_tf1)
         over = {losses.trained(t, c) for t, c in self._targets(update)} if update is not None else set()
         only = over.pop() if len(over) == 1 else Over.UNKNOWN
         return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=only)
+
+    def _data_sets(self, driver: Driver) -> list[ast.expr]:
+        """What a loop iterates, or asks for the next batch."""
+        if driver.kind is Kind.DATASET and driver.iterable is not None:
+            return [driver.iterable]
+        return self.feeding.next_calls(driver)
 
     def is_one_batch(self, feed: ast.expr) -> bool:
         """Whether a data set of arrays is one batch: `from_tensor_slices((x, y)).batch(len(x))`."""
@@ -123,12 +129,19 @@ class Steps:
             return any(count is not None and count <= known for count in counts)
         return self._holds_all(size, *parts)
 
-    def _taken_from(self, loop: Loop) -> Iterator[ast.Name]:
-        """Where a loop's turn reads what it takes from what it iterates."""
-        assert isinstance(loop, (ast.For, ast.AsyncFor))
-        taken = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-        for s in loop.body:
-            for n in ast.walk(s):
+    def _taken(self, driver: Driver) -> Iterator[ast.Name]:
+        """Where what a turn takes from its data is read: the variables of the loop, `x, y = next(batches)`."""
+        given: list[tuple[ast.AST, ast.AST]] = []
+        if driver.kind is Kind.DATASET and isinstance(driver.loop, (ast.For, ast.AsyncFor)):
+            given.append((driver.loop.target, driver.loop))
+        asked = {ast.unparse(e) for e in self.feeding.next_calls(driver)}
+        for call in self.module.calls_called("next"):
+            taking = self.module.syntax.statement(call)
+            if call.args and ast.unparse(call.args[0]) in asked and isinstance(taking, ast.Assign):
+                given += [(t, self.module.syntax.function(call) or driver.loop) for t in taking.targets]
+        for target, root in given:
+            taken = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+            for n in ast.walk(root):
                 if isinstance(n, ast.Name) and n.id in taken and isinstance(n.ctx, ast.Load):
                     yield n
 

@@ -38,10 +38,10 @@ def divided_before(
     them divided twice."""
     ways = draft.drive.ways(site)
     loops = {loop for way in ways for frame in way for loop in frame.loops}
-    outermost = {frame.loops[-1] for way in ways for frame in way[-1:] if frame.loops}
-    if len(outermost) != 1 or len(ways) != 1:
+    outermost = [frame.loops[-1] for way in ways for frame in reversed(way) if frame.loops][:1]
+    if not outermost or len(ways) != 1:
         return None
-    loop = outermost.pop()
+    loop = outermost[0]
     if not draft.can_insert(loop) or not _is_same_there(draft, rows, loop):
         return None
     text = ast.unparse(rows)
