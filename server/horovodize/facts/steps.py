@@ -10,20 +10,17 @@ from functools import cached_property
 
 from horovodize.facts.contexts import Context, context_of
 from horovodize.facts.losses import Losses, Over
+from horovodize.facts.one_batch import OneBatch
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.turns import Part, Turns, is_game, is_numbers
 from horovodize.summary.drive import Drive, Frame
-from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
+from horovodize.summary.feeding import Feeding, FitFeed, Kind
 from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites, Update
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
 
 _ONE_BATCH = "the batch holds all rows"
-# What leaves a data set as many elements, in one order or another; `repeat` and `take` only after they are batched.
-_AS_MANY = frozenset(
-    "iter next from_tensor_slices batch shuffle map cache prefetch repeat take with_options".split()
-)
 _NOT_SEEN = "where the data of this step come from can't be seen"
 
 
@@ -67,6 +64,7 @@ class Steps:
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
         self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
         self.shapes = Shapes(module, feeding.kinds)
+        self._one_batch = OneBatch(module, feeding, self.shapes)
         self._known: dict[ast.Call, Step] = {}
 
     def of(self, site: ast.Call) -> Step:
@@ -92,58 +90,18 @@ class Steps:
         if fit is not None:
             whole = fit.kind is Kind.DATASET and self.is_one_batch(fit.x)
             return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=Over.MEAN) if whole else step
-        drivers = [d for d in self.feeding.drivers if step.site in d.steps]
-        feeds = [self._data_sets(d) for d in drivers]
-        if not all(feeds) or not feeds or not all(self.is_one_batch(e) for found in feeds for e in found):
+        rows = self._one_batch.rows_of(step.site)
+        if rows is None:
             return step
         update = next((u for u in self.sites.updates if u.call is step.site), None)
-        rows = {n for d in drivers for n in self._taken(d)}
         losses = Losses(self.module, rows, self.sites.is_tf1)
         over = {losses.trained(t, c) for t, c in self._targets(update)} if update is not None else set()
         only = over.pop() if len(over) == 1 else Over.UNKNOWN
         return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=only)
 
-    def _data_sets(self, driver: Driver) -> list[ast.expr]:
-        """What a loop iterates, or asks for the next batch."""
-        if driver.kind is Kind.DATASET and driver.iterable is not None:
-            return [driver.iterable]
-        return self.feeding.next_calls(driver)
-
     def is_one_batch(self, feed: ast.expr) -> bool:
         """Whether a data set of arrays is one batch: `from_tensor_slices((x, y)).batch(len(x))`."""
-        calls = [e for e in self.feeding.pipelines.trail(feed) if isinstance(e, ast.Call)]
-        called = [self.module.names.last(c.func) for c in calls]
-        if called.count("batch") != 1 or called.count("from_tensor_slices") != 1:
-            return False
-        before = called[called.index("batch") :]
-        if not set(called) <= _AS_MANY or {"repeat", "take"} & set(before):
-            return False
-        size = argument(calls[called.index("batch")], "batch_size", 0)
-        sliced = argument(calls[called.index("from_tensor_slices")], "tensors", 0)
-        arrays = [o.node for o in self.module.values.origins(sliced)] if sliced is not None else []
-        if size is None or sliced is None or len(arrays) != 1:
-            return False
-        parts = arrays[0].elts if isinstance(arrays[0], (ast.Tuple, ast.List)) else [sliced]
-        known, counts = self.feeding.kinds.constant(size), [self.shapes.rows(p) for p in parts]
-        if known is not None:
-            return any(count is not None and count <= known for count in counts)
-        return self._holds_all(size, *parts)
-
-    def _taken(self, driver: Driver) -> Iterator[ast.Name]:
-        """Where what a turn takes from its data is read: the variables of the loop, `x, y = next(batches)`."""
-        given: list[tuple[ast.AST, ast.AST]] = []
-        if driver.kind is Kind.DATASET and isinstance(driver.loop, (ast.For, ast.AsyncFor)):
-            given.append((driver.loop.target, driver.loop))
-        asked = {ast.unparse(e) for e in self.feeding.next_calls(driver)}
-        for call in self.module.calls_called("next"):
-            taking = self.module.syntax.statement(call)
-            if call.args and ast.unparse(call.args[0]) in asked and isinstance(taking, ast.Assign):
-                given += [(t, self.module.syntax.function(call) or driver.loop) for t in taking.targets]
-        for target, root in given:
-            taken = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
-            for n in ast.walk(root):
-                if isinstance(n, ast.Name) and n.id in taken and isinstance(n.ctx, ast.Load):
-                    yield n
+        return self._one_batch.holds(feed)
 
     # ------------------------------------------------------------------ the four ways to train
 
@@ -318,7 +276,9 @@ class Steps:
         steps = argument(call, "steps_per_epoch")
         rows = tuple(part for e in (fed.x, fed.y, fed.weight) if e is not None for part in _arrays(e))
         one = isinstance(steps, ast.Constant) and steps.value == 1 and fed.y is not None
-        if fed.y is not None and (one or (size is not None and self._holds_all(size, fed.x, fed.y))):
+        if fed.y is not None and (
+            one or (size is not None and self._one_batch.has_size_of(size, fed.x, fed.y))
+        ):
             return Step(call, Feed.WHOLE, size or call, "the batch holds all rows", rows, Over.MEAN)
         counts = {self.shapes.rows(e) for e in rows} - {None}
         named = fed.kind is Kind.MAPPING or (fed.kind is Kind.ARRAYS and fed.x in rows)
@@ -327,25 +287,6 @@ class Steps:
         if fed.y is not None and count is not None and batch is not None and count <= batch:
             return Step(call, Feed.WHOLE, call, "the batch holds all rows", rows, Over.MEAN)
         return Step(call, Feed.BATCH, call, "batches of the rows")
-
-    def _holds_all(self, size: ast.expr, *rows: ast.expr) -> bool:
-        """`batch_size=len(x)`, `batch_size=x.shape[0]`."""
-        text = {ast.unparse(e) for e in rows}
-        for o in self.module.values.origins(size):
-            n = o.node
-            if isinstance(n, ast.Call) and self.module.names.last(n.func) == "len" and n.args:
-                measured = n.args[0]
-            elif (
-                isinstance(n, ast.Subscript)
-                and isinstance(n.value, ast.Attribute)
-                and n.value.attr == "shape"
-            ):
-                measured = n.value.value
-            else:
-                return False
-            if ast.unparse(measured) not in text:
-                return False
-        return True
 
     # ------------------------------------------------------------------ asked of batches
 
