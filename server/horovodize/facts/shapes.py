@@ -18,7 +18,7 @@ _DEPTH = 12
 # What gives an array of the same shape as the first one it is given, or as that which it is called on.
 _SAME = frozenset(
     "array asarray constant convert_to_tensor float32 float64 cast sin cos tanh exp log sqrt square abs sign round "
-    "zeros_like ones_like full_like asfarray ascontiguousarray power mod where".split()
+    "zeros_like ones_like full_like asfarray ascontiguousarray power mod".split()
 )
 _SAME_METHODS = frozenset("astype copy clip round numpy".split())
 _SHAPED = frozenset("zeros ones empty full random_sample random standard_normal ranf".split())
@@ -56,10 +56,14 @@ class Shapes:
                 return ()
             case ast.UnaryOp(operand=operand):
                 return self.of(operand, depth - 1)
+            case ast.List() if self._grows(e):
+                return None
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
                 inner = {self.of(part, depth - 1) for part in elements}
                 one = inner.pop() if len(inner) == 1 else None
                 return (len(elements), *one) if one is not None else None
+            case ast.BinOp(left=left, right=right) if self._is_list(left) or self._is_list(right):
+                return None  # `[0] * 100` is no product
             case ast.BinOp(left=left, right=right) if not isinstance(e.op, ast.MatMult):
                 return _together(self.of(left, depth - 1), self.of(right, depth - 1))
             case ast.BinOp(left=left, right=right):
@@ -89,7 +93,8 @@ class Shapes:
             return None
         first = call.args[0] if call.args else None
         if last in _SAME and first is not None:
-            return self.of(first, depth - 1)
+            shaped = argument(call, "ndmin") or argument(call, "shape")
+            return self.of(first, depth - 1) if shaped is None else None
         if last == "reshape" and first is not None:
             return self._reshaped(self.of(first, depth - 1), call.args[1:])
         if last == "expand_dims" and first is not None:
@@ -118,7 +123,10 @@ class Shapes:
         if last in _BY_COUNTS:
             return tuple(numbers)
         if last in _SHAPED or last in _BY_SIZE:
-            size = argument(call, "shape") or argument(call, "size", 0 if last in _SHAPED else 2)
+            of_tensorflow = (self.module.names.of(call.func) or "").startswith("tensorflow.")
+            size = argument(call, "shape") or argument(
+                call, "size", 0 if last in _SHAPED or of_tensorflow else 2
+            )
             if isinstance(size, (ast.Tuple, ast.List)):
                 return tuple(self.kinds.constant(n) for n in size.elts)
             known = self.kinds.constant(size) if size is not None else None
@@ -130,6 +138,24 @@ class Shapes:
         if isinstance(e, ast.Constant) and isinstance(e.value, float):
             return int(e.value) if e.value.is_integer() else None
         return self.kinds.constant(e)
+
+    def _is_list(self, e: ast.expr) -> bool:
+        """Whether an expression is a list of Python's, whose `+` and `*` join and repeat it."""
+        listed = (ast.List, ast.Tuple, ast.ListComp)
+        return any(isinstance(o.node, listed) for o in self.module.values.origins(e))
+
+    def _grows(self, listed: ast.List) -> bool:
+        """Whether a list gets more items than those that are written out."""
+        parent = self.module.syntax.parent.get(listed)
+        if not isinstance(parent, (ast.Assign, ast.AnnAssign)):
+            return False
+        called = self.module.calls_called("append", "extend", "insert", "remove", "pop", "clear")
+        changed: list[ast.expr] = [c.func.value for c in called if isinstance(c.func, ast.Attribute)]
+        changed += [n.target for n in self.module.syntax.every(ast.AugAssign)]
+        names = {
+            ast.unparse(t) for t in (parent.targets if isinstance(parent, ast.Assign) else [parent.target])
+        }
+        return any(ast.unparse(e) in names for e in changed)
 
     def _reshaped(self, shape: Shape | None, given: list[ast.expr]) -> Shape | None:
         sizes: Iterable[ast.expr] = given
@@ -147,24 +173,33 @@ class Shapes:
     def _axis(self, e: ast.expr | None) -> int | None:
         if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub) and isinstance(e.operand, ast.Constant):
             return -e.operand.value if isinstance(e.operand.value, int) else None
-        return e.value if isinstance(e, ast.Constant) and isinstance(e.value, int) else None
+        return e.value if isinstance(e, ast.Constant) and type(e.value) is int else None
 
     def _part(self, shape: Shape | None, index: ast.expr) -> Shape | None:
         """`x[:, np.newaxis]`, `x[:100]`, `x[:, 0]`"""
         if shape is None:
             return None
         rest, found = list(shape), list[int | None]()
-        for i in index.elts if isinstance(index, ast.Tuple) else [index]:
-            if isinstance(i, ast.Slice):
-                size = rest.pop(0) if rest else None
-                found.append(self._sliced(size, i))
-            elif (isinstance(i, ast.Constant) and i.value is None) or self.module.names.last(i) == "newaxis":
+        given = index.elts if isinstance(index, ast.Tuple) else [index]
+        for at, i in enumerate(given):
+            if isinstance(i, ast.Constant) and i.value is Ellipsis:
+                kept = len(rest) - sum(not self._adds_axis(later) for later in given[at + 1 :])
+                found, rest = [*found, *rest[: max(0, kept)]], rest[max(0, kept) :]
+            elif self._adds_axis(i):
                 found.append(1)
-            elif isinstance(i, (ast.Constant, ast.UnaryOp)) and rest:
+            elif isinstance(i, ast.Slice):
+                found.append(self._sliced(rest.pop(0) if rest else None, i))
+            elif self._axis(i) is not None and rest:
                 rest.pop(0)
             else:
                 return None
         return (*found, *rest)
+
+    def _adds_axis(self, index: ast.expr) -> bool:
+        """`None`, `np.newaxis`"""
+        return (isinstance(index, ast.Constant) and index.value is None) or self.module.names.last(
+            index
+        ) == "newaxis"
 
     def _sliced(self, size: int | None, part: ast.Slice) -> int | None:
         bounds = [self._axis(b) if b is not None else None for b in (part.lower, part.upper, part.step)]
