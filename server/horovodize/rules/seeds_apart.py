@@ -73,8 +73,8 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
     ]
     if not endless or len(makers) != 1 or len(makers[0].args) != 1 or makers[0].keywords or not draws:
         return False
-    if draft.syntax.loops(makers[0]) or any(draft.names.last(d.func) in _ORDERS[:3] for d in draws):
-        return False  # each pass deals out all rows
+    if draft.syntax.loops(makers[0]) or any(draft.names.last(d.func) in _ORDERS for d in draws):
+        return False
     if any(not draft.syntax.loops(d) for d in draws) or _decide(draft, generator, draws):
         return False
     if makers[0] not in draft.done:
