@@ -76,8 +76,9 @@ def test_where_that_would_be_wrong_it_is_asked(seed: str, loop: str) -> None:
     assert "hvd.size() > 1" not in plan.text
 
 
-def test_an_endless_generator_draws_by_a_seed_of_each_rank() -> None:
-    text = plan_of(HEAD.format("") + GENERATOR.format("i = rng.randint(0, 900, 16)")).text
+@pytest.mark.parametrize("draw", ["rng.randint(0, 900, 16)", "rng.choice(900, 16)"])
+def test_an_endless_generator_draws_by_a_seed_of_each_rank(draw: str) -> None:
+    text = plan_of(HEAD.format("") + GENERATOR.format(f"i = {draw}")).text
     assert "np.random.RandomState(seed + hvd.rank())" in text
     assert "step(next(gen))" in text
 

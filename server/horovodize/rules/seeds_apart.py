@@ -17,13 +17,7 @@ from horovodize.summary.syntax import Function, Loop
 
 _WHAT = "Seed each rank differently"
 _WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
-_ORDERS = (
-    "shuffle",
-    "permutation",
-    "permuted",
-    "sample",
-    "choice",
-)  # may deal each row out once, and to one rank
+_ORDERS = ("shuffle", "permutation", "permuted")  # each pass deals out all rows
 
 
 def seed_apart(draft: Draft, driver: Driver, call: ast.Call, drawing: Collection[ast.Call]) -> bool:
