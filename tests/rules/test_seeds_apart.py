@@ -61,6 +61,13 @@ def test_a_seed_of_all_is_given_again_before_the_outermost_loop() -> None:
             "np.random.seed(7)",
             LOOP.format("np.random.randint") + "        if np.random.rand() < 0.5:\n            continue\n",
         ),
+        (
+            "np.random.seed(7)",
+            "for epoch in range(9):\n    if np.random.rand() < 0.1:\n        break\n    for i in range(500):\n"
+            "        step(data[np.random.randint(0, 900, 16)])\n",
+        ),
+        # What is drawn later would differ, too.
+        ("np.random.seed(7)", LOOP.format("np.random.randint") + "later = np.random.randint(3, 9)\n"),
         # Called in a loop, it would begin anew each time.
         (
             "np.random.seed(7)",

@@ -68,7 +68,7 @@ def _report(draft: Draft, driver: Driver) -> None:
             if dealt:
                 draft.note("D3", call, _BESIDE)
                 continue
-            if seeds_apart.seed_apart(draft, driver, call, drawing):
+            if seeds_apart.seed_apart(draft, driver, call):
                 continue
             draft.ask(
                 "D3",

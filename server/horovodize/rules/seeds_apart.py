@@ -13,27 +13,24 @@ from horovodize.facts.sources import MAKERS
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import Function, Loop
+from horovodize.summary.syntax import Function, Loop, end, position
 
 _WHAT = "Seed each rank differently"
 _WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
 _ORDERS = ("shuffle", "permutation", "permuted")  # each pass deals out all rows
 
 
-def seed_apart(draft: Draft, driver: Driver, call: ast.Call, drawing: Collection[ast.Call]) -> bool:
-    """Makes the ranks draw differently in a loop that draws by a seed; False where that can't be done here.
-
-    call     what gives the seed: `np.random.seed(7)`, `np.random.RandomState(7)`
-    drawing  the calls in the loop, by some of which it draws"""
-    draws = draft.facts.uniform.draws
-    drawing = [
-        d for d in drawing if draws.is_drawn(draft.names.of(d.func) or "") or draws.maker(d) is not None
-    ]
+def seed_apart(draft: Draft, driver: Driver, call: ast.Call) -> bool:
+    """Makes the ranks draw differently in a loop that draws by a seed, `np.random.seed(7)` or `np.random.RandomState(7)`; False
+    where that can't be done here: not where what is drawn decides something, or is the order in which rows are dealt out."""
     if call in draft.done:
         return True
     loop = _outermost(draft, driver.loop)
     seed = call.args[0] if len(call.args) == 1 and not call.keywords else None
-    if seed is None or loop is None or _decide(draft, loop, drawing):
+    if seed is None or loop is None:
+        return False
+    drawing = [c for c in draft.facts.feeding.calls_in(loop) if _draws(draft, c)]
+    if any(draft.names.last(c.func) in _ORDERS for c in drawing) or _decide(draft, loop, drawing):
         return False
     if _only_draws_for(draft, call, drawing):
         draft.done.add(call)
@@ -41,6 +38,8 @@ def seed_apart(draft: Draft, driver: Driver, call: ast.Call, drawing: Collection
         return True
     if (draft.names.of(call.func) or "") in MAKERS or not _stands_before(draft, call, seed, loop):
         return False
+    if any(_draws(draft, c) and position(c) > end(loop) and c not in drawing for c in draft.syntax.calls):
+        return False  # what is drawn later would differ, too
     draft.done.add(call)
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
@@ -75,6 +74,11 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
         draft.done.add(makers[0])
         draft.change("D3", makers[0].args[0], _WHAT, _WHY, _plus_rank(draft, makers[0].args[0]))
     return True
+
+
+def _draws(draft: Draft, call: ast.Call) -> bool:
+    draws = draft.facts.uniform.draws
+    return draws.is_drawn(draft.names.of(call.func) or "") or draws.maker(call) is not None
 
 
 def _plus_rank(draft: Draft, seed: ast.expr) -> tuple[Edit, ...]:
