@@ -101,3 +101,20 @@ def test_a_generator_that_deals_or_decides_is_dealt_out(body: str) -> None:
     text = plan_of(HEAD.format("") + GENERATOR.format(body)).text
     assert "np.random.RandomState(seed)" in text
     assert "own_batch(next, gen)" in text
+
+
+def test_what_a_rank_decides_by_its_own_batch_all_decide_together() -> None:
+    source = HEAD.format("") + GENERATOR.format("i = rng.randint(0, 900, 16)")
+    skipping = "    batch = next(gen)\n    if batch.mean() > 2:\n        continue\n    step(batch)\n"
+    text = plan_of(source.replace("    step(next(gen))\n", skipping)).text
+    assert "if any_rank(batch.mean() > 2):" in text
+
+
+def test_the_number_of_a_step_is_no_batch() -> None:
+    source = HEAD.format("import itertools\nnumbers = itertools.count()") + GENERATOR.format(
+        "i = rng.randint(0, 900, 16)"
+    )
+    text = plan_of(
+        source.replace("    step(next(gen))\n", "    if next(numbers) > 2:\n        step(next(gen))\n")
+    ).text
+    assert "any_rank" not in text

@@ -39,8 +39,8 @@ class Dealt:
         which it is selected. The number itself goes on counting (see `rules/ranges`)."""
         loop, names = driver.loop, self.feeding.names
         if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
-            uses_of_cursors = [use for c in cursors_of(self.feeding, driver) for use in c.selecting]
-            return derived_from(loop, uses_of_cursors)
+            given: list[ast.expr] = [use for c in cursors_of(self.feeding, driver) for use in c.selecting]
+            return derived_from(loop, given + self._asked(loop))
         target, e = loop.target, loop.iter
         while e is not driver.iterable and isinstance(e, ast.Call) and e.args:
             if names.last(e.func) == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
@@ -55,6 +55,19 @@ class Dealt:
             return set()
         uses = uses_of(self.feeding, loop, target.id)
         return derived_from(loop, uses.selecting) if uses is not None else found
+
+    def _asked(self, loop: Loop) -> list[ast.expr]:
+        """`next(batches)` of a generator of the program: each rank gets others."""
+        return [
+            n
+            for s in loop.body
+            for n in ast.walk(s)
+            if isinstance(n, ast.Call)
+            and isinstance(n.func, ast.Name)
+            and n.func.id == "next"
+            and n.args
+            and self.feeding.kinds.generator(n.args[0]) is not None
+        ]
 
     def numbered(self, driver: Driver) -> ast.Call | None:
         """The `enumerate(…)` around what a loop iterates, where its number selects data: then number and item are dealt out

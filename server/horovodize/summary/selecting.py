@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,8 @@ def uses_of(feeding: Feeding, loop: Loop, variable: str) -> Uses | None:
     return Uses([n for n in names if n in chosen], [n for n in names if n not in chosen])
 
 
-def derived_from(loop: Loop, uses: list[ast.Name]) -> set[str]:
-    """The names that a loop's body sets from some uses of its variable, in one step or several."""
+def derived_from(loop: Loop, uses: Sequence[ast.expr]) -> set[str]:
+    """The names that a loop's body sets from some expressions in it, in one step or several: from uses of its variable."""
     found: set[str] = set()
     for _ in range(3):
         for n in (n for s in loop.body for n in ast.walk(s)):
