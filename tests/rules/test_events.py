@@ -415,6 +415,7 @@ def test_a_number_that_the_program_moves_on(
     [
         ("at = 50", "step >= at", "at = at * 2"),
         ("at = 50", "step >= at", "at = int(input())"),
+        ("at = 50", "step >= at", "at += 50; show(at)"),
         ("last = 9", "step - last >= 50", "last = loss"),
     ],
 )

@@ -38,8 +38,6 @@ from horovodize.rules.shares import begins
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument
 
-_WHAT = "Let it happen as often for the rows that are seen"
-_WHY = "Each rank takes size() times fewer steps; after as many rows, size() times fewer have been counted."
 _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
     "updates, divide the number by the number of ranks"
@@ -141,7 +139,7 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     edits = list(counted.over_ranks(draft, divisor))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
-    draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
+    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
 
 
 def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr) -> list[Edit]:
@@ -183,7 +181,7 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
     if all(k is not None and k <= 1 for k in known) or (few and not guarded.decides(draft, test)):
         return
     edits = [edit for b in bounds for edit in counted.over_ranks(draft, b)]
-    draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
+    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
 
 
 def _whole_steps(bound: ast.expr) -> ast.expr:
@@ -242,7 +240,14 @@ def _given(draft: Draft, call: ast.Call, name: str) -> None:
             continue
         if _is_a_word(draft, steps) or not counted.is_whole(draft, steps):
             continue
-        draft.change("G5", steps, _WHAT, _WHY, counted.over_ranks(draft, steps), decision=Decision.DIVIDED)
+        draft.change(
+            "G5",
+            steps,
+            thresholds.WHAT,
+            thresholds.WHY,
+            counted.over_ranks(draft, steps),
+            decision=Decision.DIVIDED,
+        )
 
 
 def _is_a_word(draft: Draft, e: ast.expr) -> bool:

@@ -29,8 +29,6 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
 from horovodize.summary.feeding import Driver, Kind
 
-_WHAT = "Seed each rank differently"
-_WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
 _BESIDE = "with this seed every rank draws the same numbers, beside batches that differ"
 
 
@@ -73,8 +71,8 @@ def _report(draft: Draft, driver: Driver) -> None:
             draft.ask(
                 "D3",
                 call,
-                _WHAT,
-                _WHY,
+                seeds_apart.WHAT,
+                seeds_apart.WHY,
                 f"with this seed every rank draws the same batches in the loop of line {driver.loop.lineno}: seed each rank "
                 f"differently just before that loop, for example with `{_example(draft, call)}`",
             )

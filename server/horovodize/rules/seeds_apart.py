@@ -15,8 +15,8 @@ from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Function, Loop, end, position
 
-_WHAT = "Seed each rank differently"
-_WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
+WHAT = "Seed each rank differently"
+WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
 _ORDERS = ("shuffle", "permutation", "permuted")  # each pass deals out all rows
 
 
@@ -34,7 +34,7 @@ def seed_apart(draft: Draft, driver: Driver, call: ast.Call) -> bool:
         return False
     if _only_draws_for(draft, call, drawing):
         draft.done.add(call)
-        draft.change("D3", seed, _WHAT, _WHY, _plus_rank(draft, seed))
+        draft.change("D3", seed, WHAT, WHY, _plus_rank(draft, seed))
         return True
     if (draft.names.of(call.func) or "") in MAKERS or not _stands_before(draft, call, seed, loop):
         return False
@@ -44,7 +44,7 @@ def seed_apart(draft: Draft, driver: Driver, call: ast.Call) -> bool:
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
     lines = [f"if {SIZE} > 1:", f"    {draft.module.text(call.func)}({text} + {RANK})"]
-    draft.change("D3", call, _WHAT, _WHY, [draft.before(loop, lines)])
+    draft.change("D3", call, WHAT, WHY, [draft.before(loop, lines)])
     return True
 
 
@@ -72,7 +72,7 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
         return False
     if makers[0] not in draft.done:
         draft.done.add(makers[0])
-        draft.change("D3", makers[0].args[0], _WHAT, _WHY, _plus_rank(draft, makers[0].args[0]))
+        draft.change("D3", makers[0].args[0], WHAT, WHY, _plus_rank(draft, makers[0].args[0]))
     return True
 
 
@@ -132,4 +132,4 @@ def _decide(draft: Draft, root: ast.AST, drawing: Collection[ast.Call]) -> bool:
     return any(n in drawing for test in tests for n in draft.values.depends([test], 2000))
 
 
-__all__ = ["seed_apart", "seed_generator"]
+__all__ = ["WHAT", "WHY", "seed_apart", "seed_generator"]

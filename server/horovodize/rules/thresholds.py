@@ -11,8 +11,8 @@ from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 
-_WHAT = "Let it happen as often for the rows that are seen"
-_WHY = "Each rank takes size() times fewer steps; after as many rows, size() times fewer have been counted."
+WHAT = "Let it happen as often for the rows that are seen"
+WHY = "Each rank takes size() times fewer steps; after as many rows, size() times fewer have been counted."
 
 
 def since(draft: Draft, e: ast.expr) -> ast.expr | None:
@@ -38,11 +38,22 @@ def moves_on(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
     text = ast.unparse(bound)
     steps = [_amount(draft, b, text) for b in bindings]
     moved = [b for b in bindings if b.kind == "augment" or _is_moved(b, text) or _is_from_step(draft, b)]
-    if not moved or None in steps:
+    if not moved or None in steps or not _is_only_compared(draft, text, bindings):
         return False
     edits = list(_divided(draft, [s for s in steps if s is not None]))
     if edits:
-        draft.change("G5", test, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
+        draft.change("G5", test, WHAT, WHY, edits, decision=Decision.DIVIDED)
+    return True
+
+
+def _is_only_compared(draft: Draft, name: str, bindings: list[Binding]) -> bool:
+    """Whether a number is read where it is compared, and where it moves on: elsewhere it may mean something else."""
+    own = {b.statement for b in bindings}
+    for n in draft.syntax.every(ast.Name, ast.Attribute):
+        if ast.unparse(n) == name and isinstance(n.ctx, ast.Load):
+            around = (draft.syntax.parent.get(n), draft.syntax.statement(n))
+            if not isinstance(around[0], ast.Compare) and around[1] not in own:
+                return False
     return True
 
 
@@ -104,4 +115,4 @@ def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
     return list(draft.module.scopes.names[home].get(e.id, ())) if isinstance(home, ast.AST) else []
 
 
-__all__ = ["moves_on", "since"]
+__all__ = ["WHAT", "WHY", "moves_on", "since"]
