@@ -16,14 +16,17 @@ exclude = ["old/", "*_pb2.py"]  # files of folders that are left out: patterns a
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from horovodize.options import CHOICES, SETTINGS, is_version
 
 _LARGEST = 1_000_000  # bytes of a pyproject.toml
+_TOOLS = re.compile(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*[\"']?([\w-]+)", re.M)  # the names of tables of tools
+_ALIKE = 0.75  # as `difflib` measures; "horovod" and "horovodise" are alike, "hatch" is not
 _LISTS = {"select": "codes", "ignore": "codes", "exclude": "patterns"}
 
 
@@ -41,6 +44,7 @@ class FileSettings:
     exclude  files that are left out of folders, as patterns of a `.gitignore` in `folder`; None: not said
     folder   where the file is
     python   the interpreter, or its environment, that the scripts run with; "" where it is not said
+    warnings what a user may have meant otherwise: tables of similar names, which aren't read
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -49,6 +53,18 @@ class FileSettings:
     exclude: tuple[str, ...] | None = None
     folder: Path | None = None
     python: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def named_settings(path: Path, folder: Path) -> FileSettings:
+    """The settings of a file that the user names; paths in it count from `folder`. Raises ConfigurationError, also where there
+    is no such file or it has no table."""
+    table = read_table(path)
+    if table is None:
+        found = path.is_file()
+        what = "; ".join(misspelt(path)) or f"{path}: there is no [tool.horovodize] in it"
+        raise ConfigurationError(what if found else f"{path}: no such file")
+    return settings_of(table, path, folder)
 
 
 def nearest_settings(folder: Path, known: dict[Path, FileSettings]) -> FileSettings:
@@ -59,11 +75,28 @@ def nearest_settings(folder: Path, known: dict[Path, FileSettings]) -> FileSetti
         table = read_table(path)
         if table is not None:
             known[folder] = settings_of(table, path)
-        elif folder.parent == folder:
-            known[folder] = FileSettings()
         else:
-            known[folder] = nearest_settings(folder.parent, known)
+            above = FileSettings() if folder.parent == folder else nearest_settings(folder.parent, known)
+            warnings = misspelt(path)
+            known[folder] = replace(above, warnings=(*warnings, *above.warnings)) if warnings else above
     return known[folder]
+
+
+def misspelt(path: Path) -> tuple[str, ...]:
+    """Warnings of tables in a file whose names look like ours: `[tool.horovodise]`."""
+    from horovodize.files import read_regular
+
+    data = read_regular(path, _LARGEST) or b""
+    names = dict.fromkeys(name.decode() for name in _TOOLS.findall(data) if name[:1].lower() == b"h")
+    if not names:
+        return ()
+    from difflib import get_close_matches
+
+    return tuple(
+        f"{_shown(path)}: [tool.{name}] is not read; did you mean [tool.horovodize]?"
+        for name in names
+        if name != "horovodize" and get_close_matches("horovodize", [name.lower()], cutoff=_ALIKE)
+    )
 
 
 def read_table(path: Path) -> Mapping[str, Any] | None:
@@ -94,8 +127,11 @@ def read_table(path: Path) -> Mapping[str, Any] | None:
     return table
 
 
-def settings_of(table: Mapping[str, Any], path: Path) -> FileSettings:
-    """What a table of a file says. Raises ConfigurationError for a key or a value that means nothing."""
+def settings_of(table: Mapping[str, Any], path: Path, folder: Path | None = None) -> FileSettings:
+    """What a table of a file says. Paths in it count from `folder`, which is the file's own where it is None.
+
+    Raises ConfigurationError for an unknown key and an invalid value."""
+    folder = path.absolute().parent if folder is None else folder
     switches = {name.replace("_", "-"): name for name in SETTINGS}
     options: dict[str, Any] = {}
     python = ""
@@ -115,7 +151,7 @@ def settings_of(table: Mapping[str, Any], path: Path) -> FileSettings:
         elif key == "python":
             if not isinstance(value, str):
                 raise ConfigurationError(f"{where} must be the path of a Python or of its environment")
-            python = os.path.join(path.absolute().parent, os.path.expanduser(value))
+            python = os.path.join(folder, os.path.expanduser(value))
         elif key in _LISTS:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 raise ConfigurationError(f"{where} must be a list of {_LISTS[key]}")
@@ -130,7 +166,7 @@ def settings_of(table: Mapping[str, Any], path: Path) -> FileSettings:
         lists.get("select"),
         lists.get("ignore"),
         lists.get("exclude"),
-        path.absolute().parent,
+        folder,
         python,
     )
 

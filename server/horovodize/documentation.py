@@ -93,6 +93,11 @@ def page_address(code: str) -> str | None:
     return path.as_uri() if re.fullmatch(r"[A-Z]+\d+", code) and path.is_file() else None
 
 
+def index_address() -> str:
+    """The `file:` URI of the page that lists the others."""
+    return (_FOLDER / "README.md").as_uri()
+
+
 def markdown(docs: str) -> str:
     """A rule's docstring, with its headings in a column beside their texts, as Markdown."""
     blocks: list[str] = []

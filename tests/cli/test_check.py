@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from horovodize.documentation import page_address
 from horovodize.options import Options
 from horovodize.restrictions.violation import Fix, Related, Severity, Violation
 from horovodize.source import Edit, Span
@@ -63,6 +64,14 @@ def test_json_is_a_list_with_positions_of_the_protocol(run) -> None:
             "start": {"line": 0, "character": 10},
             "end": {"line": 0, "character": 11},
         },  # 😀 is two units
+        "related": [
+            {
+                "path": "a b.py",
+                "message": "the other name",
+                "range": {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 1}},
+            }
+        ],
+        "url": page_address("HVD105"),
     }
     assert result.err == ""
 
@@ -76,7 +85,7 @@ def test_json_of_nothing_is_an_empty_list(run, engine) -> None:
 def test_github(run) -> None:
     assert run("check", "a b.py", "--format", "github").out.splitlines() == [
         "::warning file=a b.py,line=1,endLine=1,title=HVD105 aliased-optimizer,col=10,endColumn=11"
-        "::two names, 100%25 one%0Aoptimizer",
+        "::two names, 100%25 one%0Aoptimizer%0Aa b.py:2:1: the other name",
         "::notice file=a b.py,line=2,endLine=2,title=HVD202 late-import,col=1,endColumn=2::too late",
     ]
 

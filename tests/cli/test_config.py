@@ -9,12 +9,13 @@ import pytest
 
 from horovodize.cli import make_parser
 from horovodize.cli.config import Configuration, Settings, codes
+from horovodize.cli.output import Console
 from horovodize.cli.runner import CommandError
 from horovodize.options import SETTINGS, Options
 
 
 def settings(folder: Path, **flags: object) -> Settings:
-    return Configuration(argparse.Namespace(**flags)).settings(folder)
+    return Configuration(argparse.Namespace(**flags), Console()).settings(folder)
 
 
 def configure(folder: Path, text: str) -> None:

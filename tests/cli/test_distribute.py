@@ -105,7 +105,7 @@ def test_output_of_a_refusal_is_nothing(run, tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text(REFUSED)
     result = run("distribute", "b.py", "--output", "out.py")
     assert (result.status, result.out) == (1, "")
-    assert result.err == "b.py:5:1: HVD107 an optimizer hides here\n"
+    assert result.err == "b.py:5:1: HVD107 an optimizer hides here\n    help: horovodize explain HVD107\n"
     assert not (tmp_path / "out.py").exists()
 
 
@@ -178,7 +178,7 @@ def test_in_a_folder_files_without_a_loop_are_passed_over(run, script: Path, tmp
     result = run("distribute", ".")
     assert result.status == 0
     assert "HVD107" not in result.err
-    assert result.err.endswith("1 distributed, 1 file without a training loop\n")
+    assert result.err.endswith("files\n    1  distributed\n    1  without a training loop\n")
     assert run("distribute", "util.py").status == 1
 
 
@@ -260,7 +260,8 @@ def test_a_fault_of_ours_is_one_line_and_stops_no_other_file(run, script: Path, 
     assert result.err.splitlines() == [
         "horovodize: a.py: internal error: ZeroDivisionError: deep inside. This is a fault of Horovodize, please report it "
         "(--traceback shows where)",
-        "1 distributed",
+        "files",
+        "    1  distributed",
     ]
     assert "Traceback" in run("distribute", "a.py", "--traceback").err
 

@@ -69,7 +69,7 @@ def test_messages_name_cell_line_and_column(run, tmp_path: Path) -> None:
     (tmp_path / "n.ipynb").write_text(REFUSED)
     result = run("distribute", "n.ipynb", "--output", "out.ipynb")
     assert result.status == 1
-    assert result.err == "n.ipynb:cell 5:2:1: HVD107 an optimizer hides here\n"
+    assert result.err.startswith("n.ipynb:cell 5:2:1: HVD107 an optimizer hides here\n")
     assert not (tmp_path / "out.ipynb").exists()
 
 
@@ -102,14 +102,14 @@ def test_notebooks_of_other_languages_are_passed_over_in_folders(run, tmp_path: 
     assert run("check", ".").status == 0
     assert run("summary", ".").out == ""
     result = run("distribute", ".")
-    assert (result.status, result.err) == (0, "1 file without a training loop\n")
+    assert (result.status, result.err) == (0, "files\n    1  without a training loop\n")
 
 
 def test_notebooks_are_found_in_folders(run, file: Path) -> None:
     file.with_name("n.py").write_text("x = 1")
     result = run("distribute", ".", "--write")
     assert "n.ipynb: distributed (1 change)" in result.err
-    assert "1 distributed, 1 file without a training loop" in result.err
+    assert "    1  distributed\n    1  without a training loop\n" in result.err
 
 
 # ---------------------------------------------------------------------- scripts

@@ -58,6 +58,7 @@ def test_codes_are_those_of_the_seed_in_order() -> None:
     assert list(RESTRICTIONS) == [
         "HVD001",
         "HVD003",
+        "HVD004",
         *(f"HVD{n}" for n in range(101, 111)),
         *(f"HVD{n}" for n in range(201, 206)),
         "HVD901",

@@ -137,8 +137,8 @@ def test_a_loop_that_is_refused_is_not_offered_where_the_reason_is_suppressed() 
             "model.compile(args.optimizer)  # noqa  # horovodize: ignore[HVD105]",
         ),
         (
-            "model.compile(args.optimizer)  # horovodize: ignore[HVD999]",
-            "model.compile(args.optimizer)  # horovodize: ignore[HVD999, HVD105]",
+            "model.compile(args.optimizer)  # horovodize: ignore[HVD202]",
+            "model.compile(args.optimizer)  # horovodize: ignore[HVD202, HVD105]",
         ),
         (
             "model.compile(args.optimizer)  # horovodize: ignore[] why",
@@ -157,8 +157,8 @@ def test_a_loop_that_is_refused_is_not_offered_where_the_reason_is_suppressed() 
             "if model.compile(args.optimizer):  # horovodize: ignore[HVD105]\n    pass",
         ),
         (
-            "model.compile(  # horovodize: ignore[HVD999]\n    args.optimizer\n)",
-            "model.compile(  # horovodize: ignore[HVD999, HVD105]\n    args.optimizer\n)",
+            "model.compile(  # horovodize: ignore[HVD202]\n    args.optimizer\n)",
+            "model.compile(  # horovodize: ignore[HVD202, HVD105]\n    args.optimizer\n)",
         ),
     ],
 )

@@ -1,7 +1,7 @@
-"""The command line: `horovodize distribute | check | summary | explain | server`.
+"""The command line: `horovodize distribute | check | summary | explain | server | generate-shell-completion`.
 
-Each subcommand is a module with `HELP`, `add_arguments(parser)` and `run(arguments, console) -> exit status`. They import the
-engine when they run, not when they are loaded, so that `--help`, `--version` and the language server start at once.
+Each subcommand is a module with `HELP`, `EXAMPLES`, `add_arguments(parser)` and `run(arguments, console) -> exit status`. They
+import the engine when they run, not when they are loaded, so that `--help`, `--version` and the language server start at once.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 
-from horovodize.cli import check, distribute, explain, server, summary
+from horovodize.cli import check, completion, distribute, explain, server, summary
 from horovodize.cli.output import Console
 from horovodize.cli.runner import CommandError, ExitStatus, report_internal_error
 
@@ -21,6 +22,7 @@ SUBCOMMANDS = {
     "summary": summary,
     "explain": explain,
     "server": server,
+    "generate-shell-completion": completion,
 }
 
 
@@ -31,10 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = make_parser().parse_args(argv)
     if os.environ.get("HOROVODIZE_DEBUG"):
         arguments.traceback = True
-    console = Console(arguments.color)
+    console = Console(
+        arguments.color, quiet=arguments.quiet, output_file=getattr(arguments, "output_file", None)
+    )
     try:
         status: int = SUBCOMMANDS[arguments.command].run(arguments, console)
-        console.flush()
+        console.finish()
         return status
     except CommandError as e:
         console.error(str(e))
@@ -55,12 +59,19 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="horovodize",
         description="Turns a single-process TensorFlow training script into one that trains with Horovod.",
-        epilog="Exit status: 0 done, clean or nothing to do; 1 refused, or findings; 2 wrong usage or a file error.",
+        epilog=_EPILOG,
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, module in SUBCOMMANDS.items():
-        command = commands.add_parser(name, help=module.HELP, description=module.__doc__)
+        command = commands.add_parser(
+            name,
+            help=module.HELP,
+            description=module.__doc__,
+            epilog=f"examples:\n{textwrap.indent(module.EXAMPLES, '  ')}",
+            formatter_class=_Help,
+        )
         module.add_arguments(command)
         _add_common_arguments(command)
     return parser
@@ -68,6 +79,12 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
     common = parser.add_argument_group("common options")
+    common.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print results, findings, refusals and errors, and nothing else",
+    )
     common.add_argument(
         "--color",
         "--colour",
@@ -80,6 +97,26 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show where in Horovodize an internal error happened (also: HOROVODIZE_DEBUG=1)",
     )
+
+
+_EPILOG = """\
+examples:
+  horovodize check train.py                # what stands in the way?
+  horovodize distribute train.py           # show the changes
+  horovodize distribute train.py --write   # make them
+
+Exit status: 0 done, clean or nothing to do; 1 refused, findings, or files that --check would change; 2 wrong usage or a file
+error. horovodize COMMAND --help has the options of a command, and more examples.
+"""
+
+
+class _Help(argparse.HelpFormatter):
+    """Wraps descriptions as usual, and leaves examples as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "examples:" not in text:
+            return super()._fill_text(text, width, indent)
+        return "".join(indent + line for line in text.splitlines(keepends=True))
 
 
 class _Version(argparse.Action):

@@ -22,10 +22,10 @@ def write_beside(script: Path, names: Sequence[str], console: Console) -> None:
             write_atomically(path, text.encode(), like=script if script.exists() else None)
             console.message(f"{path}: written; {script.name} imports it")
         elif path.read_bytes() != text.encode():
-            console.message(f"{path}: is there already and differs from this version's; left as it is")
+            console.warning(f"{path}: is there already and differs from this version's; left as it is")
 
 
 def tell_beside(script: str, names: Sequence[str], console: Console) -> None:
     """Says which modules a script will need that are written with it only by `--write` and `--output`."""
     for name in names:
-        console.message(f"{script}: imports {name}, which --write and --output put beside it")
+        console.warning(f"{script}: imports {name}, which --write and --output put beside it")

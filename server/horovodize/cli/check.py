@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from horovodize.cli.config import Configuration, add_option_flags, codes
-from horovodize.cli.inputs import Input, add_path_arguments, find_inputs
+from horovodize.cli.inputs import Input, add_output_file, add_path_arguments, find_inputs
 from horovodize.cli.output import Console, json_range, plural
-from horovodize.cli.runner import CommandError, ExitStatus, for_each
+from horovodize.cli.runner import CommandError, ExitStatus, for_each, without_findings
 from horovodize.configuration import matches
 
 if TYPE_CHECKING:
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from horovodize.source import Document, Span, UndecodableSource
 
 HELP = "say what stands in the way of distributing scripts"
+
+EXAMPLES = """\
+horovodize check train.py
+horovodize check src --statistics
+horovodize check src --select HVD1,HVD202 --exclude 'old/,*_pb2.py'
+horovodize check src --format sarif --output-file horovodize.sarif --exit-zero
+"""
 
 DISTRIBUTABLE = "HVD001"  # a hint, not a finding: only when it is selected
 UNREADABLE = "HVD003"  # always a finding: nothing else could be looked for
@@ -41,6 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"report only these: codes, their beginnings (HVD1), names, or {_ALL}; separated by commas",
     )
     parser.add_argument("--ignore", metavar="CODES", action="extend", type=codes, help="do not report these")
+    parser.add_argument(
+        "--statistics", action="store_true", help="count the findings of each code instead (text and json)"
+    )
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 also where there are findings")
+    add_output_file(parser)
     add_option_flags(parser, "strict", "tensorflow")
 
 
@@ -53,28 +66,48 @@ class Finding:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
+    if arguments.statistics and arguments.format not in ("text", "json"):
+        raise CommandError(f"--statistics has no --format {arguments.format}: use text or json")
     inputs, missing = find_inputs(arguments.paths, arguments.stdin_filename)
     for message in missing:
         console.error(message)
     from horovodize.cli.folders import Folders
 
-    configuration = Configuration(arguments)
+    configuration = Configuration(arguments, console)
     folders = Folders(inputs, configuration)
     command = _Check(arguments, console, configuration, folders)
     status = for_each(folders.importing_first(), console, command.handle, traceback=arguments.traceback)
     findings = sorted(command.findings, key=lambda found: folders.place(found.document.path))
-    command.show(findings)
+    if missing:
+        status = max(status, ExitStatus.ERROR)
+    if arguments.statistics:
+        _print_statistics(findings, arguments.format, console)
+    else:
+        command.show(findings)
     if arguments.format == "json":
-        console.json([_json(finding) for finding in findings])
+        if not arguments.statistics:
+            console.json([_json(finding) for finding in findings])
     elif arguments.format == "sarif":
         from horovodize.cli.sarif import sarif
 
-        console.json(sarif(findings))
-    elif arguments.format == "text" and (findings or (status == ExitStatus.OK and not missing)):
+        console.json(sarif(findings, status, console.errors))
+    elif arguments.format == "text" and (findings or status == ExitStatus.OK):
         files = len({finding.document.path for finding in findings})
         total = f"{plural(len(findings), 'finding')} in {plural(files, 'file')}"
         console.message(total if findings else "no findings")
-    return max(status, ExitStatus.ERROR if missing else ExitStatus.OK)
+    return without_findings(status, arguments.exit_zero)
+
+
+def _print_statistics(findings: Sequence[Finding], form: str, console: Console) -> None:
+    """How many findings there are of each code, most first."""
+    counts = Counter((f.violation.code, f.violation.name) for f in findings)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    if form == "json":
+        console.json([{"code": code, "name": name, "count": count} for (code, name), count in ordered])
+        return
+    width = max((len(str(count)) for _, count in ordered), default=0)
+    for (code, name), count in ordered:
+        console.line(f"{str(count).rjust(width)}  {console.paint(code, 'bold')}  {name}")
 
 
 class _Check:
@@ -206,6 +239,8 @@ def _known(pattern: str) -> None:
 
 def _json(finding: Finding) -> dict[str, Any]:
     """Lines and characters from 0, characters in UTF-16 units, as in LSP; in a notebook with `cell`."""
+    from horovodize.documentation import page_address
+
     v = finding.violation
     return {
         "path": finding.document.path,
@@ -214,6 +249,15 @@ def _json(finding: Finding) -> dict[str, Any]:
         "message": v.message,
         "severity": v.severity.value,
         "range": json_range(finding.document, v.span),
+        "related": [
+            {
+                "path": finding.document.path,
+                "message": related.message,
+                "range": json_range(finding.document, related.span),
+            }
+            for related in v.related
+        ],
+        "url": page_address(v.code),
     }
 
 
@@ -221,7 +265,8 @@ _GITHUB_LEVELS = {"error": "error", "warning": "warning", "information": "notice
 
 
 def _github(finding: Finding) -> str:
-    """A workflow command that makes an annotation of a pull request."""
+    """A workflow command that makes an annotation of a pull request. Related places, which it has no field for, are lines of
+    its text."""
     document, v = finding.document, finding.violation
     start, end = document.place(v.span.start), document.place(v.span.end)
     line, end_line = document.file_line(v.span.start), document.file_line(v.span.end)
@@ -231,7 +276,9 @@ def _github(finding: Finding) -> str:
     elif line == end_line:  # columns mean something only within one line there
         properties |= {"col": start.column, "endColumn": end.column}
     listed = ",".join(f"{key}={_github_escaped(str(value), ',:')}" for key, value in properties.items())
-    return f"::{_GITHUB_LEVELS[v.severity.value]} {listed}::{_github_escaped(v.message)}"
+    related = [f"{document.path}:{document.place(r.span.start)}: {r.message}" for r in v.related]
+    text = _github_escaped("\n".join([v.message, *related]))
+    return f"::{_GITHUB_LEVELS[v.severity.value]} {listed}::{text}"
 
 
 def _github_escaped(text: str, also: str = "") -> str:

@@ -6,13 +6,17 @@ import argparse
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from horovodize.cli.inputs import Input
 from horovodize.cli.runner import CommandError
-from horovodize.configuration import ConfigurationError, FileSettings, nearest_settings
+from horovodize.configuration import ConfigurationError, FileSettings, named_settings, nearest_settings
 from horovodize.files import Exclude
 from horovodize.options import CHOICES, SETTINGS, Options, is_version
 from horovodize.world.versions import Versions
+
+if TYPE_CHECKING:
+    from horovodize.cli.output import Console
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,17 @@ class Settings:
 
 
 class Configuration:
-    """The settings of every file of a run. Each `pyproject.toml` is read once."""
+    """The settings of every file of a run. Each settings file is read once, and what it warns of is said once.
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
+    Raises CommandError for a `--config` that can't be read."""
+
+    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+        self._console = console
+        self._warned: set[str] = set()
+        self._for_all = self._named(arguments)
+        exclude: list[str] | None = getattr(arguments, "exclude", None)
+        self._exclude = None if exclude is None else Exclude(exclude, os.getcwd())
+        self._excludes_named: bool = getattr(arguments, "force_exclude", False)
         self._flags = {
             name: value for name in SETTINGS if (value := getattr(arguments, name, None)) is not None
         }
@@ -40,7 +52,7 @@ class Configuration:
     def settings(self, folder: Path) -> Settings:
         """The settings of the files of a folder. Raises CommandError."""
         try:
-            found = nearest_settings(folder, self._known)
+            found = self._of_file(folder)
         except ConfigurationError as e:
             raise CommandError(str(e)) from e
         options = replace(Options(**found.options), **self._flags)
@@ -61,12 +73,34 @@ class Configuration:
             self._around[folder, python] = surroundings(folder, python)
         return self._around[folder, python]
 
-    def excludes(self, source: Input) -> bool:
-        """Whether settings leave a file of a folder out."""
+    def _named(self, arguments: argparse.Namespace) -> FileSettings | None:
+        path: str | None = getattr(arguments, "config", None)
+        if path is None:
+            return None
         try:
-            found = nearest_settings(source.home, self._known)
+            return named_settings(Path(path), Path.cwd())
+        except ConfigurationError as e:
+            raise CommandError(str(e)) from e
+
+    def _of_file(self, folder: Path) -> FileSettings:
+        """What the settings file says that the files of a folder go by. Raises ConfigurationError."""
+        found = self._for_all if self._for_all is not None else nearest_settings(folder, self._known)
+        for warning in found.warnings:
+            if warning not in self._warned:
+                self._warned.add(warning)
+                self._console.warning(warning)
+        return found
+
+    def excludes(self, source: Input) -> bool:
+        """Whether flags or settings leave a file out: one of a folder, or any under `--force-exclude`."""
+        if source.named and not self._excludes_named:
+            return False
+        if self._exclude is not None:
+            return self._exclude(os.path.abspath(source.path))
+        try:
+            found = self._of_file(source.home)
         except ConfigurationError:
-            return False  # told when its settings are asked for
+            return False  # reported when its settings are asked for
         return bool(found.exclude) and Exclude(found.exclude or (), str(found.folder))(
             os.path.abspath(source.path)
         )

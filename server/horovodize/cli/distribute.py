@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections import Counter
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,17 @@ from horovodize.cli.inputs import (
     NOTEBOOK,
     STANDARD_INPUT,
     Input,
+    add_output_file,
     add_path_arguments,
     find_inputs,
     is_single,
     print_reports,
+    shell_completed,
 )
+from horovodize.cli.outcomes import Outcomes
 from horovodize.cli.output import Console, plural
 from horovodize.cli.plan_json import plan_json, project_json, reason_json, world_json
-from horovodize.cli.runner import CommandError, ExitStatus, for_each
+from horovodize.cli.runner import CommandError, ExitStatus, for_each, without_findings
 
 if TYPE_CHECKING:
     from horovodize.cli.folders import Folders
@@ -36,6 +39,14 @@ if TYPE_CHECKING:
     from horovodize.world.world import World
 
 HELP = "distribute scripts with Horovod"
+
+EXAMPLES = """\
+horovodize distribute train.py                       # show the changes, and why
+horovodize distribute train.py --write               # make them
+horovodize distribute train.py --output train_hvd.py
+horovodize distribute --check src                    # exit status 1: something would change, or is refused
+horovodize distribute train.ipynb --output train.py  # a notebook as a script for horovodrun
+"""
 _SCRIPT = ".py"
 
 
@@ -46,14 +57,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--diff", action="store_true", help="print a diff with the reason for each change (default for files)"
     )
     where.add_argument("--write", action="store_true", help="change the files")
-    where.add_argument(
-        "--output", metavar="OUT", help="write the result of one file to OUT; nothing when it is refused"
+    shell_completed(
+        where.add_argument(
+            "--output", metavar="OUT", help="write the result of one file to OUT; nothing when it is refused"
+        ),
+        "FILE",
     )
     where.add_argument(
         "--format",
         choices=("diff", "text", "json"),
         help="print a diff, the distributed text (default for standard input), or everything about the change as JSON",
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="change nothing, and exit with 1 where something would change or is refused (--diff shows it as well)",
+    )
+    parser.add_argument(
+        "--exit-zero", action="store_true", help="exit with 0 also where a file is refused or would change"
+    )
+    add_output_file(parser)
     parser.add_argument(
         "--to-script",
         action="store_true",
@@ -70,19 +93,24 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         console.error(message)
     from horovodize.cli.folders import Folders
 
-    folders = Folders(inputs, Configuration(arguments))
-    command = _Distribute(arguments, console, mode, folders)
+    configuration = Configuration(arguments, console)
+    folders = Folders(inputs, configuration)
+    command = _Distribute(arguments, console, mode, configuration, folders)
     status = for_each(folders.importing_first(), console, command.handle, traceback=arguments.traceback)
     if mode == "json":
         command.reports.sort(key=lambda report: folders.place(report["path"]))
         print_reports(console, arguments.paths, command.reports)
     elif not is_single(arguments.paths):
-        console.message(command.total())
-    return max(status, ExitStatus.ERROR if missing else ExitStatus.OK)
+        command.outcomes.print_table(console)
+    return without_findings(max(status, ExitStatus.ERROR if missing else ExitStatus.OK), arguments.exit_zero)
 
 
 def _mode(arguments: argparse.Namespace) -> str:
     """What to do with a result. Raises CommandError for what does not go together."""
+    if arguments.check:
+        if arguments.write or arguments.output is not None:
+            raise CommandError("--check changes nothing: leave it out, or --write and --output")
+        return "diff" if arguments.diff else str(arguments.format or "check")
     if arguments.output is not None:
         if not is_single(arguments.paths):
             raise CommandError("--output takes the result of one file")
@@ -107,7 +135,14 @@ def _mode(arguments: argparse.Namespace) -> str:
 class _Distribute:
     """One run over all inputs."""
 
-    def __init__(self, arguments: argparse.Namespace, console: Console, mode: str, folders: Folders) -> None:
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        console: Console,
+        mode: str,
+        configuration: Configuration,
+        folders: Folders,
+    ) -> None:
         self.arguments = arguments
         self.console = console
         self.mode = mode
@@ -115,10 +150,12 @@ class _Distribute:
         from horovodize.distribute_together import Together
 
         self.together = Together(lambda document: os.path.abspath(document.path))
-        self.configuration = Configuration(arguments)
+        self.configuration = configuration
         self.reports: list[dict[str, Any]] = []
         self.done: set[Path] = set()  # files that several scripts share, and one has changed
-        self.outcomes: Counter[str] = Counter()
+        self.outcomes = Outcomes(only_checks=arguments.check)
+        # The exit status of a script that is, or under `--check` would be, distributed.
+        self.status = ExitStatus.WOULD_CHANGE if arguments.check else ExitStatus.OK
 
     def _wants_script(self, source: Input) -> bool:
         """Whether the result is to be a script. Raises CommandError where it could only be one."""
@@ -145,7 +182,7 @@ class _Distribute:
             document = source.document()
         except UndecodableSource as e:
             if isinstance(e, OtherLanguage) and not source.named:
-                self.outcomes["without a training loop"] += 1
+                self.outcomes.passed_over()
                 return ExitStatus.OK
             return self._undecodable(source, e)
         summary = summarize(document)
@@ -191,7 +228,7 @@ class _Distribute:
         if isinstance(alone, Refusal):
             why = f"other files have to change with it: {names}; --diff shows what, --write changes them all"
             return Refusal(summary.document, [Reason("HVD006", why, Span(0, 0))])
-        self.console.message(
+        self.console.warning(
             f"{source.path}: this is the script by itself; other files should change with it: {names}; --diff shows what, "
             "--write changes them all"
         )
@@ -233,7 +270,7 @@ class _Distribute:
             self._report(
                 document.path, "distributed", summary, {**world_json(world), **plan_json(plan, made)}
             )
-            return ExitStatus.OK
+            return self.status
         self._tell_world(source, summary, world)
         self._tell(plan)  # before the result, which may be long
         if self.mode == "diff":
@@ -241,14 +278,19 @@ class _Distribute:
 
             print_reasons(plan, self.console)
             print_diff(plan, self.console)
+        elif self.mode == "check":
+            self._tell_would_change(plan)
         else:
             self._deliver(source, made, document)
             if self.mode == "write":
                 self.console.message(f"{source.path}: distributed ({_counted(plan)})")
         self._put_beside(source, plan, made)
         self._say_how_to_run(source, made)
-        self.outcomes["distributed"] += 1
-        return ExitStatus.OK
+        self.outcomes.distributed([plan])
+        return self.status
+
+    def _tell_would_change(self, plan: Plan) -> None:
+        self.console.line(f"{plan.document.path}: would be distributed ({_counted(plan)})", sys.stderr)
 
     def _project_distributed(
         self, source: Input, summary: ModuleSummary, plans: Sequence[Plan], project: ProjectOnDisk
@@ -259,7 +301,7 @@ class _Distribute:
         world = self._world(source, summary)
         if self.mode == "json":
             self._report(source.path, "distributed", summary, {**world_json(world), **project_json(plans)})
-            return ExitStatus.OK
+            return self.status
         self._tell_world(source, summary, world)
         script = plans[-1]
         plans = [plan for plan in plans if project.file(plan.document) not in self.done]
@@ -278,13 +320,17 @@ class _Distribute:
             for plan in plans:
                 if plan.edits:
                     self.console.message(f"{plan.document.path}: distributed ({_counted(plan)})")
+        elif self.mode == "check":
+            for plan in plans:
+                if plan.edits:
+                    self._tell_would_change(plan)
         elif self.mode != "diff":
             from horovodize.cli.notebooks import Made
 
             self._deliver(source, Made(contents[-1].new), plans[-1].document)
         self._put_beside(source, script, None)
-        self.outcomes["distributed"] += 1
-        return ExitStatus.OK
+        self.outcomes.distributed(plans)
+        return self.status
 
     def _world(self, source: Input, summary: ModuleSummary) -> World:
         from horovodize.world.world import world_of
@@ -313,7 +359,7 @@ class _Distribute:
         elif self.mode == "write" and source.file is not None:
             beside = made.beside if made is not None else None
             write_beside(beside or source.file, plan.beside, self.console)
-        else:
+        elif self.mode != "check":
             tell_beside(source.path, plan.beside, self.console)
 
     def _tell(self, plan: Plan) -> None:
@@ -340,7 +386,7 @@ class _Distribute:
             self._deliver(source, made, document)
         self.console.message(f"{source.path}: nothing to do: {result.message}")
         self._say_how_to_run(source, made)
-        self.outcomes["unchanged"] += 1
+        self.outcomes.unchanged()
         return ExitStatus.OK
 
     def _refused(self, summary: ModuleSummary, refusal: Refusal) -> int:
@@ -357,7 +403,8 @@ class _Distribute:
         else:
             for reason in refusal.reasons:
                 self.console.at_span(*in_file(document, reason.span), reason.code, reason.message)
-        self.outcomes["refused"] += 1
+            self._point_to_pages([reason.code for reason in refusal.reasons])
+        self.outcomes.refused([reason.code for reason in refusal.reasons])
         return ExitStatus.REFUSED
 
     def _covered(self, source: Input, summary: ModuleSummary, covered: Covered) -> int:
@@ -368,7 +415,10 @@ class _Distribute:
             self._report(source.path, what, summary, {"message": f"with {by}"})
         elif not covered.changed:
             self.console.message(f"{source.path}: nothing to do: {by}, which runs it, is distributed")
-        self.outcomes[what] += 1
+        if covered.changed:
+            self.outcomes.distributed_with()
+        else:
+            self.outcomes.unchanged()
         return ExitStatus.OK
 
     def _undecodable(self, source: Input, error: UndecodableSource) -> int:
@@ -381,8 +431,14 @@ class _Distribute:
             from horovodize.source import Place
 
             self.console.at(source.path, Place(error.line, error.column), "HVD003", str(error))
-        self.outcomes["refused"] += 1
+            self._point_to_pages(["HVD003"])
+        self.outcomes.refused(["HVD003"])
         return ExitStatus.REFUSED
+
+    def _point_to_pages(self, codes: Sequence[str]) -> None:
+        """Says, below a refusal, where more is written about its reasons."""
+        for code in dict.fromkeys(codes):
+            self.console.message(f"    help: horovodize explain {code}")
 
     def _pass_over(self, document: Document, summary: ModuleSummary) -> int:
         """A file of a folder that trains nothing. One that cannot be parsed might: if it is about TensorFlow, that is said."""
@@ -395,7 +451,7 @@ class _Distribute:
             self.console.at_span(
                 document, problem.span, "HVD003", f"passed over: {problem.message}", "yellow"
             )
-        self.outcomes["without a training loop"] += 1
+        self.outcomes.passed_over()
         return ExitStatus.OK
 
     # ------------------------------------------------------------------ where results go
@@ -430,17 +486,6 @@ class _Distribute:
 
     def _report(self, path: str, outcome: str, summary: ModuleSummary, more: dict[str, Any]) -> None:
         self.reports.append({"path": path, "outcome": outcome, "loop": summary.loop.value, **more})
-
-    def total(self) -> str:
-        counts = [
-            f"{self.outcomes[key]} {key}"
-            for key in ("distributed", "refused", "unchanged")
-            if self.outcomes[key]
-        ]
-        passed = self.outcomes["without a training loop"]
-        if passed:
-            counts.append(f"{plural(passed, 'file')} without a training loop")
-        return ", ".join(counts) or "no Python files"
 
 
 def _counted(plan: Plan) -> str:

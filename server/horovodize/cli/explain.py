@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 HELP = "explain a restriction or a rule"
 
+EXAMPLES = """\
+horovodize explain            # lists them
+horovodize explain HVD105
+horovodize explain aliased-optimizer
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

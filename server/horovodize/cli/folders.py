@@ -29,7 +29,7 @@ class Folders:
         self._glances: dict[str, Glance] = {}
         self._projects: dict[str, ProjectOnDisk] = {}
         self._documents: dict[str, Document | None] = {}  # of several scripts, each file is read once
-        self.inputs = [source for source in inputs if source.named or not configuration.excludes(source)]
+        self.inputs = [source for source in inputs if not configuration.excludes(source)]
         self._places = {source.path: i for i, source in enumerate(self.inputs)}
         for source in self.inputs:
             if source.file is not None and not source.named and not source.is_notebook:

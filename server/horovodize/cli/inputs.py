@@ -22,17 +22,62 @@ NOTEBOOK = ".ipynb"
 
 
 def add_path_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "paths",
-        metavar="PATH",
-        nargs="+",
-        help="a script, a notebook, a folder (walked, respecting .gitignore), or - for standard input",
+    shell_completed(
+        parser.add_argument(
+            "paths",
+            metavar="PATH",
+            nargs="+",
+            help="a script, a notebook, a folder (walked, respecting .gitignore), or - for standard input",
+        ),
+        "FILE",
     )
     parser.add_argument(
         "--stdin-filename",
         metavar="NAME",
         help="what standard input is called in messages, and whose settings it gets",
     )
+    files = parser.add_argument_group("files and settings")
+    shell_completed(
+        files.add_argument(
+            "--config",
+            metavar="FILE",
+            help="take the settings of all files from [tool.horovodize] in FILE; paths in it count from the current folder "
+            "(default: the nearest pyproject.toml that has the table)",
+        ),
+        "FILE",
+    )
+    files.add_argument(
+        "--exclude",
+        metavar="PATTERNS",
+        action="extend",
+        type=patterns,
+        help="leave out files of folders: patterns as in a .gitignore in the current folder, separated by commas; instead of "
+        "those of the settings",
+    )
+    files.add_argument(
+        "--force-exclude",
+        action="store_true",
+        help="leave them out also where they are named (for pre-commit)",
+    )
+
+
+def add_output_file(parser: argparse.ArgumentParser) -> None:
+    shell_completed(
+        parser.add_argument(
+            "-o", "--output-file", metavar="FILE", help="write to FILE instead of standard output"
+        ),
+        "FILE",
+    )
+
+
+def shell_completed(action: argparse.Action, kind: str) -> None:
+    """Says what a shell completes an argument with: "FILE" or "DIRECTORY"."""
+    action.complete = kind  # type: ignore[attr-defined]
+
+
+def patterns(text: str) -> tuple[str, ...]:
+    """The argument of `--exclude`, which can be given several times."""
+    return tuple(pattern.strip() for pattern in text.split(",") if pattern.strip())
 
 
 @dataclass(frozen=True)

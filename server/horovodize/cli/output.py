@@ -17,10 +17,17 @@ _BAR = 24  # characters
 
 
 class Console:
-    """Standard output and standard error. Looks them up when it prints, so that whoever replaces them is heard."""
+    """Standard output and standard error. Looks them up when it prints, so that whoever replaces them is heard.
 
-    def __init__(self, color: str = "auto") -> None:
+    quiet        nothing but results, diagnostics, warnings and errors
+    output_file  where results go instead of standard output, once `finish` is called; None: standard output"""
+
+    def __init__(self, color: str = "auto", *, quiet: bool = False, output_file: str | None = None) -> None:
         self.color = color
+        self.quiet = quiet
+        self._output_file = output_file
+        self._kept = bytearray()  # results for the file
+        self.errors: list[str] = []  # what was reported as such
         self._progress_shown = False
         self._progress_at = 0.0
 
@@ -28,6 +35,9 @@ class Console:
 
     def write(self, data: str | bytes) -> None:
         """A result, on standard output: bytes as they are, text with what the terminal cannot show replaced."""
+        if self._output_file is not None:
+            self._kept += data if isinstance(data, bytes) else data.encode("utf-8", "surrogateescape")
+            return
         self.end_progress()
         raw = (
             data
@@ -57,16 +67,22 @@ class Console:
         self.write(json.dumps(value, indent=2) + "\n")
 
     def message(self, text: str) -> None:
-        """About the work, for people: standard error."""
-        self.line(text, sys.stderr)
+        """About the work, for people: standard error. Nothing when it has to be quiet."""
+        if not self.quiet:
+            self.line(text, sys.stderr)
+
+    def warning(self, text: str) -> None:
+        """What a user has to know, also when it has to be quiet."""
+        self.line(f"{self.paint('warning:', 'yellow', 'bold', stream=sys.stderr)} {text}", sys.stderr)
 
     def error(self, text: str) -> None:
-        self.message(f"{self.paint('horovodize:', 'red', 'bold', stream=sys.stderr)} {text}")
+        self.errors.append(text)
+        self.line(f"{self.paint('horovodize:', 'red', 'bold', stream=sys.stderr)} {text}", sys.stderr)
 
     def at(self, path: str, place: Place, code: str, message: str, style: str = "red") -> None:
         """`path:line:column: CODE message` on standard error, in a notebook `path:cell 3:line:column: …`."""
         where = self.paint(f"{path}:{place}:", "bold", stream=sys.stderr)
-        self.message(f"{where} {self.paint(code, style, stream=sys.stderr)} {message}")
+        self.line(f"{where} {self.paint(code, style, stream=sys.stderr)} {message}", sys.stderr)
 
     def at_span(self, document: Document, span: Span, code: str, message: str, style: str = "red") -> None:
         self.at(document.path, document.place(span.start), code, message, style)
@@ -74,12 +90,24 @@ class Console:
     def flush(self) -> None:
         sys.stdout.flush()
 
+    def finish(self) -> None:
+        """Writes what goes to a file. Raises CommandError."""
+        self.flush()
+        if self._output_file is not None:
+            from pathlib import Path
+
+            from horovodize.cli.write import write_atomically
+
+            write_atomically(Path(self._output_file), bytes(self._kept))
+
     # ------------------------------------------------------------------ colours
 
     def colored(self, stream: TextIO | None = None) -> bool:
         """Whether a stream (standard output, unless told otherwise) gets colours."""
         if self.color != "auto":
             return self.color == "always"
+        if self._output_file is not None and (stream is None or stream is sys.stdout):
+            return False
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             return False
         return (stream or sys.stdout).isatty()
@@ -94,7 +122,12 @@ class Console:
     def progress(self, done: int, total: int, name: str) -> None:
         """A bar on standard error, when that is a terminal and there is much to do."""
         now = time.monotonic()
-        if total < _PROGRESS_FROM or now - self._progress_at < _PROGRESS_EVERY or not sys.stderr.isatty():
+        if (
+            self.quiet
+            or total < _PROGRESS_FROM
+            or now - self._progress_at < _PROGRESS_EVERY
+            or not sys.stderr.isatty()
+        ):
             return
         self._progress_at = now
         self._progress_shown = True

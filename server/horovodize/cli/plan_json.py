@@ -60,10 +60,17 @@ def _edit_json(part: Part, edit: Edit) -> dict[str, Any]:
 
 def reason_json(document: Document, reason: Reason) -> dict[str, Any]:
     from horovodize.distribute_project import in_file
+    from horovodize.documentation import page_address
 
     own, span = in_file(document, reason.span)
     path = {"path": own.path} if own is not document else {}
-    return {"code": reason.code, "message": reason.message, **path, "range": json_range(own, span)}
+    return {
+        "code": reason.code,
+        "message": reason.message,
+        **path,
+        "range": json_range(own, span),
+        "url": page_address(reason.code),
+    }
 
 
 def project_json(plans: Sequence[Plan]) -> dict[str, Any]:

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 class ExitStatus(IntEnum):
-    """What the shell is told. Of several files, the highest counts."""
+    """The exit status of the process. With several files, the highest wins."""
 
     OK = 0
     REFUSED = 1
     FINDINGS = 1
+    WOULD_CHANGE = 1
     ERROR = 2
     INTERRUPTED = 130
     BROKEN_PIPE = 141
@@ -25,6 +26,11 @@ class ExitStatus(IntEnum):
 
 class CommandError(Exception):
     """Wrong usage or a file that cannot be read or written: a message for standard error, exit status 2."""
+
+
+def without_findings(status: int, exit_zero: bool) -> int:
+    """A status under `--exit-zero`: findings, refusals and changes don't count, errors do."""
+    return ExitStatus.OK if exit_zero and status == ExitStatus.FINDINGS else status
 
 
 def for_each(

@@ -14,9 +14,21 @@ if TYPE_CHECKING:
 _LEVELS = {"error": "error", "warning": "warning", "information": "note", "hint": "note"}
 
 
-def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
-    """A SARIF log with one run. Columns are in UTF-16 units, from 1; paths are relative to the folder of the run."""
+def sarif(findings: Sequence[Finding], status: int, errors: Sequence[str]) -> dict[str, Any]:
+    """A SARIF log with one run. Columns are in UTF-16 units, from 1; paths are relative to the folder of the run.
+
+    status  the exit status of the run without `--exit-zero`
+    errors  what kept it from looking at everything"""
     from horovodize import __version__
+    from horovodize.cli.runner import ExitStatus
+    from horovodize.documentation import index_address
+
+    invocation: dict[str, Any] = {"executionSuccessful": status != ExitStatus.ERROR}
+    if errors:
+        invocation["toolExecutionNotifications"] = [
+            {"level": "error", "message": {"text": text}} for text in errors
+        ]
+    driver = {"name": "horovodize", "version": __version__, "informationUri": index_address()}
 
     rules = _rules(findings)
     numbers = {rule["id"]: i for i, rule in enumerate(rules)}
@@ -25,7 +37,8 @@ def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": {"name": "horovodize", "version": __version__, "rules": rules}},
+                "tool": {"driver": {**driver, "rules": rules}},
+                "invocations": [invocation],
                 "columnKind": "utf16CodeUnits",
                 "results": [_result(finding, numbers) for finding in findings],
             }
@@ -35,6 +48,9 @@ def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
 
 def _rules(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """The restrictions that were broken, with their documentation."""
+    from horovodize.cli.explain import plain_text
+    from horovodize.cli.output import Console
+    from horovodize.documentation import page_address
     from horovodize.restrictions import RESTRICTIONS
 
     rules = []
@@ -44,7 +60,9 @@ def _rules(findings: Sequence[Finding]) -> list[dict[str, Any]]:
         if code in RESTRICTIONS:
             restriction = RESTRICTIONS[code]
             rule["shortDescription"] = {"text": restriction.title}
-            rule["help"] = {"text": restriction.docs, "markdown": restriction.docs}
+            text = plain_text(restriction.docs, Console("never"))
+            rule["help"] = {"text": text, "markdown": restriction.docs}
+            rule["helpUri"] = page_address(code)
             rule["defaultConfiguration"] = {"level": _LEVELS[restriction.severity.value]}
         rules.append(rule)
     return rules

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 HELP = "start the language server"
 
+EXAMPLES = """\
+horovodize server                       # as editors start it
+horovodize server --tcp 127.0.0.1:2087
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()

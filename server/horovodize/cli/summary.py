@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from horovodize.cli.config import Configuration, add_option_flags
-from horovodize.cli.inputs import Input, add_path_arguments, find_inputs, print_reports
+from horovodize.cli.inputs import Input, add_output_file, add_path_arguments, find_inputs, print_reports
 from horovodize.cli.output import Console, json_range, plural
 from horovodize.cli.runner import ExitStatus, for_each
 
@@ -20,10 +20,16 @@ if TYPE_CHECKING:
 
 HELP = "say how scripts train"
 
+EXAMPLES = """\
+horovodize summary train.py
+horovodize summary --format json --output-file loops.json src
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_path_arguments(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="(default: %(default)s)")
+    add_output_file(parser)
     add_option_flags(parser, "tensorflow")
 
 
@@ -33,7 +39,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         console.error(message)
     from horovodize.cli.folders import Folders
 
-    configuration = Configuration(arguments)
+    configuration = Configuration(arguments, console)
     folders = Folders(inputs, configuration)
     reports: list[dict[str, Any]] = []
     silent = 0

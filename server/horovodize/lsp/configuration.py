@@ -145,7 +145,9 @@ class Configuration:
                 if above not in self._stamps:
                     self._stamps[above] = _stamp(above)
             try:
-                layers.insert(0, layer_of(nearest_settings(folder, self._files)))
+                found = nearest_settings(folder, self._files)
+                wrong += found.warnings
+                layers.insert(0, layer_of(found))
             except ConfigurationError as e:
                 wrong.append(f"{e}; the settings of this file are not used")
         reading = read(*layers)

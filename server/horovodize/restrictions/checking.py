@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from horovodize.options import Options
-from horovodize.restrictions import not_distributed, unreadable
+from horovodize.restrictions import not_distributed, unknown_code, unreadable
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.registry import every_restriction
 from horovodize.restrictions.suppress import Suppressions
@@ -23,6 +23,7 @@ def findings(summary: ModuleSummary, options: Options) -> Findings:
         found = list(
             dict.fromkeys(v for restriction in every_restriction() for v in restriction.find(context))
         )
-        return suppressions.split([*found, *not_distributed.hints(context, found)])
+        hints = not_distributed.hints(context, found)
+        return suppressions.split([*found, *hints, *unknown_code.violations(suppressions)])
     except RecursionError:
         return Findings([unreadable.violation("the code is nested too deeply to be followed")])

@@ -22,6 +22,7 @@ from horovodize.restrictions import (
     reassigned_optimizer,
     several_loops,
     split_loop,
+    unknown_code,
     unreadable,
     unsupported_loop,
 )
@@ -33,6 +34,7 @@ def every_restriction() -> tuple[Restriction, ...]:
     modules = (
         not_distributed,
         unreadable,
+        unknown_code,
         late_import,
         module_by_call,
         aliased_member,

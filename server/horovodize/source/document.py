@@ -268,5 +268,5 @@ class Document:
 
 def _explain(e: SyntaxError, text: str) -> str:
     if re.search(r"^\s*print\s+[^(\s=]|^\s*except\s+\w+\s*,\s*\w+\s*:|^\s*exec\s+['\"]", text, re.M):
-        return f"this looks like Python 2 ({e.msg}); convert it with 2to3 first"
+        return f"this looks like Python 2 ({e.msg}); port it to Python 3 first"
     return e.msg
