@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from horovodize.facts.batches import Batches
 from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
+from horovodize.facts.exclusive import Exclusive
 from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.steps import Steps
 from horovodize.facts.undivided import Undivided
@@ -34,6 +35,11 @@ class Facts:
     def optimizers(self) -> Optimizers:
         """Where optimizers come from."""
         return Optimizers(self.module)
+
+    @cached_property
+    def exclusive(self) -> Exclusive:
+        """Which places never both run."""
+        return Exclusive(self.module, self.drive)
 
     @cached_property
     def dealt(self) -> Dealt:

@@ -5,9 +5,13 @@
 has an optimizer wrapped for the one and not for the other, and is broadcast by whichever comes first.
 
 ## When it is reported
-Where a model that is fitted (`fit`, `train_on_batch`) is also trained by a GradientTape loop, also when only one of them runs
-(`if args.eager: … else: model.fit(…)`). Two kinds of loop on two models are no violation, nor is a Keras model's own
-`train_step`. Strict mode reports a file with several kinds of loop.
+Where a model that is fitted (`fit`, `train_on_batch`) is also trained by a GradientTape loop. Two kinds of loop on two models
+are no violation, nor is a Keras model's own `train_step`.
+
+Modes that exclude each other (`if args.eager: … else: model.fit(…)`) are no violation where each makes an optimizer of its
+own: only one of them runs. It has to be certain that the decision is taken once; in a loop, another turn may go the other way.
+
+Strict mode reports a file with several kinds of loop.
 
 ## Quick fix
 None.
@@ -27,7 +31,41 @@ for x, y in batches:
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD203
 ```
 
+```python
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+for epoch in range(10):
+    if epoch < 5:
+        model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+        model.fit(x, y)
+    else:
+        optimizer = tf.keras.optimizers.SGD(0.1)
+        for x, y in batches:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x) - y) ** 2)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD203
+```
+
 ## Near misses
+```python
+import sys
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+if "--eager" in sys.argv:
+    optimizer = tf.keras.optimizers.SGD(0.1)
+    for x, y in batches:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+else:
+    model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+    model.fit(x, y)
+```
+
 ```python
 import tensorflow as tf
 
@@ -50,13 +88,16 @@ Seed 3.1, restriction 3.
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 
+from horovodize.facts.optimizers import Arrival
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 from horovodize.summary.binding import Binding
+from horovodize.summary.sites import Fit, Update
 
 _VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights")
 
@@ -64,23 +105,31 @@ _VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights"
 def find(context: Context) -> Iterator[Violation]:
     if not context.trains or len({loop.kind for loop in context.loops}) < 2:
         return
-    fitted = {
-        holder: fit.call
-        for fit in reversed(context.sites.fits)
-        for holder in _holders(context, fit.model, fit.call)
-    }
+    fitted = defaultdict[ast.AST, list[Fit]](list)
+    for fit in context.sites.fits:
+        for holder in _holders(context, fit.model, fit.call):
+            fitted[holder].append(fit)
     loops = {loop.node for loop in context.loops if loop.kind is LoopKind.GRADIENT_TAPE}
     for update in context.sites.updates:
         if update.call not in loops:
             continue
         models = {h for v in update.variables for m in _models(v) for h in _holders(context, m, update.call)}
-        both = [fitted[h] for h in models if h in fitted]
-        if both:
+        fits = [fit for h in models for fit in fitted.get(h, ())]
+        together = [f for f in fits if not context.facts.exclusive.apart(f.call, update.call)]
+        sharing = [f for f in fits if not _has_own_optimizer(context, f, update)]
+        if together:
             yield RESTRICTION.at(
                 context,
                 update.call,
                 "this model is trained by a GradientTape loop and by `fit`; train it in one way, or in a file for each",
-                related=[context.related(both[0], "trained by Keras here")],
+                related=[context.related(together[0].call, "trained by Keras here")],
+            )
+        elif sharing:
+            yield RESTRICTION.at(
+                context,
+                update.call,
+                "this GradientTape loop and `fit` may share an optimizer, and each needs another kind; make one in each branch",
+                related=[context.related(sharing[0].call, "trained by Keras here")],
             )
         elif context.strict:
             yield RESTRICTION.at(
@@ -89,6 +138,25 @@ def find(context: Context) -> Iterator[Violation]:
                 "this file has training loops of several kinds",
                 severity=Severity.INFORMATION,
             )
+
+
+def _has_own_optimizer(context: Context, fit: Fit, update: Update) -> bool:
+    """Whether what fits a model and what updates it by a tape surely are different optimizers."""
+    if update.optimizer is None:
+        return True
+    fitted = _holders(context, fit.model, fit.call)
+    compiles = [c for c in context.sites.compiles if _holders(context, c.model, c.call) & fitted]
+    of_fit = [a for c in compiles for o in c.optimizers for a in context.facts.optimizers.arrivals(o)]
+    of_update = context.facts.optimizers.arrivals(update.optimizer)
+    known = all(_is_made(context, a) for a in (*of_fit, *of_update))
+    return bool(compiles) and known and not {a.node for a in of_fit} & {a.node for a in of_update}
+
+
+def _is_made(context: Context, arrival: Arrival) -> bool:
+    """Whether it is seen what makes an optimizer: a call, or Keras by its name."""
+    if isinstance(arrival.node, ast.Call):
+        return not arrival.part and context.module.is_optimizer(arrival.node)
+    return isinstance(arrival.node, ast.Constant) and isinstance(arrival.node.value, str)
 
 
 def _models(variables: ast.expr) -> Iterator[ast.expr]:

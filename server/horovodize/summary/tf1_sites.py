@@ -59,9 +59,13 @@ class Tf1Sites(ABC):
 
     @cached_property
     def estimators(self) -> list[ast.Call]:
-        """Constructions and trainings of `tf.estimator` and `tf.contrib.learn`."""
+        """Constructions and trainings of `tf.estimator`, `tf.contrib.learn` and `tf.contrib.tpu`."""
         known = ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
-        names = [n for n in self.module.calls if n.startswith(known) or "contrib.learn" in n]
+        names = [
+            n
+            for n in self.module.calls
+            if n.startswith(known) or "contrib.learn" in n or n.endswith(".TPUEstimator")
+        ]
         return self.module.calls_of(*names)
 
     # ------------------------------------------------------------------ graphs

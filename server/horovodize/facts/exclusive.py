@@ -1,0 +1,116 @@
+"""Which two places of a module never both run: they stand in arms of one decision that is taken once.
+
+The arms of an `if` (`elif` and `else` included), of a conditional expression and of a `match` exclude each other; so do an arm
+that ends with `return` or `raise` and what follows. A decision that may be taken again, in a loop or by a function that may be
+called twice, excludes nothing: another turn may go the other way."""
+
+from __future__ import annotations
+
+import ast
+from itertools import product
+
+from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import COMPREHENSIONS, LOOPS, Function
+
+_RUNNERS = ("absl.app.run", "tensorflow.compat.v1.app.run")  # they run a function once, and end the program
+_MOST_WAYS = 32  # as many as `Drive.ways` follows; with that many, there may be more
+
+
+class Exclusive:
+    """The exclusions of one module."""
+
+    def __init__(self, module: Module, drive: Drive) -> None:
+        self.module, self.drive = module, drive
+        self._only_called: dict[Function, bool] = {}
+
+    def apart(self, a: ast.AST, b: ast.AST) -> bool:
+        """Whether it is certain that in one run of the program at most one of two places runs."""
+        ways_a, ways_b = self.drive.ways(a), self.drive.ways(b)
+        if len(ways_a) >= _MOST_WAYS or len(ways_b) >= _MOST_WAYS:
+            return False
+        return all(self._ways_apart(way_a, way_b) for way_a, way_b in product(ways_a, ways_b))
+
+    def _ways_apart(self, a: tuple[Frame, ...], b: tuple[Frame, ...]) -> bool:
+        """Whether two ways, innermost frame first, part at a decision that is taken once. They are gone down together."""
+        if not all(self._is_whole(way) for way in (a, b)):
+            return False
+        for one, other in zip(reversed(a), reversed(b), strict=False):
+            if one.function is not other.function:
+                return False
+            if one.node is not other.node:
+                return self._arms_apart(one.node, other.node)
+            if self._is_repeated(one.node):
+                return False
+        return False
+
+    def _is_whole(self, way: tuple[Frame, ...]) -> bool:
+        """Whether a way starts where the program does, and nothing else may call the functions on it."""
+        return way[-1].function is None and all(
+            frame.function is not None and self._is_only_called(frame.function) for frame in way[:-1]
+        )
+
+    def _is_only_called(self, function: Function) -> bool:
+        """Whether all that a file does with a function is to call it, where that can be seen."""
+        if function.name.startswith("__"):
+            return False  # Python calls it
+        if function not in self._only_called:
+            callers = self.module.values.callers(function)
+            calls = {call.func for call in callers}
+            calls.update(a for c in callers if self.module.names.of(c.func) in _RUNNERS for a in c.args)
+            self._only_called[function] = all(
+                self.module.names.of(d.func if isinstance(d, ast.Call) else d) == "tensorflow.function"
+                for d in function.decorator_list
+            ) and all(use in calls for use in self._uses(function))
+        return self._only_called[function]
+
+    def _uses(self, function: Function) -> list[ast.expr]:
+        """Where a file reads a name that is the function's."""
+        syntax = self.module.syntax
+        names = [n for n in syntax.every(ast.Name) if n.id == function.name and isinstance(n.ctx, ast.Load)]
+        members = [n for n in syntax.every(ast.Attribute) if n.attr == function.name]
+        return [*names, *members]
+
+    # ------------------------------------------------------------------ within one function
+
+    def _arms_apart(self, a: ast.AST, b: ast.AST) -> bool:
+        """Whether two places of one function stand in arms that exclude each other."""
+        up_a, up_b = self._path(a), self._path(b)
+        around = set(up_b)
+        common = next((n for n in up_a if n in around), None)
+        if common is None or common in (a, b) or self._is_repeated(common):
+            return False
+        child_a, child_b = (up[up.index(common) - 1] for up in (up_a, up_b))
+        fields = {self.module.syntax.field[child_a], self.module.syntax.field[child_b]}
+        if isinstance(common, (ast.If, ast.IfExp)) and fields == {"body", "orelse"}:
+            return True
+        if isinstance(common, ast.Match):
+            return isinstance(child_a, ast.match_case) and isinstance(child_b, ast.match_case)
+        if isinstance(common, LOOPS) or len(fields) != 1:
+            return False
+        first, second = sorted((child_a, child_b), key=lambda n: getattr(n, "lineno", 0))
+        inner = up_a if first is child_a else up_b
+        return first is not second and isinstance(first, ast.If) and self._leaves(first, inner)
+
+    def _leaves(self, decision: ast.If, up: list[ast.AST]) -> bool:
+        """Whether the arm of a decision that a place stands in ends with leaving the function."""
+        child = up[up.index(decision) - 1]
+        arm = decision.body if child in decision.body else decision.orelse
+        return child in arm and isinstance(arm[-1], (ast.Return, ast.Raise))
+
+    def _path(self, node: ast.AST) -> list[ast.AST]:
+        return [node, *self.module.syntax.ancestors(node)]
+
+    def _is_repeated(self, node: ast.AST) -> bool:
+        """Whether a place may run more than once in one run of its function: in a loop, a comprehension or a lambda."""
+        syntax = self.module.syntax
+        function, child = syntax.function(node), node
+        for a in syntax.ancestors(node):
+            if a is function:
+                return False
+            if isinstance(a, (*COMPREHENSIONS, ast.Lambda)):
+                return True
+            if isinstance(a, LOOPS) and syntax.field[child] in ("body", "test"):
+                return True
+            child = a
+        return False
