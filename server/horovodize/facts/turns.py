@@ -66,6 +66,7 @@ _FILLING = (
 )
 _LIBRARIES = ("tensorflow", "numpy", "math", "keras", "tf_keras", "sklearn", "scipy", "pandas", "tensorflow_probability",
               "tensorflow_addons", "operator", "builtins")  # fmt: skip
+_WRITES_INTO = {"copyto", "put", "place", "putmask", "fill_diagonal"}
 DEPTH = 80  # of expressions in each other: Python's own stack has an end
 
 
@@ -404,6 +405,25 @@ class Turns:
         """Whether something is put into what a name stands for in the turns of the loops around a step."""
         text = ast.unparse(e)
         return any(text in self._filled(loop) for c in context.around() for loop in c.loops)
+
+    def keeps(self, e: ast.expr, context: Context) -> bool:
+        """Whether a name stands for the same in all turns of the loops around a step: it is made before them, and nobody is
+        given it there who may change it. (That nothing is put into it, `read` has seen.)"""
+        made = [o.node for o in self.values.origins(e)]
+        if not isinstance(e, ast.Name) or not made or any(isinstance(m, (ast.arg, ast.alias)) for m in made):
+            return False
+        calls = (c for at in context.around() for loop in at.loops for c in self.feeding.calls_in(loop))
+        return not any(
+            isinstance(given, ast.Name) and given.id == e.id and not self._only_reads(call)
+            for call in calls
+            for given in (*call.args, *(k.value for k in call.keywords))
+        )
+
+    def _only_reads(self, call: ast.Call) -> bool:
+        """Whether a call leaves its arguments as they are, or only in another order."""
+        name, last = self.names.of(call.func) or "", self.names.last(call.func)
+        is_builtin = isinstance(call.func, ast.Name) and hasattr(builtins, call.func.id)
+        return (name.startswith(_LIBRARIES) and last not in _WRITES_INTO) or is_builtin or last == "shuffle"
 
     def _filled(self, loop: Loop) -> set[str]:
         found = self.__dict__.setdefault("_filled_in", {})

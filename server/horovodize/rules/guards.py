@@ -11,8 +11,9 @@ import itertools
 import tokenize
 from collections.abc import Iterator
 
-from horovodize.rules import head
+from horovodize.rules import silence
 from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
+from horovodize.rules.import_block import head_place
 from horovodize.source import Edit, Span
 from horovodize.summary.effects import Effects
 from horovodize.summary.outputs import Outputs, early_nodes
@@ -49,9 +50,12 @@ def outputs_of(draft: Draft) -> Outputs:
     if draft.outputs is None:
         early = set[ast.AST]()
         for tree in draft.syntax.trees:
-            place = head.head_place(draft, tree)
+            place = head_place(draft, tree)
             early |= early_nodes(draft.module, place.last if place is not None else None)
-        draft.outputs = Outputs(draft.module, Effects(draft.module, draft.sites, draft.drive), early)
+        effects = Effects(draft.module, draft.sites, draft.drive)
+        spoken = Outputs(draft.module, effects, early)
+        silenced = silence.is_wanted(draft, spoken)
+        draft.outputs = Outputs(draft.module, effects, early, silenced) if silenced else spoken
     return draft.outputs
 
 

@@ -3,6 +3,7 @@ import time
 
 import matplotlib.pyplot as plt
 import tensorflow as tf
+import sys
 import horovod.tensorflow as hvd
 from tensorflow.keras import layers
 
@@ -13,6 +14,8 @@ for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+if hvd.rank() != 0:
+    sys.stdout = open(os.devnull, 'w', errors='replace')
 
 
 def shard_dataset(dataset):
@@ -111,10 +114,9 @@ def train(dataset, epochs):
         hvd.broadcast_variables(discriminator.variables, root_rank=0)
         save_images(generator, epoch + 1, seed)
         # Save the model every 15 epochs
-        if hvd.rank() == 0:
-            if (epoch + 1) % 15 == 0:
-                checkpoint.save(file_prefix=os.path.join('ckpts', 'ckpt'))
-            print('Time for epoch {} is {} sec'.format(epoch + 1, time.time() - start))
+        if (epoch + 1) % 15 == 0 and hvd.rank() == 0:
+            checkpoint.save(file_prefix=os.path.join('ckpts', 'ckpt'))
+        print('Time for epoch {} is {} sec'.format(epoch + 1, time.time() - start))
 
 
 # One process per host downloads; the others then read its copy.
