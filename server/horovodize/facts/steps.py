@@ -202,7 +202,9 @@ class Steps:
                 if part is Part.TURN and not self._is_plain(value):
                     turns.moving[value] = None
                 elif part is Part.NUMBER and (value in turns.vague or not self._is_plain(value)):
-                    if self._takes_several(key) and turns.keeps(value, place):
+                    if self._takes_several(key) and turns.may_change(value, place):
+                        turns.unseen[value] = None
+                    elif self._takes_several(key) and turns.is_made(value):
                         part = Part.ROWS
                         turns.rows[value] = None
                         turns.vague.pop(value, None)

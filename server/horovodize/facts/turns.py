@@ -406,14 +406,16 @@ class Turns:
         text = ast.unparse(e)
         return any(text in self._filled(loop) for c in context.around() for loop in c.loops)
 
-    def keeps(self, e: ast.expr, context: Context) -> bool:
-        """Whether a name stands for the same in all turns of the loops around a step: it is made before them, and nobody is
-        given it there who may change it. (That nothing is put into it, `read` has seen.)"""
-        made = [o.node for o in self.values.origins(e)]
-        if not isinstance(e, ast.Name) or not made or any(isinstance(m, (ast.arg, ast.alias)) for m in made):
-            return False
+    def is_made(self, e: ast.expr) -> bool:
+        """Whether a name stands for what the program makes, rather than for what it is given. (That it is made before the loops
+        around a step, and nothing is put into it there, `read` has seen.)"""
+        made = [o.node for o in self.values.origins(e)] if isinstance(e, ast.Name) else []
+        return bool(made) and not any(isinstance(m, (ast.arg, ast.alias)) for m in made)
+
+    def may_change(self, e: ast.expr, context: Context) -> bool:
+        """Whether, in the loops around a step, what a name stands for is given to something that may change it."""
         calls = (c for at in context.around() for loop in at.loops for c in self.feeding.calls_in(loop))
-        return not any(
+        return isinstance(e, ast.Name) and any(
             isinstance(given, ast.Name) and given.id == e.id and not self._only_reads(call)
             for call in calls
             for given in (*call.args, *(k.value for k in call.keywords))
