@@ -29,7 +29,9 @@ class Configuration:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._flags = {
-            name: value for name in SETTINGS if (value := getattr(arguments, name, None)) is not None
+            name: value
+            for name in SETTINGS
+            if (value := getattr(arguments, _flag(name).replace("-", "_"), None)) is not None
         }
         self._select = _tuple(getattr(arguments, "select", None))
         self._ignore = _tuple(getattr(arguments, "ignore", None))
@@ -103,14 +105,19 @@ def add_option_flags(parser: argparse.ArgumentParser, *names: str) -> None:
             parser.add_argument("--python", metavar="PATH", help=_PYTHON)
             continue
         if name in CHOICES:
-            parser.add_argument(f"--{name}", choices=CHOICES[name], help=_FLAGS[name])
+            parser.add_argument(f"--{_flag(name)}", choices=CHOICES[name], help=_FLAGS[name])
             continue
         parser.add_argument(
-            "--" + name.replace("_", "-"),
+            f"--{_flag(name)}",
             action=argparse.BooleanOptionalAction,
             default=None,
             help=_FLAGS[name],
         )
+
+
+def _flag(name: str) -> str:
+    """The flag of a setting. (`--output` has another meaning.)"""
+    return "rank-output" if name == "output" else name.replace("_", "-")
 
 
 def _version(text: str) -> str:

@@ -132,8 +132,8 @@ def _draws_without_end(draft: Draft, call: ast.Call) -> bool:
 
 def _helper(draft: Draft, places: list[ast.expr]) -> str:
     """The helper that divides at these places: a short one where the length is known. Where the elements can be read again, the
-    shares of ranks that have fewer are filled up; else, only whole groups of size() elements are taken, which is cheap only where
-    the length turns out to be known."""
+    shares of ranks that have fewer are filled up; else, only whole groups of size() elements are taken, which is cheap only
+    where the length is known in the end."""
     pipelines = feeding(draft).pipelines
     if not draft.in_graph and all(counts.surely_knows_its_length(pipelines, place) for place in places):
         return "shard_dataset"

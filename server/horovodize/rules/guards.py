@@ -34,6 +34,19 @@ def barrier(draft: Draft, name: str) -> str:
     return f"{HVD}.broadcast(0, root_rank=0, name={draft.quoted(name)})"
 
 
+def barrier_once(draft: Draft, name: str) -> list[str]:
+    """The same as lines without a helper, for a place that is come to once: in a graph, they open a session for it."""
+    if not draft.in_graph:
+        return [barrier(draft, name)]
+    config = draft.session_config(draft.sites.any_v1)
+    waiting, (_, v1) = draft.same_name("waiting"), draft.config_to_make or ("", "")
+    return [
+        f"with {v1}.Graph().as_default(), {v1}.Session(config={config}) as {waiting}:",
+        # a random number: TensorFlow folds the sum of a constant into another one, and nobody waits
+        f"    {waiting}.run({HVD}.allreduce({v1}.random_uniform([]), name={draft.quoted(name)}))",
+    ]
+
+
 def from_root(draft: Draft) -> str:
     """A function that gives every rank what rank 0 passes it."""
     return _graph_helper(draft, "from_root") if draft.in_graph else f"{CORE}.broadcast_object"
