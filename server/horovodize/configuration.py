@@ -8,6 +8,7 @@ tensorflow = "2.15"          # where it is known what the scripts run on
 python = ".venv"             # else: the interpreter (or its environment) that they run with, from this file's folder
 rate = "linear"              # what the rate of larger batches grows by: "linear", "sqrt" or "keep"
 batch = "per-rank"           # what a batch size is that of: "per-rank", or "global", of all ranks together
+output = "auto"              # how ranks other than 0 keep quiet: "guard" each statement, "silence" all at once, or "auto"
 select = ["HVD1"]            # which findings are reported
 ignore = ["HVD105"]
 exclude = ["old/", "*_pb2.py"]  # files of folders that are left out: patterns as in a .gitignore here

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field, fields
 from horovodize.world.versions import Versions
 
 # What the settings that are one of several words can be; the first is the default.
-CHOICES = {"rate": ("linear", "sqrt", "keep"), "batch": ("per-rank", "global")}
+CHOICES = {
+    "rate": ("linear", "sqrt", "keep"),
+    "batch": ("per-rank", "global"),
+    "output": ("auto", "guard", "silence"),
+}
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Options:
                  root) or "keep" (nothing)
     batch        what a script's batch size is: "per-rank" (each rank takes batches of it) or "global" (all ranks
                  together do, so that rate and steps stay)
+    output       how other ranks than 0 keep quiet: "guard" (each statement that prints stands under a condition), "silence"
+                 (one statement at the start does for all of them) or "auto" (silence where more than a few print)
     tensorflow   the version of TensorFlow that the scripts run on, "2.16" or "2.16.1"; "" where that is not known
     around       what is known of versions from elsewhere (`world.surroundings`); no setting of its own
     """
@@ -32,6 +38,7 @@ class Options:
     tensorflow: str = ""
     rate: str = "linear"
     batch: str = "per-rank"
+    output: str = "auto"
     around: Versions = field(default_factory=Versions)
 
     @property

@@ -70,6 +70,15 @@ def test_every_option_has_a_flag() -> None:
     assert {*SETTINGS, "python"} <= set(flags)
     off = make_parser().parse_args(["distribute", "x.py", "--no-split-data", "--no-comments"])
     assert (off.split_data, off.comments) == (False, False)
+    assert make_parser().parse_args(["distribute", "x.py", "--rank-output", "guard"]).rank_output == "guard"
+
+
+def test_the_flag_of_output_is_called_otherwise(tmp_path: Path) -> None:
+    """`--output` names a file."""
+    configure(tmp_path, '[tool.horovodize]\noutput = "silence"')
+    assert settings(tmp_path).options.output == "silence"
+    assert settings(tmp_path, rank_output="guard").options.output == "guard"
+    assert settings(tmp_path, output="out.py").options.output == "silence"
 
 
 def test_codes() -> None:
@@ -82,7 +91,7 @@ def test_a_bad_setting_ends_with_status_2(run, engine, tmp_path: Path) -> None:
     result = run("distribute", "a.py")
     assert result.status == 2
     assert "unknown setting tool.horovodize.splitdata" in result.err
-    assert "batch, comments, exclude, ignore, python, rate, select, split-data, strict" in result.err
+    assert "batch, comments, exclude, ignore, output, python, rate, select, split-data, strict" in result.err
 
 
 def test_settings_reach_the_engine(run, engine, tmp_path: Path) -> None:

@@ -92,6 +92,40 @@ def test_all_rows_of_sessions(loop: str) -> None:
     assert (step.feed, [ast.unparse(r) for r in step.rows]) == (Feed.WHOLE, ["x_all", "y_all"])
 
 
+MADE = (
+    "def load(path):\n    rows, marks = [], []\n    for line in open(path):\n        rows.append(line.split()[1:])\n"
+    "        marks.append(line[0])\n    return rows, marks\n"
+)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "a, b = load('rows.txt')\n",
+        "import rows\na, b = rows.load()\nrandom.shuffle(a)\n",
+        "a, b = load('rows.txt')\nprint(len(a))\n",
+    ],
+)
+def test_what_is_fed_to_rows_and_never_changes_is_all_of_them(before: str) -> None:
+    loop = "for i in range(100):\n    sess.run(train, {x: a, y: b, rate: 0.1})\n    print(a)\n"
+    step = step_of(SESSION + MADE + before + loop)
+    assert (step.feed, [ast.unparse(r) for r in step.rows]) == (Feed.WHOLE, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "a, b = load('r')\nfor i in range(9):\n    refill(a)\n    sess.run(train, {x: a, y: b})\n",
+        "a, b = load('r')\nfor i in range(9):\n    np.copyto(a, look())\n    sess.run(train, {x: a, y: b})\n",
+        "a, b = load('r')\nfor i in range(9):\n    a[:] = look()\n    sess.run(train, {x: a, y: b})\n",
+        "def fit(a, b):\n    for i in range(9):\n        sess.run(train, {x: a, y: b})\n",
+        "from rows import a, b\nfor i in range(9):\n    sess.run(train, {x: a, y: b})\n",
+    ],
+)
+def test_what_is_fed_to_rows_and_may_change_is_not_seen(loop: str) -> None:
+    assert step_of(SESSION + MADE + loop).feed is Feed.UNSEEN
+
+
 @pytest.mark.parametrize(
     "fit", ["batch_size=len(x)", "batch_size=x.shape[0], epochs=9", "steps_per_epoch=1", "batch_size=len(y)"]
 )

@@ -36,9 +36,9 @@ class Guarded:
 
 
 def apply(source: str, *rules: Rule, comments: bool = True) -> Guarded:
-    """What some rules make of a program, with Horovod called `hvd` (and its import left out)."""
+    """What some rules make of a program with each output guarded by itself, Horovod called `hvd` (and its import left out)."""
     document = Document(source)
-    draft = Draft(summarize(document), Options(comments=comments))
+    draft = Draft(summarize(document), Options(comments=comments, output="guard"))
     for rule in rules:
         rule.apply(draft)
     text = Plan(document, draft.finish("hvd", "hvd"), draft.notes).text

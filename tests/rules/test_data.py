@@ -566,7 +566,7 @@ def test_class_names_are_still_there() -> None:
     dataset(
         "ds = tf.keras.utils.image_dataset_from_directory('d')\nprint(ds.class_names)\nmodel.fit(ds.cache())\n",
         "ds = tf.keras.utils.image_dataset_from_directory('d', seed=0 if hvd.size() > 1 else None)\nprint(ds.class_names)\n"
-        "model.fit(shard_dataset(ds).cache())\n",
+        "model.fit(shard_stream(ds).cache())\n",
     )
 
 

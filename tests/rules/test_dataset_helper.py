@@ -79,10 +79,24 @@ def _shares(python: Path, folder: Path, name: str) -> list[tuple[str, int, list[
     return results
 
 
+COUNTED = {
+    "tuple",
+    "tuple of one",
+    "dict",
+    "nested",
+    "ragged",
+    "fewer than ranks",
+}  # know their length, and end
+
+
 @pytest.mark.training
 @pytest.mark.timeout(300)
-def test_shares_of_datasets_interleave_to_the_dataset(tf_python: Path, tmp_path: Path) -> None:
-    for name, size, whole, shares in _shares(tf_python, tmp_path, "shard_dataset"):
+@pytest.mark.parametrize("helper", ["shard_dataset", "shard_stream"])
+def test_shares_of_datasets_interleave_to_the_dataset(helper: str, tf_python: Path, tmp_path: Path) -> None:
+    found = _shares(tf_python, tmp_path, helper)
+    compared = [one for one in found if helper == "shard_stream" or one[0] in {*COUNTED, "endless"}]
+    assert len(compared) == len(found) or len(compared) == 4 * (len(COUNTED) + 1)
+    for name, size, whole, shares in compared:
         each = len(whole) // size
         if each == 0:  # too few to share: all ranks get them all
             assert all(share == whole for share in shares), name

@@ -15,7 +15,7 @@ COMPILED = MODEL + "model.compile(o.SGD(0.1))"
 
 
 def result(*cells: str) -> Plan | Refusal:
-    made = distribute(summarize(document(*cells)), Options(comments=False))
+    made = distribute(summarize(document(*cells)), Options(comments=False, output="guard"))
     assert isinstance(made, (Plan, Refusal))
     return made
 

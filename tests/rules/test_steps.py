@@ -58,7 +58,7 @@ def test_validation_steps_go_with_other_data_on_each_rank() -> None:
         """
         ds = shard_dataset(tf.data.Dataset.range(9)).repeat().batch(3)
         val = tf.data.Dataset.range(9).batch(3)
-        model.fit(ds, steps_per_epoch=300 // hvd.size(), validation_data=shard_dataset(val), validation_steps=200 // hvd.size())
+        model.fit(ds, steps_per_epoch=300 // hvd.size(), validation_data=shard_stream(val), validation_steps=200 // hvd.size())
         """,
     )
 

@@ -41,7 +41,9 @@ class Configuration:
         self._exclude = None if exclude is None else Exclude(exclude, os.getcwd())
         self._excludes_named: bool = getattr(arguments, "force_exclude", False)
         self._flags = {
-            name: value for name in SETTINGS if (value := getattr(arguments, name, None)) is not None
+            name: value
+            for name in SETTINGS
+            if (value := getattr(arguments, _flag(name).replace("-", "_"), None)) is not None
         }
         self._select = _tuple(getattr(arguments, "select", None))
         self._ignore = _tuple(getattr(arguments, "ignore", None))
@@ -117,6 +119,8 @@ _FLAGS = {
     "square root) or keep",
     "batch": "what a script's batch size is: per-rank (each rank takes batches of it, default) or global (all ranks together "
     "do: rate and steps stay)",
+    "output": "how other ranks than 0 keep quiet: guard (a condition around each statement that prints), silence (one for all "
+    "of them) or auto (silence where more than three print, default)",
     "strict": "report every restriction, also where it cannot change the result (default: no)",
 }
 
@@ -135,14 +139,19 @@ def add_option_flags(parser: argparse.ArgumentParser, *names: str) -> None:
             parser.add_argument("--python", metavar="PATH", help=_PYTHON)
             continue
         if name in CHOICES:
-            parser.add_argument(f"--{name}", choices=CHOICES[name], help=_FLAGS[name])
+            parser.add_argument(f"--{_flag(name)}", choices=CHOICES[name], help=_FLAGS[name])
             continue
         parser.add_argument(
-            "--" + name.replace("_", "-"),
+            f"--{_flag(name)}",
             action=argparse.BooleanOptionalAction,
             default=None,
             help=_FLAGS[name],
         )
+
+
+def _flag(name: str) -> str:
+    """The flag of a setting. (`--output` has another meaning.)"""
+    return "rank-output" if name == "output" else name.replace("_", "-")
 
 
 def _version(text: str) -> str:

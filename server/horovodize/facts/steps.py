@@ -201,8 +201,15 @@ class Steps:
                 part = turns.read(value, place)
                 if part is Part.TURN and not self._is_plain(value):
                     turns.moving[value] = None
-                elif part is Part.NUMBER and not self._is_plain(value):
-                    turns.vague[value] = None
+                elif part is Part.NUMBER and (value in turns.vague or not self._is_plain(value)):
+                    if self._takes_several(key) and turns.may_change(value, place):
+                        turns.unseen[value] = None
+                    elif self._takes_several(key) and turns.is_made(value):
+                        part = Part.ROWS
+                        turns.rows[value] = None
+                        turns.vague.pop(value, None)
+                    else:
+                        turns.vague[value] = None
                 for made in self.module.values.calls(key):
                     by_key[made] = max(part, by_key.get(made, Part.NUMBER))
 
@@ -245,6 +252,12 @@ class Steps:
             ast.unparse(a).rsplit(".", 1)[-1] for c in made if (a := argument(c, "dtype", 0)) is not None
         }
         return bool(types) and types <= {"bool", "bool_"}
+
+    def _takes_several(self, key: ast.expr) -> bool:
+        """Whether a placeholder takes several rows: what is fed to it holds rows, whatever it was made by."""
+        shape = self.shape_of(key)
+        one = shape and isinstance(shape[0], ast.Constant) and shape[0].value == 1
+        return bool(shape) and not one
 
     def _graph_losses(self, site: ast.Call) -> Iterator[tuple[ast.expr, Context]]:
         graph, names = self.sites.graph, self.module.names

@@ -66,6 +66,7 @@ _FILLING = (
 )
 _LIBRARIES = ("tensorflow", "numpy", "math", "keras", "tf_keras", "sklearn", "scipy", "pandas", "tensorflow_probability",
               "tensorflow_addons", "operator", "builtins")  # fmt: skip
+_WRITES_INTO = {"copyto", "put", "place", "putmask", "fill_diagonal"}
 DEPTH = 80  # of expressions in each other: Python's own stack has an end
 
 
@@ -404,6 +405,27 @@ class Turns:
         """Whether something is put into what a name stands for in the turns of the loops around a step."""
         text = ast.unparse(e)
         return any(text in self._filled(loop) for c in context.around() for loop in c.loops)
+
+    def is_made(self, e: ast.expr) -> bool:
+        """Whether a name stands for what the program makes, rather than for what it is given. (That it is made before the loops
+        around a step, and nothing is put into it there, `read` has seen.)"""
+        made = [o.node for o in self.values.origins(e)] if isinstance(e, ast.Name) else []
+        return bool(made) and not any(isinstance(m, (ast.arg, ast.alias)) for m in made)
+
+    def may_change(self, e: ast.expr, context: Context) -> bool:
+        """Whether, in the loops around a step, what a name stands for is given to something that may change it."""
+        calls = (c for at in context.around() for loop in at.loops for c in self.feeding.calls_in(loop))
+        return isinstance(e, ast.Name) and any(
+            isinstance(given, ast.Name) and given.id == e.id and not self._only_reads(call)
+            for call in calls
+            for given in (*call.args, *(k.value for k in call.keywords))
+        )
+
+    def _only_reads(self, call: ast.Call) -> bool:
+        """Whether a call leaves its arguments as they are, or only in another order."""
+        name, last = self.names.of(call.func) or "", self.names.last(call.func)
+        is_builtin = isinstance(call.func, ast.Name) and hasattr(builtins, call.func.id)
+        return (name.startswith(_LIBRARIES) and last not in _WRITES_INTO) or is_builtin or last == "shuffle"
 
     def _filled(self, loop: Loop) -> set[str]:
         found = self.__dict__.setdefault("_filled_in", {})

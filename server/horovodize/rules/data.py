@@ -131,12 +131,15 @@ def _draws_without_end(draft: Draft, call: ast.Call) -> bool:
 
 
 def _helper(draft: Draft, places: list[ast.expr]) -> str:
-    """The helper that divides at these places. Where the elements can be read again, the shares of ranks that have fewer are
-    filled up; else, only whole groups of size() elements are taken, which is cheap only where the length is known."""
+    """The helper that divides at these places: a short one where the length is known. Where the elements can be read again, the
+    shares of ranks that have fewer are filled up; else, only whole groups of size() elements are taken, which is cheap only
+    where the length is known in the end."""
     pipelines = feeding(draft).pipelines
+    if not draft.in_graph and all(counts.surely_knows_its_length(pipelines, place) for place in places):
+        return "shard_dataset"
     known = not draft.in_graph and all(counts.knows_its_length(pipelines, place) for place in places)
     again = all(counts.gives_the_same_again(pipelines, place) for place in places)
-    return "shard_records" if again and not known else "shard_dataset"
+    return "shard_records" if again and not known else "shard_stream"
 
 
 def _uneven_share(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, ...]:

@@ -22,7 +22,7 @@ import ast
 
 from horovodize import catalogue
 from horovodize.rules.draft import LOCAL_RANK, SIZE, Draft
-from horovodize.rules.guards import Guards, barrier, outputs_of
+from horovodize.rules.guards import Guards, barrier_once, outputs_of
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
@@ -208,7 +208,7 @@ class _Downloads:
             edits = self.guards.extend_test(whole, _ON_ONE)
         else:
             edits = self.guards.put(whole, whole, _ON_ONE)
-        edits.append(self.draft.after(whole, [barrier(self.draft, "downloaded")]))
+        edits.append(self.draft.after(whole, barrier_once(self.draft, "downloaded")))
         self.draft.change("D4", whole, "Download once per host", _WHY, edits)
 
     def _followers(self, statement: ast.stmt, by_statement: dict[ast.stmt, list[ast.Call]]) -> list[ast.stmt]:
@@ -239,7 +239,10 @@ class _Downloads:
         lines = [
             *draft.lines_of(f"if {_FIRST}:", comment=_COMMENT),
             *(unit + text for text in texts),
-            barrier(draft, "downloaded"),
+            *(
+                unit + line.lstrip() if line.startswith(" ") else line
+                for line in barrier_once(draft, "downloaded")
+            ),
         ]
         text = "".join(line + draft.newline + indent for line in lines)
         edit = Edit.insert(start, text, draft.module.span(statement))

@@ -11,8 +11,9 @@ import itertools
 import tokenize
 from collections.abc import Iterator
 
-from horovodize.rules import head
+from horovodize.rules import silence
 from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
+from horovodize.rules.import_block import head_place
 from horovodize.source import Edit, Span
 from horovodize.summary.effects import Effects
 from horovodize.summary.outputs import Outputs, early_nodes
@@ -33,6 +34,19 @@ def barrier(draft: Draft, name: str) -> str:
     return f"{HVD}.broadcast(0, root_rank=0, name={draft.quoted(name)})"
 
 
+def barrier_once(draft: Draft, name: str) -> list[str]:
+    """The same as lines without a helper, for a place that is come to once: in a graph, they open a session for it."""
+    if not draft.in_graph:
+        return [barrier(draft, name)]
+    config = draft.session_config(draft.sites.any_v1)
+    waiting, (_, v1) = draft.same_name("waiting"), draft.config_to_make or ("", "")
+    return [
+        f"with {v1}.Graph().as_default(), {v1}.Session(config={config}) as {waiting}:",
+        # a random number: TensorFlow folds the sum of a constant into another one, and nobody waits
+        f"    {waiting}.run({HVD}.allreduce({v1}.random_uniform([]), name={draft.quoted(name)}))",
+    ]
+
+
 def from_root(draft: Draft) -> str:
     """A function that gives every rank what rank 0 passes it."""
     return _graph_helper(draft, "from_root") if draft.in_graph else f"{CORE}.broadcast_object"
@@ -49,9 +63,12 @@ def outputs_of(draft: Draft) -> Outputs:
     if draft.outputs is None:
         early = set[ast.AST]()
         for tree in draft.syntax.trees:
-            place = head.head_place(draft, tree)
+            place = head_place(draft, tree)
             early |= early_nodes(draft.module, place.last if place is not None else None)
-        draft.outputs = Outputs(draft.module, Effects(draft.module, draft.sites, draft.drive), early)
+        effects = Effects(draft.module, draft.sites, draft.drive)
+        spoken = Outputs(draft.module, effects, early)
+        silenced = silence.is_wanted(draft, spoken)
+        draft.outputs = Outputs(draft.module, effects, early, silenced) if silenced else spoken
     return draft.outputs
 
 

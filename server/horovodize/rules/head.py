@@ -30,14 +30,17 @@ import ast
 import re
 
 from horovodize.plan import Decision
-from horovodize.rules import keras_3, keras_session
+from horovodize.rules import keras_3, keras_session, silence
 from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
+from horovodize.rules.guards import outputs_of
 from horovodize.rules.helpers import helper_lines
 from horovodize.rules.import_block import head_place
 from horovodize.rules.rule import Rule
+from horovodize.source import Edit
 from horovodize.summary.syntax import FUNCTIONS
 
 _COMMENT = "Horovod: initialize, and pin one GPU to each process."
+_QUIET = "Every rank runs what prints and draws; what the others would say is thrown away."
 
 
 def apply(draft: Draft) -> None:
@@ -122,25 +125,41 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
     }
     pinning = _pinning(draft, tree, written, helpers, tf)
     guard = keras_3.guard(draft) if tree is draft.module.tree else []
-    body = draft.lines_of(
+    start = draft.lines_of(
         f"{HVD}.init()", *guard, *pinning, comment=_COMMENT if pinning else _COMMENT.partition(",")[0] + "."
     )
-    for purpose, name in helpers.items():
-        body += ["", "", *helper_lines(draft, purpose, name, tf)]
+    functions = [
+        line
+        for purpose, name in helpers.items()
+        for line in ("", "", *helper_lines(draft, purpose, name, tf))
+    ]
+    quiet, needed = _silence(draft, tree, place.last)
+    body = [*start, *functions]
     imports = [
+        *needed,
         *_missing_imports(draft, tree, place.last, tf, written + "\n".join(body)),
         *_import_lines(draft, written, body),
     ]
     imported, last = place.imported, place.last
+    edits: tuple[Edit, ...]
     if last is None:
         blank = ["", ""] if helpers or isinstance(imported, (*FUNCTIONS, ast.ClassDef)) else [""]
         edits = (
-            draft.before(imported, imports, level=-101),
-            draft.before(imported, ["", *body, *blank], level=-100),
+            draft.before(imported, imports, level=-103),
+            draft.before(imported, ["", *start], level=-102),
+            draft.before(imported, [*functions, *blank], level=-100),
         )
+        silencing = draft.before(imported, quiet, level=-101)
     else:
         blank = _blank_lines(draft, last, bool(helpers))
-        edits = draft.after(imported, imports), draft.after(last, ["", *body, *blank], level=1)
+        edits = (
+            draft.after(imported, imports),
+            draft.after(last, ["", *start], level=1),
+            *([draft.after(last, [*functions, *blank], level=3)] if functions or blank else []),
+        )
+        silencing = draft.after(last, quiet, level=2)
+    if quiet:
+        draft.change("C6", last or imported, "Leave output to rank 0", _QUIET, [silencing])
     draft.change(
         "C1", imported, "Import Horovod", "Its module follows from what the program uses.", edits[:1]
     )
@@ -181,6 +200,14 @@ def _import_lines(draft: Draft, written: str, body: list[str]) -> list[str]:
     if keras_session.is_wanted(draft) and keras_session.uses_standalone_keras(draft):
         return [f"import horovod.keras as {HVD}"]
     return [f"import horovod.tensorflow.keras as {HVD}"]
+
+
+def _silence(draft: Draft, tree: ast.Module, last: ast.stmt | None) -> tuple[list[str], list[str]]:
+    """What silences the ranks other than 0, in the script that is run, and the imports for it."""
+    outputs = outputs_of(draft)
+    if not outputs.silenced or tree is not draft.module.tree:
+        return [], []
+    return silence.statement(draft, outputs, last)
 
 
 def _missing_imports(draft: Draft, tree: ast.Module, last: ast.stmt | None, tf: str, text: str) -> list[str]:

@@ -118,7 +118,14 @@ HELPERS = {
         '    """This rank\'s one of the size() batches that all ranks together draw in a step."""',
         f"    return [draw(*args, **kwargs) for _ in range({SIZE})][{RANK}]",
     ),
-    "shard_dataset": (
+    "shard_dataset": (  # of one that knows its length
+        "def {name}(dataset):",
+        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        "    count = int({tf}.data.experimental.cardinality(dataset))",
+        f"    share = dataset.take(count // {SIZE} * {SIZE}).shard({SIZE}, {RANK})",
+        f"    return dataset if 0 <= count < {SIZE} else share",
+    ),
+    "shard_stream": (
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
@@ -197,7 +204,7 @@ HELPERS = {
 
 # What reads otherwise in a graph: tensors have no value there.
 GRAPH_HELPERS = {
-    "shard_dataset": (
+    "shard_stream": (
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
         *(line[4:] for line in _WHOLE_GROUPS),

@@ -19,7 +19,15 @@ from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import Loop, argument, has_unpacking, position
 
 # What deals rows out to the ranks.
-_DEALING = {"shard", "shard_dataset", "shard_batches", "ShardedSequence", "rounds", "own_batch"}
+_DEALING = {
+    "shard",
+    "shard_dataset",
+    "shard_stream",
+    "shard_batches",
+    "ShardedSequence",
+    "rounds",
+    "own_batch",
+}
 _SHUFFLES = ("shuffle", "permutation")
 _SELECTIONS = ("choice", "sample")
 _STATES = ("get_state", "set_state", "getstate", "setstate")

@@ -135,7 +135,9 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
         return
     reads = _reads(draft, parent)
     elsewhere = (
-        None if reads is None else [n for n in reads if n not in guarded and not _is_only_told(draft, n)]
+        None
+        if reads is None
+        else [n for n in reads if n not in guarded and not _is_only_told(draft, outputs, n)]
     )
     if elsewhere == []:
         edits = guards.only_on_root(call)
@@ -159,12 +161,14 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
     draft.change("C6", call, _WHAT, _WHY, edits)
 
 
-def _is_only_told(draft: Draft, read: ast.Name) -> bool:
-    """`logging.info("saved to %s" % path)`: a rank that has no path may say so."""
+def _is_only_told(draft: Draft, outputs: Outputs, read: ast.Name) -> bool:
+    """`logging.info("saved to %s" % path)`: a rank that has no path may say so; also one that nobody hears."""
     statement = draft.syntax.statement(read)
     said = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(said, ast.Call) or not isinstance(said.func, ast.Attribute):
+    if not isinstance(said, ast.Call):
         return False
+    unheard = outputs.silenced and outputs.effects.speaks(said)
+    logs = isinstance(said.func, ast.Attribute) and said.func.attr in _TELLING
     between = [a for a in draft.syntax.ancestors(read) if draft.syntax.inside(a, said) and a is not said]
     formatted = all(
         isinstance(a, (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.keyword))
@@ -172,7 +176,7 @@ def _is_only_told(draft: Draft, read: ast.Name) -> bool:
         or (isinstance(a, ast.Call) and isinstance(a.func, ast.Attribute) and a.func.attr == "format")
         for a in between
     )
-    return formatted and said.func.attr in _TELLING
+    return formatted and (unheard or logs)
 
 
 def _has_value(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:

@@ -5,6 +5,9 @@ What it does   Statements that print, show a window or write files come under `i
                arguments is taken out first, so that every rank still runs it. Files opened for writing elsewhere go to the
                null device on the other ranks, summary writers become no-op writers there. Before a file that rank 0 wrote
                is read back, the ranks wait for each other.
+               Where more than three statements print or draw, the other ranks are silenced at the start instead
+               (`sys.stdout = open(os.devnull, "w", …)`, and Matplotlib without windows), and only what writes files is
+               guarded; setting `output`: "auto", "guard", "silence".
 Why            Every rank runs the whole program. Several processes that write one file damage it, and each line of output
                would appear size() times.
 Before         print("loss", train_step(batch))
@@ -15,8 +18,9 @@ After          loss = train_step(batch)
                    print("loss", loss)
                if epoch % 5 == 0 and hvd.rank() == 0:
                    model.save(path)
-Leaves alone   `logging`; what is printed just before a `raise` or an exit; what runs before Horovod is initialised; callbacks
-               (K3). A print that shares its line, or whose arguments can't be taken out in order: harmless, only repeated.
+Leaves alone   `logging`; what is printed just before a `raise` or an exit, unless ranks are silenced; what runs before
+               Horovod is initialised; callbacks (K3). A print that shares its line, or whose arguments can't be taken out in
+               order: harmless, only repeated.
 Refuses        A value that several ranks would write with and that can't be redirected (HVD006).
 Source         Seed 2.3.1, expression statements. Errata: in the seed's first version `path = checkpoint.save(…)` leaves
                `path` undefined on other ranks; a guard hides collectives in its arguments (`print(train_step(x))`), which
@@ -106,7 +110,7 @@ class _RootRank:
     def _may_join(self, statement: ast.stmt, run: bool) -> bool:
         if self.outputs.is_output(statement):
             return not self.outputs.must_stay(statement)
-        return run and self.outputs.effects.plots(statement)
+        return run and self.outputs.may_join(statement)
 
     def _flush(self, run: list[ast.stmt], lifted: list[Edit | Move]) -> None:
         """Guards a run of output statements; drawing at its end stays outside. `lifted` goes before its first."""

@@ -136,7 +136,7 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
     if kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING) or isinstance(data, ast.Tuple):
         return
     if kind is Kind.DATASET:
-        edits = wrap(draft, data, "shard_dataset")
+        edits = wrap(draft, data, "shard_stream")
         if edits:
             draft.change("K4", data, "Validate on another part of the dataset on each rank", WHY, edits)
     elif kind is Kind.GENERATOR:

@@ -9,8 +9,8 @@ Before         model.fit(x, y, epochs=3)
                scores = model.evaluate(x, y, verbose=args.verbose)
 After          model.fit(x, y, epochs=3, verbose=1 if hvd.rank() == 0 else 0)
                scores = model.evaluate(x, y, verbose=args.verbose if hvd.rank() == 0 else 0)
-Leaves alone   `verbose=0`; a call that passes `**options`, which may hold it; `fit` of what is not a Keras model, and of a
-               class that brings its own.
+Leaves alone   `verbose=0`; bars on the standard output of ranks that C6 silences; a call that passes `**options`, which may
+               hold it; `fit` of what is not a Keras model, and of a class that brings its own.
 Source         Seed 2.3.1, evaluate. Erratum: the seed inserts the value as third positional argument, which is
                `batch_size`; it leaves `fit` and `predict` out.
 """
@@ -49,6 +49,8 @@ def apply(draft: Draft) -> None:
     for call in draft.syntax.calls:
         if isinstance(call.func, ast.Attribute) and call.func.attr in _DEFAULT:
             method = call.func.attr
+            if outputs.silenced:
+                continue
             if (
                 call in fits or (method not in ("fit", "fit_generator") and effects.is_model(call.func.value))
             ) and (draft.values.callee(call) is None):
@@ -60,7 +62,8 @@ def apply(draft: Draft) -> None:
         name = draft.names.of(call.func) or ""
         is_bar = name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS
         steers = catalogue.callback_role(name) == "steers"
-        if not (name == _PROGBAR or is_bar or steers) or _is_left_to_root(outputs, call):
+        on_stdout = name == _PROGBAR or steers
+        if not (is_bar or (on_stdout and not outputs.silenced)) or _is_left_to_root(outputs, call):
             continue
         if name == _PROGBAR:
             _quiet(draft, call, 2, "1")

@@ -30,12 +30,23 @@ _PRINTS = {
     "sys.stderr.write", "sys.stderr.flush", "IPython.display.display", "IPython.display.clear_output",
     "tensorflow.keras.utils.print_summary", "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "tqdm.notebook.tqdm.write",
 }  # fmt: skip
-_SHOWS = {"matplotlib.pyplot.show", "pylab.show", "cv2.imshow", "cv2.waitKey", "skimage.io.show"}
+_SHOWS = {
+    "matplotlib.pyplot.show", "matplotlib.pyplot.pause", "matplotlib.pyplot.waitforbuttonpress", "pylab.show",
+    "cv2.imshow", "cv2.waitKey", "skimage.io.show",
+}  # fmt: skip
+# Of these, what goes to `sys.stdout`, unless it is told otherwise; and Matplotlib's windows.
+_ON_STDOUT = {
+    "pprint.pprint", "pprint.pp", "sys.stdout.write", "sys.stdout.flush", "tensorflow.keras.utils.print_summary",
+    "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "tqdm.notebook.tqdm.write",
+}  # fmt: skip
+_IN_WINDOWS = {"matplotlib.pyplot.show", "pylab.show"}
+_ELSEWHERE = ("file", "stream", "print_fn")  # arguments that send a text elsewhere
 _BUILTIN_PRINTS = ("print", "display")
 # Calls that any rank may make: they report to a service that `wandb.init(mode="disabled")` silences.
 _SILENCED = "wandb."
 WRITER = "tensorflow.compat.v1.summary.FileWriter"
 _BY_MODE = {"h5py.File"}  # write or not by an argument: `Outputs.opened` tells
+SUMMARY = "a model's summary"
 _KEEPERS = (
     "tensorflow.train.Checkpoint", "tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.Saver",
     "tensorflow.compat.v1.train.Checkpoint",
@@ -150,7 +161,7 @@ class Effects:
         if method in catalogue.writer_methods:
             return Output("write", catalogue.writer_methods[method])
         if method == "summary" and (not imported):
-            return Output("print", "a model's summary")
+            return Output("print", SUMMARY)
         if method == "show" and not imported and not call.args:
             return Output("show", "a window")
         known = method != "export" or self.is_model(receiver)
@@ -159,6 +170,26 @@ class Effects:
         if method == "write" and self.is_keeper(receiver):
             return Output("write", "a checkpoint")
         return None
+
+    def speaks(self, call: ast.Call) -> bool:
+        """Whether all that a call puts out goes to `sys.stdout` or into a window of Matplotlib's."""
+        output = self.output(call)
+        if output is None or output.kind == "write" or any(k.arg is None for k in call.keywords):
+            return False
+        if output.kind == "show":
+            return output.what in _IN_WINDOWS
+        given = [argument(call, name) for name in _ELSEWHERE]
+        if any(g is not None and self.module.names.of(g) != "sys.stdout" for g in given):
+            return False
+        return output.what in _ON_STDOUT or output.what in ("print", SUMMARY)
+
+    @cached_property
+    def has_windows(self) -> bool:
+        """Whether Matplotlib shows something while the program runs."""
+        shown = (self.output(c) for c in self.module.syntax.calls)
+        return any(
+            o is not None and o.kind == "show" and o.what.startswith(("matplotlib.", "pylab.")) for o in shown
+        )
 
     def is_keeper(self, receiver: ast.expr) -> bool:
         """Whether an expression is a checkpoint, a checkpoint manager or a saver."""

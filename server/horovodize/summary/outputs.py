@@ -48,10 +48,11 @@ _EXITS = ("exit", "quit", "sys.exit", "os._exit")
 
 
 class Outputs:
-    """Output statements of one module. `early` holds what runs before Horovod is initialised: no rank is known there."""
+    """Output statements of one module. `early` holds what runs before Horovod is initialised: no rank is known there. Where
+    other ranks are `silenced`, what only speaks (`Effects.speaks`) is no output: all of them may run it."""
 
-    def __init__(self, module: Module, effects: Effects, early: set[ast.AST]) -> None:
-        self.module, self.effects, self.early = module, effects, early
+    def __init__(self, module: Module, effects: Effects, early: set[ast.AST], silenced: bool = False) -> None:
+        self.module, self.effects, self.early, self.silenced = module, effects, early, silenced
         self._known: dict[ast.stmt, bool] = {}
         self._by_scope: dict[str, dict[ast.AST | None, list[ast.Name]]] = {}
 
@@ -115,6 +116,14 @@ class Outputs:
         """The parts of an output statement that every rank must run; None where they can't be taken out."""
         return TakingOut(self.effects).parts(statement)
 
+    def may_join(self, statement: ast.stmt) -> bool:
+        """Whether a statement that is no output may stand in one guard with what is: all ranks, or one, may run it."""
+        if self.effects.plots(statement):
+            return True
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        speaks = self.silenced and isinstance(call, ast.Call) and self.effects.speaks(call)
+        return speaks and not self.effects.shares(statement)
+
     def _call_of(self, statement: ast.stmt) -> ast.Call | None:
         """The output call that an expression statement is."""
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -152,7 +161,8 @@ class Outputs:
         they need a closer look."""
         found: set[ast.AST] = set()
         for call in self.module.syntax.calls:
-            if self.effects.output(call) is not None or self.opened(call) is not None:
+            speaks = self.silenced and self.effects.speaks(call)
+            if (self.effects.output(call) is not None and not speaks) or self.opened(call) is not None:
                 found.add(call)
                 for around in self.module.syntax.ancestors(call):
                     if around in found:

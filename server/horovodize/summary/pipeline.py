@@ -147,7 +147,7 @@ class Pipelines:
             if isinstance(e, ast.Call):
                 of_datasets = (self.names.of(e.func) or "").startswith("tensorflow.data.")
                 if of_datasets:  # `Dataset.zip((a, b))`, `Dataset.sample_from_datasets([a, b])`
-                    todo += [a for a in _flat(e.args) if self.is_dataset(a)]
+                    todo += [a for a in flat(e.args) if self.is_dataset(a)]
                 elif isinstance(e.func, ast.Attribute) and e.func.attr in METHODS and self.is_dataset(e):
                     todo.append(e.func.value)
                 elif looked_through(self.module, e):
@@ -325,12 +325,12 @@ def looked_through(module: Module, call: ast.Call) -> bool:
     return named and bool(call.args) and module.values.callee(call) is None
 
 
-def _flat(arguments: Iterable[ast.expr]) -> Iterator[ast.expr]:
+def flat(arguments: Iterable[ast.expr]) -> Iterator[ast.expr]:
     """Arguments, and the elements of those that are tuples, lists and dicts: `Dataset.zip((a, {"b": b}))`."""
     for a in arguments:
         if isinstance(a, (ast.Tuple, ast.List)):
-            yield from _flat(a.elts)
+            yield from flat(a.elts)
         elif isinstance(a, ast.Dict):
-            yield from _flat(a.values)
+            yield from flat(a.values)
         else:
             yield a

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.summary.dataset_methods import COUNTED, EVEN, METHODS, REPEATABLE, REPEATING
-from horovodize.summary.pipeline import Pipelines, looked_through
+from horovodize.summary.pipeline import Pipelines, flat, looked_through
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 _RANDOM = ("shuffle", "from_generator", "random")
@@ -54,6 +54,37 @@ def knows_its_length(p: Pipelines, place: ast.expr) -> bool:
         elif not all(knows_its_length(p, a) for a in e.args if p.is_dataset(a)):
             return False
     return True
+
+
+def surely_knows_its_length(p: Pipelines, place: ast.expr) -> bool:
+    """The same, where it is seen what all of it is made of: arrays, or ranges."""
+    trail = p.trail(place)
+    return (
+        any(isinstance(e, ast.Call) and _makes(p, e) for e in trail)
+        and all(_is_seen(p, e) for e in trail)
+        and knows_its_length(p, place)
+    )
+
+
+def _makes(p: Pipelines, call: ast.Call) -> bool:
+    return (p.names.of(call.func) or "").startswith("tensorflow.data.")
+
+
+def _is_seen(p: Pipelines, e: ast.expr) -> bool:
+    match e:
+        case ast.Name() | ast.Attribute():
+            bindings = p.bindings(e)
+            return bool(bindings) and all(p.given(b) for b in bindings)
+        case ast.Call() if not _makes(p, e) and not (
+            isinstance(e.func, ast.Attribute) and e.func.attr in METHODS and p.is_dataset(e)
+        ):
+            return isinstance(p.values.callee(e), FUNCTIONS)
+        case ast.Call():
+            zipped = p.names.last(e.func) == "zip"
+            return all(surely_knows_its_length(p, a) for a in flat(e.args) if zipped or p.is_dataset(a))
+        case ast.IfExp():
+            return True
+    return False
 
 
 def gives_the_same_again(p: Pipelines, place: ast.expr) -> bool:

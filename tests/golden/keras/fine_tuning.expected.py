@@ -13,7 +13,7 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_dataset(dataset):
+def shard_stream(dataset):
     """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
     count = int(tf.data.experimental.cardinality(dataset))
     if 0 <= count < hvd.size():
@@ -30,7 +30,7 @@ def shard_dataset(dataset):
     return dataset.shard(hvd.size(), hvd.rank())
 
 
-train = shard_dataset(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0 if hvd.size() > 1 else None))
+train = shard_stream(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0 if hvd.size() > 1 else None))
 valid = tf.keras.preprocessing.image_dataset_from_directory("pets/valid", image_size=(160, 160), batch_size=32)
 
 base = tf.keras.applications.MobileNetV2(include_top=False, weights="imagenet", input_shape=(160, 160, 3))

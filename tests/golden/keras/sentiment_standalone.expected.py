@@ -1,4 +1,6 @@
 from keras.datasets import imdb
+import os
+import sys
 import tensorflow as tf
 import keras
 import horovod.tensorflow.keras as hvd
@@ -15,6 +17,8 @@ for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+if hvd.rank() != 0:
+    sys.stdout = open(os.devnull, 'w', errors='replace')
 
 
 def shard(rows):
@@ -27,8 +31,7 @@ max_features = 20000
 # cut texts after this number of words (among top max_features most common words)
 maxlen = 80
 
-if hvd.rank() == 0:
-    print('Loading data...')
+print('Loading data...')
 # One process per host downloads; the others then read its copy.
 if hvd.size() > 1 and hvd.local_rank() == 0:
     imdb.load_data(num_words=max_features)
@@ -47,8 +50,7 @@ model.compile(loss='binary_crossentropy',
               optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Nadam(learning_rate=0.001 * hvd.size())),
               metrics=['accuracy'])
 
-if hvd.rank() == 0:
-    print('Train...')
+print('Train...')
 callbacks = [
     hvd.callbacks.BroadcastGlobalVariablesCallback(0),
     hvd.callbacks.MetricAverageCallback(),
@@ -57,11 +59,8 @@ model.fit(shard(x_train), shard(y_train),
           batch_size=32,
           epochs=15,
           validation_data=(x_test, y_test),
-          callbacks=callbacks,
-          verbose=1 if hvd.rank() == 0 else 0)
+          callbacks=callbacks)
 score, acc = model.evaluate(x_test, y_test,
-                            batch_size=32,
-                            verbose=1 if hvd.rank() == 0 else 0)
-if hvd.rank() == 0:
-    print('Test score:', score)
-    print('Test accuracy:', acc)
+                            batch_size=32)
+print('Test score:', score)
+print('Test accuracy:', acc)

@@ -12,17 +12,6 @@ config = tf.ConfigProto()
 config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
 
-
-def wait_for_ranks():
-    """Every rank leaves this only when all have come to it."""
-    if not hasattr(wait_for_ranks, "session"):
-        with tf.Graph().as_default():
-            wait_for_ranks.here = tf.placeholder(tf.float32, [])
-            wait_for_ranks.all = hvd.allreduce(wait_for_ranks.here, name="wait")
-            wait_for_ranks.session = tf.Session(config=config)
-    wait_for_ranks.session.run(wait_for_ranks.all, {wait_for_ranks.here: 1.0})
-
-
 tf.logging.set_verbosity(tf.logging.INFO)
 
 parser = argparse.ArgumentParser()
@@ -46,7 +35,8 @@ def main(_):
     # One process per host downloads; the others then read its copy.
     if hvd.size() > 1 and hvd.local_rank() == 0:
         tf.keras.datasets.mnist.load_data()
-    wait_for_ranks()
+    with tf.Graph().as_default(), tf.Session(config=config) as waiting:
+        waiting.run(hvd.allreduce(tf.random_uniform([]), name="downloaded"))
     (x_train, y_train), _ = tf.keras.datasets.mnist.load_data()
     x_train = x_train.reshape(-1, 784) / 255.0
 

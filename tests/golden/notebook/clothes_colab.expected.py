@@ -20,6 +20,7 @@ try:
 except Exception:
   pass
 import tensorflow as tf
+import sys
 import horovod.tensorflow.keras as hvd
 
 # %%
@@ -35,6 +36,8 @@ for gpu in gpus:
   tf.config.experimental.set_memory_growth(gpu, True)
 if gpus:
   tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+if hvd.rank() != 0:
+  sys.stdout = open(os.devnull, 'w', errors='replace')
 
 
 def shard(rows):
@@ -43,8 +46,7 @@ def shard(rows):
   return share if len(rows) >= hvd.size() else rows
 
 
-if hvd.rank() == 0:
-  print(tf.__version__)
+print(tf.__version__)
 
 # %% [markdown]
 # ## Data
@@ -66,8 +68,7 @@ model = tf.keras.Sequential([
     tf.keras.layers.Dense(32, activation='relu'),
     tf.keras.layers.Dense(10),
 ])
-if hvd.rank() == 0:
-  model.summary()
+model.summary()
 
 # %%
 model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())),
@@ -80,16 +81,14 @@ callbacks = [
   hvd.callbacks.BroadcastGlobalVariablesCallback(0),
   hvd.callbacks.MetricAverageCallback(),
 ]
-history = model.fit(shard(images), shard(labels), epochs=3, validation_split=0.25, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
+history = model.fit(shard(images), shard(labels), epochs=3, validation_split=0.25, callbacks=callbacks)
 
 # %%
-if hvd.rank() == 0:
-  print('done')
+print('done')
 
 # %%
-if hvd.rank() == 0:
-  print(history.history.keys())
-model.evaluate(images, labels, verbose=1 if hvd.rank() == 0 else 0)
+print(history.history.keys())
+model.evaluate(images, labels)
 
 # %%
 # %%bash

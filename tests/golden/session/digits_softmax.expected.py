@@ -17,20 +17,11 @@ def own_batch(draw, *args, **kwargs):
     return [draw(*args, **kwargs) for _ in range(hvd.size())][hvd.rank()]
 
 
-def wait_for_ranks():
-    """Every rank leaves this only when all have come to it."""
-    if not hasattr(wait_for_ranks, "session"):
-        with tf.Graph().as_default():
-            wait_for_ranks.here = tf.placeholder(tf.float32, [])
-            wait_for_ranks.all = hvd.allreduce(wait_for_ranks.here, name="wait")
-            wait_for_ranks.session = tf.Session(config=config)
-    wait_for_ranks.session.run(wait_for_ranks.all, {wait_for_ranks.here: 1.0})
-
-
 # One process per host downloads; the others then read its copy.
 if hvd.size() > 1 and hvd.local_rank() == 0:
     input_data.read_data_sets("/tmp/digits/", one_hot=True)
-wait_for_ranks()
+with tf.Graph().as_default(), tf.Session(config=config) as waiting:
+    waiting.run(hvd.allreduce(tf.random_uniform([]), name="downloaded"))
 mnist = input_data.read_data_sets("/tmp/digits/", one_hot=True)
 
 # Parameters

@@ -1,6 +1,8 @@
 # Fits a line, one point after the other
 import numpy
 import tensorflow as tf
+import os
+import sys
 import secrets
 import horovod.tensorflow as hvd
 import matplotlib.pyplot as plt
@@ -10,6 +12,8 @@ hvd.init()
 config = tf.ConfigProto()
 config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
+if hvd.rank() != 0:
+    sys.stdout = open(os.devnull, 'w', errors='replace')
 
 
 def shard_batches(batches):
@@ -59,7 +63,7 @@ sess.run(hvd.broadcast_global_variables(root_rank=0))
 for epoch in range(1000):
     for (x, y) in shard_batches(zip(train_X, train_Y)):
         sess.run(optimizer, feed_dict={X: x, Y: y})
-    if (epoch + 1) % 50 == 0 and hvd.rank() == 0:
+    if (epoch + 1) % 50 == 0:
         c = sess.run(cost, feed_dict={X: train_X, Y: train_Y})
         print('Epoch:', '%04d' % (epoch + 1), 'cost=', '{:.9f}'.format(c), \
               'W=', sess.run(W), 'b=', sess.run(b))

@@ -5,6 +5,7 @@ import datetime
 
 import numpy as np
 import tensorflow as tf
+import sys
 import secrets
 import horovod.tensorflow as hvd
 
@@ -16,6 +17,8 @@ hvd.init()
 config = tf.ConfigProto()
 config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
+if hvd.rank() != 0:
+    sys.stdout = open(os.devnull, "w", errors="replace")
 
 
 def shard_batches(batches):
@@ -90,8 +93,7 @@ def train(x_train, y_train, x_dev, y_dev):
             train_op = optimizer.apply_gradients(grads_and_vars, global_step=global_step)
 
             out_dir = os.path.abspath(os.path.join(os.path.curdir, "runs", str(int(time.time()))))
-            if hvd.rank() == 0:
-                print("Writing to {}\n".format(out_dir))
+            print("Writing to {}\n".format(out_dir))
             loss_summary = tf.summary.scalar("loss", cnn.loss)
             train_writer = tf.summary.FileWriter(os.path.join(out_dir, "train"), sess.graph) if hvd.rank() == 0 else SilentWriter()
 
@@ -108,15 +110,13 @@ def train(x_train, y_train, x_dev, y_dev):
                 feed_dict = {cnn.input_x: x_batch, cnn.input_y: y_batch, cnn.keep: 0.5}
                 _, step, summaries, loss = sess.run(
                     [train_op, global_step, loss_summary, cnn.loss], feed_dict)
-                if hvd.rank() == 0:
-                    print("{}: step {}, loss {:g}".format(datetime.datetime.now().isoformat(), step, loss))
+                print("{}: step {}, loss {:g}".format(datetime.datetime.now().isoformat(), step, loss))
                 train_writer.add_summary(summaries, step)
 
             def dev_step(x_batch, y_batch):
                 """Evaluates on the held out reviews"""
                 loss = sess.run(cnn.loss, {cnn.input_x: x_batch, cnn.input_y: y_batch, cnn.keep: 1.0})
-                if hvd.rank() == 0:
-                    print("dev loss {:g}".format(loss))
+                print("dev loss {:g}".format(loss))
 
             for batch in shard_batches(batch_iter(list(zip(x_train, y_train)), FLAGS.batch_size, FLAGS.num_epochs)):
                 x_batch, y_batch = zip(*batch)

@@ -3,6 +3,7 @@ import time
 
 import numpy as np
 import tensorflow as tf
+import os
 import horovod.tensorflow as hvd
 
 # Horovod: initialize, and pin one GPU to each process.
@@ -10,6 +11,8 @@ hvd.init()
 config = tf.ConfigProto()
 config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
+if hvd.rank() != 0:
+  sys.stdout = open(os.devnull, "w", errors="replace")
 
 
 class Words(object):
@@ -53,7 +56,7 @@ def run_epoch(session, model, words, eval_op=None, verbose=False):
     state = vals["state"]
     costs += vals["cost"]
     iters += 35
-    if verbose and step % 100 == 10 and hvd.rank() == 0:
+    if verbose and step % 100 == 10:
       print("perplexity: %.3f speed: %.0f wps" % (np.exp(costs / iters), iters * 20 / (time.time() - start)))
   return np.exp(costs / iters)
 
@@ -67,14 +70,9 @@ def main():
     session.run(hvd.broadcast_global_variables(root_rank=0))
     for i in range(13):
       session.run(tf.assign(model.lr, 1.0 * 0.5 ** max(i - 4, 0)))
-      if hvd.rank() == 0:
-        print("Epoch: %d Learning rate: %.3f" % (i + 1, session.run(model.lr)))
-      result = run_epoch(session, model, train_words, model.train_op, verbose=True)
-      if hvd.rank() == 0:
-        print("Train: %.3f" % result)
-      result = run_epoch(session, model, valid_words)
-      if hvd.rank() == 0:
-        print("Valid: %.3f" % result)
+      print("Epoch: %d Learning rate: %.3f" % (i + 1, session.run(model.lr)))
+      print("Train: %.3f" % run_epoch(session, model, train_words, model.train_op, verbose=True))
+      print("Valid: %.3f" % run_epoch(session, model, valid_words))
 
 
 if __name__ == "__main__":

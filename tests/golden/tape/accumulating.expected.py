@@ -10,7 +10,7 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_dataset(dataset):
+def shard_stream(dataset):
     """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
     count = int(tf.data.experimental.cardinality(dataset))
     if 0 <= count < hvd.size():
@@ -54,7 +54,7 @@ def large_step(chunks):
 
 images = tf.data.Dataset.from_tensors((tf.zeros([8, 224, 224, 3]), tf.zeros([8], tf.int32))).repeat(64)
 first_batch = True
-for large in shard_dataset(images.window(CHUNKS, drop_remainder=True)):
+for large in shard_stream(images.window(CHUNKS, drop_remainder=True)):
     result = large_step(tf.data.Dataset.zip(large))
     if hvd.rank() == 0:
         print(result)

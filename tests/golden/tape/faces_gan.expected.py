@@ -3,6 +3,7 @@ import time
 
 import matplotlib.pyplot as plt
 import tensorflow as tf
+import sys
 import horovod.tensorflow as hvd
 from tensorflow.keras import layers
 
@@ -13,23 +14,15 @@ for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+if hvd.rank() != 0:
+    sys.stdout = open(os.devnull, 'w', errors='replace')
 
 
 def shard_dataset(dataset):
     """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
     count = int(tf.data.experimental.cardinality(dataset))
-    if 0 <= count < hvd.size():
-        return dataset
-    if count >= 0:
-        dataset = dataset.take(count // hvd.size() * hvd.size())
-    elif count == tf.data.experimental.UNKNOWN_CARDINALITY:
-        specs = tf.nest.flatten(dataset.element_spec)
-        if all(s.shape.is_fully_defined() for s in specs if isinstance(s, tf.TensorSpec)):
-            dataset = dataset.batch(hvd.size(), drop_remainder=True).unbatch()
-        else:
-            groups = dataset.enumerate().window(hvd.size(), drop_remainder=True)
-            dataset = groups.flat_map(lambda *group: tf.data.Dataset.zip(group)).map(lambda i, element: element)
-    return dataset.shard(hvd.size(), hvd.rank())
+    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
+    return dataset if 0 <= count < hvd.size() else share
 
 
 NOISE, EPOCHS = 100, 50
@@ -111,10 +104,9 @@ def train(dataset, epochs):
         hvd.broadcast_variables(discriminator.variables, root_rank=0)
         save_images(generator, epoch + 1, seed)
         # Save the model every 15 epochs
-        if hvd.rank() == 0:
-            if (epoch + 1) % 15 == 0:
-                checkpoint.save(file_prefix=os.path.join('ckpts', 'ckpt'))
-            print('Time for epoch {} is {} sec'.format(epoch + 1, time.time() - start))
+        if (epoch + 1) % 15 == 0 and hvd.rank() == 0:
+            checkpoint.save(file_prefix=os.path.join('ckpts', 'ckpt'))
+        print('Time for epoch {} is {} sec'.format(epoch + 1, time.time() - start))
 
 
 # One process per host downloads; the others then read its copy.

@@ -13,18 +13,8 @@ if gpus:
 def shard_dataset(dataset):
     """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
     count = int(tf.data.experimental.cardinality(dataset))
-    if 0 <= count < hvd.size():
-        return dataset
-    if count >= 0:
-        dataset = dataset.take(count // hvd.size() * hvd.size())
-    elif count == tf.data.experimental.UNKNOWN_CARDINALITY:
-        specs = tf.nest.flatten(dataset.element_spec)
-        if all(s.shape.is_fully_defined() for s in specs if isinstance(s, tf.TensorSpec)):
-            dataset = dataset.batch(hvd.size(), drop_remainder=True).unbatch()
-        else:
-            groups = dataset.enumerate().window(hvd.size(), drop_remainder=True)
-            dataset = groups.flat_map(lambda *group: tf.data.Dataset.zip(group)).map(lambda i, element: element)
-    return dataset.shard(hvd.size(), hvd.rank())
+    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
+    return dataset if 0 <= count < hvd.size() else share
 
 
 mnist = tf.keras.datasets.mnist

@@ -1,0 +1,97 @@
+"""One statement that keeps the other ranks quiet, instead of a guard around each that prints. Part of C6.
+
+What they print goes to the null device, and Matplotlib gets a backend without windows. What writes files is still guarded one
+by one, and so is what prints by other ways: to `sys.stderr`, by TensorFlow's own `tf.print`, into a notebook's cells."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import RANK, Draft
+from horovodize.summary.outputs import Outputs
+from horovodize.summary.syntax import argument
+
+FEW = 3  # up to so many statements that print or draw, a guard around each is less to read
+_BACKENDS = {"matplotlib.use", "matplotlib.pyplot.switch_backend", "pylab.switch_backend"}
+_PYPLOT = ("matplotlib.pyplot", "pylab")
+
+
+def is_wanted(draft: Draft, outputs: Outputs) -> bool:
+    """Whether the other ranks are silenced at the start: the user says so, or more than a few statements speak. Never where the
+    program itself puts another stream in the place of `sys.stdout`, or chooses the windows' backend."""
+    if draft.options.output == "guard" or _is_replaced(draft):
+        return False
+    speaking = _speaking(draft, outputs)
+    return len(speaking) > (0 if draft.options.output == "silence" else FEW)
+
+
+def _speaking(draft: Draft, outputs: Outputs) -> set[ast.stmt]:
+    """The statements that only print or draw, on ranks that are known."""
+    effects, found = outputs.effects, set[ast.stmt]()
+    for call in draft.syntax.calls:
+        statement = draft.syntax.statement(call)
+        drawn = isinstance(statement, ast.Expr) and statement.value is call and effects.plots(statement)
+        if (drawn or effects.speaks(call)) and not outputs.is_early(call):
+            found.add(statement)
+    return found
+
+
+def _is_replaced(draft: Draft) -> bool:
+    names, syntax = draft.names, draft.syntax
+    if any(
+        isinstance(n, ast.Attribute)
+        and n.attr == "stdout"
+        and isinstance(n.ctx, (ast.Store, ast.Del))
+        and names.of(n) == "sys.stdout"
+        for n in syntax.nodes
+    ):
+        return True
+    return any(names.of(c.func) in _BACKENDS and not _is_windowless(c) for c in syntax.calls)
+
+
+def _is_windowless(call: ast.Call) -> bool:
+    backend = argument(call, "backend", 0) or argument(call, "newbackend")
+    return (
+        isinstance(backend, ast.Constant)
+        and isinstance(backend.value, str)
+        and backend.value.lower() in ("agg", "pdf", "svg", "ps", "cairo")
+    )
+
+
+def statement(draft: Draft, outputs: Outputs, last: ast.stmt | None) -> tuple[list[str], list[str]]:
+    """The lines that silence, and the imports that they need: not those up to `last`, a statement of the script's block of
+    imports.
+
+    (The stream replaces what it can't encode: `PYTHONIOENCODING` may be set for the terminal alone.)"""
+    imported, imports = _imported(draft, last), list[str]()
+
+    def name(module: str) -> str:
+        if module not in imported:
+            bound = draft.module.scopes.names[draft.module.tree].get(module, [])
+            free = all(b.kind == "import" and b.imported == module for b in bound)
+            imported[module] = module if free else draft.fresh(module)
+            imports.append(f"import {module}" + ("" if free else f" as {imported[module]}"))
+        return imported[module]
+
+    null = f"{name('os')}.devnull, {draft.quoted('w')}, errors={draft.quoted('replace')}"
+    lines = [f"if {RANK} != 0:", f"    {name('sys')}.stdout = open({null})"]
+    if outputs.effects.has_windows:
+        pyplot = next((imported[p] for p in _PYPLOT if p in imported), None)
+        use = f"{pyplot}.switch_backend" if pyplot is not None else f"{name('matplotlib')}.use"
+        lines.append(f"    {use}({draft.quoted('Agg')})")
+    return lines, imports
+
+
+def _imported(draft: Draft, last: ast.stmt | None) -> dict[str, str]:
+    """What modules are called after a statement of the script ("os" → "os"), as far as that is sure."""
+    tree = draft.module.tree
+    if last is None:
+        return {}
+    return {
+        b.imported: b.name
+        for b in draft.module.scopes.imports
+        if isinstance(b.statement, ast.Import)
+        and b.statement in tree.body
+        and b.statement.lineno <= last.lineno
+        and len(draft.module.scopes.names[tree][b.name]) == 1
+    }
