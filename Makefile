@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension vsix pictures unit workbench training bench corpus trials fuzz soak format clean
+.PHONY: help demo test setup lint types extension vsix pictures unit workbench training pythons bench corpus trials fuzz soak format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -18,6 +18,9 @@ setup: ## .venv with all that developing needs
 
 lint types extension unit workbench training: ## one part of `make test`
 	@scripts/test.sh $@
+
+pythons: ## the wheel in Pythons 3.10, 3.12 and 3.13 (those of Pyodide, from npm)
+	@scripts/pythons.sh
 
 vsix: ## build/horovodize.vsix: the extension for Visual Studio Code, with the server in it
 	@scripts/vsix.sh

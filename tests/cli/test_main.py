@@ -75,6 +75,13 @@ def test_colours(monkeypatch, color: str, environment: dict[str, str], terminal:
     assert (Console(color).paint("x", "red") == "x") is not colored
 
 
+def test_a_python_without_sqlite_will_do(tmp_path: Path) -> None:
+    """Some have none: those that are built without its headers, those in browsers."""
+    (tmp_path / "a.py").write_text(KERAS)
+    code = "import sys; sys.modules['sqlite3'] = None; import horovodize.cli as c; print(c.main(['check', '-q', '.']))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=tmp_path) == "0\n"
+
+
 def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:
     for i in range(30):
         (tmp_path / f"a{i}.py").write_text("# " + "x" * 5000 + "\n" + KERAS)

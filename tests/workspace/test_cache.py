@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from horovodize.options import Options
-from horovodize.workspace import Cache, FileSummary, State, summarize_file
+from horovodize.workspace import FileSummary, State, summarize_file
+from horovodize.workspace.cache import Cache
 from horovodize.workspace.glance import Glance, glance_at
 
 KERAS = b"import tensorflow as tf\n\ntf.keras.Sequential([]).fit(tf.ones((8, 3)), tf.ones((8, 1)))\n"
@@ -118,7 +119,8 @@ def test_another_server_that_writes_is_not_in_the_way(tmp_path, monkeypatch):
 def test_a_server_that_is_killed_while_it_writes_harms_nothing(tmp_path):
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom horovodize.options import Options\n"
-        "from horovodize.workspace import Cache, FileSummary\n"
+        "from horovodize.workspace import FileSummary\n"
+        "from horovodize.workspace.cache import Cache\n"
         "cache = Cache(Path(sys.argv[1]))\n"
         "for i in range(500):\n    cache.put(str(i), Options(), FileSummary())\n"
         "cache._database.execute('BEGIN IMMEDIATE')\n"

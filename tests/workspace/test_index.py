@@ -11,7 +11,8 @@ import pytest
 
 from horovodize.files import Exclude
 from horovodize.options import Options
-from horovodize.workspace import Cache, FileSummary, Index, State
+from horovodize.workspace import FileSummary, Index, State
+from horovodize.workspace.cache import Cache
 from horovodize.workspace.index import Rules
 
 PROJECTS = Path(__file__).parent.parent / "golden" / "projects"

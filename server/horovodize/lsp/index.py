@@ -150,7 +150,7 @@ class BackgroundIndex:
 
     def make_anew(self) -> None:
         """Forgets everything, on disk, too, and reads the folders again."""
-        from horovodize.workspace import Cache
+        from horovodize.workspace.cache import Cache
 
         self._steps = self._index = None
         cache = Cache()
@@ -161,7 +161,8 @@ class BackgroundIndex:
     # ------------------------------------------------------------------ the work
 
     def _made(self) -> Index:
-        from horovodize.workspace import Cache, Index
+        from horovodize.workspace import Index
+        from horovodize.workspace.cache import Cache
 
         if self._index is None:
             self._index = Index(Cache(), self._load, self._rules_of)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from horovodize.workspace.cache import Asked
+if TYPE_CHECKING:
+    from horovodize.workspace.cache import Asked
 
 
 class Imports:

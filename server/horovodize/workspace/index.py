@@ -12,16 +12,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from horovodize.files import lists, read_regular, walk
 from horovodize.options import Options
 from horovodize.source import Document, UndecodableSource
-from horovodize.workspace.cache import Cache, Stamp
 from horovodize.workspace.describe import describe, describe_script, place_in_project, summarize_file
 from horovodize.workspace.file_summary import FileSummary, Restriction, State
 from horovodize.workspace.glance import Glance, digest_of, glance_at
 from horovodize.workspace.imports import Imports
 from horovodize.workspace.neighbours import Neighbours
+
+if TYPE_CHECKING:
+    from horovodize.workspace.cache import Cache, Stamp  # whoever keeps nothing needs no database
 
 _LARGEST = 2_000_000  # bytes
 _STEP = 50  # files that are looked for, or glanced at, in one go
