@@ -141,6 +141,17 @@ def test_a_suppressed_condition_is_refused_and_the_loop_not_offered() -> None:
     assert [reason.code for reason in outcome.reasons] == ["HVD205"]
 
 
+@pytest.mark.parametrize("code", ["HVD203", "HVD205"])
+@pytest.mark.parametrize("comment", ["# horovodize: ignore-file", "# horovodize: ignore-file[{}]"])
+def test_a_comment_for_the_whole_file_lets_nothing_pass_that_blocks(code: str, comment: str) -> None:
+    for example in RESTRICTIONS[code].examples("Example that breaks it"):
+        summary = summarize(Document(f"{comment.format(code)}\n{example}"))
+        assert code not in {v.code for v in check(summary)}
+        outcome = distribute(summary)
+        assert isinstance(outcome, Refusal)
+        assert code in {reason.code for reason in outcome.reasons}
+
+
 def test_a_version_without_estimators_is_refused_also_where_it_is_suppressed() -> None:
     (text, *_) = RESTRICTIONS["HVD901"].examples("Example that breaks it")
     outcome = distribute(

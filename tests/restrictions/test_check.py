@@ -115,6 +115,74 @@ def test_model_made_anew_before_the_other_kind_of_loop_is_another_model() -> Non
     assert len(violations(same, "HVD203")) == 1
 
 
+TPU = """\
+import tensorflow as tf
+
+
+def model_fn(features, labels, mode, params):
+    loss = tf.reduce_mean(tf.layers.dense(features, 1) - labels)
+    optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.train.AdamOptimizer(0.001))
+    train_op = optimizer.minimize(loss, global_step=tf.train.get_global_step())
+    return tf.contrib.tpu.TPUEstimatorSpec(mode=mode, loss=loss, train_op=train_op)
+
+
+estimator = {name}(model_fn=model_fn, use_tpu=False, train_batch_size=8, config=config)
+estimator.train(input_fn=input_fn, max_steps=100)
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tf.contrib.tpu.TPUEstimator",
+        "tf.estimator.tpu.TPUEstimator",
+        "tf.compat.v1.estimator.tpu.TPUEstimator",
+    ],
+)
+def test_a_tpu_estimator_is_named_as_what_it_is(name: str) -> None:
+    (found,) = violations(TPU.replace("{name}", name), "HVD202")
+    assert "TPUEstimator" in found.message
+
+
+SHARED = """\
+import sys
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+if "--eager" in sys.argv:
+    for x, y in batches:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        {updating}.apply_gradients(zip(gradients, model.trainable_variables))
+else:
+    model.compile({compiled}, "mse")
+    model.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("updating", "compiled"),
+    [
+        ("optimizer", "optimizer"),
+        ("optimizer", "made()"),
+        ("model.optimizer", "optimizer"),
+        ("optimizer", ""),
+    ],
+)
+def test_modes_that_exclude_each_other_must_not_share_an_optimizer(updating: str, compiled: str) -> None:
+    text = SHARED.format(updating=updating, compiled=compiled)
+    (found,) = violations(text.replace('(, "mse")', "(**how)"), "HVD203")
+    assert "share an optimizer" in found.message
+
+
+def test_modes_with_optimizers_of_their_own_are_no_violation() -> None:
+    own = SHARED.format(updating="optimizer", compiled='"sgd"')
+    assert violations(own, "HVD203") == []
+    assert violations(own.replace("optimizer.apply", "tf.keras.optimizers.Adam().apply"), "HVD203") == []
+
+
 def test_trainers_compile_takes_a_model_first() -> None:
     text = (
         "import tensorflow as tf\nfrom models import Net\nfrom trainers import Trainer\n\n\n"

@@ -97,7 +97,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 from horovodize.summary.binding import Binding
-from horovodize.summary.sites import Fit, Update
+from horovodize.summary.sites import Compile, Fit, Update
 
 _VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights")
 
@@ -148,8 +148,14 @@ def _has_own_optimizer(context: Context, fit: Fit, update: Update) -> bool:
     compiles = [c for c in context.sites.compiles if _holders(context, c.model, c.call) & fitted]
     of_fit = [a for c in compiles for o in c.optimizers for a in context.facts.optimizers.arrivals(o)]
     of_update = context.facts.optimizers.arrivals(update.optimizer)
-    known = all(_is_made(context, a) for a in (*of_fit, *of_update))
+    known = all(_is_made(context, a) for a in (*of_fit, *of_update)) and not any(map(_is_spread, compiles))
     return bool(compiles) and known and not {a.node for a in of_fit} & {a.node for a in of_update}
+
+
+def _is_spread(compiled: Compile) -> bool:
+    """Whether an optimizer may be among arguments that are not seen: `compile(**how)`."""
+    given = compiled.call
+    return any(k.arg is None for k in given.keywords) or any(isinstance(a, ast.Starred) for a in given.args)
 
 
 def _is_made(context: Context, arrival: Arrival) -> bool:
