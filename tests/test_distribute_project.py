@@ -44,7 +44,7 @@ def codes(refusal: Plan | Refusal | Unchanged) -> list[str]:
 def test_every_file_that_must_change_is_changed_once():
     after = changed(result(TRAIN, optim=OPTIM))
     assert list(after) == ["/p/optim.py", "/p/train.py"]
-    assert after["/p/optim.py"].count("hvd.init()") == 1
+    assert [text.count("hvd.init()") for text in after.values()] == [0, 1]
     assert "SGD(0.1 * hvd.size())" in after["/p/optim.py"]
     assert "set_visible_devices" in after["/p/train.py"]
     assert "set_visible_devices" not in after["/p/optim.py"]
@@ -151,7 +151,7 @@ def test_a_module_that_does_not_parse_does_not_stop_a_script_that_can_be_distrib
 def test_a_module_that_only_prints_is_left_alone():
     script = (
         TRAIN.replace("optim import make", "talk import say, tell").replace("make()", "'sgd'")
-        + "say(1)\ntell(2)\n"
+        + "said = say(1)\ntell(2)\n"
     )
     talk = "def say(x):\n    print(x)\n\n\ndef tell(x):\n    print(x)\n"
     assert list(changed(result(script, talk=talk))) == ["/p/train.py"]
@@ -213,7 +213,7 @@ def test_a_file_that_calls_something_else_as_the_project_calls_tensorflow():
 def test_names_of_one_file_are_not_used_in_another():
     script = (
         TRAIN.replace("optim import make", "report import keep\nimport os").replace("make()", "'sgd'")
-        + "keep()\n"
+        + "kept = keep()\n"
     )
     report = "def keep():\n    f = open('a.txt', 'w')\n    f.write('x')\n    return f\n"
     text = changed(result(script, report=report))["/p/report.py"]

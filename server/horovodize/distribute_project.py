@@ -2,7 +2,8 @@
 
 What the rules make of the whole wins over what they make of the script alone, which can't see where a model, an optimizer or a
 step comes from. A script that can be distributed by itself is not refused for what stands in another file, unless that file
-trains, too, or is distributed already: then the script alone would be half of it.
+trains, too, or is distributed already: then the script alone would be half of it. What is refused in the script itself is
+refused because more is known.
 """
 
 from __future__ import annotations
@@ -153,7 +154,8 @@ def _together(
             document, script = project.document, len(project.document.members) - 1
             elsewhere = any(document.member_at(loop.site.start) != script for loop in project.loops)
             already = any(r.code == _DISTRIBUTED_ALREADY for r in whole.reasons)
-            return whole if elsewhere or already else None
+            own = any(document.member_at(r.span.start) == script for r in whole.reasons)
+            return whole if elsewhere or already or own else None
         case Refusal():
             return whole if project.loops else None
 

@@ -460,7 +460,7 @@ def test_a_loop_that_only_chooses_what_is_trained_is_said_not_to_be_divided() ->
         "class Net:\n    def __init__(self):\n        self.train = tf.train.AdamOptimizer(0.1).minimize(loss)\n"
         "nets = [Net(), Net()]\nsess = tf.Session()\n" + INIT
     )
-    plan = plan_of(head + "for net in nets:\n    sess.run(net.train, {x: everything})\n")
+    plan = plan_of(head + "for net in nets:\n    sess.run(net.train, {x: draw()})\n")
     assert "for net in nets:\n" in plan.text
     assert any("the loops around this step are short, or choose" in n.message for n in plan.notes)
 

@@ -15,7 +15,7 @@ from horovodize.source import Edit, LineIndex, Move, Span
 
 if TYPE_CHECKING:
     from horovodize.cli.output import Console
-    from horovodize.plan import Plan
+    from horovodize.plan import Change, Plan
     from horovodize.source import Part
 
 CONTEXT = 3  # unchanged lines around a change
@@ -32,8 +32,8 @@ class _Block:
 
 
 def print_reasons(plan: Plan, console: Console) -> None:
-    """What is asked, how each step is scaled, then every change with its reason: as comment lines, which tools that apply diffs
-    pass over."""
+    """What is asked, how each step is scaled, then what is changed, each with its lines and its reason once: as comment lines,
+    which tools that apply diffs pass over."""
     asked = [f"{c.rule} {plan.document.place(c.span.start).line_words}" for c in plan.to_confirm]
     if asked:
         listed = "; ".join(dict.fromkeys(asked))
@@ -47,14 +47,25 @@ def print_reasons(plan: Plan, console: Console) -> None:
         kind, _, why = sentence.partition(": ")
         listed = ", ".join(dict.fromkeys(lines))
         console.line(f"# {console.paint(f'{kind} ({listed})', 'bold')}: {why}")
+    alike: dict[tuple[str, ...], list[Change]] = {}
     for change in plan.changes:
-        line = plan.document.place(change.span.start).line_words
+        alike.setdefault((change.rule, change.what, change.why, change.doubt), []).append(change)
+    for changes in alike.values():
+        change = changes[0]
         confirm = "" if change.sure else console.paint(" (to confirm)", "yellow", "bold")
         rule = console.paint(change.rule, "cyan", "bold")
-        console.line(f"# {rule} {line}: {console.paint(change.what, 'bold')}{confirm}")
+        console.line(f"# {rule} {_places(plan, changes)}: {console.paint(change.what, 'bold')}{confirm}")
         for text in (change.why, f"To confirm: {change.doubt}" if change.doubt else ""):
             for part in _wrapped(text):
                 console.line(console.paint(f"#    {part}", "dim"))
+
+
+def _places(plan: Plan, changes: Sequence[Change]) -> str:
+    """ "line 3", "lines 3, 7, 9", "cell 1, line 3; cell 2, line 1" """
+    found = list(dict.fromkeys(str(plan.document.place(c.span.start).line_words) for c in changes))
+    if len(found) > 1 and all(words.startswith("line ") for words in found):
+        return "lines " + ", ".join(words.removeprefix("line ") for words in found)
+    return "; ".join(found)
 
 
 def print_diff(plan: Plan, console: Console) -> None:

@@ -33,6 +33,11 @@ _SHAPES = "ranks may build different models here: {why}; decide by something tha
 _OF_THE_LOOP = (Source.ROWS, Source.GAME)
 # Sources that are agreed on where the value is used: what else they decide (what is read from a file) stays each rank's own.
 _WHERE_USED = (Source.FILES, Source.FAILURE)
+_LISTING = ("glob", "iglob", "rglob", "listdir", "scandir", "iterdir", "walk", "Glob", "ListDirectory")
+_SAME_FILES = "Let all ranks find the same files"
+_LISTED = (
+    "the files that are found decide here how many steps there are: check that all ranks find the same ones"
+)
 _FIT_NUMBERS = (
     "epochs",
     "initial_epoch",
@@ -86,10 +91,18 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
     e = draft.facts.feeding.iterable(loop)
     if e is None or not draft.facts.feeding.kinds.is_range(e):
         used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
-        if used:
+        if used and all(_lists_files(draft, r) for r in used):
+            draft.ask(_rule(draft), loop.iter, _SAME_FILES, _WHY_STEPS, _LISTED)
+        elif used:
             draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
         found = [r for r in found if isinstance(r, Varies) and r not in used]
     _agree(draft, loop.iter, found, "HVD205", _STEPS, _WHY_STEPS)
+
+
+def _lists_files(draft: Draft, reason: Varies) -> bool:
+    """Whether a value differs only where ranks find different files: what a folder of training data holds."""
+    where = reason.where
+    return isinstance(where, ast.Call) and draft.names.last(where.func) in _LISTING
 
 
 def _ask_whether(draft: Draft, frame: Frame) -> None:

@@ -37,7 +37,8 @@ from horovodize.rules.helpers import helper_lines
 from horovodize.rules.import_block import head_place
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.outputs import run_by
+from horovodize.summary.syntax import FUNCTIONS, is_main_guard
 
 _COMMENT = "Horovod: initialize, and pin one GPU to each process."
 _QUIET = "Every rank runs what prints and draws; what the others would say is thrown away."
@@ -125,9 +126,10 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
     }
     pinning = _pinning(draft, tree, written, helpers, tf)
     guard = keras_3.guard(draft) if tree is draft.module.tree else []
-    start = draft.lines_of(
-        f"{HVD}.init()", *guard, *pinning, comment=_COMMENT if pinning else _COMMENT.partition(",")[0] + "."
-    )
+    starting = [f"{HVD}.init()"] if pinning or _starts_here(draft, tree) else []
+    lines = [*starting, *guard, *pinning]
+    comment = _COMMENT if pinning else _COMMENT.partition(",")[0] + "."
+    start = draft.lines_of(*lines, comment=comment) if lines else []
     functions = [
         line
         for purpose, name in helpers.items()
@@ -146,16 +148,16 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
         blank = ["", ""] if helpers or isinstance(imported, (*FUNCTIONS, ast.ClassDef)) else [""]
         edits = (
             draft.before(imported, imports, level=-103),
-            draft.before(imported, ["", *start], level=-102),
-            draft.before(imported, [*functions, *blank], level=-100),
+            *([draft.before(imported, ["", *start], level=-102)] if start else []),
+            *([draft.before(imported, [*functions, *blank], level=-100)] if body else []),
         )
         silencing = draft.before(imported, quiet, level=-101)
     else:
         blank = _blank_lines(draft, last, bool(helpers))
         edits = (
             draft.after(imported, imports),
-            draft.after(last, ["", *start], level=1),
-            *([draft.after(last, [*functions, *blank], level=3)] if functions or blank else []),
+            *([draft.after(last, ["", *start], level=1)] if start else []),
+            *([draft.after(last, [*functions, *blank], level=3)] if functions or (start and blank) else []),
         )
         silencing = draft.after(last, quiet, level=2)
     if quiet:
@@ -165,7 +167,8 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
     )
     what = "Initialize Horovod and give each process its own GPU" if pinning else "Initialize Horovod"
     why = "Processes learn their rank" + (", and don't allocate each other's GPUs." if pinning else ".")
-    draft.change("C2", last or imported, what, why, edits[1:])
+    if edits[1:]:
+        draft.change("C2", last or imported, what, why, edits[1:])
 
 
 def _mentions(text: str, name: str) -> bool:
@@ -200,6 +203,27 @@ def _import_lines(draft: Draft, written: str, body: list[str]) -> list[str]:
     if keras_session.is_wanted(draft) and keras_session.uses_standalone_keras(draft):
         return [f"import horovod.keras as {HVD}"]
     return [f"import horovod.tensorflow.keras as {HVD}"]
+
+
+def _starts_here(draft: Draft, tree: ast.Module) -> bool:
+    """Whether a file initialises Horovod: the script does, and a module that asks for ranks when it is imported."""
+    if tree is draft.module.tree:
+        return True
+    index = draft.document.member_at(draft.module.span(tree.body[0]).start)
+    others = [t for t in draft.syntax.trees if t is not draft.module.tree]
+    imported = run_by(draft.module, [s for t in others for s in t.body if not is_main_guard(s)])
+    functions = [n for n in ast.walk(tree) if isinstance(n, FUNCTIONS)]
+    for change in draft.changes:
+        for edit in change.edits:
+            at = edit.span.start
+            if draft.document.member_at(at) != index or not re.search(
+                f"[{HVD}{CORE}{KERAS}]", draft.new_text(edit)
+            ):
+                continue
+            around = [f for f in functions if draft.module.span(f).start <= at <= draft.module.span(f).end]
+            if not around or any(f in imported for f in around):
+                return True
+    return False
 
 
 def _silence(draft: Draft, tree: ast.Module, last: ast.stmt | None) -> tuple[list[str], list[str]]:

@@ -278,9 +278,9 @@ class Effects:
         callee = m.values.callee(call)
         if isinstance(callee, ast.ClassDef):
             inits = [s for s in callee.body if isinstance(s, FUNCTIONS) and s.name == "__init__"]
-            return any(self._function_shares(s, constructor=True) for s in inits)
+            return any(self.function_shares(s, constructor=True) for s in inits)
         if callee is not None:
-            return self._function_shares(callee)
+            return self.function_shares(callee)
         name = m.names.of(func)
         if (name is not None and _RANDOM.match(name)) or self._builds(call, name):
             return True
@@ -317,7 +317,8 @@ class Effects:
             and name.lstrip(".").split(".")[0] not in _HARMLESS_PACKAGES
         )
 
-    def _function_shares(self, function: ast.AST, constructor: bool = False) -> bool:
+    def function_shares(self, function: ast.AST, constructor: bool = False) -> bool:
+        """Whether running a function of the program does something that every rank must do."""
         if function not in self._shared:
             self._shared[function] = False  # recursion adds nothing
             self._shared[function] = any(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
+from horovodize.summary.beside import Beside
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, is_main_guard, position
@@ -53,6 +55,7 @@ class Outputs:
 
     def __init__(self, module: Module, effects: Effects, early: set[ast.AST], silenced: bool = False) -> None:
         self.module, self.effects, self.early, self.silenced = module, effects, early, silenced
+        self.beside = Beside(module, effects)
         self._known: dict[ast.stmt, bool] = {}
         self._by_scope: dict[str, dict[ast.AST | None, list[ast.Name]]] = {}
 
@@ -108,7 +111,11 @@ class Outputs:
         return [n for n in ast.walk(statement) if isinstance(n, ast.Call) and self.writes(n)]
 
     def writes(self, call: ast.Call) -> bool:
-        """Whether a call writes files, or opens one to write."""
+        """Whether a call writes files, or opens one to write, where that is to be guarded."""
+        if self.beside.is_guarded_outside(call):
+            return False
+        if self.beside.puts_out(call):
+            return True
         output = self.effects.output(call)
         return (output is not None and output.kind == "write") or self.opened(call) is not None
 
@@ -128,7 +135,7 @@ class Outputs:
         """The output call that an expression statement is."""
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             call = statement.value
-            if self.effects.output(call) is not None:
+            if self.effects.output(call) is not None or self.beside.puts_out(call):
                 return call
             at_once = isinstance(call.func, ast.Attribute) and call.func.attr in (
                 "write",
@@ -162,7 +169,9 @@ class Outputs:
         found: set[ast.AST] = set()
         for call in self.module.syntax.calls:
             speaks = self.silenced and self.effects.speaks(call)
-            if (self.effects.output(call) is not None and not speaks) or self.opened(call) is not None:
+            output = self.effects.output(call) is not None and not speaks
+            output = output or self.opened(call) is not None or self.beside.puts_out(call)
+            if output and not self.beside.is_guarded_outside(call):
                 found.add(call)
                 for around in self.module.syntax.ancestors(call):
                     if around in found:
@@ -364,20 +373,17 @@ def _ends(module: Module, statement: ast.stmt) -> bool:
 def early_nodes(module: Module, last: ast.stmt | None) -> set[ast.AST]:
     """What runs before the statements after `last` (a statement at module level): statements outside functions, and the
     functions that they call."""
-    found: set[ast.AST] = set()
     if last is None:
-        return found
+        return set()
     end = (last.end_lineno or last.lineno, last.end_col_offset or 0)
-    for statement in module.scopes.root(last).body:
-        if position(statement) >= end:
-            break
-        found |= set(_outside_functions(statement))
-    todo = [
-        n
-        for s in found
-        for n in ast.walk(s)
-        if isinstance(n, ast.Call) and isinstance(s, ast.stmt) and not isinstance(s, FUNCTIONS)
-    ]
+    return run_by(module, [s for s in module.scopes.root(last).body if position(s) < end])
+
+
+def run_by(module: Module, statements: Iterable[ast.stmt]) -> set[ast.AST]:
+    """What runs when statements at module level do: they themselves, those in them, and the functions that they call."""
+    nodes = [n for statement in statements for n in _outside_functions(statement)]
+    found: set[ast.AST] = {n for n in nodes if isinstance(n, ast.stmt)}
+    todo = [n for n in nodes if isinstance(n, ast.Call)]
     while todo:
         callee = module.values.callee(todo.pop())
         if callee is not None and callee not in found:
@@ -386,14 +392,12 @@ def early_nodes(module: Module, last: ast.stmt | None) -> set[ast.AST]:
     return found
 
 
-def _outside_functions(statement: ast.stmt) -> list[ast.stmt]:
-    found: list[ast.stmt] = []
+def _outside_functions(statement: ast.stmt) -> list[ast.AST]:
+    found: list[ast.AST] = []
     todo: list[ast.AST] = [statement]
     while todo:
         n = todo.pop()
-        if isinstance(n, ast.stmt):
+        if not isinstance(n, FUNCTIONS):
             found.append(n)
-        if isinstance(n, FUNCTIONS):
-            continue
-        todo += ast.iter_child_nodes(n)
+            todo += ast.iter_child_nodes(n)
     return found

@@ -87,6 +87,7 @@ class _Reach:
     def __init__(self, trees: Sequence[ast.Module]) -> None:
         self.named: set[str] = set()
         self.any_name = self.any_attribute = False
+        self._delegating: set[ast.Call] = set()  # calls in `__getattr__`
         self._imports = {
             (alias.asname or alias.name).split(".", maxsplit=1)[0]
             for tree in trees
@@ -112,6 +113,8 @@ class _Reach:
     def follow(self, root: ast.AST, without: Sequence[ast.AST] = ()) -> None:
         """Takes in what code names, apart from parts of it."""
         for n in _walk(root, without):
+            if isinstance(n, FUNCTIONS) and n.name == "__getattr__":
+                self._delegating |= {c for c in ast.walk(n) if isinstance(c, ast.Call)}
             if isinstance(n, ast.Name):
                 self.named.add(n.id)
             elif isinstance(n, ast.Attribute):
@@ -132,6 +135,8 @@ class _Reach:
     def _follow_call(self, call: ast.Call, called: str) -> None:
         """`eval(text)`, `getattr(nets, name)`, `vars(nets)`: names that are not in the text."""
         self.any_name |= called in _CALLED
+        if call in self._delegating:
+            return  # what is asked for there, other code names
         if called in ("getattr", "vars") and not (
             len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
         ):

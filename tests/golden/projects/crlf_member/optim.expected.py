@@ -1,9 +1,6 @@
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
-# Horovod: initialize.
-hvd.init()
-
 
 def make():
 	return hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size()))  # plain

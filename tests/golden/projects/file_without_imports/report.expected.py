@@ -2,11 +2,6 @@
 
 
 import horovod.tensorflow.keras as hvd
-
-# Horovod: initialize.
-hvd.init()
-
-
 def tell(text):
     if hvd.rank() == 0:
         print("told:", text)

@@ -2,9 +2,6 @@ import numpy as np
 import tensorflow as tf
 import horovod.tensorflow as hvd
 
-# Horovod: initialize.
-hvd.init()
-
 
 def shard_dataset(dataset):
     """This rank's share of a dataset: every size()-th element, and equally many on each rank."""

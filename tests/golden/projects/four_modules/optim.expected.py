@@ -1,9 +1,6 @@
 from tensorflow.keras import optimizers
 import horovod.tensorflow as hvd
 
-# Horovod: initialize.
-hvd.init()
-
 
 def make_optimizer(name, rate=0.01):
     if name == "adam":

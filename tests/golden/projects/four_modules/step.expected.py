@@ -1,9 +1,6 @@
 import tensorflow as tf
 import horovod.tensorflow as hvd
 
-# Horovod: initialize.
-hvd.init()
-
 
 @tf.function
 def train_step(model, optimizer, x, y):

@@ -1,9 +1,6 @@
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
-# Horovod: initialize.
-hvd.init()
-
 
 def share_rows(rows):
     """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""

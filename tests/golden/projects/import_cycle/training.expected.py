@@ -3,9 +3,6 @@ import horovod.tensorflow as hvd
 
 import model
 
-# Horovod: initialize.
-hvd.init()
-
 
 def run(net, dataset):
     assert isinstance(net, model.Net)

@@ -1,9 +1,6 @@
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
-# Horovod: initialize.
-hvd.init()
-
 
 def shard(rows):
     """This rank's share of some rows: every size()-th, and equally many on each rank."""

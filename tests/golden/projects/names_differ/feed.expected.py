@@ -1,9 +1,6 @@
 import tensorflow
 import horovod.tensorflow as hvd_hvd
 
-# Horovod: initialize.
-hvd_hvd.init()
-
 
 def shard_dataset(dataset):
     """This rank's share of a dataset: every size()-th element, and equally many on each rank."""

@@ -1,9 +1,6 @@
 import tensorflow as tf
 import horovod.tensorflow as hvd
 
-# Horovod: initialize.
-hvd.init()
-
 
 class Net(object):
     def __init__(self, rate):

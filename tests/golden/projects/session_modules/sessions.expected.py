@@ -1,9 +1,6 @@
 import tensorflow as tf
 import horovod.tensorflow as hvd
 
-# Horovod: initialize.
-hvd.init()
-
 
 def make_session():
     config = tf.ConfigProto(allow_soft_placement=True)
@@ -13,6 +10,5 @@ def make_session():
 
 
 def save(sess, path):
-    if hvd.rank() == 0:
-        tf.train.Saver().save(sess, path)
-        print("saved to", path)
+    tf.train.Saver().save(sess, path)
+    print("saved to", path)

@@ -19,4 +19,5 @@ for step in range(100 // hvd.size()):
     _, loss = sess.run([net.train_op, net.loss], {net.x: x[i], net.y: y[i]})
     if step % max(1, 10 // hvd.size()) == 0 and hvd.rank() == 0:
         print(step, loss)
-save(sess, "model.ckpt")
+if hvd.rank() == 0:
+    save(sess, "model.ckpt")

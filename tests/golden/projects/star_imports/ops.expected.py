@@ -1,9 +1,6 @@
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
-# Horovod: initialize.
-hvd.init()
-
 
 def build():
     return tf.keras.Sequential([tf.keras.layers.Dense(1)])

@@ -4,9 +4,6 @@ import horovod.tensorflow as hvd
 from . import losses
 from .parts.rates import base_rate
 
-# Horovod: initialize.
-hvd.init()
-
 
 class Trainer:
     def __init__(self, model):

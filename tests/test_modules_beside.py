@@ -1,0 +1,114 @@
+"""Files beside a script: what is never called stays as it is, what only writes is guarded where the script calls it, and
+Horovod is initialised once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.test_distribute_project import changed, result
+
+HEAD = """\
+import tensorflow as tf
+import tools
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+"""
+FIT = "model.fit(tf.ones((64, 4)), tf.ones((64, 1)))\n"
+WRITES = (
+    "import json\n\n\ndef store(path, what):\n    with open(path, 'w') as f:\n        json.dump(what, f)\n"
+)
+
+
+def after(body: str, **modules: str) -> dict[str, str]:
+    return {path[3:-3]: text for path, text in changed(result(HEAD + FIT + body, **modules)).items()}
+
+
+# ---------------------------------------------------------------------- near misses: the module changes
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "kept = tools.store('a', 1)\n",  # its value is used
+        "later = tools.store\nlater('a', 1)\n",  # handed on
+        "for store in [tools.store]:\n    store('a', 1)\n",
+        "[tools.store(n, 1) for n in 'ab']\n",
+        "tools.store('a', 1) or print(2)\n",
+        "tools.both('a')\n",  # called by a function that does more
+    ],
+)
+def test_a_writer_that_is_not_only_called_in_statements_is_guarded_inside(use: str) -> None:
+    more = "\n\nCOUNT = []\n\n\ndef both(path):\n    COUNT.append(1)\n    store(path, 1)\n"
+    files = after(use, tools=WRITES + more)
+    assert "hvd.rank() == 0" in files["tools"]
+
+
+def test_a_writer_that_also_trains_is_no_mere_writer() -> None:
+    module = (
+        "import tensorflow as tf\n"
+        + WRITES
+        + "\n\ndef epoch(model, path):\n    model.fit(tf.ones((64, 4)), tf.ones((64, 1)))\n    store(path, 1)\n"
+    )
+    files = after("tools.epoch(model, 'a')\n", tools=module)
+    assert "hvd.rank() == 0" in files["tools"]
+    assert "if hvd.rank() == 0:\n    tools.epoch" not in files["train"]
+
+
+def test_what_a_computed_name_may_call_is_guarded_inside() -> None:
+    module = WRITES + "\n\ndef run(name):\n    globals()[name]('a', 1)\n"
+    assert "hvd.rank() == 0" in after("tools.run('store')\n", tools=module)["tools"]
+
+
+def test_methods_that_a_library_calls_are_guarded() -> None:
+    module = "import tensorflow as tf\n\n\nclass Log(tf.keras.callbacks.Callback):\n"
+    module += "    def on_epoch_end(self, epoch, logs=None):\n"
+    module += "        with open('log', 'a') as f:\n            f.write(str(logs))\n"
+    body = "model.fit(tf.ones((64, 4)), tf.ones((64, 1)), callbacks=[tools.Log()])\n"
+    assert "hvd.rank() == 0" in after(body, tools=module)["tools"]
+
+
+# ---------------------------------------------------------------------- the module stays
+
+
+def test_a_writer_is_guarded_where_the_script_calls_it() -> None:
+    files = after("tools.store('a', 1)\n", tools=WRITES)
+    assert list(files) == ["train"]
+    assert "if hvd.rank() == 0:\n    tools.store('a', 1)\n" in files["train"]
+
+
+def test_also_through_other_writers_of_the_module() -> None:
+    files = after(
+        "tools.all_of('a')\n",
+        tools=WRITES + "\n\ndef all_of(path):\n    store(path, 1)\n    store(path, 2)\n",
+    )
+    assert list(files) == ["train"]
+    assert "if hvd.rank() == 0:\n    tools.all_of('a')\n" in files["train"]
+
+
+def test_what_nothing_calls_stays_as_it_is() -> None:
+    assert list(after("x = tools.half(2)\n", tools=WRITES + "\n\ndef half(n):\n    return n / 2\n")) == [
+        "train"
+    ]
+    delegate = (
+        WRITES
+        + "\n\nclass Held:\n    def __getattr__(self, name):\n        return getattr(self.held, name)\n"
+    )
+    assert list(after("tools.Held()\n", tools=delegate)) == ["train"]
+
+
+def test_horovod_is_initialised_once() -> None:
+    module = "import tensorflow as tf\n\n\ndef optimizer():\n    return tf.keras.optimizers.Adam(0.1)\n"
+    body = HEAD.replace("tf.keras.optimizers.SGD(0.1)", "tools.optimizer()") + FIT
+    files = changed(result(body, tools=module))
+    assert files["/p/tools.py"].count("hvd.init()") == 0
+    assert "0.1 * hvd.size()" in files["/p/tools.py"]
+    assert files["/p/train.py"].count("hvd.init()") == 1
+
+
+def test_a_module_that_asks_for_ranks_when_it_is_imported_initialises_it() -> None:
+    module = "import tensorflow as tf\n\noptimizer = tf.keras.optimizers.Adam(0.1)\n"
+    body = HEAD.replace("tf.keras.optimizers.SGD(0.1)", "tools.optimizer") + FIT
+    assert changed(result(body, tools=module))["/p/tools.py"].count("hvd.init()") == 1
+    called = "import tensorflow as tf\n\n\ndef make():\n    return tf.keras.optimizers.Adam(0.1)\n\n\noptimizer = make()\n"
+    assert changed(result(body, tools=called))["/p/tools.py"].count("hvd.init()") == 1
