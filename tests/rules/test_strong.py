@@ -54,8 +54,13 @@ def test_a_placeholder_for_all_rows_is_left_open(shape: str, opened: str) -> Non
         "rows = tf.placeholder(tf.float32, [64, 1])\ncount = rows.shape[0]",
     ],
 )
-def test_a_placeholder_whose_size_is_used_takes_no_part_of_the_rows(placeholder: str) -> None:
-    refused(GRAPH.format(placeholder), "HVD006", "one number of rows")
+def test_a_placeholder_whose_size_is_used_takes_all_rows_on_each_rank(placeholder: str) -> None:
+    """Rate and steps stay: right, and no faster, which is said."""
+    plan = plan_of(GRAPH.format(placeholder))
+    assert "_rows(" not in plan.text
+    assert "hvd.size()" not in plan.text
+    assert "op=hvd.Sum" not in plan.text
+    assert any("made for their number of rows" in note.message for note in plan.notes)
 
 
 def test_rows_that_are_part_of_the_graph_stay_whole_and_are_averaged() -> None:

@@ -12,7 +12,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.strong import Scaling
 
 _SHARED_ROWS = "every step sees all rows; each rank takes its share, rate and steps stay"
-_WHOLE_ROWS = "every step sees all rows, which are part of the graph; each rank computes all of them, rate and steps stay"
+_WHOLE_ROWS = "every step sees all rows, which can't be divided here: each rank computes all of them, rate and steps stay"
 _GLOBAL = "all ranks together take the batches that one process took, so rate and steps stay"
 _PLAYED = (
     "each rank plays games of its own, so rate and steps stay and training sees size() times the experience"

@@ -13,13 +13,13 @@ After          for step in range(1000):
                A placeholder of the size of all rows is left open. Rows that gradients are taken with respect to are divided
                once, before the loop.
 Leaves alone   Rows of which ranks can't get equally many, for a mean: every rank then computes all of them, which is right and
-               no faster; it says so when it runs. Rows that are constants of a graph, which is said.
+               no faster; it says so when it runs. Rows that are constants of a graph, and those of a program that is made for
+               their number (a state, a placeholder whose size is read), which is said.
 Asks           A loss of which it can't be seen whether it is a mean over rows. Batch normalization, whose statistics are those
                of a rank's rows.
-Refuses        Rows that the loss joins with each other, or that come second in a matrix product; placeholders of one size
-               whose size the program reads (HVD006). Steps that no rows come into, and those that train the input itself:
-               every rank would compute the same. Rows that gradients are taken with respect to, and that are shown as a whole
-               later.
+Refuses        Rows that the loss joins with each other, or that come second in a matrix product (HVD006). Steps that no rows
+               come into, and those that train the input itself: every rank would compute the same. Rows that gradients are
+               taken with respect to, and that are shown as a whole later.
 Source         Beyond the seed.
 """
 
@@ -56,6 +56,10 @@ _UNSEEN = "the data of this step can't be followed; if this is all of the data, 
 _WATCHED = (
     "every step sees the same data, and gradients are taken with respect to these rows, which are used elsewhere, too: give "
     "the loop a name of its own for them"
+)
+_FOR_ONE_NUMBER = (
+    "every step sees the same data, and this is made for their number of rows, so each rank computes all of them: right, and "
+    "no faster; leave it open (`None`) to divide them"
 )
 _SAME = "every rank would compute the same"
 _PART_OF_THE_GRAPH = (
@@ -254,6 +258,10 @@ def _without_rows(step: Step) -> str:
 def _share(draft: Draft, rule: str, step: Step) -> None:
     if not draft.options.split_data or not draft.once("share rows", step.site):
         return
+    fixed = row_sizes.made_for_one_number(draft, step)
+    if fixed is not None:
+        draft.note(rule, fixed, _FOR_ONE_NUMBER)
+        return
     hindrance = _hindrance(draft, step)
     if hindrance is not None:
         node, message = hindrance
@@ -292,8 +300,11 @@ def _divide_before(draft: Draft, rule: str, step: Step, rows: ast.expr, names: s
 
 
 def stays_whole(draft: Draft, step: Step) -> bool:
-    """Whether rows are constants of a graph. Where those of one rank are zeros, TensorFlow folds the gradient, and with it the
-    collective, into a constant: that rank would leave the others waiting."""
+    """Whether rows are not divided: the program is made for their number, or they are constants of a graph. Where those of one
+    rank are zeros, TensorFlow folds the gradient, and with it the collective, into a constant: that rank would leave the others
+    waiting."""
+    if row_sizes.made_for_one_number(draft, step) is not None:
+        return True
     return draft.in_graph and any(
         not draft.syntax.inside(rows, step.site) and not isinstance(draft.syntax.parent.get(rows), ast.Dict)
         for rows in step.rows
@@ -326,7 +337,4 @@ def _hindrance(draft: Draft, step: Step) -> tuple[ast.AST, str] | None:
             return rows, "these rows come before Horovod is there; make them after the imports"
         if draft.module.scopes.root(rows) is not draft.module.scopes.root(step.site):
             return step.site, "its rows come from another file"
-    fixed = row_sizes.made_for_one_number(draft, step)
-    if fixed is not None:
-        return fixed, "this is made for one number of rows; leave it open (`None`) to divide them"
     return None
