@@ -1,4 +1,4 @@
-"""The command line: `horovodize distribute | check | summary | explain | server`.
+"""The command line: `horovodize distribute | check | summary | explain | build-horovod | server`.
 
 Each subcommand is a module with `HELP`, `add_arguments(parser)` and `run(arguments, console) -> exit status`. They import the
 engine when they run, not when they are loaded, so that `--help`, `--version` and the language server start at once.
@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from horovodize.cli import check, distribute, explain, server, summary
+from horovodize.cli import build_horovod, check, distribute, explain, server, summary
 from horovodize.cli.output import Console
 from horovodize.cli.runner import CommandError, ExitStatus, report_internal_error
 
@@ -20,6 +20,7 @@ SUBCOMMANDS = {
     "check": check,
     "summary": summary,
     "explain": explain,
+    "build-horovod": build_horovod,
     "server": server,
 }
 
