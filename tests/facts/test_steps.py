@@ -178,3 +178,22 @@ def test_a_data_set_of_one_batch(made: str) -> None:
 )
 def test_a_data_set_of_several_batches(made: str) -> None:
     assert step_of(TAPE + made + "\nfor x, y in ds:\n    train_step(x, y)\n").feed is Feed.BATCH
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("methods", [4, 12])
+def test_attributes_of_each_other_are_read_once_each(methods: int) -> None:
+    """Near-exponential before: methods whose attributes are computed from each other's, all of them called in the loop."""
+    numbers = range(methods)
+    made = "".join(f"        self.a{i} = tf.zeros([64, 3])\n" for i in numbers)
+    defined = "".join(
+        f"    def m{i}(self):\n        self.a{i} = tf.add(self.a{(i + 1) % methods}, tf.multiply(self.a{(i + 2) % methods}, "
+        f"self.a{(i + 3) % methods}))\n"
+        for i in numbers
+    )
+    called = "".join(f"    box.m{i}()\n" for i in numbers)
+    step = step_of(
+        f"{TAPE}class Box:\n    def __init__(self):\n{made}{defined}box = Box()\n"
+        f"for i in range(9):\n{called}    train_step(X[i * 8 : (i + 1) * 8] + box.a0, Y[i * 8 : (i + 1) * 8])\n"
+    )
+    assert step.feed is Feed.BATCH

@@ -189,9 +189,7 @@ class Steps:
             return
         for d in dicts:
             assert isinstance(d, ast.Dict)
-            function = self.module.syntax.function(d)
-            place = next((c for c in context.around() if c.function is function), None)
-            place = place or Context(function, None, context, (), True)
+            place = context.elsewhere(d, self.module.syntax)
             for key, value in zip(d.keys, d.values, strict=True):
                 if key is None:
                     continue
@@ -306,9 +304,7 @@ class Steps:
                     continue
                 parts = []
                 for context in self._contexts(site, self._sessions_made_in()):
-                    function = self.module.syntax.function(d)
-                    place = next((c for c in context.around() if c.function is function), None)
-                    place = place or Context(function, None, context, (), True)
+                    place = context.elsewhere(d, self.module.syntax)
                     parts.append(self._turns().read(value, place))
                 found.append((key, value, max(parts, default=Part.UNSEEN)))
         return found

@@ -67,6 +67,7 @@ _FILLING = (
 _LIBRARIES = ("tensorflow", "numpy", "math", "keras", "tf_keras", "sklearn", "scipy", "pandas", "tensorflow_probability",
               "tensorflow_addons", "operator", "builtins")  # fmt: skip
 DEPTH = 80  # of expressions in each other: Python's own stack has an end
+MOST = 10_000  # expressions, each in its contexts: what is not followed further is unseen
 
 
 class Part(IntEnum):
@@ -129,7 +130,7 @@ class Turns:
                 self._carried[key] = None
                 return Part.TURN, ()
             return self._known[key]
-        if self._depth > DEPTH:
+        if self._depth > DEPTH or len(self._known) > MOST:
             self.unseen[e] = None
             return Part.UNSEEN, ()
         self._known[key] = Part.NUMBER, ()
@@ -220,8 +221,7 @@ class Turns:
         return self.feeding.sites.appended(e)
 
     def _elsewhere(self, node: ast.AST, context: Context) -> Context:
-        function = self.syntax.function(node)
-        return context if function is None else Context(function, None, context, (), True)
+        return context.elsewhere(node, self.syntax)
 
     def _parameter(
         self, b: Binding, e: ast.Name, place: Context | None, context: Context
