@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from horovodize.summary.binding import Binding
@@ -68,14 +68,19 @@ def _encloses(outer: ast.AST | None, function: ast.AST, syntax: Syntax) -> bool:
     return outer is not None and syntax.inside(function, outer)
 
 
-def context_of(way: tuple[Frame, ...], without: frozenset[Loop] = frozenset()) -> Context:
-    """The context of the innermost frame of a way (see `Drive.ways`). `without`: loops in whose turns training begins anew."""
+def context_of(
+    way: tuple[Frame, ...],
+    without: frozenset[Loop] = frozenset(),
+    driven: Collection[Function | ast.Lambda] = (),
+) -> Context:
+    """The context of the innermost frame of a way (see `Drive.ways`). `without`: loops in whose turns training begins anew.
+    `driven`: functions that a loop out of sight runs in each of its turns."""
     outer: Context | None = None
     for i in range(len(way) - 1, -1, -1):
         frame = way[i]
         call = way[i + 1].node if i + 1 < len(way) else None
         loops = tuple(loop for loop in frame.loops if loop not in without)
-        repeated = outer is not None and (outer.repeated or bool(outer.loops))
+        repeated = outer is not None and (outer.repeated or bool(outer.loops)) or frame.function in driven
         outer = Context(frame.function, call if isinstance(call, ast.Call) else None, outer, loops, repeated)
     assert outer is not None
     return outer

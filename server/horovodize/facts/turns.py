@@ -233,6 +233,9 @@ class Turns:
             return self._fixed(e, context)
         if self._is_self(b):
             return Part.NUMBER, ()
+        if place is not None and place.call is None and place.function in self.feeding.sites.own_steps:
+            self.moving[e] = None  # `fit` calls it with a batch
+            return Part.DEALT, ()
         if place is not None and place.call is not None and place.outer is not None:
             unpacked = [a.value for a in place.call.args if isinstance(a, ast.Starred)]
             unpacked += [k.value for k in place.call.keywords if k.arg is None]
