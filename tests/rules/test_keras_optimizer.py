@@ -313,7 +313,9 @@ def test_a_rate_that_an_own_compile_passes_on_is_scaled_once(step: str, optimize
     source = OWN_COMPILE.format(step=step, optimizer=optimizer)
     plan = distribute(summarize(Document(source)), Options(tensorflow="2.21"))
     assert isinstance(plan, Plan)
-    assert "optimizers.get(optimizer, " not in plan.text  # what is added to the call stays there when its argument is moved
+    assert (
+        "optimizers.get(optimizer, " not in plan.text
+    )  # what is added to the call stays there when its argument is moved
     assert plan.text.count("optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.RMSprop") == 0
     scaled = plan.text.count("* hvd.size()") - plan.text.count("// hvd.size() * hvd.size()")
     assert scaled == 1

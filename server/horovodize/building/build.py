@@ -74,7 +74,7 @@ def build(target: Target, say: Say, jobs: int = 0) -> Path:
         return kept
 
 
-_TIMES = "three minutes on eight cores, ten to twenty on two"
+_TIMES = "seven minutes of processor time"
 
 
 class _Work:

@@ -355,7 +355,9 @@ class Draft:
         previous_line = ordered[-2].end_lineno if len(ordered) > 1 else call.func.end_lineno
         if own_line and previous_line != last.lineno:
             return Edit.insert(end, f",{self.newline}{lead}{text}", span, level)
-        return Edit.insert(end, f", {text}", span, level)  # of the call: it stays where the last argument is moved
+        return Edit.insert(
+            end, f", {text}", span, level
+        )  # of the call: it stays where the last argument is moved
 
     def _past_parentheses(self, end: int, limit: int) -> int:
         """Skips the closing parentheses that belong to the last argument itself: `f((a))`."""

@@ -251,7 +251,9 @@ def _keras(draft: Draft) -> str:
 def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
     if any(k.arg is None for k in site.call.keywords) or draft.sites.own_step(site.model) is not None:
         return False
-    return not isinstance(draft.values.callee(site.call), FUNCTIONS)  # a `compile` of the user's own takes what it wants
+    return not isinstance(
+        draft.values.callee(site.call), FUNCTIONS
+    )  # a `compile` of the user's own takes what it wants
 
 
 def _add_default(draft: Draft, site: Compile) -> None:

@@ -59,7 +59,9 @@ def trained_optimizers(draft: Draft) -> list[Trained]:
     for each place: what is done about it is done there."""
     found: list[Trained] = []
     seen: set[tuple[ast.AST, Sink]] = set()
-    compiles = sorted(draft.sites.compiles, key=is_of_base)  # an optimizer is seen to where its model is compiled
+    compiles = sorted(
+        draft.sites.compiles, key=is_of_base
+    )  # an optimizer is seen to where its model is compiled
     uses: list[tuple[ast.expr, Sink]] = [(o, "compile") for c in compiles for o in c.optimizers]
     uses += [(u.optimizer, "update") for u in draft.sites.updates if u.optimizer is not None]
     uses += [(o, "graph") for o in draft.sites.graph_optimizers]

@@ -1,7 +1,7 @@
 """Keras 3 under real Horovod: our module by itself, and programs that are distributed for it. Not part of `make test`:
 
-scripts/horovod.sh 2.18.1
-HOROVODIZE_KERAS3_PYTHON=.venv-horovod-2.18.1/bin/python pytest -m keras3 tests/training/keras3"""
+scripts/horovod.sh 2.21.0
+HOROVODIZE_KERAS3_PYTHON=.venv-horovod-2.21.0/bin/python pytest -m keras3 tests/training/keras3"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def train(folder: Path, *arguments: str, ranks: int = 2) -> subprocess.Completed
     named = os.environ.get("HOROVODIZE_KERAS3_PYTHON")
     if not named:
         pytest.fail(
-            "HOROVODIZE_KERAS3_PYTHON names no Python: scripts/horovod.sh 2.18.1 makes one", pytrace=False
+            "HOROVODIZE_KERAS3_PYTHON names no Python: scripts/horovod.sh 2.21.0 makes one", pytrace=False
         )
     binaries = Path(named).absolute().parent
     removed = ("PYTHONPATH", "VIRTUAL_ENV")
