@@ -55,3 +55,10 @@ def step_of(source: str) -> Step:
     """The only step of a program."""
     (step,) = steps_of(source)
     return step
+
+
+def own_step_of(source: str) -> Step:
+    """The first step that a model's own `train_step` takes in a program."""
+    summary = summarize(Document(source))
+    facts = facts_of(summary)
+    return facts.steps.of(min((u.call for u in facts.steps.sites.updates), key=lambda call: call.lineno))

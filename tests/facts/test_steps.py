@@ -8,7 +8,7 @@ import pytest
 
 from horovodize.facts.steps import Feed
 
-from .steps_of import KERAS, SESSION, TAPE, step_of
+from .steps_of import KERAS, SESSION, TAPE, own_step_of, step_of
 
 # ---------------------------------------------------------------------- near misses: batches
 
@@ -165,13 +165,32 @@ def test_what_is_no_batch_and_not_all(loop: str, feed: Feed) -> None:
     assert step_of(source + loop).feed is feed
 
 
-def test_an_image_that_is_trained_is_the_input() -> None:
-    source = TAPE[: TAPE.index("def train_step")] + (
-        "image = tf.Variable(X)\nfor _ in range(9):\n    with tf.GradientTape() as tape:\n"
-        "        loss = tf.reduce_mean(tf.square(model(image) - Y))\n"
-        "    opt.apply_gradients([(tape.gradient(loss, image), image)])\n"
-    )
-    assert step_of(source).feed is Feed.INPUT
+TRAINED_IMAGE = (
+    TAPE[: TAPE.index("def train_step")] + "image = tf.Variable(X)\ndef loss_of(image, other):\n"
+    "    given = {given}\n    return tf.reduce_mean(tf.square(model(given) - Y))\n"
+    "for _ in range(9):\n    with tf.GradientTape() as tape:\n        loss = loss_of(image, X)\n"
+    "    opt.apply_gradients([(tape.gradient(loss, image), image)])\n"
+)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "tf.matmul(other, image)",
+        "tf.concat([other, tf.matmul(other, image)], axis=1)",
+        "other * image",
+        "other",
+    ],
+)
+def test_weights_that_rows_are_multiplied_with_are_no_input(given: str) -> None:
+    assert step_of(TRAINED_IMAGE.format(given=given)).feed is Feed.WHOLE
+
+
+@pytest.mark.parametrize(
+    "given", ["image", "tf.concat([other, image], axis=0)", "tf.expand_dims(tf.stack([image, other]), 0)"]
+)
+def test_an_image_that_is_trained_is_the_input(given: str) -> None:
+    assert step_of(TRAINED_IMAGE.format(given=given)).feed is Feed.INPUT
 
 
 def test_a_count_that_goes_by_what_it_was_selects_batches() -> None:
@@ -212,3 +231,75 @@ def test_a_data_set_of_one_batch(made: str) -> None:
 )
 def test_a_data_set_of_several_batches(made: str) -> None:
     assert step_of(TAPE + made + "\nfor x, y in ds:\n    train_step(x, y)\n").feed is Feed.BATCH
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("methods", [4, 12])
+def test_attributes_of_each_other_are_read_once_each(methods: int) -> None:
+    """Near-exponential before: methods whose attributes are computed from each other's, all of them called in the loop."""
+    numbers = range(methods)
+    made = "".join(f"        self.a{i} = tf.zeros([64, 3])\n" for i in numbers)
+    defined = "".join(
+        f"    def m{i}(self):\n        self.a{i} = tf.add(self.a{(i + 1) % methods}, tf.multiply(self.a{(i + 2) % methods}, "
+        f"self.a{(i + 3) % methods}))\n"
+        for i in numbers
+    )
+    called = "".join(f"    box.m{i}()\n" for i in numbers)
+    step = step_of(
+        f"{TAPE}class Box:\n    def __init__(self):\n{made}{defined}box = Box()\n"
+        f"for i in range(9):\n{called}    train_step(X[i * 8 : (i + 1) * 8] + box.a0, Y[i * 8 : (i + 1) * 8])\n"
+    )
+    assert step.feed is Feed.BATCH
+
+
+# ---------------------------------------------------------------------- a model's own step, which `fit` runs
+
+OWN = """\
+import numpy as np
+import tensorflow as tf
+X = np.random.rand(64, 3)
+Y = np.random.rand(64, 1)
+class Net({base}):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1)
+        self.kept = tf.constant(X)
+    def call(self, x):
+        return self.dense(x)
+    def loss_of(self, x, y):
+        return tf.reduce_mean(tf.square(self(x) - y))
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = {loss}
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+model = Net()
+"""
+FITTED = 'model.compile("sgd")\nmodel.fit(X, Y)\n'
+
+
+@pytest.mark.parametrize(
+    ("base", "loss", "run"),
+    [
+        ("tf.keras.Model", "self.loss_of(self.kept, 1.0)", FITTED),  # nothing of the batch
+        ("tf.keras.Model", "self.loss_of(x, y)", "for i in range(9):\n    model.train_step((X, Y))\n"),
+        ("tf.Module", "self.loss_of(x, y)", "model.fit(X, Y)\n"),  # whose `fit` that is can't be seen
+    ],
+)
+def test_own_steps_that_are_not_known_to_get_batches(base: str, loss: str, run: str) -> None:
+    assert own_step_of(OWN.format(base=base, loss=loss) + run).feed is not Feed.BATCH
+
+
+@pytest.mark.parametrize(
+    "loss",
+    ["self.loss_of(x, y)", "tf.reduce_mean(self.dense(data[0]) - y)", "self.loss_of(self.kept[:8], y)"],
+)
+def test_fit_gives_a_batch_to_an_own_step(loss: str) -> None:
+    step = own_step_of(OWN.format(base="tf.keras.Model", loss=loss) + FITTED)
+    assert step.feed is Feed.BATCH
+    assert step.vague == ()
+
+
+def test_an_own_step_that_draws() -> None:
+    loss = "self.loss_of(tf.random.normal([8, 3]), 1.0)"
+    assert own_step_of(OWN.format(base="tf.keras.Model", loss=loss) + FITTED).feed is Feed.DRAW

@@ -272,3 +272,54 @@ def test_a_choice_that_is_the_same_on_all_ranks_stays_as_it_is() -> None:
         head + "opts = {'a': o.SGD(0.1), 'b': o.Adam(0.2)}\nopt = opts[sys.argv[1]]\n" + COMPILED
     ).text
     assert "\nopt = opts[sys.argv[1]]\n" in text
+
+
+# ---------------------------------------------------------------------- a model's own `compile`
+
+OWN_COMPILE = """\
+import tensorflow as tf
+class Trainer(tf.keras.Model):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+    def compile(self, optimizer, loss):
+        super().compile(optimizer=optimizer)
+        self.measure = loss
+{step}\
+opt = tf.keras.optimizers.Adam(0.1)
+trainer = Trainer(tf.keras.Sequential([tf.keras.layers.Dense(1)]))
+trainer.compile({optimizer}, loss=tf.keras.losses.MeanSquaredError())
+trainer.fit(tf.data.Dataset.range(9).batch(3))
+"""
+OWN_STEP = """\
+    def train_step(self, data):
+        with tf.GradientTape() as tape:
+            loss = self.measure(data, self.net(data))
+        weights = self.net.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+"""
+MADE = "tf.keras.optimizers.Adam(0.1)"
+
+
+@pytest.mark.parametrize("step", [OWN_STEP, ""])
+@pytest.mark.parametrize("optimizer", ['"adam"', 'optimizer="adam"', MADE, f"optimizer={MADE}", "opt"])
+def test_a_rate_that_an_own_compile_passes_on_is_scaled_once(step: str, optimizer: str) -> None:
+    from horovodize.distribute import distribute
+    from horovodize.options import Options
+    from horovodize.plan import Plan
+    from horovodize.source import Document
+    from horovodize.summary import summarize
+
+    source = OWN_COMPILE.format(step=step, optimizer=optimizer)
+    plan = distribute(summarize(Document(source)), Options(tensorflow="2.21"))
+    assert isinstance(plan, Plan)
+    assert (
+        "optimizers.get(optimizer, " not in plan.text
+    )  # what is added to the call stays there when its argument is moved
+    assert plan.text.count("optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.RMSprop") == 0
+    scaled = plan.text.count("* hvd.size()") - plan.text.count("// hvd.size() * hvd.size()")
+    assert scaled == 1
+    if not step:
+        assert plan.text.count("hvd.DistributedOptimizer(") == 1
+    elif '"adam"' not in optimizer:
+        assert "hvd.DistributedOptimizer(" not in plan.text

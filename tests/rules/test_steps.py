@@ -47,6 +47,25 @@ def test_counts_of_a_divided_dataset_are_divided_already() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "epochs", ["5", "800 // 100", "math.ceil(800 / len(other))", "len(ds) / len(ds)", "len(ds)"]
+)
+def test_epochs_stay(epochs: str) -> None:
+    source = f"import math\nother = [1, 2]\nds = {{}}.batch(3)\nn = {epochs}\nmodel.fit(ds, epochs=n)\n"
+    ds = "tf.data.Dataset.range(9)"
+    check(KERAS, source.format(ds), source.format(f"shard_dataset({ds})"))
+
+
+@pytest.mark.parametrize(
+    "epochs", ["800 // len(ds)", "math.ceil(800 / len(ds))", "int(800 / float(len(ds)))"]
+)
+def test_epochs_that_fill_a_number_of_steps(epochs: str) -> None:
+    """One rank's data set has 1/size() of the batches: the number of steps would take size() times the epochs."""
+    source = f"import math\nds = {{}}.batch(3)\nn = {epochs}\nmodel.fit(ds, epochs={{}})\n"
+    ds = "tf.data.Dataset.range(9)"
+    check(KERAS, source.format(ds, "n"), source.format(f"shard_dataset({ds})", "max(1, n // hvd.size())"))
+
+
 def test_validation_steps_go_with_other_data_on_each_rank() -> None:
     check(
         KERAS,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 
 from horovodize.summary.binding import Binding
 from horovodize.summary.drive import Frame
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, Function, Loop
+from horovodize.summary.syntax import CALLABLES, Function, Loop, Syntax
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,13 +18,17 @@ class Context:
 
     call      what runs it, in `outer`; None where that is not known
     loops     the loops around what leads on to the step
-    repeated  whether the whole body runs anew in every turn of a loop"""
+    repeated  whether the whole body runs anew in every turn of a loop
+    apart     whether it is known to run in the outer one's turns only, not from where"""
 
     function: Function | ast.Lambda | None
     call: ast.Call | None
     outer: Context | None
     loops: tuple[Loop, ...] = ()
     repeated: bool = False
+    apart: bool = False
+    # Made once, so that what is known of an expression in one of them is found again.
+    _inner: dict[tuple[ast.AST, ast.Call | None, bool], Context] = field(default_factory=dict, repr=False)
 
     def around(self) -> Iterator[Context]:
         """This context, and those that led to it."""
@@ -35,20 +39,48 @@ class Context:
 
     def calling(self, function: Function | ast.Lambda, call: ast.Call | None) -> Context:
         """The run of a function that is called here, in a turn."""
-        return Context(function, call, self, (), True)
+        return self._within(function, call)
+
+    def elsewhere(self, node: ast.AST, syntax: Syntax) -> Context:
+        """The run of the function that a node stands in: something here calls it, and which call that is doesn't matter.
+
+        Such runs aren't made within each other: methods that use each other's attributes would have one for each order."""
+        function = syntax.function(node)
+        running = next((c for c in self.around() if c.function is function), None)
+        if running is not None or function is None:
+            return running or self
+        outer = self
+        while outer.apart and outer.outer is not None and not _encloses(outer.function, function, syntax):
+            outer = outer.outer
+        return outer._within(function, None, apart=True)
+
+    def _within(self, function: Function | ast.Lambda, call: ast.Call | None, apart: bool = False) -> Context:
+        key = (function, call, apart)
+        if key not in self._inner:
+            self._inner[key] = Context(function, call, self, (), True, apart)
+        return self._inner[key]
 
     def is_running(self, function: ast.AST) -> bool:
         return any(c.function is function for c in self.around())
 
 
-def context_of(way: tuple[Frame, ...], without: frozenset[Loop] = frozenset()) -> Context:
-    """The context of the innermost frame of a way (see `Drive.ways`). `without`: loops in whose turns training begins anew."""
+def _encloses(outer: ast.AST | None, function: ast.AST, syntax: Syntax) -> bool:
+    return outer is not None and syntax.inside(function, outer)
+
+
+def context_of(
+    way: tuple[Frame, ...],
+    without: frozenset[Loop] = frozenset(),
+    driven: Collection[Function | ast.Lambda] = (),
+) -> Context:
+    """The context of the innermost frame of a way (see `Drive.ways`). `without`: loops in whose turns training begins anew.
+    `driven`: functions that a loop out of sight runs in each of its turns."""
     outer: Context | None = None
     for i in range(len(way) - 1, -1, -1):
         frame = way[i]
         call = way[i + 1].node if i + 1 < len(way) else None
         loops = tuple(loop for loop in frame.loops if loop not in without)
-        repeated = outer is not None and (outer.repeated or bool(outer.loops))
+        repeated = outer is not None and (outer.repeated or bool(outer.loops)) or frame.function in driven
         outer = Context(frame.function, call if isinstance(call, ast.Call) else None, outer, loops, repeated)
     assert outer is not None
     return outer

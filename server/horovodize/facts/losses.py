@@ -12,7 +12,7 @@ from collections.abc import Collection
 from enum import Enum
 
 from horovodize.facts.contexts import Context, home, passed
-from horovodize.facts.turns import DEPTH
+from horovodize.facts.turns import DEPTH, MOST
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, argument
 
@@ -85,7 +85,7 @@ class Losses:
         """What an expression is over the rows of the step that it is part of."""
         key = (e, context)
         if key not in self._known:
-            if self._depth > DEPTH:
+            if self._depth > DEPTH or len(self._known) > MOST:
                 return Over.UNKNOWN
             self._known[key] = Over.NONE
             self._depth += 1
@@ -187,9 +187,7 @@ class Losses:
         return Over.COUPLED if e.attr == "T" and of is Over.ROWS else of
 
     def _of_function(self, node: ast.AST, context: Context) -> Context:
-        function = self.module.syntax.function(node)
-        found = next((c for c in context.around() if c.function is function), None)
-        return found or Context(function, None, context)
+        return context.elsewhere(node, self.module.syntax)
 
     # ------------------------------------------------------------------ arithmetic
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -56,6 +57,12 @@ class Step:
     over: Over = Over.UNKNOWN
     vague: tuple[ast.expr, ...] = ()
     batches: tuple[ast.AST, ...] = ()
+
+
+_KEEPING = re.compile(
+    r"(concat|concatenate|stack|vstack|hstack|tile|pad|expand_dims|squeeze|reshape|transpose|resize\w*|crop\w*|roll|identity|cast|"
+    r"convert_to_tensor|clip\w*|preprocess_input|per_image_standardization|reverse|flip\w*)$"
+)
 
 
 class Steps:
@@ -127,7 +134,11 @@ class Steps:
             return Step(update.call, Feed.INPUT, image, said)
         losses = Losses(self.module, set(turns.rows), self.sites.is_tf1)
         over = {losses.trained(target, context) for target, context in targets}
-        return self._step(update.call, turns, over.pop() if len(over) == 1 else _worst(over))
+        step = self._step(update.call, turns, over.pop() if len(over) == 1 else _worst(over))
+        if update.step_of is None or step.feed in (Feed.BATCH, Feed.DRAW):
+            return step
+        # `fit` gives a batch to each step; what is made of something else is asked about, not divided here.
+        return replace(step, feed=Feed.UNSEEN, reason=_NOT_SEEN, vague=(*step.vague, *step.rows))
 
     def _targets(self, update: Update) -> Iterator[tuple[ast.expr, Context]]:
         """The losses of an update, each in a context."""
@@ -189,9 +200,7 @@ class Steps:
             return
         for d in dicts:
             assert isinstance(d, ast.Dict)
-            function = self.module.syntax.function(d)
-            place = next((c for c in context.around() if c.function is function), None)
-            place = place or Context(function, None, context, (), True)
+            place = context.elsewhere(d, self.module.syntax)
             for key, value in zip(d.keys, d.values, strict=True):
                 if key is None:
                     continue
@@ -319,9 +328,7 @@ class Steps:
                     continue
                 parts = []
                 for context in self._contexts(site, self._sessions_made_in()):
-                    function = self.module.syntax.function(d)
-                    place = next((c for c in context.around() if c.function is function), None)
-                    place = place or Context(function, None, context, (), True)
+                    place = context.elsewhere(d, self.module.syntax)
                     parts.append(self._turns().read(value, place))
                 found.append((key, value, max(parts, default=Part.UNSEEN)))
         return found
@@ -357,7 +364,7 @@ class Steps:
         found = []
         for way in self.drive.ways(site):
             anew = self._begins_anew(way, without)
-            found.append(context_of(way, anew))
+            found.append(context_of(way, anew, self.sites.own_steps))
         return found
 
     def _begins_anew(self, way: tuple[Frame, ...], made: frozenset[ast.AST]) -> frozenset[Loop]:
@@ -501,7 +508,11 @@ class Steps:
         )
 
     def _is_repeated(self, site: ast.AST) -> bool:
-        return any(frame.loops for way in self.drive.ways(site) for frame in way)
+        return any(
+            frame.loops or frame.function in self.sites.own_steps
+            for way in self.drive.ways(site)
+            for frame in way
+        )
 
     def shaped_by_rows(self, drawn: ast.AST) -> bool:
         """Whether what is drawn is noise on rows: as many of it as of them."""
@@ -536,9 +547,33 @@ class Steps:
                 and n.func.attr in ("assign",)
             ):
                 continue
-            if any(made & set(values.calls(a)) for a in n.args if isinstance(a, (ast.Name, ast.Attribute))):
+            if any(self._is_made_of(a, made) for a in n.args):
                 return n
         return None
+
+    def _is_made_of(self, e: ast.expr, made: set[ast.Call]) -> bool:
+        """Whether an array is one of some variables: joined with others, in another shape, but not multiplied with one."""
+        waiting, seen = [e], set[ast.expr]()
+        while waiting:
+            e = waiting.pop()
+            if e in seen or len(seen) > 200:
+                continue
+            seen.add(e)
+            if isinstance(e, (ast.List, ast.Tuple)):
+                waiting += e.elts
+            elif isinstance(e, (ast.Name, ast.Attribute, ast.Call)):
+                calls = set(self.module.values.calls(e))
+                if made & calls:
+                    return True
+                waiting += [a for c in calls if self._keeps_values(c) for a in c.args]
+        return False
+
+    def _keeps_values(self, call: ast.Call) -> bool:
+        """Whether a library's function gives the values that it gets: joined with others, reshaped, resized."""
+        names = self.module.names
+        return (names.of(call.func) or "").startswith(("tensorflow", "numpy")) and bool(
+            _KEEPING.match(names.last(call.func))
+        )
 
 
 def _arrays(e: ast.expr) -> list[ast.expr]:

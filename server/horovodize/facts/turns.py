@@ -68,6 +68,7 @@ _LIBRARIES = ("tensorflow", "numpy", "math", "keras", "tf_keras", "sklearn", "sc
               "tensorflow_addons", "operator", "builtins")  # fmt: skip
 _WRITES_INTO = {"copyto", "put", "place", "putmask", "fill_diagonal"}
 DEPTH = 80  # of expressions in each other: Python's own stack has an end
+MOST = 10_000  # expressions, each in its contexts: what is not followed further is unseen
 
 
 class Part(IntEnum):
@@ -130,7 +131,7 @@ class Turns:
                 self._carried[key] = None
                 return Part.TURN, ()
             return self._known[key]
-        if self._depth > DEPTH:
+        if self._depth > DEPTH or len(self._known) > MOST:
             self.unseen[e] = None
             return Part.UNSEEN, ()
         self._known[key] = Part.NUMBER, ()
@@ -221,8 +222,7 @@ class Turns:
         return self.feeding.sites.appended(e)
 
     def _elsewhere(self, node: ast.AST, context: Context) -> Context:
-        function = self.syntax.function(node)
-        return context if function is None else Context(function, None, context, (), True)
+        return context.elsewhere(node, self.syntax)
 
     def _parameter(
         self, b: Binding, e: ast.Name, place: Context | None, context: Context
@@ -234,6 +234,9 @@ class Turns:
             return self._fixed(e, context)
         if self._is_self(b):
             return Part.NUMBER, ()
+        if place is not None and place.call is None and place.function in self.feeding.sites.own_steps:
+            self.moving[e] = None  # `fit` calls it with a batch
+            return Part.DEALT, ()
         if place is not None and place.call is not None and place.outer is not None:
             unpacked = [a.value for a in place.call.args if isinstance(a, ast.Starred)]
             unpacked += [k.value for k in place.call.keywords if k.arg is None]

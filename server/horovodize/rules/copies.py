@@ -22,11 +22,13 @@ _ASSIGNS = ("assign", "assign_add", "assign_sub")
 _LAYER = "tensorflow.keras.layers.Layer"
 _HOLDERS = {_LAYER, "tensorflow.keras.Model", "tensorflow.Module"}
 _NEW_WEIGHTS = {"tensorflow.keras.models.clone_model", "tensorflow.keras.models.model_from_json"}
-# Layers without weights. Some hold the state of random numbers, which must not become the same on all ranks.
+# Layers without random weights. Some hold the state of random numbers, which must not become the same on all ranks; others
+# what `adapt` learnt, from data that are whole on each rank there.
 _WEIGHTLESS = re.compile(
     r"keras\.layers\.(experimental\.preprocessing\.)?(Random\w+|\w*Dropout\d?D?|\w*Pool\w*|Gaussian\w+|Flatten|Reshape|Permute"
     r"|RepeatVector|Activation|ReLU|LeakyReLU|ELU|Softmax|Lambda|Rescaling|Resizing|CenterCrop|Input\w*|Masking"
-    r"|(UpSampling|ZeroPadding|Cropping)\dD|Add|Subtract|Multiply|Average|Maximum|Minimum|Concatenate|Dot)$"
+    r"|(UpSampling|ZeroPadding|Cropping)\dD|Add|Subtract|Multiply|Average|Maximum|Minimum|Concatenate|Dot"
+    r"|StringLookup|IntegerLookup|TextVectorization|Normalization|Discretization|CategoryEncoding|Hashing|HashedCrossing)$"
 )
 Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, and where it is written to
 

@@ -354,8 +354,10 @@ class Draft:
         own_line = self.document.lines.starts[last.lineno - 1] + len(lead) == self.module.span(last).start
         previous_line = ordered[-2].end_lineno if len(ordered) > 1 else call.func.end_lineno
         if own_line and previous_line != last.lineno:
-            return Edit.insert(end, f",{self.newline}{lead}{text}", None, level)
-        return Edit.insert(end, f", {text}", None, level)
+            return Edit.insert(end, f",{self.newline}{lead}{text}", span, level)
+        return Edit.insert(
+            end, f", {text}", span, level
+        )  # of the call: it stays where the last argument is moved
 
     def _past_parentheses(self, end: int, limit: int) -> int:
         """Skips the closing parentheses that belong to the last argument itself: `f((a))`."""

@@ -22,11 +22,12 @@ import ast
 from horovodize import catalogue
 from horovodize.rules import keras_3, keras_session, strong
 from horovodize.rules.draft import HVD, Draft
-from horovodize.rules.optimizers import Trained, trained_optimizers, wrap
+from horovodize.rules.optimizers import Trained, is_of_base, trained_optimizers, wrap
 from horovodize.rules.rule import Rule
 from horovodize.rules.serializable import make_serializable
 from horovodize.source import Edit
 from horovodize.summary.sites import Compile, Fit
+from horovodize.summary.syntax import FUNCTIONS
 
 _WHY = "`fit` then applies gradients that are averaged over all ranks."
 _UNSEEN = (
@@ -43,8 +44,11 @@ def apply(draft: Draft) -> None:
         o for c in draft.sites.compiles if draft.sites.own_step(c.model) is not None for o in c.optimizers
     }
     compiled: dict[ast.expr, list[Trained]] = {}
-    for trained in trained_optimizers(draft):
-        if trained.sink == "compile":
+    found = [t for t in trained_optimizers(draft) if t.sink == "compile"]
+    passed_on = {o for c in draft.sites.compiles if is_of_base(c) for o in c.optimizers}
+    seen_to = {t.origin for t in found if t.used_at not in passed_on}
+    for trained in found:
+        if trained.used_at not in passed_on or trained.origin not in seen_to:
             compiled.setdefault(trained.used_at, []).append(trained)
     for used_at, origins in compiled.items():
         wrapped = used_at not in own_steps
@@ -245,7 +249,11 @@ def _keras(draft: Draft) -> str:
 
 
 def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
-    return not any(k.arg is None for k in site.call.keywords) and draft.sites.own_step(site.model) is None
+    if any(k.arg is None for k in site.call.keywords) or draft.sites.own_step(site.model) is not None:
+        return False
+    return not isinstance(
+        draft.values.callee(site.call), FUNCTIONS
+    )  # a `compile` of the user's own takes what it wants
 
 
 def _add_default(draft: Draft, site: Compile) -> None:

@@ -12,6 +12,7 @@ from horovodize.facts.answers import Varies
 from horovodize.rules.agreeing import agree_value, differing
 from horovodize.rules.draft import HVD, Draft
 from horovodize.source import Edit
+from horovodize.summary.sites import Compile
 from horovodize.summary.syntax import argument
 
 Sink = Literal["compile", "update", "graph"]
@@ -58,7 +59,10 @@ def trained_optimizers(draft: Draft) -> list[Trained]:
     for each place: what is done about it is done there."""
     found: list[Trained] = []
     seen: set[tuple[ast.AST, Sink]] = set()
-    uses: list[tuple[ast.expr, Sink]] = [(o, "compile") for c in draft.sites.compiles for o in c.optimizers]
+    compiles = sorted(
+        draft.sites.compiles, key=is_of_base
+    )  # an optimizer is seen to where its model is compiled
+    uses: list[tuple[ast.expr, Sink]] = [(o, "compile") for c in compiles for o in c.optimizers]
     uses += [(u.optimizer, "update") for u in draft.sites.updates if u.optimizer is not None]
     uses += [(o, "graph") for o in draft.sites.graph_optimizers]
     uses += [(o, "graph") for o in draft.sites.read_estimators.optimizers]
@@ -68,6 +72,12 @@ def trained_optimizers(draft: Draft) -> list[Trained]:
                 seen.add((trained.origin, sink))
                 found.append(trained)
     return found
+
+
+def is_of_base(site: Compile) -> bool:
+    """`super().compile(optimizer)`: a model's own `compile` passes on what it is given where the model is compiled."""
+    model = site.model
+    return isinstance(model, ast.Call) and isinstance(model.func, ast.Name) and model.func.id == "super"
 
 
 def _followed(draft: Draft, used_at: ast.expr, sink: Sink) -> Iterator[Trained]:

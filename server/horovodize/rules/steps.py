@@ -1,6 +1,7 @@
 """K4 steps of `fit`, G4 steps of hand-written loops: the steps of an epoch are divided among the ranks.
 
-What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so does `validation_steps`. Of a `Sequence`, and of a generator
+What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so do `validation_steps`, and epochs that are made of a number of
+               steps and the length of what is divided (`steps / len(ds)`). Of a `Sequence`, and of a generator
                that yields the same everywhere, rank r takes the batches r, r + size(), … In hand-written loops
                `dataset.take(n)` and `range(n)` are divided likewise; where the loop's variable selects the batch, and in
                loops over batches of another kind, rank r again takes the batches r, r + size(), …; so where a loop selects
@@ -105,11 +106,25 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
             _change(draft, "K4", steps, "Divide the steps of an epoch among the ranks")
         if fed.y is None and fed.kind is Kind.UNKNOWN:
             draft.note("K4", fed.x, _PERHAPS_ALIKE)
+    epochs = argument(call, "epochs", 3 if fed.fit.method == "fit" else None)
+    if epochs is not None and _fills_steps(draft, epochs):
+        _change(draft, "K4", epochs, "Divide the epochs that a number of steps takes among the ranks")
     if fed.y is None and fed.kind is Kind.GENERATOR:
         _thin_generator(draft, "K4", fed.x, endless=not is_none(steps))
     elif fed.y is None and fed.kind is Kind.SEQUENCE:
         _share_sequence(draft, fed.x)
     _divide_validation(draft, call)
+
+
+def _fills_steps(draft: Draft, epochs: ast.expr) -> bool:
+    """`ceil(all_steps / len(ds))`: as many epochs as fill a number of steps, of which one of a rank now has fewer."""
+    return any(
+        isinstance(n, ast.BinOp)
+        and isinstance(n.op, (ast.Div, ast.FloorDiv))
+        and counts_a_share(draft, n.right)
+        and not counts_a_share(draft, n.left)
+        for n in draft.values.depends([epochs], 200)
+    )
 
 
 def _share_sequence(draft: Draft, feed: ast.expr) -> None:

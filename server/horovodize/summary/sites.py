@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from horovodize.summary.accumulators import Accumulators
 from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 from horovodize.summary.tf1_sites import Tf1Sites
 
 if TYPE_CHECKING:
@@ -391,19 +391,21 @@ class Sites(Tf1Sites):
                 if owner is not None and MODEL in self.module.values.ancestors(owner):
                     return owner
         function = syntax.function(node)
-        if function is None or function in seen or not self._has_own_step:
+        if function is None or function in seen or not self.own_steps:
             return None
         callers = self.module.values.callers(function)
         steps = {self._step_of(call, seen | {function}) for call in callers}
         return steps.pop() if len(steps) == 1 else None
 
     @cached_property
-    def _has_own_step(self) -> bool:
-        """Whether a Keras model class of this module has a `train_step` of its own."""
-        return any(
-            MODEL in self.module.values.ancestors(owner)
+    def own_steps(self) -> frozenset[Function]:
+        """The methods `train_step` of the Keras model classes of this module: `fit` calls them with a batch each time."""
+        return frozenset(
+            f
             for f in self.module.syntax.functions
-            if f.name == "train_step" and (owner := self.module.syntax.method_class(f)) is not None
+            if f.name == "train_step"
+            and (owner := self.module.syntax.method_class(f)) is not None
+            and MODEL in self.module.values.ancestors(owner)
         )
 
     # ------------------------------------------------------------------ tapes

@@ -21,7 +21,7 @@ from horovodize.world.versions import Versions
 
 _LARGEST = 20_000_000  # bytes of a lock file
 _MARKS = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")  # what stands at the top of a project
-_TENSORFLOW = (
+TENSORFLOW_PACKAGES = (
     "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-rocm",
     "intel-tensorflow",
 )  # fmt: skip
@@ -113,7 +113,7 @@ def _read(path: Path, read: Callable[[str], Mapping[str, str]]) -> dict[str, str
 
 
 def _of(packages: Mapping[str, str], source: str) -> Versions:
-    tensorflow = next((packages[name] for name in _TENSORFLOW if packages.get(name)), "")
+    tensorflow = next((packages[name] for name in TENSORFLOW_PACKAGES if packages.get(name)), "")
     keras = packages.get("keras", "")
     return Versions(tensorflow, keras, source if tensorflow or keras else "")
 
