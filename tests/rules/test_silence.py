@@ -42,6 +42,7 @@ def is_silenced(text: str) -> bool:
         "".join(f"tf.print({n})\n" for n in range(9)),
         MUCH + "sys.stdout = Tee('log')\n",
         MUCH + "plt.switch_backend('TkAgg')\nplt.show()\n",
+        MUCH + "plt.imshow(plt.imread('made.png'))\nplt.show()\n",
         "def show():\n" + "".join(f"    logging.info({n})\n" for n in range(9)),
     ],
 )
@@ -53,6 +54,14 @@ def test_each_statement_is_guarded_where_the_user_wants_it() -> None:
     text = made(MUCH, "guard")
     assert not is_silenced(text)
     assert text.count("if hvd.rank() == 0:\n    print(") == 4
+
+
+def test_what_only_rank_0_may_have_is_read_by_it_alone() -> None:
+    text = made(
+        MUCH + "model.save('a.h5')\nlook(1)\nprint(os.path.getsize('a.h5'))\nlook(2)\nprint(look(3))\n"
+    )
+    assert is_silenced(text)
+    assert "if hvd.rank() == 0:\n    print(os.path.getsize('a.h5'))\nlook(2)\nprint(look(3))\n" in text
 
 
 def test_what_goes_elsewhere_is_still_guarded() -> None:

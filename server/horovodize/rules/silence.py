@@ -18,8 +18,8 @@ _PYPLOT = ("matplotlib.pyplot", "pylab")
 
 def is_wanted(draft: Draft, outputs: Outputs) -> bool:
     """Whether the other ranks are silenced at the start: the user says so, or more than a few statements speak. Never where the
-    program itself puts another stream in the place of `sys.stdout`, or chooses the windows' backend."""
-    if draft.options.output == "guard" or _is_replaced(draft):
+    program itself puts another stream in the place of `sys.stdout`, chooses the windows' backend, or draws what it reads."""
+    if draft.options.output == "guard" or _is_replaced(draft) or _draws_files(draft, outputs):
         return False
     speaking = _speaking(draft, outputs)
     return len(speaking) > (0 if draft.options.output == "silence" else FEW)
@@ -30,10 +30,19 @@ def _speaking(draft: Draft, outputs: Outputs) -> set[ast.stmt]:
     effects, found = outputs.effects, set[ast.stmt]()
     for call in draft.syntax.calls:
         statement = draft.syntax.statement(call)
-        drawn = isinstance(statement, ast.Expr) and statement.value is call and effects.plots(statement)
-        if (drawn or effects.speaks(call)) and not outputs.is_early(call):
+        if (_draws(outputs, call) or effects.speaks(call)) and not outputs.is_early(call):
             found.add(statement)
     return found
+
+
+def _draws(outputs: Outputs, call: ast.Call) -> bool:
+    statement = outputs.module.syntax.statement(call)
+    return isinstance(statement, ast.Expr) and statement.value is call and outputs.effects.plots(statement)
+
+
+def _draws_files(draft: Draft, outputs: Outputs) -> bool:
+    """Whether something is drawn from a file: only rank 0 may have it."""
+    return any(_draws(outputs, c) and outputs.effects.reads_files(c) for c in draft.syntax.calls)
 
 
 def _is_replaced(draft: Draft) -> bool:

@@ -40,6 +40,10 @@ _ON_STDOUT = {
     "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "tqdm.notebook.tqdm.write",
 }  # fmt: skip
 _IN_WINDOWS = {"matplotlib.pyplot.show", "pylab.show"}
+_READS = re.compile(
+    r"(open|load(_\w+|txt)?|im(age_)?read|read(_\w+|lines?)?|genfromtxt|fromfile|(list|scan)dir|i?r?glob|walk|stat|get[scma]\w*ime"
+    r"|getsize|exists|is_?(file|dir)|latest_checkpoint)$"
+)
 _ELSEWHERE = ("file", "stream", "print_fn")  # arguments that send a text elsewhere
 _BUILTIN_PRINTS = ("print", "display")
 # Calls that any rank may make: they report to a service that `wandb.init(mode="disabled")` silences.
@@ -172,9 +176,12 @@ class Effects:
         return None
 
     def speaks(self, call: ast.Call) -> bool:
-        """Whether all that a call puts out goes to `sys.stdout` or into a window of Matplotlib's."""
+        """Whether all that a call puts out goes to `sys.stdout` or into a window of Matplotlib's, and it reads no file for it,
+        which only rank 0 may have."""
         output = self.output(call)
         if output is None or output.kind == "write" or any(k.arg is None for k in call.keywords):
+            return False
+        if self.reads_files(call):
             return False
         if output.kind == "show":
             return output.what in _IN_WINDOWS
@@ -182,6 +189,13 @@ class Effects:
         if any(g is not None and self.module.names.of(g) != "sys.stdout" for g in given):
             return False
         return output.what in _ON_STDOUT or output.what in ("print", SUMMARY)
+
+    def reads_files(self, node: ast.AST) -> bool:
+        """Whether something in a node reads a file, or asks about one, as far as names tell."""
+        return any(
+            isinstance(n, ast.Call) and _READS.match(self.module.names.last(n.func)) is not None
+            for n in ast.walk(node)
+        )
 
     @cached_property
     def has_windows(self) -> bool:
