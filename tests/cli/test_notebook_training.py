@@ -11,9 +11,10 @@ import pytest
 GOLDEN = Path(__file__).parent.parent / "golden" / "notebook"
 # Each rank tells its weights at the end, which the notebook itself leaves to rank 0.
 TOLD = """
+import sys
 for rank in range(hvd.size()):
     if rank == hvd.rank():
-        print("rank", rank, [w.tolist() for w in {}], flush=True)
+        print("rank", rank, [w.tolist() for w in {}], file=sys.__stdout__, flush=True)
 """
 
 
