@@ -112,3 +112,17 @@ def test_a_module_that_asks_for_ranks_when_it_is_imported_initialises_it() -> No
     assert changed(result(body, tools=module))["/p/tools.py"].count("hvd.init()") == 1
     called = "import tensorflow as tf\n\n\ndef make():\n    return tf.keras.optimizers.Adam(0.1)\n\n\noptimizer = make()\n"
     assert changed(result(body, tools=called))["/p/tools.py"].count("hvd.init()") == 1
+    default = "import tensorflow as tf\n\n\ndef make(optimizer=tf.keras.optimizers.Adam(0.1)):\n    return optimizer\n"
+    body = HEAD.replace("tf.keras.optimizers.SGD(0.1)", "tools.make()") + FIT
+    after = changed(result(body, tools=default))["/p/tools.py"]
+    assert "0.1 * hvd.size()" in after
+    assert after.count("hvd.init()") == 1
+
+
+def test_a_writer_that_reads_back_waits_for_nobody() -> None:
+    """Only rank 0 is there."""
+    module = "import numpy as np\n\n\ndef keep(path):\n    np.save(path, [1])\n    return np.load(path)\n"
+    files = after("tools.keep('a')\n", tools=module)
+    assert list(files) == ["train"]
+    assert "if hvd.rank() == 0:\n    tools.keep('a')\n" in files["train"]
+    assert "broadcast(0" not in files["train"]

@@ -220,7 +220,10 @@ def _starts_here(draft: Draft, tree: ast.Module) -> bool:
                 f"[{HVD}{CORE}{KERAS}]", draft.new_text(edit)
             ):
                 continue
-            around = [f for f in functions if draft.module.span(f).start <= at <= draft.module.span(f).end]
+            # In its body: what is the default of a parameter, or decorates, runs with the file.
+            around = [
+                f for f in functions if draft.module.span(f.body[0]).start <= at <= draft.module.span(f).end
+            ]
             if not around or any(f in imported for f in around):
                 return True
     return False
