@@ -30,7 +30,7 @@ YIELD = "            yield x[i:i + 8], y[i:i + 8]\n"
         generator("            x[i] = 0\n" + YIELD),
         generator("            held.append(i)\n" + YIELD, before="        held = []\n"),
         generator("            rows = source.next_batch(8)\n            yield rows, rows\n"),
-        generator("            rows = mine.augmented(x[i:i + 8])\n            yield rows, y[i:i + 8]\n"),
+        generator("            rows = mine.augmented(x)\n            yield rows, y[i:i + 8]\n"),
         generator("            yield x[:8], y[:8]\n"),
         generator(YIELD, "names"),
         generator("            rows = x[i:i + 8]\n" + YIELD, after="        print(rows)\n"),
@@ -51,6 +51,7 @@ def test_what_turns_share_is_dealt_out_as_a_whole(made: str) -> None:
     [
         YIELD,
         "            rows = slice(i, i + 8)\n            yield x[rows].astype('float32'), np.eye(9)[y[rows]]\n",
+        "            mine.count(8)\n            rows = mine.read(x[i:i + 8])\n            yield rows, y[i:i + 8]\n",
         "            pictures = [cv2.imread(p) for p in x[i:i + 8]]\n            yield np.stack(pictures), y[i:i + 8]\n",
     ],
 )

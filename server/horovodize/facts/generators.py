@@ -59,14 +59,15 @@ class Generators:
         for statement in loop.body:
             if any(isinstance(n, _LEAVING) for n in ast.walk(statement)):
                 return False
-            if self._passes_on(statement, loop):
+            if self._passes_on(statement, loop, made):
                 return False
             if isinstance(statement, ast.Assign) and _names(statement.value) & made:
                 made |= {name for target in statement.targets for name in _names(target)}
         return bool(_names(given) & made) and not self._is_read_before(loop)
 
-    def _passes_on(self, statement: ast.stmt, loop: ast.For) -> bool:
-        """Whether a statement may change something that outlives the turn, or draws at random."""
+    def _passes_on(self, statement: ast.stmt, loop: ast.For, made: set[str]) -> bool:
+        """Whether a statement may change something that outlives the turn, or draws at random. What is not seen is taken to
+        go by the number where it is given what is made of it, and to matter to nothing where its value is not used."""
         local = _set_in(loop.body)
         for n in ast.walk(statement):
             if isinstance(n, ast.AugAssign):
@@ -74,7 +75,9 @@ class Generators:
             if isinstance(n, (ast.Attribute, ast.Subscript)) and not isinstance(n.ctx, ast.Load):
                 return True
             if isinstance(n, ast.Call) and not self._only_computes(n, local):
-                return True
+                idle = isinstance(statement, ast.Expr) and statement.value is n
+                if not self._is_unseen(n) or not (idle or _names(n) & made):
+                    return True
         return False
 
     def _only_computes(self, call: ast.Call, local: set[str]) -> bool:
@@ -93,6 +96,12 @@ class Generators:
             base = base.value
         own = isinstance(base, ast.Call) or (isinstance(base, ast.Name) and base.id in local)
         return own or (isinstance(call.func, ast.Attribute) and call.func.attr in _COMPUTING)
+
+    def _is_unseen(self, call: ast.Call) -> bool:
+        """Whether a call is of a function of another package or file that is not read, and not of one that draws."""
+        name = self.feeding.names.of(call.func)
+        known = name is None or is_known(name) or self.effects.moves_state(call)
+        return not known and self.feeding.values.callee(call) is None
 
     def _is_read_before(self, loop: ast.For) -> bool:
         """Whether a name that the loop sets may be read before a turn has set it anew, or after the loop."""
