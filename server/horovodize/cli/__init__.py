@@ -12,7 +12,17 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from horovodize.cli import build_horovod, check, completion, distribute, doctor, explain, server, summary
+from horovodize.cli import (
+    build_horovod,
+    check,
+    completion,
+    distribute,
+    doctor,
+    explain,
+    launch,
+    server,
+    summary,
+)
 from horovodize.cli.output import Console
 from horovodize.cli.runner import CommandError, ExitStatus, report_internal_error
 
@@ -23,6 +33,7 @@ SUBCOMMANDS = {
     "explain": explain,
     "build-horovod": build_horovod,
     "doctor": doctor,
+    "launch": launch,
     "server": server,
     "generate-shell-completion": completion,
 }

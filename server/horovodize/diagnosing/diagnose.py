@@ -11,6 +11,7 @@ from pathlib import Path
 from horovodize.building.target import BuildError, target_of
 from horovodize.diagnosing import hosts, interpreter, packages, two_ranks
 from horovodize.diagnosing.diagnosis import Diagnosis, Line, problem, skipped
+from horovodize.launching.hosts import parse
 
 
 def diagnose(
@@ -23,7 +24,7 @@ def diagnose(
     on        on which hosts: "host1:4,host2:4"; "" for this one. Raises ValueError where it is not such a list
     train     whether to import TensorFlow and to train a step on two ranks of this host, too: some 15 seconds
     folder    where ranks are started (default: the current folder)"""
-    named = hosts.parse(on)
+    named = parse(on)
     try:
         executable = target_of(python).executable
         found = interpreter.packages(executable)

@@ -7,39 +7,15 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from horovodize.diagnosing.diagnosis import Line, note, ok, problem
 from horovodize.diagnosing.interpreter import ASK, PACKAGES, Packages, last_line, packages_of, run
+from horovodize.launching.hosts import Host
 
 # As Horovod calls it, but never asking anything of whoever sits there.
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "ConnectTimeout=10")
 _LIMIT = 60
-
-
-@dataclass(frozen=True)
-class Host:
-    """A host, and how many ranks it takes."""
-
-    name: str
-    slots: int
-
-
-def parse(text: str) -> list[Host]:
-    """The hosts of `-H host1:4,host2:4`. Raises ValueError with a sentence."""
-    found = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, colon, slots = part.rpartition(":")
-        if not colon:
-            name, slots = part, "1"
-        if not name or name.startswith("-") or not slots.isdecimal() or int(slots) < 1:
-            raise ValueError(f"{part!r} is not a host and its processes such as host1:4")
-        found.append(Host(name, int(slots)))
-    doubled = {host.name for host in found if [h.name for h in found].count(host.name) > 1}
-    if doubled:
-        raise ValueError(f"{sorted(doubled)[0]} is named twice; give it all its processes at once")
-    return found
 
 
 def is_local(name: str) -> bool:

@@ -124,7 +124,7 @@ def environment(executable: str, **added: str) -> dict[str, str]:
 
 
 def run(command: Sequence[str], *, limit: float, **added: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command, and all that it starts ends with it. Status 124: more than `limit` seconds; 127: there is no such command."""
+    """Runs a command, and all that it starts ends with it. Status 124: after `limit` seconds; 127: no such command."""
     if shutil.which(command[0]) is None:
         return subprocess.CompletedProcess(command, 127, "", f"{command[0]}: not found")
     with subprocess.Popen(

@@ -119,7 +119,7 @@ def by_import(seen: Seen, executable: str, local_ranks: int, gpus: int | None) -
     lists, None where it isn't there."""
     if seen.failed == "python":
         yield problem("import", f"importing TensorFlow or Horovod ends the process: {seen.error}",
-                      "TensorFlow may need instructions that this processor lacks, or Horovod was built for another")  # fmt: skip
+                      "TensorFlow may need instructions that this processor lacks, or Horovod is another's")  # fmt: skip
     elif seen.failed:
         yield problem(
             "import",
