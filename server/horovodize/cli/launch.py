@@ -27,9 +27,10 @@ _TARGETS = ("horovodrun", "mpirun", "slurm", "kubernetes", "ray")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_options(parser)
-    script = parser.add_argument("script", metavar="SCRIPT", help="the script, distributed already")
+    # Together: of two arguments, argparse would take away a -- between them.
+    script = parser.add_argument("words", metavar="SCRIPT", nargs=argparse.PARSER,
+                                 help="the script, distributed already, and its own arguments")  # fmt: skip
     script.complete = "FILE"  # type: ignore[attr-defined]
-    parser.add_argument("rest", metavar="...", nargs=argparse.REMAINDER, help="the script's own arguments")
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +90,7 @@ def _take_options_behind_the_script(arguments: argparse.Namespace) -> None:
     parser = argparse.ArgumentParser(prog="horovodize launch", add_help=False, allow_abbrev=False)
     _add_options(parser)
     names = {name for action in parser._actions for name in action.option_strings}
-    rest: list[str] = arguments.rest
+    arguments.script, *rest = arguments.words
     taken = 0
     while taken < len(rest) and rest[taken].partition("=")[0] in names:
         taken += 1 if "=" in rest[taken] else 2

@@ -86,17 +86,15 @@ def _step(reports: list[Report], key: str, name: str) -> Line:
 def _equal(reports: list[Report], key: str) -> bool:
     """Whether a step was taken, and left the same weights on both ranks."""
     return all(
-        "error" not in r[key]
-        and r[key]["spread"] <= _SAME
-        and math.isfinite(r[key]["moved"])
-        and r[key]["moved"] > _SAME
-        for r in reports
+        "error" not in r[key] and r[key]["spread"] <= _SAME < r[key]["moved"] < math.inf for r in reports
     )
 
 
 def _what(reports: list[Report], key: str) -> str:
     if error := _error(reports, key):
         return error
+    if not all(math.isfinite(r[key][what]) for r in reports for what in ("spread", "moved")):
+        return "weights are not finite after it"
     if all(r[key]["moved"] <= _SAME for r in reports):
         return "no weight changed"
     return f"weights differ between the ranks (by {max(r[key]['spread'] for r in reports):.2g}): nothing is averaged"
