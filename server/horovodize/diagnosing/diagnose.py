@@ -35,11 +35,12 @@ def diagnose(
             "Python", f"{python} doesn't say which packages it has", "name another with --python"
         )
         return Diagnosis(python, (failed,))
-    lines = [*packages.by_metadata(found, executable, os.environ), packages.xla(found, os.environ)]
+    lines = [*packages.by_metadata(found, executable, os.environ)]
     if found.horovod:
         beside = Path(executable).parent / "horovodrun"
         other = packages.on_path(shutil.which("horovodrun"), str(beside) if beside.exists() else "")
         lines += [other] if other else []
+    lines.append(packages.xla(found, os.environ))
     if train:
         lines += _trained(executable, found, hosts.ranks_here(named, ranks))
     lines += hosts.check(named, ranks, executable, found, folder or Path.cwd())

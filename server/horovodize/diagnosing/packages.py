@@ -92,7 +92,7 @@ def _launcher(packages: Packages, executable: str) -> Line:
             f"imports distutils, which Python {_minor(packages.python)} doesn't have",
             f"{_pip(executable)} 'setuptools<81'",
         )
-    return ok(LAUNCHER, "its modules are there")
+    return ok(LAUNCHER, "can be started")
 
 
 def on_path(found: str | None, beside: str) -> Line | None:
