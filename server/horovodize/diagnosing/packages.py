@@ -196,10 +196,6 @@ def xla(packages: Packages, environment: Mapping[str, str]) -> Line:
     return ok(XLA, "on, with Horovod's operations" if inside else "not switched on from outside")
 
 
-def keras_3_is_used(packages: Packages, environment: Mapping[str, str]) -> bool:
-    return from_on(packages.tensorflow, FIRST_WITH_KERAS_3) and environment.get(_LEGACY, "") not in _ON
-
-
 def nothing_to_train_with(packages: Packages) -> Line | None:
     """Why no rank can be started; None where they can."""
     lacking = [n for n, v in ((TENSORFLOW, packages.tensorflow), (HOROVOD, packages.horovod)) if not v]
