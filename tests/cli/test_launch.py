@@ -56,7 +56,7 @@ def test_files_are_written_and_the_command_printed(run: Run, script: Path, tmp_p
     done = run(*words)
     assert (done.status, sorted(p.name for p in (tmp_path / "jobs").iterdir())) == (
         0,
-        ["Dockerfile", "train-mpijob.yaml"],
+        ["Dockerfile", "Dockerfile.dockerignore", "train-mpijob.yaml"],
     )
     assert "docker build -f jobs/Dockerfile" in done.out
     assert "kubectl apply -f jobs/train-mpijob.yaml" in done.out

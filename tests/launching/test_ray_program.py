@@ -58,8 +58,8 @@ def test_it_runs_the_script_as_python_would(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines == [
         f"__main__ ['src/train.py', '--name', \"it's\"] {tmp_path}",
-        "trained on ranks [0]",
         "shut down",
+        "src/train.py trained on 1 workers",
     ]
 
 
@@ -69,6 +69,7 @@ def test_it_runs_the_script_as_python_would(tmp_path: Path) -> None:
         ("x = 1\n", "src/train.py doesn't use Horovod"),
         ("import sys\nsys.exit('no data')\n", "ended with 'no data'"),
         ("1 / 0\n", "ZeroDivisionError"),
+        ("import horovod.tensorflow\n", "each worker trained alone"),
     ],
 )
 def test_what_fails_is_not_silent(tmp_path: Path, script: str, why: str) -> None:

@@ -9,6 +9,7 @@ from horovodize.launching.job import Job, LaunchError
 from horovodize.world.versions import Version
 
 CODE = "/code"
+IGNORED = "**/.git\n**/.venv*\n**/venv\n**/__pycache__\n"
 _JOBS = 4
 
 _TEMPLATE = """\

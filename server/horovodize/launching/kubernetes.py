@@ -7,7 +7,7 @@ import json
 import shlex
 from pathlib import PurePosixPath
 
-from horovodize.launching.image import CODE, dockerfile
+from horovodize.launching.image import CODE, IGNORED, dockerfile
 from horovodize.launching.job import NO_GPUS, Job, LaunchError, Layout, Prepared
 
 _TEMPLATE = """\
@@ -70,6 +70,7 @@ def kubernetes(job: Job) -> Prepared:
     start = f"kubectl apply -f {job.file(name)}"
     if job.tensorflow:
         files["Dockerfile"] = dockerfile(job, gpus=layout.gpus)
+        files["Dockerfile.dockerignore"] = IGNORED  # read where it stands beside the Dockerfile
         dockerfile_path = job.file("Dockerfile")
         start = f"docker build -f {dockerfile_path} -t {image} {shlex.quote(job.folder)} && docker push {image} && {start}"
         if not job.image:

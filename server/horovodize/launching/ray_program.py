@@ -11,6 +11,8 @@ _TEMPLATE = '''\
 
 Without RAY_ADDRESS, Ray starts on this machine alone. Needs ray, and Horovod, on every node."""
 
+import sys
+
 import ray
 from horovod.ray import RayExecutor
 
@@ -23,7 +25,6 @@ def train():
     """What each worker runs: the script, as if Python were started with it."""
     import os
     import runpy
-    import sys
 
     os.chdir(FOLDER)
     sys.argv = [SCRIPT, *ARGUMENTS]
@@ -34,12 +35,12 @@ def train():
     except SystemExit as e:
         if e.code not in (None, 0):
             raise RuntimeError(f"{{SCRIPT}} ended with {{e.code!r}}") from e
-    import horovod.tensorflow as hvd
-
     # A script that never asks for ranks would train once more on each worker, and nobody would see it.
-    if not hvd.is_initialized():
+    # Horovod isn't imported before the script: it imports TensorFlow, which the script may have settings for.
+    hvd = sys.modules.get("horovod.tensorflow")
+    if hvd is None:
         raise RuntimeError(f"{{SCRIPT}} doesn't use Horovod: distribute it first")
-    return hvd.rank()
+    return hvd.is_initialized()
 
 
 if __name__ == "__main__":
@@ -51,9 +52,12 @@ if __name__ == "__main__":
     )
     executor.start()
     try:
-        print("trained on ranks", sorted(executor.run(train)))
+        initialised = executor.run(train)
     finally:
         executor.shutdown()
+    if not all(initialised):
+        sys.exit(f"Horovod isn't initialised at the end. Unless {{SCRIPT}} shuts it down, each worker trained alone.")
+    print(f"{{SCRIPT}} trained on {{len(initialised)}} workers")
 '''
 
 
