@@ -20,7 +20,7 @@ from horovodize.rules.guards import from_root
 from horovodize.rules.optimizers import agree_on_choices
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
-from horovodize.summary.syntax import Loop, is_main_guard
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Loop, is_main_guard
 
 _WHAT = "Take rank 0's value on all ranks"
 _DRAW = "Draw the same on all ranks"
@@ -75,6 +75,8 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
         found = draft.facts.uniform.decided(layer)
         for value in _layer_values(layer):
             found = (*found, *differing(draft, value))
+        for items in _repeated_by(draft, layer):
+            found = (*found, *draft.facts.uniform.number_reasons(items))
         shaping = [r for r in found if isinstance(r, Varies) and r.kind not in _WHERE_USED]
         _agree(draft, layer, shaping, "HVD205", _SHAPES, _WHY_SAME)
 
@@ -190,6 +192,19 @@ def _layer_values(layer: ast.Call) -> list[ast.expr]:
         k for k in layer.keywords if k.arg not in _LAYER_VALUES and "initializer" not in (k.arg or "")
     ]
     return [*layer.args, *(k.value for k in keywords)]
+
+
+def _repeated_by(draft: Draft, layer: ast.Call) -> Iterator[ast.expr]:
+    """What the loops and comprehensions around a layer go through, in its own function: there is a layer for each item."""
+    child: ast.AST = layer
+    for a in draft.syntax.ancestors(layer):
+        if isinstance(a, CALLABLES):
+            return
+        if isinstance(a, (ast.For, ast.AsyncFor)) and draft.syntax.field[child] == "body":
+            yield a.iter
+        elif isinstance(a, COMPREHENSIONS) and not isinstance(child, ast.comprehension):
+            yield from (clause.iter for clause in a.generators)
+        child = a
 
 
 # ---------------------------------------------------------------------- agreeing
