@@ -100,8 +100,9 @@ class Output:
 class Effects:
     """Effects of one module's calls and statements."""
 
-    def __init__(self, module: Module, sites: Sites, drive: Drive) -> None:
-        self.module, self.sites, self.drive = module, sites, drive
+    def __init__(self, module: Module, sites: Sites, drive: Drive, of_all: Collection[ast.Call] = ()) -> None:
+        """of_all: calls that every rank may make, and that are no output therefore."""
+        self.module, self.sites, self.drive, self.of_all = module, sites, drive, of_all
         self._shared: dict[ast.AST, bool] = {}
         self._outputs: dict[ast.Call, Output | None] = {}
 
@@ -140,7 +141,7 @@ class Effects:
     def _output(self, call: ast.Call) -> Output | None:
         m, func = self.module, call.func
         name = m.names.of(func)
-        if m.values.callee(call) is not None:
+        if m.values.callee(call) is not None or call in self.of_all:
             return None
         if isinstance(func, ast.Name) and func.id in _BUILTIN_PRINTS and not m.scopes.reaching(func):
             return Output("print", func.id)
