@@ -8,7 +8,7 @@ What it does   Statements that print, show a window or write files come under `i
                Where more than three statements print or draw, the other ranks are silenced at the start instead
                (`sys.stdout = open(os.devnull, "w", …)`, and Matplotlib without windows), and only what writes files is
                guarded; setting `output`: "auto", "guard", "silence".
-               What somebody types or clicks (`input`, `plt.waitforbuttonpress`) is waited for by rank 0, which tells the others.
+               Rank 0 alone waits for what somebody types or clicks (`input`, `plt.waitforbuttonpress`), and tells the others.
                Folders are made by all ranks, with `exist_ok=True`: other hosts need them, too. Rank 0 alone makes those whose
                name may differ between ranks, and all of a program that also deletes folders.
 Why            Every rank runs the whole program. Several processes that write one file damage it, and each line of output

@@ -27,7 +27,7 @@ def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
         span = draft.module.span(call)
         told = any(isinstance(e, Edit) and e.anchor == span for c in draft.changes for e in c.edits)
         if told:  # the rule that makes ranks agree on numbers of steps has put it into a broadcast
-            edits = (Edit.insert(span.end, f" if {ON_ROOT} else None", span, 1),)
+            edits = Edit.around(span, "", f" if {ON_ROOT} else None", level=1)
         else:
             edits = Edit.around(span, f"{from_root(draft)}(", f" if {ON_ROOT} else None)")
         draft.agreed.add(call)
