@@ -16,6 +16,7 @@ from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
 from horovodize.rules.folders import made_everywhere
 from horovodize.rules.import_block import head_place
 from horovodize.source import Edit, Span
+from horovodize.summary.effects import Effects
 from horovodize.summary.outputs import Outputs, early_nodes
 
 # Insertions before a statement, from the outside in: other rules' statements (0), what a guard must not hide, the guard.
