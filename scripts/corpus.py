@@ -9,8 +9,10 @@ in worker processes; one that takes too long, or takes its worker down, counts a
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import multiprocessing
+import statistics
 import sys
 import time
 from collections import Counter
@@ -19,6 +21,11 @@ from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from horovodize.plan import Plan
+    from horovodize.source import Document
 
 OUTCOMES = (
     "distributed",
@@ -33,7 +40,9 @@ OUTCOMES = (
 
 @dataclass
 class Report:
-    """What became of one file. `outcome` is one of OUTCOMES, or "no loop"; `codes` says why it was refused."""
+    """What became of one file. `outcome` is one of OUTCOMES, or "no loop"; `codes` says why it was refused. Where it is
+    distributed: lines that are added and that go (one that changes is both), files that change, changes by rule; with the
+    modules that it imports."""
 
     path: str
     loop: str
@@ -41,6 +50,10 @@ class Report:
     codes: list[str] = field(default_factory=list)
     detail: str = ""
     seconds: float = 0.0
+    added: int = 0
+    removed: int = 0
+    files: int = 0
+    rules: dict[str, int] = field(default_factory=dict)
 
 
 def examine(path: str) -> Report:
@@ -75,7 +88,38 @@ def examine(path: str) -> Report:
     if isinstance(again, Refusal) or (isinstance(again, Plan) and again.text != result.text):
         return Report(path, loop, "not idempotent", detail=type(again).__name__)
     doubts = [f"{change.rule}: {change.doubt}" for change in result.changes if not change.sure]
-    return Report(path, loop, "to confirm" if doubts else "distributed", detail="; ".join(doubts))
+    report = Report(path, loop, "to confirm" if doubts else "distributed", detail="; ".join(doubts))
+    measure(report, result if isinstance(document, NotebookFile) else _with_modules(document, result))
+    return report
+
+
+def _with_modules(script: Document, alone: Plan) -> Plan:
+    """The plan of a script together with the modules beside it."""
+    from horovodize.distribute_project import distribute_script
+    from horovodize.plan import Plan
+    from horovodize.source import Document, UndecodableSource
+
+    def load(path: str) -> Document | None:
+        try:
+            return Document.from_bytes(Path(path).read_bytes(), path)
+        except (OSError, UndecodableSource):
+            return None
+
+    together = distribute_script(script, load)
+    return together if isinstance(together, Plan) else alone
+
+
+def measure(report: Report, plan: Plan) -> None:
+    """How much a plan writes."""
+    from horovodize.distribute_project import file_plans
+
+    for own in file_plans(plan):
+        before, after = own.document.text.splitlines(), own.text.splitlines()
+        lines = list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]
+        report.added += sum(line.startswith("+") for line in lines)
+        report.removed += sum(line.startswith("-") for line in lines)
+        report.files += bool(lines)
+    report.rules = dict(sorted(Counter(change.rule for change in plan.changes).items()))
 
 
 # ---------------------------------------------------------------------- workers
@@ -157,6 +201,24 @@ def run(paths: Sequence[str], jobs: int, timeout: float) -> Iterator[Report]:
 # ---------------------------------------------------------------------- the table
 
 
+def _written(reports: Sequence[Report]) -> list[str]:
+    """How much is written, for each kind of loop: at the median, and which rules."""
+    lines: list[str] = []
+    made = [report for report in reports if report.files]
+    for kind, _ in Counter(report.loop for report in made).most_common():
+        of_kind = [report for report in made if report.loop == kind]
+        rules = Counter(
+            {rule: sum(r.rules.get(rule, 0) for r in of_kind) for r in of_kind for rule in r.rules}
+        )
+        added, removed, files = (
+            statistics.median(getattr(report, what) for report in of_kind)
+            for what in ("added", "removed", "files")
+        )
+        used = " ".join(f"{rule}:{count}" for rule, count in rules.most_common())
+        lines.append(f"  {kind:18} +{added:g} -{removed:g} lines, {files:g} files at the median; {used}")
+    return ["", "written", *lines] if lines else []
+
+
 def table(reports: Sequence[Report]) -> str:
     """A row for each kind of loop, and the reasons of refusals and crashes."""
     trained = [report for report in reports if report.outcome != "no loop"]
@@ -186,6 +248,7 @@ def table(reports: Sequence[Report]) -> str:
             f"  {kind:18} {code:18} {count}"
             for (kind, code), count in sorted(reasons.items(), key=lambda item: -item[1])
         ]
+    lines += _written(reports)
     lines += ["", f"{len(reports) - len(trained)} files without a training loop"]
     return "\n".join(lines)
 

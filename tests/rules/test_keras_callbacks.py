@@ -273,7 +273,7 @@ def test_batch_norm_statistics_are_taken_from_rank_0_after_fit() -> None:
     )
     text = plan_of(source).text
     assert text.index("h = model.fit(") < text.index(
-        "hvd.broadcast_variables(model.variables, root_rank=0)\nsave(h)"
+        "hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)\nsave(h)"
     )
 
 
@@ -284,6 +284,6 @@ def test_batch_norm_statistics_of_a_returned_fit_come_by_callback() -> None:
     )
     text = plan_of(source).text
     assert (
-        "LambdaCallback(on_train_end=lambda logs: hvd.broadcast_variables(model.variables, root_rank=0))"
+        "LambdaCallback(on_train_end=lambda logs: hvd.broadcast_variables(model.non_trainable_variables, root_rank=0))"
         in text
     )

@@ -29,7 +29,7 @@ TAIL = "model.compile(o.SGD(s))\n" + FIT
          "s = d.PiecewiseConstantDecay([10 // hvd.size(), 20 // hvd.size()],"
          " [1.0 * hvd.size(), 0.5 * hvd.size(), 0.1 * hvd.size()])"),
         ("s = d.PiecewiseConstantDecay([10, 20, 30, 40], [a + b, *v])",
-         "s = d.PiecewiseConstantDecay([step // hvd.size() for step in [10, 20, 30, 40]],"
+         "s = d.PiecewiseConstantDecay([10 // hvd.size(), 20 // hvd.size(), 30 // hvd.size(), 40 // hvd.size()],"
          " [rate * hvd.size() for rate in [a + b, *v]])"),
         ("s = d.PiecewiseConstantDecay(boundaries=b, values=v)",
          "s = d.PiecewiseConstantDecay(boundaries=[step // hvd.size() for step in b]"

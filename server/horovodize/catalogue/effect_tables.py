@@ -45,7 +45,7 @@ WRITERS: frozenset[str] = frozenset().union(
     _under("shutil.", "rmtree copy copy2 copyfile copytree move make_archive"),
     _under("distutils.dir_util.", "mkpath copy_tree remove_tree"),
     # Images, sound, video.
-    _under("cv2.", "imwrite imshow waitKey VideoWriter"),
+    _under("cv2.", "imwrite imshow VideoWriter"),
     _under("imageio.", "imwrite imsave mimsave mimwrite get_writer v2.imwrite v2.mimsave v3.imwrite"),
     _under("skimage.io.", "imsave imshow show"),
     _under("", "PIL.Image.Image.save soundfile.write tifffile.imwrite tifffile.imsave"),

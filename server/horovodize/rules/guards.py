@@ -13,8 +13,10 @@ from collections.abc import Iterator
 
 from horovodize.rules import silence
 from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
+from horovodize.rules.folders import made_everywhere
 from horovodize.rules.import_block import head_place
 from horovodize.source import Edit, Span
+from horovodize.summary.effects import Effects
 from horovodize.summary.outputs import Outputs, early_nodes
 
 # Insertions before a statement, from the outside in: other rules' statements (0), what a guard must not hide, the guard.
@@ -67,7 +69,11 @@ def outputs_of(draft: Draft) -> Outputs:
         effects = draft.facts.effects
         spoken = Outputs(draft.module, effects, early)
         silenced = silence.is_wanted(draft, spoken)
-        draft.outputs = Outputs(draft.module, effects, early, silenced) if silenced else spoken
+        folders = made_everywhere(draft, spoken)
+        if folders or silenced:
+            effects = Effects(draft.module, draft.sites, draft.drive, folders)
+            spoken = Outputs(draft.module, effects, early, silenced)
+        draft.outputs = spoken
     return draft.outputs
 
 

@@ -28,11 +28,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 
 from horovodize.plan import Decision
 from horovodize.rules import keras_3, keras_session, silence
 from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
 from horovodize.rules.guards import outputs_of
+from horovodize.rules.helper_places import Elsewhere, places
 from horovodize.rules.helpers import helper_lines
 from horovodize.rules.import_block import head_place
 from horovodize.rules.rule import Rule
@@ -50,12 +52,14 @@ def apply(draft: Draft) -> None:
         _leave_mere_prints(draft)
     tf = _tensorflow(draft)
     _refuse_ambiguous(draft, tf.split(".", maxsplit=1)[0])
-    for tree in draft.syntax.trees:
-        written = _written(draft, tree)
+    texts = {tree: _written(draft, tree) for tree in draft.syntax.trees}
+    users = {n: [t for t, text in texts.items() if _mentions(text, n)] for n in draft.helpers.values()}
+    elsewhere = places(draft, users)
+    for tree, written in texts.items():
         made = [*draft.helpers.values(), *(draft.config_to_make or ())[:1]]
-        uses = re.search(f"[{HVD}{CORE}{KERAS}]", written) or any(_mentions(written, name) for name in made)
+        uses = _asks(written) or any(_mentions(written, name) for name in made)
         if tree is draft.module.tree or uses:
-            _write(draft, tree, written, tf)
+            _write(draft, tree, written, tf, elsewhere.get(tree, {}))
 
 
 def _leave_mere_prints(draft: Draft) -> None:
@@ -111,7 +115,8 @@ def _written(draft: Draft, tree: ast.Module) -> str:
     return "".join(draft.new_text(e) for e in edits)
 
 
-def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
+def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Mapping[str, Elsewhere]) -> None:
+    """`elsewhere`: the helpers that other files of the project define."""
     place = head_place(draft, tree)
     if place is None:
         draft.refuse(
@@ -122,7 +127,9 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
         )
         return
     helpers = {
-        p: n for p, n in draft.helpers.items() if _mentions(written, n) or len(draft.syntax.trees) == 1
+        p: n
+        for p, n in draft.helpers.items()
+        if (_mentions(written, n) or len(draft.syntax.trees) == 1) and n not in elsewhere
     }
     pinning = _pinning(draft, tree, written, helpers, tf)
     guard = keras_3.guard(draft) if tree is draft.module.tree else []
@@ -140,7 +147,8 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
     imports = [
         *needed,
         *_missing_imports(draft, tree, place.last, tf, written + "\n".join(body)),
-        *_import_lines(draft, written, body),
+        *(_import_lines(draft, written, body) if _asks(written + "\n".join(body)) or not elsewhere else ()),
+        *(line for statement, line in _from_files(elsewhere) if statement is None),
     ]
     imported, last = place.imported, place.last
     edits: tuple[Edit, ...]
@@ -162,13 +170,31 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str) -> None:
         silencing = draft.after(last, quiet, level=2)
     if quiet:
         draft.change("C6", last or imported, "Leave output to rank 0", _QUIET, [silencing])
+    more = [draft.after(s, [line], level=-1) for s, line in _from_files(elsewhere) if s is not None]
     draft.change(
-        "C1", imported, "Import Horovod", "Its module follows from what the program uses.", edits[:1]
+        "C1",
+        imported,
+        "Import Horovod",
+        "Its module follows from what the program uses.",
+        [*edits[:1], *more],
     )
     what = "Initialize Horovod and give each process its own GPU" if pinning else "Initialize Horovod"
     why = "Processes learn their rank" + (", and don't allocate each other's GPUs." if pinning else ".")
     if edits[1:]:
         draft.change("C2", last or imported, what, why, edits[1:])
+
+
+def _asks(text: str) -> bool:
+    """Whether a text uses Horovod."""
+    return re.search(f"[{HVD}{CORE}{KERAS}]", text) is not None
+
+
+def _from_files(elsewhere: Mapping[str, Elsewhere]) -> list[tuple[ast.stmt | None, str]]:
+    """The imports of helpers that other files define, each with the statement that it has to come after."""
+    names: dict[Elsewhere, list[str]] = {}
+    for name, place in elsewhere.items():
+        names.setdefault(place, []).append(name)
+    return [(place.after, f"from {place.path} import {', '.join(sorted(n))}") for place, n in names.items()]
 
 
 def _mentions(text: str, name: str) -> bool:
@@ -216,9 +242,9 @@ def _starts_here(draft: Draft, tree: ast.Module) -> bool:
     for change in draft.changes:
         for edit in change.edits:
             at = edit.span.start
-            if draft.document.member_at(at) != index or not re.search(
-                f"[{HVD}{CORE}{KERAS}]", draft.new_text(edit)
-            ):
+            text = draft.new_text(edit)
+            asks = _asks(text) or any(_mentions(text, name) for name in draft.helpers.values())
+            if draft.document.member_at(at) != index or not asks:
                 continue
             # In its body: what is the default of a parameter, or decorates, runs with the file.
             around = [

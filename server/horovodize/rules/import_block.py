@@ -58,7 +58,7 @@ def _first_use(draft: Draft, tree: ast.Module) -> ast.stmt | None:
         return None
     seen = {tree}
     return next(
-        (s for s in tree.body if any(_uses_at_import(draft, m, seen) for m in _modules(draft, tree, s))), None
+        (s for s in tree.body if any(uses_at_import(draft, m, seen) for m in _modules(draft, tree, s))), None
     )
 
 
@@ -71,14 +71,14 @@ def _modules(draft: Draft, tree: ast.Module, statement: ast.stmt) -> Iterator[as
                 yield targets[dotted]
 
 
-def _uses_at_import(draft: Draft, tree: ast.Module, seen: set[ast.Module]) -> bool:
+def uses_at_import(draft: Draft, tree: ast.Module, seen: set[ast.Module]) -> bool:
     """Whether importing a module runs calls of TensorFlow, other than such as are harmless."""
     if tree in seen:
         return False
     seen.add(tree)
     return any(
         _calls_tensorflow(draft, s, set())
-        or any(_uses_at_import(draft, m, seen) for m in _modules(draft, tree, s))
+        or any(uses_at_import(draft, m, seen) for m in _modules(draft, tree, s))
         for s in tree.body
     )
 

@@ -8,6 +8,9 @@ What it does   Statements that print, show a window or write files come under `i
                Where more than three statements print or draw, the other ranks are silenced at the start instead
                (`sys.stdout = open(os.devnull, "w", …)`, and Matplotlib without windows), and only what writes files is
                guarded; setting `output`: "auto", "guard", "silence".
+               Rank 0 alone waits for what somebody types or clicks (`input`, `plt.waitforbuttonpress`), and tells the others.
+               Folders are made by all ranks, with `exist_ok=True`: other hosts need them, too. Rank 0 alone makes those whose
+               name may differ between ranks, and all of a program that also deletes folders.
 Why            Every rank runs the whole program. Several processes that write one file damage it, and each line of output
                would appear size() times.
 Before         print("loss", train_step(batch))
@@ -34,7 +37,7 @@ import itertools
 from collections.abc import Sequence
 
 from horovodize.plan import Decision
-from horovodize.rules import read_back
+from horovodize.rules import folders, read_back, typed_in
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import LIFTED, Guarded, Guards, outputs_of
 from horovodize.rules.output_values import redirect
@@ -52,6 +55,8 @@ def apply(draft: Draft) -> None:
     rule = _RootRank(draft)
     for tree in draft.syntax.trees:
         rule.block(tree.body)
+    folders.apply(draft, rule.outputs.effects.of_all, rule.guarded.statements)
+    typed_in.apply(draft, rule.outputs, rule.guarded)
     redirect(draft, rule.outputs, rule.guards, rule.guarded)
     read_back.apply(draft, rule.outputs, rule.guards, rule.guarded)
 

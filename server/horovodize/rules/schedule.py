@@ -31,7 +31,7 @@ from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
-_FEW = 3  # numbers of a list that are scaled one by one, as they are written
+_FEW = 3  # expressions of a list that are scaled one by one, as they are written; of numbers any number is
 _WHY = "The schedule starts from a rate for size() times the batch."
 _WHY_STEPS = "Each rank takes size() times fewer steps an epoch; the schedule counts steps."
 _WHY_DECAY = "Each rank takes size() times fewer steps an epoch; `decay` counts for each step."
@@ -140,7 +140,15 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
 
 
 def _are_few(value: ast.List | ast.Tuple) -> bool:
-    return len(value.elts) <= _FEW and not any(isinstance(e, ast.Starred) for e in value.elts)
+    if any(isinstance(e, ast.Starred) for e in value.elts):
+        return False
+    return len(value.elts) <= _FEW or all(_is_number(e) for e in value.elts)
+
+
+def _is_number(e: ast.expr) -> bool:
+    if isinstance(e, ast.UnaryOp):
+        return _is_number(e.operand)
+    return isinstance(e, ast.Constant) and isinstance(e.value, (int, float))
 
 
 def _divided(draft: Draft, steps: ast.expr) -> tuple[Edit, ...]:

@@ -38,26 +38,18 @@ def may_have_statistics(draft: Draft) -> bool:
 
 
 def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
-    """Broadcasts the models' variables after a loop that took steps."""
+    """Broadcasts the models' statistics after a loop that took steps."""
     if models and may_have_statistics(draft) and draft.can_insert(loop):
-        lines = [
-            f"{CORE}.broadcast_variables({model}.variables, root_rank=0)" for model in dict.fromkeys(models)
-        ]
-        if keras_session.is_wanted(draft):
-            lines = [f"{KERAS}.broadcast_global_variables(0)"]
+        lines = dict.fromkeys(_sending(draft, model) for model in models)
         draft.change("G2", loop, _WHAT, _WHY, [draft.after(loop, draft.lines_of(*lines, comment=_COMMENT))])
 
 
 def after_fit(draft: Draft, fit: Fit) -> None:
-    """Broadcasts a model's variables after its `fit`, where a statement can stand there."""
+    """Broadcasts a model's statistics after its `fit`, where a statement can stand there."""
     statement = draft.syntax.statement(fit.call)
     if may_have_statistics(draft) and _takes_statement(draft, fit) and draft.once("statistics", statement):
-        line = f"{CORE}.broadcast_variables({draft.module.text(fit.model)}.variables, root_rank=0)"
-        if keras_session.is_wanted(draft):
-            line = f"{KERAS}.broadcast_global_variables(0)"
-        draft.change(
-            "K3", fit.call, _WHAT, _WHY, [draft.after(statement, draft.lines_of(line, comment=_COMMENT))]
-        )
+        lines = draft.lines_of(_sending(draft, draft.module.text(fit.model)), comment=_COMMENT)
+        draft.change("K3", fit.call, _WHAT, _WHY, [draft.after(statement, lines)])
 
 
 def callback(draft: Draft, fit: Fit) -> list[str]:
@@ -66,11 +58,15 @@ def callback(draft: Draft, fit: Fit) -> list[str]:
         return []
     if not isinstance(fit.model, (ast.Name, ast.Attribute)):
         return []
-    model = draft.module.text(fit.model)
-    broadcast = f"{CORE}.broadcast_variables({model}.variables, root_rank=0)"
+    sending = _sending(draft, draft.module.text(fit.model))
+    return [f"{draft.tensorflow()}.keras.callbacks.LambdaCallback(on_train_end=lambda logs: {sending})"]
+
+
+def _sending(draft: Draft, model: str) -> str:
+    """What gives a model's statistics to all ranks. They are among what is not trained; a Keras session sends all it has."""
     if keras_session.is_wanted(draft):
-        broadcast = f"{KERAS}.broadcast_global_variables(0)"
-    return [f"{draft.tensorflow()}.keras.callbacks.LambdaCallback(on_train_end=lambda logs: {broadcast})"]
+        return f"{KERAS}.broadcast_global_variables(0)"
+    return f"{CORE}.broadcast_variables({model}.non_trainable_variables, root_rank=0)"
 
 
 def _takes_statement(draft: Draft, fit: Fit) -> bool:

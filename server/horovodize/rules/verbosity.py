@@ -20,6 +20,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.plan import Decision
 from horovodize.rules.draft import ON_ROOT, RANK, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.rule import Rule
@@ -96,14 +97,14 @@ def _quiet(draft: Draft, call: ast.Call, position: int | None, default: str) -> 
         if default == "0" or _may_pass_more(call) or not in_place(draft.module, call):
             return
         edit = draft.add_argument(call, f"verbose={default} if {ON_ROOT} else 0")
-        draft.change("C7", call, what, _WHY, [edit])
+        draft.change("C7", call, what, _WHY, [edit], decision=Decision.PRINTED)
         return
     if (isinstance(given, ast.Constant) and not given.value) or not in_place(draft.module, given):
         return
     span = draft.module.span(given)
     weak = isinstance(given, (ast.IfExp, ast.Lambda, ast.NamedExpr))
     edits = Edit.around(span, "(" if weak else "", f"{')' if weak else ''} if {ON_ROOT} else 0")
-    draft.change("C7", call, what, _WHY, edits)
+    draft.change("C7", call, what, _WHY, edits, decision=Decision.PRINTED)
 
 
 def _disable(draft: Draft, call: ast.Call) -> None:
@@ -114,7 +115,7 @@ def _disable(draft: Draft, call: ast.Call) -> None:
         if inner.end == draft.module.span(call).end:  # its parentheses are those of the call
             return
     edit = draft.add_argument(call, f"disable={RANK} != 0")
-    draft.change("C7", call, "Show the progress bar on rank 0 only", _WHY, [edit])
+    draft.change("C7", call, "Show the progress bar on rank 0 only", _WHY, [edit], decision=Decision.PRINTED)
 
 
 def _may_pass_more(call: ast.Call) -> bool:

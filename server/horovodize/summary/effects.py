@@ -31,8 +31,7 @@ _PRINTS = {
     "tensorflow.keras.utils.print_summary", "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "tqdm.notebook.tqdm.write",
 }  # fmt: skip
 _SHOWS = {
-    "matplotlib.pyplot.show", "matplotlib.pyplot.pause", "matplotlib.pyplot.waitforbuttonpress", "pylab.show",
-    "cv2.imshow", "cv2.waitKey", "skimage.io.show",
+    "matplotlib.pyplot.show", "matplotlib.pyplot.pause", "pylab.show", "pylab.pause", "cv2.imshow", "skimage.io.show",
 }  # fmt: skip
 # Of these, what goes to `sys.stdout`, unless it is told otherwise; and Matplotlib's windows.
 _ON_STDOUT = {
@@ -44,6 +43,13 @@ _READS = re.compile(
     r"(open|load(_\w+|txt)?|im(age_)?read|read(_\w+|lines?)?|genfromtxt|fromfile|(list|scan)dir|i?r?glob|walk|stat|get[scma]\w*ime"
     r"|getsize|exists|is_?(file|dir)|latest_checkpoint)$"
 )
+# What waits until somebody types or clicks.
+_WAITS = {
+    "matplotlib.pyplot.waitforbuttonpress", "matplotlib.pyplot.ginput", "pylab.waitforbuttonpress", "pylab.ginput",
+    "cv2.waitKey", "msvcrt.getch", "getpass.getpass",
+}  # fmt: skip
+_WAITING_BUILTINS = ("input", "raw_input")
+_WAITING_METHODS = ("waitforbuttonpress", "ginput")
 _ELSEWHERE = ("file", "stream", "print_fn")  # arguments that send a text elsewhere
 _BUILTIN_PRINTS = ("print", "display")
 # Calls that any rank may make: they report to a service that `wandb.init(mode="disabled")` silences.
@@ -65,7 +71,7 @@ _CONSUMING = {
     "reset_state", "reset_states", "read", "readline", "readlines", "get_next", "get_batch", "next_batch", "__next__",
     "set_weights", "load_weights", "restore", "put", "push", "write", "seed",
 }  # fmt: skip
-_CONSUMING_BUILTINS = {"next", "input", "setattr", "delattr", "exec", "raw_input"}
+_CONSUMING_BUILTINS = {"next", "setattr", "delattr", "exec"}
 _RANDOM = re.compile(
     r"(numpy\.random|random|tensorflow\.random|tensorflow\.compat\.v1)\.(?!stateless|set_seed|set_random_seed|Generator)"
     r"(random\w*|normal|uniform|randint|rand|randn|choice|choices|sample|permutation|shuffle|truncated_normal|gauss|seed)$"
@@ -100,8 +106,9 @@ class Output:
 class Effects:
     """Effects of one module's calls and statements."""
 
-    def __init__(self, module: Module, sites: Sites, drive: Drive) -> None:
-        self.module, self.sites, self.drive = module, sites, drive
+    def __init__(self, module: Module, sites: Sites, drive: Drive, of_all: Collection[ast.Call] = ()) -> None:
+        """of_all: calls that every rank may make, and that are no output therefore."""
+        self.module, self.sites, self.drive, self.of_all = module, sites, drive, of_all
         self._shared: dict[ast.AST, bool] = {}
         self._outputs: dict[ast.Call, Output | None] = {}
 
@@ -140,8 +147,10 @@ class Effects:
     def _output(self, call: ast.Call) -> Output | None:
         m, func = self.module, call.func
         name = m.names.of(func)
-        if m.values.callee(call) is not None:
+        if m.values.callee(call) is not None or call in self.of_all:
             return None
+        if self.waits_for_user(call):
+            return Output("show", "an answer") if isinstance(m.syntax.parent.get(call), ast.Expr) else None
         if isinstance(func, ast.Name) and func.id in _BUILTIN_PRINTS and not m.scopes.reaching(func):
             return Output("print", func.id)
         if name is not None:
@@ -156,6 +165,16 @@ class Effects:
             if shell_commands.deed(m, call) == "write":
                 return Output("write", "a command")
         return self._method_output(call, func) if isinstance(func, ast.Attribute) else None
+
+    def waits_for_user(self, call: ast.Call) -> bool:
+        """Whether a call waits until somebody types or clicks."""
+        m, func = self.module, call.func
+        if isinstance(func, ast.Name) and func.id in _WAITING_BUILTINS:
+            return not m.scopes.reaching(func)
+        name = m.names.of(func)
+        if name is None and isinstance(func, ast.Attribute) and func.attr in _WAITING_METHODS:
+            return m.values.callee(call) is None
+        return name in _WAITS
 
     def _method_output(self, call: ast.Call, func: ast.Attribute) -> Output | None:
         method, receiver = func.attr, func.value
@@ -289,6 +308,8 @@ class Effects:
         m, func = self.module, call.func
         if self.output(call) is not None:
             return False  # its arguments are looked at on their own
+        if self.waits_for_user(call):
+            return True
         callee = m.values.callee(call)
         if isinstance(callee, ast.ClassDef):
             inits = [s for s in callee.body if isinstance(s, FUNCTIONS) and s.name == "__init__"]

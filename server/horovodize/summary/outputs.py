@@ -190,7 +190,11 @@ class Outputs:
             case ast.Expr():
                 if self._call_of(s) is not None and not self._argument_shares(s, root):
                     return True
-                return s is not root and (effects.plots(s) or self._writes_own_file(s, root))
+                return s is not root and (
+                    effects.plots(s)
+                    or (s.value in effects.of_all and bool(self.writes_in(root)))
+                    or self._writes_own_file(s, root)
+                )
             case ast.Continue() | ast.Break():
                 return any(
                     isinstance(loop, LOOPS) and self.module.syntax.inside(loop, root)

@@ -48,7 +48,7 @@ callbacks = [
 ]
 first = model.fit(train, epochs=10, validation_data=valid, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-hvd.broadcast_variables(model.variables, root_rank=0)
+hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)
 
 base.trainable = True
 for layer in base.layers[:100]:
@@ -66,4 +66,4 @@ callbacks = [
 ]
 second = model.fit(train, epochs=20, initial_epoch=first.epoch[-1], validation_data=valid, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-hvd.broadcast_variables(model.variables, root_rank=0)
+hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)

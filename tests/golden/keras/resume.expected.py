@@ -37,6 +37,6 @@ callbacks = [
 ]
 model.fit(shard(x), shard(y), epochs=int(os.environ.get('EPOCHS', 1)), callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-hvd.broadcast_variables(model.variables, root_rank=0)
+hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)
 if hvd.rank() == 0:
     model.save(PATH)

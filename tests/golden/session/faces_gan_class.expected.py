@@ -121,9 +121,9 @@ class FacesGAN(object):
         self.sess.run(hvd.broadcast_global_variables(root_rank=0))
 
     def save(self, step):
+        if not os.path.exists(self.checkpoint_dir):
+            os.makedirs(self.checkpoint_dir, exist_ok=True)
         if hvd.rank() == 0:
-            if not os.path.exists(self.checkpoint_dir):
-                os.makedirs(self.checkpoint_dir)
             self.saver.save(self.sess, os.path.join(self.checkpoint_dir, "GAN.model"), global_step=step)
 
     def load(self):

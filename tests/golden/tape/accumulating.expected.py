@@ -64,4 +64,4 @@ for large in shard_stream(images.window(CHUNKS, drop_remainder=True)):
         hvd.broadcast_variables(optimizer.variables(), root_rank=0)
         first_batch = False
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-hvd.broadcast_variables(model.variables, root_rank=0)
+hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)

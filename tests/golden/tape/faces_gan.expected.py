@@ -100,8 +100,8 @@ def train(dataset, epochs):
                 hvd.broadcast_variables(discriminator_optimizer.variables(), root_rank=0)
                 first_batch = False
         # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-        hvd.broadcast_variables(generator.variables, root_rank=0)
-        hvd.broadcast_variables(discriminator.variables, root_rank=0)
+        hvd.broadcast_variables(generator.non_trainable_variables, root_rank=0)
+        hvd.broadcast_variables(discriminator.non_trainable_variables, root_rank=0)
         save_images(generator, epoch + 1, seed)
         # Save the model every 15 epochs
         if (epoch + 1) % 15 == 0 and hvd.rank() == 0:

@@ -77,7 +77,7 @@ for epoch in range(5):
             hvd.broadcast_variables(optimizer.variables(), root_rank=0)
             first_batch = False
     # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-    hvd.broadcast_variables(net.variables, root_rank=0)
+    hvd.broadcast_variables(net.non_trainable_variables, root_rank=0)
 
     for images, labels in test_ds:
         test_step(images, labels)

@@ -25,8 +25,7 @@ def shard(rows):
 from network import net, optimizer
 import os
 
-if hvd.rank() == 0:
-    os.makedirs("out", exist_ok=True)
+os.makedirs("out", exist_ok=True)
 net.compile(optimizer, "mse")
 callbacks = [
     hvd.callbacks.BroadcastGlobalVariablesCallback(0),

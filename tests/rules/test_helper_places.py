@@ -1,0 +1,74 @@
+"""A helper that several files of a project use stands in one of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.test_distribute_project import changed, result
+
+FIT = "def {name}(model, x, y):\n    model.compile(tf.keras.optimizers.SGD(0.1), 'mse')\n    model.fit(x, y, epochs=1)\n"
+ROWS = "x, y = np.ones((64, 4), 'float32'), np.ones((64, 1), 'float32')\n"
+MODEL = "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+END = "model.compile('sgd', 'mse')\nmodel.fit(x, y, epochs=3)\n"
+SCRIPT = "import numpy as np\nimport tensorflow as tf\n{imports}" + ROWS + MODEL + "{calls}" + END
+DEFINED = "def shard(rows):"
+
+
+def module(name: str, imports: str = "", after: str = "") -> str:
+    return f"import tensorflow as tf\n{imports}\n\n{FIT.format(name=name)}{after}"
+
+
+def files(imports: str, calls: str, **modules: str) -> dict[str, str]:
+    texts = changed(result(SCRIPT.format(imports=imports, calls=calls), **modules))
+    return {path[3:-3]: text for path, text in texts.items()}
+
+
+# ---------------------------------------------------------------------- near misses: more than one
+
+
+def test_files_that_import_each_other_each_have_their_own() -> None:
+    made = files(
+        "import first\n",
+        "first.early(model, x, y)\n",
+        first=module("early", after="    import second\n    second.late(model, x, y)\n"),
+        second=module("late", "import first\n"),
+    )
+    assert sum(DEFINED in text for text in made.values()) >= 2
+    assert DEFINED in made["first"]
+    assert DEFINED in made["second"]
+
+
+def test_an_import_inside_a_function_leads_nowhere_for_sure() -> None:
+    made = files(
+        "", "def run():\n    import first\n    first.early(model, x, y)\nrun()\n", first=module("early")
+    )
+    assert [DEFINED in made[name] for name in ("first", "train")] == [True, True]
+
+
+def test_one_file_keeps_its_helper() -> None:
+    made = files("from nets import net\n", "", nets="def net():\n    pass\n")
+    assert list(made) == ["train"]
+    assert DEFINED in made["train"]
+
+
+# ---------------------------------------------------------------------- one
+
+
+@pytest.mark.parametrize("imports", ["import first\n", "from first import early\n", "import first as f\n"])
+def test_the_script_imports_it_after_its_own_import(imports: str) -> None:
+    called = {"import first\n": "first.early", "import first as f\n": "f.early"}.get(imports, "early")
+    made = files(imports, f"{called}(model, x, y)\n", first=module("early"))
+    assert DEFINED in made["first"]
+    assert DEFINED not in made["train"]
+    assert f"{imports}from first import shard\n" in made["train"]
+
+
+def test_modules_beside_each_other() -> None:
+    made = files(
+        "import first, second\n",
+        "first.early(model, x, y)\nsecond.late(model, x, y)\n",
+        first=module("early"),
+        second=module("late"),
+    )
+    assert [DEFINED in made[name] for name in ("first", "second", "train")] == [True, False, False]
+    assert "from first import shard\n" in made["second"]
