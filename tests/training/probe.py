@@ -93,6 +93,7 @@ def main() -> int:
     import numpy as np
     import tensorflow as tf
     import tensorflow_1
+
     from horovodize_hooks import sessions as session_hooks
     from horovodize_hooks import steps as step_hooks
     from horovodize_hooks import values

@@ -126,13 +126,18 @@ def _rates(alone: Run, run: Run, scaled: Sequence[Scaling]) -> Check:
 
 
 def _files(alone: Run, run: Run) -> Check:
-    broken, notes = [], []
+    broken: list[str] = []
+    notes: list[str] = []
     for kind in ("files", "prefixes", "log_dirs"):
         writers: dict[str, list[int]] = {}
         for rank in run.ranks:
             for path in rank.report["files"].get(kind, ()):
                 writers.setdefault(path, []).append(rank.number)
-        broken += [f"{path} is written by ranks {', '.join(map(str, who))}" for path, who in writers.items() if len(who) > 1]
+        broken += [
+            f"{path} is written by ranks {', '.join(map(str, who))}"
+            for path, who in writers.items()
+            if len(who) > 1
+        ]
     had = alone.ranks[0].written
     has: dict[str, int] = {}
     for rank in run.ranks:
@@ -155,7 +160,8 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
         return Check(name, seen=run.size == 1)
     if not had or not has:
         return Check(name, seen=False, notes=("the rows of a step can't be seen in this script",))
-    broken, notes = [], []
+    broken: list[str] = []
+    notes: list[str] = []
     totals = [r.rows.total() for r in alone]
     ratio = has.total() / totals[0]
     counts = [rank.rows.total() for rank in run.ranks]
@@ -190,7 +196,11 @@ def _missed(wanted: Any, found: Any) -> float:
 
 def _output(alone: Run, run: Run) -> Check:
     said = alone.ranks[0].report["printed"]
-    notes = [f"rank {r.number} prints, too: {r.report['printed']} lines" for r in run.ranks[1:] if r.report["printed"]]
+    notes = [
+        f"rank {r.number} prints, too: {r.report['printed']} lines"
+        for r in run.ranks[1:]
+        if r.report["printed"]
+    ]
     its = run.ranks[0].report["printed"]
     steps, its_steps = (max(r.ranks[0].steps, default=0) for r in (alone, run))
     each_step = 0.8 * steps < said and 0.7 * its_steps < its

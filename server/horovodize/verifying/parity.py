@@ -63,7 +63,9 @@ def _compared(alone: Sequence, its, rows: int) -> Compared:  # type: ignore[no-u
         return Compared(curves, ranks, rows)
     if not isfinite(its.last):
         at = next((i for i, value in enumerate(ranks) if not isfinite(value)), POINTS - 1)
-        return Compared(curves, ranks, rows, f"the loss ends at {its.last}, alone at {ends[0]:.4g}", at / POINTS)
+        return Compared(
+            curves, ranks, rows, f"the loss ends at {its.last}, alone at {ends[0]:.4g}", at / POINTS
+        )
     low, high, start = min(ends), max(ends), alone[0].first
     band = max(high - low, 0.1 * abs(high), 1e-6)
     lost = its.last > high + band and (start <= high or start - its.last < WAY * (start - high))
@@ -72,10 +74,18 @@ def _compared(alone: Sequence, its, rows: int) -> Compared:  # type: ignore[no-u
         lost = False
     if not lost:
         return Compared(curves, ranks, rows)
-    above = [value > max(column) + band for value, column in zip(ranks, zip(*curves, strict=True), strict=True)]
+    above = [
+        value > max(column) + band for value, column in zip(ranks, zip(*curves, strict=True), strict=True)
+    ]
     since = next((i for i in range(POINTS) if all(above[i:])), POINTS - 1)
     told = " ".join(f"{value:.4g}" for value in ends)
-    return Compared(curves, ranks, rows, f"the loss ends at {its.last:.4g}, alone at {told} (from {start:.4g})", since / POINTS)
+    return Compared(
+        curves,
+        ranks,
+        rows,
+        f"the loss ends at {its.last:.4g}, alone at {told} (from {start:.4g})",
+        since / POINTS,
+    )
 
 
 def _weights(
@@ -98,7 +108,13 @@ def _weights(
         excuses.append("other rows")
     if had and has and has.total() > 1.5 * had.total():
         excuses.append("every rank's own rows")
-    if run.size > 1 and had and original.batches and len(original.batches) > 1 and len(had) > max(original.batches):
+    if (
+        run.size > 1
+        and had
+        and original.batches
+        and len(original.batches) > 1
+        and len(had) > max(original.batches)
+    ):
         excuses.append("other batches")
     return ("", (f"{told}: {', '.join(excuses)}",)) if excuses else (told, ())
 

@@ -70,8 +70,15 @@ class Rank:
         """Where rows are seen best: where training takes them, else the data set that was gone through most."""
         examples = self.report["examples"]
         nothing: dict[str, Any] = {"rows": {}, "batches": []}
-        trained = [examples.get("keras"), examples.get("sessions"), *examples.get("functions", ()), examples.get("eager")]
-        found = max((place for place in trained if place), key=lambda place: len(place["batches"]), default=nothing)
+        trained = [
+            examples.get("keras"),
+            examples.get("sessions"),
+            *examples.get("functions", ()),
+            examples.get("eager"),
+        ]
+        found = max(
+            (place for place in trained if place), key=lambda place: len(place["batches"]), default=nothing
+        )
         if found["batches"]:
             return found
         return max(examples.get("datasets", ()), key=lambda place: len(place["batches"]), default=nothing)
@@ -122,11 +129,17 @@ class Run:
     output: str
     files: list[str] = field(default_factory=list)
     stalled: bool = False
-    communication: float | None = None  # seconds in which a collective was under way, or waited for, on rank 0
+    communication: float | None = (
+        None  # seconds in which a collective was under way, or waited for, on rank 0
+    )
 
     @property
     def complete(self) -> bool:
-        return self.status == 0 and len(self.ranks) == self.size and not any(r.report["error"] for r in self.ranks)
+        return (
+            self.status == 0
+            and len(self.ranks) == self.size
+            and not any(r.report["error"] for r in self.ranks)
+        )
 
     @property
     def stopped(self) -> bool:
@@ -181,5 +194,9 @@ def _values(variables: Sequence[dict[str, Any]]) -> list[float]:
 
 
 def _last_line(error: str) -> str:
-    said = [line for line in error.strip().splitlines() if re.match(r"\w[\w.]*(Error|Exception|Exit|Interrupt)\b", line)]
+    said = [
+        line
+        for line in error.strip().splitlines()
+        if re.match(r"\w[\w.]*(Error|Exception|Exit|Interrupt)\b", line)
+    ]
     return (said[-1] if said else error.strip().splitlines()[-1])[:300]

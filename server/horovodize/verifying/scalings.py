@@ -48,18 +48,28 @@ def _scaling(alone: Sequence[dict], its: dict, run: Run, rate: str) -> Scaling: 
     elif fewer and (scaled or not same):
         kind, wanted, budget = "weak", factor, fewer
     elif same and scaled:  # the steps of one process at the rate of larger batches
-        return Scaling("", f"every rank takes {its['steps']} steps, as many as alone, at {first:.3g} times the rate", "steps")
+        return Scaling(
+            "",
+            f"every rank takes {its['steps']} steps, as many as alone, at {first:.3g} times the rate",
+            "steps",
+        )
     else:
         kind, wanted, budget = ("strong", 1.0, same) if kept else ("weak", factor, fewer)
     if not budget:
         told = f"{low}" if low == high else f"{low} to {high}"
-        return Scaling("", f"every rank takes {its['steps']} steps, alone {told}: neither as many nor a {size}th", "steps")
+        return Scaling(
+            "",
+            f"every rank takes {its['steps']} steps, alone {told}: neither as many nor a {size}th",
+            "steps",
+        )
     if isnan(first) and not isnan(alone[0]["first_rate"]):
         return Scaling(kind, "the rate is not a number", "rate")
     if not isnan(first) and not isclose(first, wanted, rel_tol=0.02):
         rows = f"each step trains on {size} times the rows" if kind == "weak" else "the steps are the same"
         return Scaling(
-            kind, f"the rate starts at {its['first_rate']:.4g}, {first:.3g} times that alone, not {wanted:.3g}: {rows}", "rate"
+            kind,
+            f"the rate starts at {its['first_rate']:.4g}, {first:.3g} times that alone, not {wanted:.3g}: {rows}",
+            "rate",
         )
     return Scaling(kind, _later(alone, its, wanted, size), "rate")
 

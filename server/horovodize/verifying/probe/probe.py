@@ -46,7 +46,10 @@ class Echo:
     def lines(self) -> int:
         """Lines without progress bars."""
         bar = re.compile(r"\d+/(\d+|Unknown) (\[|-)|\d+[mu]?s/(step|epoch|sample)|^Epoch \d+/")
-        return sum(bool(line.strip()) and not bar.search(line) for line in re.split(r"[\r\n\b]+", "".join(self.parts)))
+        return sum(
+            bool(line.strip()) and not bar.search(line)
+            for line in re.split(r"[\r\n\b]+", "".join(self.parts))
+        )
 
 
 class Probe:
@@ -66,14 +69,18 @@ class Probe:
         self.randomness = Randomness(self.options.seed + self.rank)
         self._tried("random numbers", self.randomness.install)
         self.collectives = self._made("collectives", "Collectives", install=self.size > 1)
-        self.steps = self._made("steps", "Steps", lambda: self.collectives.counts() if self.collectives else (0, 0))
+        self.steps = self._made(
+            "steps", "Steps", lambda: self.collectives.counts() if self.collectives else (0, 0)
+        )
         self.examples = self._made("examples", "Examples")
         self.arguments = self._made("arguments", "Arguments")
         self.losses = self._made("losses", "Losses")
-        self.files = self._made("files", "Files", os.getcwd())
+        self.files = self._made("files", "Files", self.options.root or os.getcwd())
         self._objectives = self._made("objectives", "Objectives", self._after_step)
         if self.collectives and self.files:
-            self._sessions = self._made("sessions", "Sessions", self.collectives, self.files, None, self._after_step)
+            self._sessions = self._made(
+                "sessions", "Sessions", self.collectives, self.files, None, self._after_step
+            )
         every = self.options.check_every
         for name in ("steps", "sessions"):
             module = sys.modules.get(f"horovodize_hooks.{name}")
@@ -117,7 +124,10 @@ class Probe:
             if source is not None:
                 objectives += source.losses() if source is sessions else source.report()
                 times += source.times()
-        examples = {**(self.examples.report() if self.examples else {}), **(self.arguments.report() if self.arguments else {})}
+        examples = {
+            **(self.examples.report() if self.examples else {}),
+            **(self.arguments.report() if self.arguments else {}),
+        }
         if sessions is not None:
             optimizers += sessions.report()
             examples["sessions"] = sessions.examples.report()
@@ -156,6 +166,7 @@ class Probe:
         """Kinds of layers that make one training unlike another: statistics of batches, and what is drawn."""
         try:
             import tensorflow as tf
+
             from horovodize_hooks.values import instances
 
             found = {type(layer).__name__ for layer in instances(tf.keras.layers.Layer)}
@@ -197,13 +208,24 @@ def place() -> tuple[int, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--report", type=Path, required=True)
-    parser.add_argument("--seed", type=int, default=1, help="where rank 0's random numbers start; rank N's at seed + N")
-    parser.add_argument("--limit", type=float, default=0, help="seconds after which to give up, showing where it stands")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="where rank 0's random numbers start; rank N's at seed + N"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=0, help="seconds after which to give up, showing where it stands"
+    )
     parser.add_argument("--steps", type=int, default=0, help="end after so many steps")
     parser.add_argument("--data-limit", type=int, default=0, help="rows to read of what is read whole")
-    parser.add_argument("--check-every", type=int, default=25, help="look at the variables every so many steps")
+    parser.add_argument(
+        "--root", default="", help="the folder below which files count (default: the current one)"
+    )
+    parser.add_argument(
+        "--check-every", type=int, default=25, help="look at the variables every so many steps"
+    )
     parser.add_argument("command", nargs="+", metavar="SCRIPT [ARGUMENT…]")
     options = parser.parse_args()
     if options.limit:

@@ -86,7 +86,9 @@ def _batch(values: Any) -> list[Any]:
     arrays = [
         np.asarray(value)
         for value in tf.nest.flatten(values)
-        if isinstance(value, (np.ndarray, tf.Tensor)) and not isinstance(value, tf.Variable) and np.ndim(value)
+        if isinstance(value, (np.ndarray, tf.Tensor))
+        and not isinstance(value, tf.Variable)
+        and np.ndim(value)
     ]
     if not arrays:
         return []

@@ -349,7 +349,12 @@ class Sessions:
         if len(training.early) < min(EARLY, len(training.trace)):
             training.early.append(self._snapshot(training))
         step = len(training.trace)
-        if EVERY and step > EARLY and step % EVERY == 0 and step not in [late["step"] for late in training.later]:
+        if (
+            EVERY
+            and step > EARLY
+            and step % EVERY == 0
+            and step not in [late["step"] for late in training.later]
+        ):
             training.later.append({"step": step, **self._snapshot(training, others=False)})
 
     def _finish(self, training: Training) -> None:

@@ -163,7 +163,12 @@ class Steps:
             watched.early.append(watched.at_tape or self._snapshot(watched))
         watched.at_tape = None
         step = self._count(watched) - watched.started_at
-        if EVERY and step > EARLY and step % EVERY == 0 and step not in [late["step"] for late in watched.later]:
+        if (
+            EVERY
+            and step > EARLY
+            and step % EVERY == 0
+            and step not in [late["step"] for late in watched.later]
+        ):
             watched.later.append(
                 {
                     "step": step,
