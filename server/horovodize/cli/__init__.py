@@ -1,4 +1,5 @@
-"""The command line: `horovodize distribute | check | summary | explain | verify | build-horovod | server | generate-shell-completion`.
+"""The command line: `horovodize distribute | check | summary | explain | verify | build-horovod | server |
+generate-shell-completion`.
 
 Each subcommand is a module with `HELP`, `EXAMPLES`, `add_arguments(parser)` and `run(arguments, console) -> exit status`. They
 import the engine when they run, not when they are loaded, so that `--help`, `--version` and the language server start at once.

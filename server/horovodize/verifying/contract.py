@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isclose, isnan
 from typing import Any
 
@@ -65,7 +66,7 @@ def _weights(run: Run) -> Check:
             broken.append(f"rank {other.number} differs from rank 0 {found}")
     for number, optimizer in enumerate(first.optimizers):
         counts = [point["broadcasts"] for point in optimizer["trace"][1:]]
-        later = [b - a for a, b in zip(counts, counts[1:], strict=False)]
+        later = [b - a for a, b in pairwise(counts)]
         if len(later) >= 4 and sum(count > 0 for count in later) > len(later) / 2:
             broken.append(f"optimizer {number}: variables are broadcast with every step, not once")
     return Check("equal weights on all ranks", tuple(broken[:3]))

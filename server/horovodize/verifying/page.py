@@ -13,7 +13,9 @@ _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 640, 260, 64, 14, 14, 40
 
 _STYLE = """
 :root { color-scheme: light dark; --band: #8ab4e8; --alone: #1f5fa8; --ranks: #c2410c; --ok: #15803d; --bad: #b91c1c; }
-@media (prefers-color-scheme: dark) { :root { --band: #35557d; --alone: #8ab4e8; --ranks: #fb923c; --ok: #4ade80; --bad: #f87171; } }
+@media (prefers-color-scheme: dark) {
+  :root { --band: #35557d; --alone: #8ab4e8; --ranks: #fb923c; --ok: #4ade80; --bad: #f87171; }
+}
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 .ok { color: var(--ok); } .bad { color: var(--bad); }
@@ -56,7 +58,8 @@ def _judged(one: Judged) -> str:
         checks.append(f"<li>{_mark(one.parity.alike)} the loss goes down as alone{listed}</li>")
     pictures = "".join(picture(loss, one.size) for loss in one.parity.losses[:6])
     ranks = f"On {one.size} rank{'s' if one.size > 1 else ''}"
-    return f"<h2>{_mark(one.alike)} {ranks}: {escape(one.conclusion)}</h2>\n<ul>{''.join(checks)}</ul>\n{pictures}{_speed(one)}\n"
+    head = f"<h2>{_mark(one.alike)} {ranks}: {escape(one.conclusion)}</h2>"
+    return f"{head}\n<ul>{''.join(checks)}</ul>\n{pictures}{_speed(one)}\n"
 
 
 def _speed(one: Judged) -> str:
