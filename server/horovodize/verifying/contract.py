@@ -123,6 +123,10 @@ def _rates(alone: Run, run: Run, scaled: Sequence[Scaling]) -> Check:
         which = f"optimizer {number}: " if len(scaled) > 1 else ""
         if one.fault:
             broken.append(which + one.fault)
+    steps = sum(run.ranks[0].steps)
+    larger = any(one.kind == "weak" and one.larger_rate for one in scaled)
+    if run.size > 1 and larger and run.ranks[0].report["sums"] >= max(1, 0.9 * steps):
+        broken.append("the gradients are added up, not averaged, and the rate is multiplied, too")
     return Check(name, tuple(broken))
 
 

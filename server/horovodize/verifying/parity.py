@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from horovodize.verifying.contract import Check
-from horovodize.verifying.runs import Run
+from horovodize.verifying.runs import Curve, Run
 from horovodize.verifying.scalings import Scaling
 
 POINTS = 40  # of a curve
@@ -56,7 +56,7 @@ def parity(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], checks: Se
     return Parity(losses, weights, notes, _cause(checks, scaled, run))
 
 
-def _compared(alone: Sequence, its, rows: int) -> Compared:  # type: ignore[no-untyped-def, type-arg]
+def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:
     curves, ranks = [curve.smoothed(POINTS) for curve in alone], its.smoothed(POINTS)
     ends = [curve.last for curve in alone if isfinite(curve.last)]
     if not ends:

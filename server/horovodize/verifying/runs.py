@@ -111,16 +111,23 @@ class Rank:
     @property
     def training_seconds(self) -> float:
         """From the second to the last step: the first holds what is traced and built. 0 where steps are not seen."""
+        begin, end = self.training
+        return end - begin
+
+    @property
+    def training(self) -> tuple[float, float]:
+        """When the second and the last step were, in seconds since 1970; the same where that is not seen."""
         times = max((curve.times for curve in self.curves), key=len, default=())
-        return times[-1] - times[1] if len(times) > 2 else 0.0
+        clock = self.report["clock"]
+        return (times[1] + clock, times[-1] + clock) if len(times) > 2 else (0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Run:
     """A run on `size` ranks: exit status, seconds, what it said, files that lay in its folder afterwards and had not before.
 
-    stalled  it was ended at its time limit, or by Horovod because a rank waited in vain
-    timeline where Horovod's timeline lies, if it wrote one"""
+    stalled        it was ended at its time limit, or by Horovod because a rank waited in vain
+    communication  seconds of the training in which a collective was under way, or waited for, on rank 0"""
 
     size: int
     ranks: list[Rank]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose, isnan, sqrt
+from typing import Any
 
 from horovodize.verifying.runs import Run
 
@@ -16,22 +17,35 @@ _AROUND = 0.1
 class Scaling:
     """Of one optimizer: `kind` is "weak" (fewer steps with more rows each), "strong" (the same steps, the rows divided) or "".
 
-    fault   what is wrong with steps or rate, or nothing"""
+    fault        what is wrong with steps or rate, or nothing
+    larger_rate  whether the rate is larger than alone"""
 
     kind: str
     fault: str = ""
-    about: str = ""  # what the fault is about: "rate" or "steps"
+    larger_rate: bool = False
 
 
 def scalings(alone: Sequence[Run], run: Run, rate: str) -> list[Scaling]:
     """One for each optimizer. `rate`: what the rate of larger batches is multiplied by, as in `Options.rate`."""
     by_seed = [r.ranks[0] for r in alone]
     its = run.ranks[0]
+    grown = _grown(alone[0], run) if rate == "linear" else None
     count = min(len(its.optimizers), *(len(r.optimizers) for r in by_seed))
-    return [_scaling([r.optimizers[i] for r in by_seed], its.optimizers[i], run, rate) for i in range(count)]
+    return [
+        _scaling([r.optimizers[i] for r in by_seed], its.optimizers[i], run, rate, grown)
+        for i in range(count)
+    ]
 
 
-def _scaling(alone: Sequence[dict], its: dict, run: Run, rate: str) -> Scaling:  # type: ignore[type-arg]
+def _grown(alone: Run, run: Run) -> float | None:
+    """How many times the rows of alone the first step of all ranks has: fewer than their number where rows are few."""
+    before, after = alone.ranks[0].batches[:1], [rank.batches[:1] for rank in run.ranks]
+    return sum(map(sum, after)) / before[0] if before and all(after) else None
+
+
+def _scaling(
+    alone: Sequence[dict[str, Any]], its: dict[str, Any], run: Run, rate: str, grown: float | None
+) -> Scaling:
     size = run.size
     steps = [one["steps"] for one in alone]
     low, high = min(steps), max(steps)
@@ -40,6 +54,8 @@ def _scaling(alone: Sequence[dict], its: dict, run: Run, rate: str) -> Scaling: 
     same = low - max(1, 0.02 * low) <= its["steps"] <= high + max(1, 0.02 * high)
     factor = {"linear": float(size), "sqrt": sqrt(size), "keep": 1.0}[rate]
     first = _ratio(its["first_rate"], alone[0]["first_rate"])
+    if grown is not None and isclose(first, max(1.0, grown), rel_tol=0.05):
+        factor = first
     scaled, kept = isclose(first, factor, rel_tol=0.02), isclose(first, 1, rel_tol=0.02)
     if run.stopped:
         fewer = same = True
@@ -49,32 +65,27 @@ def _scaling(alone: Sequence[dict], its: dict, run: Run, rate: str) -> Scaling: 
         kind, wanted, budget = "weak", factor, fewer
     elif same and scaled:  # the steps of one process at the rate of larger batches
         return Scaling(
-            "",
-            f"every rank takes {its['steps']} steps, as many as alone, at {first:.3g} times the rate",
-            "steps",
+            "", f"every rank takes {its['steps']} steps, as many as alone, at {first:.3g} times the rate"
         )
     else:
         kind, wanted, budget = ("strong", 1.0, same) if kept else ("weak", factor, fewer)
     if not budget:
         told = f"{low}" if low == high else f"{low} to {high}"
         return Scaling(
-            "",
-            f"every rank takes {its['steps']} steps, alone {told}: neither as many nor a {size}th",
-            "steps",
+            "", f"every rank takes {its['steps']} steps, alone {told}: neither as many nor a {size}th"
         )
-    if isnan(first) and not isnan(alone[0]["first_rate"]):
-        return Scaling(kind, "the rate is not a number", "rate")
+    if isnan(its["first_rate"]) and not isnan(alone[0]["first_rate"]):
+        return Scaling(kind, "the rate is not a number")
     if not isnan(first) and not isclose(first, wanted, rel_tol=0.02):
         rows = f"each step trains on {size} times the rows" if kind == "weak" else "the steps are the same"
         return Scaling(
             kind,
             f"the rate starts at {its['first_rate']:.4g}, {first:.3g} times that alone, not {wanted:.3g}: {rows}",
-            "rate",
         )
-    return Scaling(kind, _later(alone, its, wanted, size), "rate")
+    return Scaling(kind, _later(alone, its, wanted, size), first > 1.02)
 
 
-def _later(alone: Sequence[dict], its: dict, wanted: float, size: int) -> str:  # type: ignore[type-arg]
+def _later(alone: Sequence[dict[str, Any]], its: dict[str, Any], wanted: float, size: int) -> str:
     """Where the rate leaves what it was alone at the same part of the way."""
     traces = [[point["rate"] for point in one["trace"]] for one in alone]
     if any(not _follows(trace, traces[0], 1.0, 1) for trace in traces[1:]):
@@ -110,6 +121,7 @@ def _follows_not(
 
 
 def _ratio(its: float, alone: float) -> float:
-    if isnan(its) and isnan(alone):
-        return float("nan")
-    return its / alone if alone else (1.0 if not its else float("inf"))
+    """Not a number where both are, or both are 0, as at the start of a warm-up."""
+    if alone:
+        return its / alone
+    return float("inf") if its else float("nan")

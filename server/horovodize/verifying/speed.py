@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,34 +78,33 @@ def _change_first(
     return "nothing stands out: look at Horovod's timeline"
 
 
-def time_in_collectives(timeline: Path) -> float | None:
-    """Seconds in which any tensor was being negotiated or exchanged. None without a timeline that can be read."""
+def time_in_collectives(timeline: Path, begin: float, end: float) -> float | None:
+    """Seconds between two times (since 1970) in which any tensor was being negotiated or exchanged, from Horovod's timeline.
+    None without one that can be read."""
     try:
-        lines = timeline.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = timeline.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    spans = sorted(_spans(lines))
-    total, until = 0.0, 0.0
-    for start, end in spans:
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total / 1e6 if spans else None
+    started = re.search(r'"start_time_since_epoch_in_micros":\s*(\d+)', text)
+    if started is None:
+        return None
+    base = int(started[1]) / 1e6
+    spans = sorted((base + start / 1e6, base + stop / 1e6) for start, stop in _spans(text))
+    total, until = 0.0, begin
+    for start, stop in spans:
+        total += max(0.0, min(stop, end) - max(start, until))
+        until = max(until, min(stop, end))
+    return total if spans else None
 
 
-def _spans(lines: list[str]) -> Iterator[tuple[float, float]]:
-    """Beginnings and ends in microseconds. The file is an array that may lack its end: one event a line."""
-    open_since: dict[object, list[float]] = {}
-    for line in lines:
-        try:
-            event = json.loads(line.strip().rstrip(",").lstrip("["))
-        except ValueError:
-            continue
-        if not isinstance(event, dict) or "ts" not in event:
-            continue
-        begun = open_since.setdefault(event.get("pid"), [])
-        if event.get("ph") == "B":
-            begun.append(float(event["ts"]))
-        elif event.get("ph") == "E" and begun:
-            start = begun.pop()
-            if not begun:
-                yield start, float(event["ts"])
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Beginnings and ends in microseconds. The file is an array of events that may lack its end."""
+    begun: dict[str, list[int]] = {}
+    for event in re.finditer(r'\{"ph": "([BE])",[^{}]*?"ts": (\d+), "pid": (\d+)', text):
+        kind, at, tensor = event[1], int(event[2]), event[3]
+        if kind == "B":
+            begun.setdefault(tensor, []).append(at)
+        elif begun.get(tensor):
+            start = begun[tensor].pop()
+            if not begun[tensor]:
+                yield start, at

@@ -103,8 +103,10 @@ def read_run(
     """A run of which each rank has left its report in a folder."""
     ranks = [Rank(json.loads(path.read_text(encoding="utf-8"))) for path in reports.glob("rank-*.json")]
     stalled = over_limit or "Timeout (" in output or "Stalled ranks" in output
-    in_collectives = time_in_collectives(timeline) if timeline is not None and size > 1 else None
     ranks.sort(key=lambda rank: rank.number)
+    in_collectives = None
+    if timeline is not None and size > 1 and ranks:
+        in_collectives = time_in_collectives(timeline, *ranks[0].training)
     return Run(size, ranks, status, seconds, output, sorted(files), stalled, in_collectives)
 
 
