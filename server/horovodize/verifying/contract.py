@@ -9,7 +9,7 @@ from math import isclose, isnan
 from typing import Any
 
 from horovodize.verifying.runs import Rank, Run
-from horovodize.verifying.scalings import Scaling
+from horovodize.verifying.scalings import Scaling, done_sooner
 
 TOLERANCE = 1e-5
 
@@ -184,6 +184,8 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
         (notes if strong and whole else broken).append(told)
     elif not fixed and strong and isclose(ratio, run.size, rel_tol=0.15):
         notes.append(f"every rank draws as many rows as one process: together {ratio:.2g} times those alone")
+    elif ratio < 1 and done_sooner(alone, run):
+        notes.append(f"stops sooner, with smaller losses than alone: after {ratio:.2g} times the rows")
     elif not min(totals) / totals[0] - slack - 0.05 <= ratio <= max(totals) / totals[0] + slack + 0.05:
         broken.append(f"all ranks together train on {ratio:.2g} times the rows")
     elif fixed and (missed := _missed(had, has)) > slack:

@@ -46,6 +46,8 @@ def parity(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], checks: Se
     by_seed = [one.curves for one in alone]
     its = run.curves
     count = min([len(its), *(len(curves) for curves in by_seed)], default=0)
+    if len({_models(one) for one in (*alone, run)}) > 1:
+        return Parity([], notes=("each run trains other models, so their losses are not compared",))
     losses = [_compared([curves[i] for curves in by_seed], its[i], run.rows.total()) for i in range(count)]
     weights, notes = _weights(alone, run, scaled, checks)
     if not losses and not weights:
@@ -54,6 +56,11 @@ def parity(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], checks: Se
     if found.alike:
         return found
     return Parity(losses, weights, notes, _cause(checks, scaled, run))
+
+
+def _models(run: Run) -> tuple[int, ...]:
+    """The sizes of what each optimizer trains: they differ where a script draws its models."""
+    return tuple(len(weights) for weights in run.ranks[0].weights)
 
 
 def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:

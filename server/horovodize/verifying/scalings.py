@@ -29,12 +29,20 @@ def scalings(alone: Sequence[Run], run: Run, rate: str) -> list[Scaling]:
     """One for each optimizer. `rate`: what the rate of larger batches is multiplied by, as in `Options.rate`."""
     by_seed = [r.ranks[0] for r in alone]
     its = run.ranks[0]
+    sooner = done_sooner(alone, run)
     grown = _grown(alone[0], run) if rate == "linear" else None
     count = min(len(its.optimizers), *(len(r.optimizers) for r in by_seed))
     return [
-        _scaling([r.optimizers[i] for r in by_seed], its.optimizers[i], run, rate, grown)
+        _scaling([r.optimizers[i] for r in by_seed], its.optimizers[i], run, rate, grown, sooner)
         for i in range(count)
     ]
+
+
+def done_sooner(alone: Sequence[Run], run: Run) -> bool:
+    """Whether every loss ends below all that it came to alone: what stops when it's good enough has stopped sooner."""
+    columns = zip(run.curves, *(one.curves for one in alone), strict=False)
+    ends = [(its.last, min(curve.last for curve in others)) for its, *others in columns]
+    return bool(ends) and all(its < best for its, best in ends)
 
 
 def _grown(alone: Run, run: Run) -> float | None:
@@ -44,13 +52,19 @@ def _grown(alone: Run, run: Run) -> float | None:
 
 
 def _scaling(
-    alone: Sequence[dict[str, Any]], its: dict[str, Any], run: Run, rate: str, grown: float | None
+    alone: Sequence[dict[str, Any]],
+    its: dict[str, Any],
+    run: Run,
+    rate: str,
+    grown: float | None,
+    sooner: bool,
 ) -> Scaling:
     size = run.size
     steps = [one["steps"] for one in alone]
     low, high = min(steps), max(steps)
     allowed = max(3, 0.3 * high / size)
     fewer = low / size - allowed <= its["steps"] <= high / size + allowed
+    fewer = fewer or (sooner and its["steps"] < low / size)
     same = low - max(1, 0.02 * low) <= its["steps"] <= high + max(1, 0.02 * high)
     factor = {"linear": float(size), "sqrt": sqrt(size), "keep": 1.0}[rate]
     first = _ratio(its["first_rate"], alone[0]["first_rate"])
@@ -72,7 +86,7 @@ def _scaling(
     if not budget:
         told = f"{low}" if low == high else f"{low} to {high}"
         return Scaling(
-            "", f"every rank takes {its['steps']} steps, alone {told}: neither as many nor a {size}th"
+            "", f"every rank takes {its['steps']} steps, alone {told}: neither as many nor 1/{size} of that"
         )
     if isnan(its["first_rate"]) and not isnan(alone[0]["first_rate"]):
         return Scaling(kind, "the rate is not a number")

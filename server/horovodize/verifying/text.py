@@ -28,7 +28,7 @@ def _judged(one: Judged) -> Iterator[str]:
         yield from (f"      note: {text}" for text in check.notes)
     if not one.run.complete:
         return
-    if one.parity.losses or one.parity.weights:
+    if one.parity.losses or one.parity.weights or one.parity.notes:
         yield f"  {'✓' if one.parity.alike else '✗'} the loss goes down as alone, within the band of other seeds"
     for loss in one.parity.losses:
         ends = " ".join(f"{curve[-1]:.4g}" for curve in loss.alone)
