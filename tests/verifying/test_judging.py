@@ -87,6 +87,17 @@ def test_faults(after: dict[str, Any], says: str) -> None:
     assert says in faults(found)
 
 
+def test_runs_that_are_ended_early_are_compared_as_far_as_both_went() -> None:
+    rates = [0.1] * 10 + [0.05] * 10
+    losses = [1.0 / (1 + step) for step in range(20)]
+    stopped = {"steps": 20, "stopped": True, "losses": [1.0 / (1 + 2 * step) for step in range(20)]}
+    after = run(*(rank(side, 2, rates=[0.2] * 5 + [0.1] * 15, **stopped) for side in (0, 1)))
+    before = [run(rank(rates=rates, losses=losses, stopped=True)) for _ in range(3)]
+    assert judge(before, after, "linear").alike
+    late = run(*(rank(side, 2, rates=[0.2] * 20, **stopped) for side in (0, 1)))
+    assert "at step 7" in faults(judge(before, late, "linear"))
+
+
 def test_the_setting_says_which_rate_is_right() -> None:
     kept = two(rates=[0.1] * 10)
     assert judge(alone(), kept, "keep").alike

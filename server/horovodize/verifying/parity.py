@@ -44,11 +44,16 @@ class Parity:
 
 def parity(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], checks: Sequence[Check]) -> Parity:
     by_seed = [one.curves for one in alone]
-    its = run.curves
+    its, rows = run.curves, run.rows.total()
+    if run.stopped and any(
+        one.kind == "weak" for one in scaled
+    ):  # as many steps as alone, of N times the rows
+        its = [Curve(curve.losses[: -(-len(curve.losses) // run.size)], curve.times) for curve in its]
+        rows //= run.size
     count = min([len(its), *(len(curves) for curves in by_seed)], default=0)
     if len({_models(one) for one in (*alone, run)}) > 1:
         return Parity([], notes=("each run trains other models, so their losses are not compared",))
-    losses = [_compared([curves[i] for curves in by_seed], its[i], run.rows.total()) for i in range(count)]
+    losses = [_compared([curves[i] for curves in by_seed], its[i], rows) for i in range(count)]
     weights, notes = _weights(alone, run, scaled, checks)
     if not losses and not weights:
         notes = (*notes, "no loss was seen")

@@ -103,7 +103,7 @@ def verify(
         judged.append(judge(alone, train("distributed", size, SEED), rate))
     notes = list(dict.fromkeys(f"not seen: {why}" for why in alone[0].ranks[0].report["unseen"]))
     if limited := alone[0].ranks[0].report["limited"]:
-        notes.append(f"the data limit held for {', '.join(limited[:4])}{' …' if len(limited) > 4 else ''}")
+        notes.append(f"the data limit held for {', '.join(limited)}")
     return Verdict(script, alone, judged, notes)
 
 
@@ -116,6 +116,7 @@ def judge(alone: Sequence[Run], run: Run, rate: str) -> Judged:
     checks = contract(alone, run, scaled)
     if run.size == 1:
         checks = [check for check in checks if check.seen]
+        return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks))
     return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks), speed(alone[0], run))
 
 

@@ -232,6 +232,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.limit:
         faulthandler.dump_traceback_later(options.limit, exit=True)
+    if sys.version_info < (3, 10):  # noqa: UP036 (the interpreter that trains is not ours)
+        sys.exit("horovodize verify needs Python 3.10 or newer where the script trains")
     script, *arguments = options.command
     probe = Probe(options, *place())
     sys.path.insert(1, HERE)

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def shorten(rows: int) -> list[str]:
-    """Has what reads a whole data set give its first `rows` only. Returns what is shortened when it's called."""
+    """Has what reads a whole data set give its first `rows` only. Returns the list of what was shortened so far."""
     import numpy as np
     import tensorflow as tf
 
@@ -15,18 +15,21 @@ def shorten(rows: int) -> list[str]:
             return tuple(first(part) for part in found)
         return found[:rows] if isinstance(found, np.ndarray) and found.ndim else found
 
-    shortened = []
+    shortened: list[str] = []
 
     def around(module: Any, name: str, limit: Any) -> None:
         original = getattr(module, name, None)
         if original is None:
             return
 
+        told = f"{getattr(module, '__name__', module)}.{name}".rsplit("_v2.", maxsplit=1)[-1]
+
         def read(*args: Any, **kwargs: Any) -> Any:
+            if told not in shortened:
+                shortened.append(told)
             return limit(original(*args, **kwargs))
 
         setattr(module, name, read)
-        shortened.append(f"{getattr(module, '__name__', module)}.{name}".rsplit("src.", maxsplit=1)[-1])
 
     for name in dir(tf.keras.datasets):
         if not name.startswith("_"):
