@@ -87,6 +87,14 @@ def test_faults(after: dict[str, Any], says: str) -> None:
     assert says in faults(found)
 
 
+def test_rows_that_are_drawn_with_replacement_need_not_be_the_same_ones() -> None:
+    before = alone(rows={f"row {n}": 1 + n % 3 for n in range(40)})
+    drawn = [{f"row {n}": 1 + (n + side) % 3 for n in range(side, 40, 2)} for side in (1, 2)]
+    after = run(*(rank(i, 2, steps=10, rates=[0.2] * 10, rows=rows) for i, rows in enumerate(drawn)))
+    found = judge(before, after, "linear")
+    assert found.alike, faults(found)
+
+
 def test_runs_that_are_ended_early_are_compared_as_far_as_both_went() -> None:
     rates = [0.1] * 10 + [0.05] * 10
     losses = [1.0 / (1 + step) for step in range(20)]

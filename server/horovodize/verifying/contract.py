@@ -175,7 +175,8 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
     batch = max(alone[0].ranks[0].batches)
     slack = run.size * batch / totals[0] + 0.1
     drawn = max((_missed(had, other.rows) for other in alone[1:]), default=0.0)
-    fixed = drawn < 0.05
+    # What is drawn with replacement, be it by a seed of the script's own, comes unequally often.
+    fixed = drawn < 0.05 and max(had.values()) - min(had.values()) <= 1
     strong = any(one.kind == "strong" for one in scaled)
     alike = len({tuple(sorted(rank.rows)) for rank in run.ranks}) == 1
     whole = len(had) == batch and len(alone[0].ranks[0].batches) > 1  # each step takes all rows
