@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+import converted
 import ranks
 
 HERE = Path(__file__).parent
@@ -37,6 +38,7 @@ def serve() -> None:
     from horovod.runner import launch  # noqa: F401
 
     gloo_built()  # asks a process that imports TensorFlow, and remembers
+    converted.convert_ahead()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing else may get between them
     for line in sys.stdin:
