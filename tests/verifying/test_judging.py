@@ -95,6 +95,12 @@ def test_rows_that_are_drawn_with_replacement_need_not_be_the_same_ones() -> Non
     assert found.alike, faults(found)
 
 
+def test_rows_that_carry_their_numbers_are_only_counted() -> None:
+    found = judge(alone(), two(rows={f"renumbered {n}": 1 for n in range(40)}), "linear")
+    assert found.alike, faults(found)
+    assert any("only their count" in note for check in found.checks for note in check.notes)
+
+
 def test_runs_that_are_ended_early_are_compared_as_far_as_both_went() -> None:
     rates = [0.1] * 10 + [0.05] * 10
     losses = [1.0 / (1 + step) for step in range(20)]

@@ -191,6 +191,10 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
         notes.append(f"stops sooner, with smaller losses than alone: after {ratio:.2g} times the rows")
     elif not min(totals) / totals[0] - slack - 0.05 <= ratio <= max(totals) / totals[0] + slack + 0.05:
         broken.append(f"all ranks together train on {ratio:.2g} times the rows")
+    elif has.total() > 10 * sum(has[row] for row in had):
+        notes.append(
+            "the rows carry something that differs by rank, such as their numbers: only their count is compared"
+        )
     elif fixed and (missed := _missed(had, has)) > slack:
         broken.append(f"{missed:.0%} of the rows are seen by no rank, or by fewer than others")
     odd = len(run.ranks[0].batches) if strong else 0  # all rows in every step may leave a row over
