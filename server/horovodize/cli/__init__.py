@@ -1,5 +1,4 @@
-"""The command line: `horovodize distribute | check | summary | explain | verify | build-horovod | server |
-generate-shell-completion`.
+"""The command line: `horovodize distribute | check | summary | explain | doctor | launch | …`; SUBCOMMANDS has all.
 
 Each subcommand is a module with `HELP`, `EXAMPLES`, `add_arguments(parser)` and `run(arguments, console) -> exit status`. They
 import the engine when they run, not when they are loaded, so that `--help`, `--version` and the language server start at once.
@@ -13,7 +12,18 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from horovodize.cli import build_horovod, check, completion, distribute, explain, server, summary, verify
+from horovodize.cli import (
+    build_horovod,
+    check,
+    completion,
+    distribute,
+    doctor,
+    explain,
+    launch,
+    server,
+    summary,
+    verify,
+)
 from horovodize.cli.output import Console
 from horovodize.cli.runner import CommandError, ExitStatus, report_internal_error
 
@@ -24,6 +34,8 @@ SUBCOMMANDS = {
     "explain": explain,
     "verify": verify,
     "build-horovod": build_horovod,
+    "doctor": doctor,
+    "launch": launch,
     "server": server,
     "generate-shell-completion": completion,
 }
