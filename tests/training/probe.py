@@ -22,6 +22,9 @@ import types
 from pathlib import Path
 from typing import Any
 
+# The watchers are those of `horovodize verify`.
+sys.path.insert(1, str(Path(__file__).parents[2] / "server" / "horovodize" / "verifying" / "probe"))
+
 
 class Echo:
     """Standard output that keeps a copy of what goes through."""
@@ -90,17 +93,18 @@ def main() -> int:
     import numpy as np
     import tensorflow as tf
     import tensorflow_1
-    from hooks import sessions as session_hooks
-    from hooks import steps as step_hooks
-    from hooks import values
-    from hooks.collectives import Collectives
-    from hooks.examples import Examples
-    from hooks.files import Files
-    from hooks.kept import kept
-    from hooks.losses import Losses
-    from hooks.objectives import Objectives
-    from hooks.sessions import Sessions
-    from hooks.steps import Steps
+
+    from horovodize_hooks import sessions as session_hooks
+    from horovodize_hooks import steps as step_hooks
+    from horovodize_hooks import values
+    from horovodize_hooks.collectives import Collectives
+    from horovodize_hooks.examples import Examples
+    from horovodize_hooks.files import Files
+    from horovodize_hooks.kept import kept
+    from horovodize_hooks.losses import Losses
+    from horovodize_hooks.objectives import Objectives
+    from horovodize_hooks.sessions import Sessions
+    from horovodize_hooks.steps import Steps
 
     collectives, examples, losses, objectives = Collectives(), Examples(), Losses(), Objectives()
     files, steps = Files(os.getcwd(), slow=size > 1), Steps(collectives.counts)

@@ -14,15 +14,19 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import runpy
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 import converted
 import ranks
+
+HERE = Path(__file__).parent
 
 STOPPED = "\n[stopped: over the time limit]\n"
 
@@ -84,7 +88,7 @@ def become(job: dict[str, Any]) -> NoReturn:
             os.dup2(source, target)
         os.chdir(job["folder"])
         if job["run"] == "probe":
-            return probe(job["arguments"], job["environment"])
+            return probe(job.get("probe", HERE / "probe.py"), job["arguments"], job["environment"])
         return horovodrun(job["arguments"], job["environment"])
 
     to_the_end(work)
@@ -110,16 +114,17 @@ def horovodrun(arguments: list[str], environment: dict[str, str]) -> int:
     from horovod.runner.launch import run_commandline
 
     count = int(arguments[arguments.index("-np") + 1])
-    ranks.prepare(count, lambda told, given: to_the_end(lambda: probe(told[1:], given)))
+    ranks.prepare(count, lambda told, given: to_the_end(lambda: probe(told[0], told[1:], given)))
     start_as("horovodrun", arguments, environment)
     return int(run_commandline() or 0)
 
 
-def probe(arguments: list[str], environment: dict[str, str]) -> int:
-    import probe
-
-    start_as("probe.py", arguments, environment)
-    return probe.main()
+def probe(path: str | Path, arguments: list[str], environment: dict[str, str]) -> int:
+    """Runs the probe at `path`: the one beside this, or that of `horovodize verify`."""
+    start_as(str(path), arguments, environment)
+    sys.path.insert(0, str(Path(path).parent))
+    sys.path.insert(0, "")  # what the probe replaces
+    return int(runpy.run_path(str(path), run_name="probe")["main"]())
 
 
 def start_as(name: str, arguments: list[str], environment: dict[str, str]) -> None:

@@ -22,6 +22,7 @@ from horovodize.cli import (
     launch,
     server,
     summary,
+    verify,
 )
 from horovodize.cli.output import Console
 from horovodize.cli.runner import CommandError, ExitStatus, report_internal_error
@@ -31,6 +32,7 @@ SUBCOMMANDS = {
     "check": check,
     "summary": summary,
     "explain": explain,
+    "verify": verify,
     "build-horovod": build_horovod,
     "doctor": doctor,
     "launch": launch,

@@ -30,12 +30,12 @@ from horovodize.cli.runner import CommandError, ExitStatus, for_each, without_fi
 if TYPE_CHECKING:
     from horovodize.cli.folders import Folders
     from horovodize.cli.notebooks import Made
-    from horovodize.cli.projects import ProjectOnDisk
     from horovodize.distribute_together import Covered
     from horovodize.options import Options
     from horovodize.plan import Plan, Refusal, Unchanged
     from horovodize.source import Document, Edit, UndecodableSource
     from horovodize.summary import ModuleSummary
+    from horovodize.workspace.on_disk import ProjectOnDisk
     from horovodize.world.world import World
 
 HELP = "distribute scripts with Horovod"

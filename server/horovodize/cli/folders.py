@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from horovodize.cli.config import Configuration
 from horovodize.cli.inputs import Input
-from horovodize.cli.projects import ProjectOnDisk
 from horovodize.cli.runner import CommandError
 from horovodize.workspace.glance import Glance, glance_at
 from horovodize.workspace.neighbours import Neighbours
+from horovodize.workspace.on_disk import ProjectOnDisk
 
 if TYPE_CHECKING:
     from horovodize.distribute_project import Examination

@@ -11,7 +11,7 @@ from typing import Any
 
 from tensorflow.python.framework import tensor_util
 
-from hooks.collectives import KINDS, describe
+from horovodize_hooks.collectives import KINDS, describe
 
 SOURCES = re.compile(r"(IteratorGetNext|QueueDequeue|ReaderRead)")  # operations that hand out examples
 VARIABLES = {"VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"}

@@ -8,6 +8,7 @@ checkpoint) is fetched with it."""
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,13 +23,14 @@ from tensorflow.python.training import optimizer as v1_optimizer
 from tensorflow.python.util import nest
 from tensorflow_estimator.python.estimator import run_config
 
-from hooks.collectives import Collectives
-from hooks.examples import Rows
-from hooks.files import Files
-from hooks.graphs import Feeds, Rate, Reach, rate_of, reach
-from hooks.values import of_arrays
+from horovodize_hooks.collectives import Collectives
+from horovodize_hooks.examples import Rows
+from horovodize_hooks.files import Files
+from horovodize_hooks.graphs import Feeds, Rate, Reach, rate_of, reach
+from horovodize_hooks.values import of_arrays
 
 EARLY = 3  # after so many first steps the variables are looked at
+EVERY = 0  # and after each so many later ones; 0: not
 BaseSession = session_module.BaseSession
 
 
@@ -62,6 +64,8 @@ class Training:
     trace: list[dict[str, float]] = field(default_factory=list)
     at_end: dict[str, Any] | None = None
     losses: list[float] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    later: list[dict[str, Any]] = field(default_factory=list)
 
     def report(self) -> dict[str, Any]:
         rate = self.update.rate
@@ -74,6 +78,7 @@ class Training:
             "schedule": rate is not None and rate.schedule,
             "at_start": self.at_start,
             "early": self.early,
+            "later": self.later,
             "at_end": self.at_end,
         }
 
@@ -82,10 +87,18 @@ class Sessions:
     """Watches every session of the process.
 
     collectives, files  where to note what a run does beside
-    seed                of graphs and estimators for which a script sets none
+    seed                of graphs and estimators for which a script sets none; none: they have none
+    after               called with the number of losses so far, of one optimizer, each time one more is noted
     examples            what was fed to steps, or came from a pipeline in their graph"""
 
-    def __init__(self, collectives: Collectives, files: Files, seed: int) -> None:
+    def __init__(
+        self,
+        collectives: Collectives,
+        files: Files,
+        seed: int | None,
+        after: Callable[[int], None] = lambda steps: None,
+    ) -> None:
+        self._after = after
         self.examples = Rows()
         self._collectives = collectives
         self._files = files
@@ -120,6 +133,10 @@ class Sessions:
     def losses(self) -> list[list[float]]:
         """What was minimized, step by step, in the order of `report`."""
         return [training.losses for training in self._trainings if training.losses]
+
+    def times(self) -> list[list[float]]:
+        """When each of these losses was noted, in seconds."""
+        return [training.times for training in self._trainings if training.losses]
 
     # --- what is hooked
 
@@ -298,7 +315,10 @@ class Sessions:
     def _note_losses(self, session: Any, steps: list[Update], losses: list[Any]) -> None:
         told = [update for update in steps if update.loss is not None]
         for update, loss in zip(told, losses, strict=True):
-            self._training(session, update).losses.append(float(np.mean(loss)))
+            training = self._training(session, update)
+            training.losses.append(float(np.mean(loss)))
+            training.times.append(time.monotonic())
+            self._after(len(training.losses))
 
     def _note_files(self, found: Reach, names: list[Any]) -> None:
         for where, part in (
@@ -328,6 +348,14 @@ class Sessions:
     def _look(self, training: Training) -> None:
         if len(training.early) < min(EARLY, len(training.trace)):
             training.early.append(self._snapshot(training))
+        step = len(training.trace)
+        if (
+            EVERY
+            and step > EARLY
+            and step % EVERY == 0
+            and step not in [late["step"] for late in training.later]
+        ):
+            training.later.append({"step": step, **self._snapshot(training, others=False)})
 
     def _finish(self, training: Training) -> None:
         if training.at_end is None:

@@ -32,6 +32,7 @@ class Collectives:
 
     def __init__(self) -> None:
         self.log: list[tuple[str, str]] = []
+        self.sums = 0  # allreduces whose result is the sum, not the mean
         self._broadcasts = self._allreduces = 0
 
     def install(self) -> None:
@@ -46,8 +47,9 @@ class Collectives:
         """Broadcasts and allreduces so far."""
         return self._broadcasts, self._allreduces
 
-    def add(self, kind: str, what: str) -> None:
+    def add(self, kind: str, what: str, sums: bool = False) -> None:
         """Notes a collective that has run."""
+        self.sums += sums
         self.log.append((kind, what))
         self._broadcasts += "broadcast" in kind
         self._allreduces += "allreduce" in kind
@@ -56,13 +58,22 @@ class Collectives:
         def operation(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             what = describe(args[0]) if args else ""
+            sums = "allreduce" in kind and _sums(kwargs)
             if tf.executing_eagerly():
-                self.add(kind, what)
+                self.add(kind, what, sums)
             elif ops.executing_eagerly_outside_functions():
-                tf.numpy_function(lambda: self.add(kind, what), [], [])
+                tf.numpy_function(lambda: self.add(kind, what, sums), [], [])
             return result
 
         return operation
+
+
+def _sums(options: dict[str, Any]) -> bool:
+    """Whether an allreduce adds up without dividing before or after."""
+    from horovod.tensorflow import Sum
+
+    factors = float(options.get("prescale_factor", 1)) * float(options.get("postscale_factor", 1))
+    return bool(options.get("reduce_op") == Sum and factors == 1)
 
 
 def describe(value: Any) -> str:

@@ -21,9 +21,10 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.framework import ops
 from tensorflow.python.training import optimizer as v1_optimizer
 
-from hooks.values import instances, numbers, scalar
+from horovodize_hooks.values import instances, numbers, scalar
 
 EARLY = 3  # after so many first steps the variables are looked at
+EVERY = 0  # and after each so many later ones; 0: not
 
 
 @dataclass
@@ -31,6 +32,7 @@ class Watched:
     """One optimizer that has stepped.
 
     early holds its variables and its models' after each of the first steps.
+    later holds what is trained, and the optimizer's, after each so many of the later ones.
     at_tape holds the same as of the last eager tape's beginning, where it is wanted.
     trace holds, for each step seen: the optimizer's step count before it, the rate it uses, and how many broadcasts
     and allreduces had run by then."""
@@ -41,6 +43,7 @@ class Watched:
     first_rate: float
     owners: list[Any] = field(default_factory=list)
     early: list[dict[str, Any]] = field(default_factory=list)
+    later: list[dict[str, Any]] = field(default_factory=list)
     trace: list[dict[str, float]] = field(default_factory=list)
     eager_steps: int = 0
     at_tape: dict[str, Any] | None = None
@@ -80,6 +83,7 @@ class Steps:
                     "trace": watched.trace,
                     "schedule": _schedule(watched.optimizer) is not None,
                     "early": watched.early,
+                    "later": watched.later,
                     "at_end": self._snapshot(watched),
                 }
             )
@@ -158,6 +162,20 @@ class Steps:
         if self._wants_look(watched):
             watched.early.append(watched.at_tape or self._snapshot(watched))
         watched.at_tape = None
+        step = self._count(watched) - watched.started_at
+        if (
+            EVERY
+            and step > EARLY
+            and step % EVERY == 0
+            and step not in [late["step"] for late in watched.later]
+        ):
+            watched.later.append(
+                {
+                    "step": step,
+                    "trained": numbers(watched.trained),
+                    "optimizer": numbers(_optimizer_variables(watched.optimizer)),
+                }
+            )
 
     def _wants_look(self, watched: Watched) -> bool:
         return len(watched.early) < min(EARLY, self._count(watched) - watched.started_at)

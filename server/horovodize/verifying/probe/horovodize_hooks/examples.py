@@ -6,6 +6,7 @@ dataset yields, for each dataset on its own. What a script slices from arrays by
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +41,10 @@ class Rows:
 
 
 class Examples:
+    """seconds: how long eager loops waited for the next element of a dataset."""
+
     def __init__(self) -> None:
+        self.seconds = 0.0
         self.keras = Rows()
         self._datasets: dict[int, tuple[Any, Rows]] = {}
 
@@ -76,7 +80,9 @@ class Examples:
 
     def _around_next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __next__(iterator: Any) -> Any:
+            started = time.monotonic()
             element = original(iterator)
+            self.seconds += time.monotonic() - started
             if tf.executing_eagerly():
                 dataset = iterator._dataset
                 _, rows = self._datasets.setdefault(id(dataset), (dataset, Rows()))

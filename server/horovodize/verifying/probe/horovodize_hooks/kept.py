@@ -13,7 +13,7 @@ from keras.src.metrics.base_metric import Metric
 from keras.src.optimizers import optimizer as keras_optimizer
 from keras.src.optimizers.legacy import optimizer_v2
 
-from hooks.values import instances, numbers
+from horovodize_hooks.values import instances, numbers
 
 # Each rank counts for itself, and draws from where its own random numbers stand.
 _EACH_ITS_OWN = (Metric, tf.random.Generator)

@@ -8,7 +8,7 @@ from typing import Any
 from keras.src.engine import training_v1
 from keras.src.engine.training import Model
 
-from hooks.values import scalar
+from horovodize_hooks.values import scalar
 
 
 class Losses:

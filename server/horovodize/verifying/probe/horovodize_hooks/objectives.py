@@ -6,6 +6,7 @@ those that come after."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,10 @@ import tensorflow as tf
 class Objectives:
     """The losses of each set of variables that is trained, in the order in which they were first met."""
 
-    def __init__(self) -> None:
+    def __init__(self, after: Callable[[int], None] = lambda steps: None) -> None:
+        """after: called with the number of losses so far, of the same variables, each time one more is noted."""
+        self._after = after
+        self._times: dict[tuple[int, ...], list[float]] = {}
         self._losses: dict[tuple[int, ...], list[float]] = {}
         self._held: list[Any] = []  # so that no other object gets the identity of a variable
 
@@ -24,6 +28,10 @@ class Objectives:
 
     def report(self) -> list[list[float]]:
         return [losses for losses in self._losses.values() if losses]
+
+    def times(self) -> list[list[float]]:
+        """When each of these losses was noted, in seconds."""
+        return [times for times in self._times.values() if times]
 
     def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @tf.autograph.experimental.do_not_convert
@@ -38,10 +46,17 @@ class Objectives:
 
     def _note(self, target: Any, variables: list[Any]) -> None:
         self._held.append(variables)
-        losses = self._losses.setdefault(tuple(id(variable) for variable in variables), [])
+        key = tuple(id(variable) for variable in variables)
+        losses, times = self._losses.setdefault(key, []), self._times.setdefault(key, [])
+
+        def add(value: Any) -> None:
+            losses.append(float(value))
+            times.append(time.monotonic())
+            self._after(len(losses))
+
         parts = [tf.reduce_mean(tf.cast(part, tf.float32)) for part in tf.nest.flatten(target)]
         total = tf.add_n(parts)
         if tf.executing_eagerly():
-            losses.append(float(total))
+            add(total)
         else:
-            tf.numpy_function(lambda value: losses.append(float(value)), [total], [])
+            tf.numpy_function(add, [total], [])

@@ -1,0 +1,158 @@
+"""A script and what it imports of its project, distributed in memory: the texts that shall run, and where they belong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from horovodize.options import Options
+from horovodize.plan import Change, Plan, Refusal, Unchanged
+from horovodize.source import Document, Place, UndecodableSource
+from horovodize.source.notebook import NotebookFile
+from horovodize.source.script import NoScript, as_script
+from horovodize.workspace.on_disk import ProjectOnDisk
+
+
+@dataclass(frozen=True)
+class PreparedFile:
+    """One file as it shall run.
+
+    source    the user's file
+    target    where it stands when it runs: `source`, but for a notebook, which runs as a script beside it
+    document  what was read
+    data      what shall run
+    plan      what was changed in it; None where nothing was"""
+
+    source: Path
+    target: Path
+    document: Document
+    data: bytes
+    plan: Plan | None = None
+
+    @property
+    def text(self) -> str:
+        return self.data[len(self.document.encoded.bom) :].decode(self.document.encoded.encoding)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a script can't run distributed: a code, a message, and the place in one of its files."""
+
+    path: str
+    place: Place
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a run needs.
+
+    script    the user's file
+    files     those that differ from what the user has, and the script, which is the last; empty where it is refused
+    members   all files of the project that the script runs with, as far as they are known
+    refused   why it can't run distributed
+    message   what is to be said where nothing had to be changed
+    beside    our own modules that have to stand beside the script
+    left_out  commands of a notebook that its script does without"""
+
+    script: Path
+    files: Sequence[PreparedFile] = ()
+    members: Sequence[Path] = ()
+    refused: Sequence[Problem] = ()
+    message: str = ""
+    beside: Sequence[str] = ()
+    left_out: Sequence[tuple[Place, str]] = ()
+
+    @property
+    def main(self) -> PreparedFile:
+        """The script's own file. Only where it is not refused."""
+        return self.files[-1]
+
+    @property
+    def plans(self) -> list[Plan]:
+        return [file.plan for file in self.files if file.plan is not None]
+
+    @property
+    def to_confirm(self) -> list[tuple[Document, Change]]:
+        """What the user is asked."""
+        return [(plan.document, change) for plan in self.plans for change in plan.to_confirm]
+
+
+def prepare(script: Path, options: Options | None = None, *, distributed: bool = True) -> Prepared:
+    """A script or a notebook as it shall run: distributed, or as it is.
+
+    Raises OSError for a file that can't be read."""
+    shown = os.path.relpath(script)
+    shown = str(script) if shown.startswith("..") else shown
+    data = Path(script).read_bytes()
+    script = Path(os.path.abspath(script))
+    try:
+        if script.suffix == ".ipynb":
+            return _notebook(script, NotebookFile.from_bytes(data, shown), options, distributed)
+        document = Document.from_bytes(data, shown)
+    except UndecodableSource as e:
+        return Prepared(script, refused=[Problem(shown, Place(e.line, e.column), "HVD003", str(e))])
+    project = ProjectOnDisk(script)
+    as_it_is = PreparedFile(script, script, document, data)
+    if not distributed:
+        return Prepared(script, [as_it_is], _members(document, project))
+    from horovodize.distribute_project import Examination, file_plans
+    from horovodize.summary import summarize
+
+    examination = Examination(document, project.load, options, script.as_posix(), summarize(document))
+    outcome = examination.outcome
+    if isinstance(outcome, Refusal):
+        return Prepared(script, refused=_problems(outcome))
+    members = [script if d is document else project.file(d) for d in examination.members]
+    if isinstance(outcome, Unchanged):
+        return Prepared(script, [as_it_is], members, message=outcome.message)
+    files = []
+    for plan in file_plans(outcome):
+        path = script if plan.document is document else project.file(plan.document)
+        files.append(PreparedFile(path, path, plan.document, plan.document.edited(plan.edits), plan))
+    if not files or files[-1].source != script:
+        files.append(as_it_is)
+    return Prepared(script, files, members, beside=outcome.beside)
+
+
+def _members(document: Document, project: ProjectOnDisk) -> list[Path]:
+    from horovodize.summary.project import read_project
+
+    read = read_project(document, project.load, project.script.as_posix())
+    members = read.members if read is not None else [document]
+    return [project.script if d is document else project.file(d) for d in members]
+
+
+def _notebook(script: Path, document: NotebookFile, options: Options | None, distributed: bool) -> Prepared:
+    """A notebook as the script that its code makes."""
+    from horovodize.distribute import distribute
+    from horovodize.summary import summarize
+
+    plan, message = None, ""
+    if distributed:
+        outcome = distribute(summarize(document), options)
+        if isinstance(outcome, Refusal):
+            return Prepared(script, refused=_problems(outcome))
+        plan = outcome if isinstance(outcome, Plan) else None
+        message = outcome.message if isinstance(outcome, Unchanged) else ""
+    try:
+        made = as_script(document, plan.edits if plan else [])
+    except NoScript as e:
+        return Prepared(script, refused=[Problem(document.path, document.place(e.offset), "HVD006", str(e))])
+    file = PreparedFile(script, script.with_suffix(".py"), document, made.text.encode(), plan)
+    left_out = [(one.place, one.text) for one in made.left_out]
+    beside = plan.beside if plan else ()
+    return Prepared(script, [file], [script], message=message, beside=beside, left_out=left_out)
+
+
+def _problems(refusal: Refusal) -> list[Problem]:
+    from horovodize.distribute_project import in_file
+
+    found = []
+    for reason in refusal.reasons:
+        own, span = in_file(refusal.document, reason.span)
+        found.append(Problem(own.path, own.place(span.start), reason.code, reason.message))
+    return found

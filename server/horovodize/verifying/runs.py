@@ -1,0 +1,209 @@
+"""What one run came to: what the probe wrote on each rank, with what the judges ask of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+TAIL = 0.1  # the part of the steps whose losses make the first and the final loss
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The loss of one set of variables: `losses` by step, `times` in seconds."""
+
+    losses: Sequence[float]
+    times: Sequence[float]
+
+    @property
+    def first(self) -> float:
+        return mean(self.losses[: self._few])
+
+    @property
+    def last(self) -> float:
+        return mean(self.losses[-self._few :])
+
+    @property
+    def _few(self) -> int:
+        return max(1, int(len(self.losses) * TAIL))
+
+    def smoothed(self, points: int) -> list[float]:
+        """The loss at `points` equal parts of the way, each the mean over a tenth of the steps before it."""
+        count = len(self.losses)
+        found = []
+        for point in range(1, points + 1):
+            end = max(1, round(count * point / points))
+            found.append(mean(self.losses[max(0, end - max(1, count // 10)) : end]))
+        return found
+
+
+@dataclass(frozen=True)
+class Rank:
+    """What the probe wrote on one rank."""
+
+    report: dict[str, Any]
+
+    @property
+    def number(self) -> int:
+        return int(self.report["rank"])
+
+    @property
+    def optimizers(self) -> list[dict[str, Any]]:
+        """Those that have stepped, in the order of their first steps."""
+        return list(self.report["optimizers"])
+
+    @cached_property
+    def steps(self) -> list[int]:
+        return [optimizer["steps"] for optimizer in self.optimizers]
+
+    @cached_property
+    def curves(self) -> list[Curve]:
+        pairs = zip(self.report["objectives"], self.report["times"], strict=False)
+        return [Curve(losses, times) for losses, times in pairs]
+
+    @cached_property
+    def _place(self) -> dict[str, Any]:
+        """Where rows are seen best: where training takes them, else the data set that was gone through most."""
+        examples = self.report["examples"]
+        nothing: dict[str, Any] = {"rows": {}, "batches": []}
+        trained = [
+            examples.get("keras"),
+            examples.get("sessions"),
+            *examples.get("functions", ()),
+            examples.get("eager"),
+        ]
+        found = max(
+            (place for place in trained if place), key=lambda place: len(place["batches"]), default=nothing
+        )
+        if found["batches"]:
+            return found
+        return max(examples.get("datasets", ()), key=lambda place: len(place["batches"]), default=nothing)
+
+    @property
+    def rows(self) -> Counter[str]:
+        """How often each row was trained on; empty where they can't be seen."""
+        return Counter(self._place["rows"])
+
+    @property
+    def batches(self) -> list[int]:
+        return list(self._place["batches"])
+
+    @property
+    def weights(self) -> list[list[float]]:
+        """The trained variables at the end, a list for each optimizer (those kept, where none was seen)."""
+        if self.optimizers:
+            return [_values(optimizer["at_end"]["trained"]) for optimizer in self.optimizers]
+        return [_values(self.report["kept"])] if self.report["kept"] else []
+
+    @property
+    def written(self) -> dict[str, int]:
+        """How often each kind of file was written (names without numbers and what was drawn)."""
+        found: Counter[str] = Counter()
+        for path, times in self.report["files"].get("times", {}).items():
+            if not re.search(r"\.tmp|tempstate|_temp/", path):
+                found[kind_of(path)] += times
+        return dict(found)
+
+    @property
+    def training_seconds(self) -> float:
+        """From the second to the last step: the first holds what is traced and built. 0 where steps are not seen."""
+        begin, end = self.training
+        return end - begin
+
+    @property
+    def training(self) -> tuple[float, float]:
+        """When the second and the last step were, in seconds since 1970; the same where that is not seen."""
+        times = max((curve.times for curve in self.curves), key=len, default=())
+        clock = self.report["clock"]
+        return (times[1] + clock, times[-1] + clock) if len(times) > 2 else (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on `size` ranks: exit status, seconds, what it said, files that lay in its folder afterwards and had not before.
+
+    stalled        it was ended at its time limit, or by Horovod because a rank waited in vain
+    communication  seconds of the training in which a collective was under way, or waited for, on rank 0"""
+
+    size: int
+    ranks: list[Rank]
+    status: int
+    seconds: float
+    output: str
+    files: list[str] = field(default_factory=list)
+    stalled: bool = False
+    communication: float | None = (
+        None  # seconds in which a collective was under way, or waited for, on rank 0
+    )
+
+    @property
+    def complete(self) -> bool:
+        return (
+            self.status == 0
+            and len(self.ranks) == self.size
+            and not any(r.report["error"] for r in self.ranks)
+        )
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was ended after a number of steps that was asked for."""
+        return any(rank.report["stopped"] for rank in self.ranks)
+
+    @cached_property
+    def rows(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for rank in self.ranks:
+            found.update(rank.rows)
+        return found
+
+    @property
+    def curves(self) -> list[Curve]:
+        """The losses: the mean over the ranks."""
+        every = [rank.curves for rank in self.ranks]
+        found = []
+        for of_ranks in zip(*every, strict=False):
+            losses = [mean(column) for column in zip(*(c.losses for c in of_ranks), strict=False)]
+            found.append(Curve(losses, of_ranks[0].times))
+        return found
+
+    def why(self) -> str:
+        """What went wrong, in a line or a few."""
+        errors = [rank.report["error"] for rank in self.ranks if rank.report["error"]]
+        own = [e for e in errors if "HorovodInternalError" not in e and "shut down" not in e]
+        if self.stalled and not own:
+            return f"it stalls: a rank waits for another that never comes to the same collective{self._standing()}"
+        if own or errors:
+            return f"it fails: {_last_line((own or errors)[0])}"
+        said = [line for line in self.output.strip().splitlines() if line.strip()]
+        return f"it ends with status {self.status}" + (f": {said[-1][:200]}" if said else "")
+
+    def _standing(self) -> str:
+        lines = re.findall(r"Stalled ranks:.*|\[.*\] \[ready ranks: .*\]", self.output)
+        return f" ({lines[0].strip()[:160]})" if lines else ""
+
+
+def mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return sum(listed) / len(listed) if listed else float("nan")
+
+
+def kind_of(path: str) -> str:
+    """A path without its numbers: time stamps, process ids, epochs and steps."""
+    return re.sub(r"\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path))
+
+
+def _values(variables: Sequence[dict[str, Any]]) -> list[float]:
+    return [value for variable in variables for value in variable["values"]]
+
+
+def _last_line(error: str) -> str:
+    said = [
+        line
+        for line in error.strip().splitlines()
+        if re.match(r"\w[\w.]*(Error|Exception|Exit|Interrupt)\b", line)
+    ]
+    return (said[-1] if said else error.strip().splitlines()[-1])[:300]

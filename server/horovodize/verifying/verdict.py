@@ -1,0 +1,153 @@
+"""Trains alone and on ranks, judges, and says whether they train the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from math import isfinite
+from typing import Any
+
+from horovodize.verifying.contract import Check, contract
+from horovodize.verifying.parity import Parity, parity
+from horovodize.verifying.runs import Run
+from horovodize.verifying.scalings import Scaling, scalings
+from horovodize.verifying.speed import Speed, speed
+
+SEED = 20
+# Which script, on how many ranks (0: alone, without Horovod's launcher), from which seed.
+Train = Callable[[str, int, int], Run]
+
+
+class CouldNotRun(Exception):
+    """Why nothing can be compared: a text for the user."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run on `size` ranks, judged."""
+
+    size: int
+    run: Run
+    checks: list[Check]
+    scalings: list[Scaling] = field(default_factory=list)
+    parity: Parity = field(default_factory=lambda: Parity([]))
+    speed: Speed = field(default_factory=Speed)
+
+    @property
+    def alike(self) -> bool:
+        return all(check.holds for check in self.checks) and self.parity.alike
+
+    @property
+    def conclusion(self) -> str:
+        """ "trains the same", or since when it differs and why."""
+        if self.alike:
+            return "trains the same"
+        broken = [f"{check.broken[0]}" for check in self.checks if check.broken]
+        if not self.run.complete:
+            return broken[0]
+        differing = [one for one in self.parity.losses if one.differs]
+        if differing:
+            one = min(differing, key=lambda compared: compared.since)
+            at = f"row {round(one.since * one.rows):,}" if one.rows else f"{one.since:.0%} of the way"
+            return f"differs, from {at} on, because of {self.parity.cause}"
+        return f"differs: {self.parity.weights or broken[0]}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """alone: the original, with several seeds."""
+
+    script: str
+    alone: Sequence[Run]
+    judged: Sequence[Judged]
+    notes: Sequence[str] = ()
+
+    @property
+    def alike(self) -> bool:
+        return all(one.alike for one in self.judged)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "script": self.script,
+            "alike": self.alike,
+            "seeds": len(self.alone),
+            "notes": list(self.notes),
+            "runs": [_run_json(one) for one in self.judged],
+        }
+
+
+def verify(
+    script: str,
+    train: Train,
+    sizes: Sequence[int],
+    *,
+    seeds: int = 3,
+    rate: str = "linear",
+    tell: Callable[[str], None] = lambda text: None,
+) -> Verdict:
+    """`rate` is what the rate of larger batches is multiplied by, as in `Options.rate`. Raises CouldNotRun."""
+    alone: list[Run] = []
+    for seed in range(SEED, SEED + 100 * seeds, 100):
+        tell(f"alone, seed {seed}")
+        run = train("original", 0, seed)
+        if not run.complete:
+            if alone:
+                break  # one seed is enough to compare with
+            raise CouldNotRun(f"{script} doesn't train alone: {run.why()}")
+        alone.append(run)
+    if not alone[0].ranks[0].optimizers and not alone[0].ranks[0].weights:
+        raise CouldNotRun(f"{script}: no training was seen{_unseen(alone[0])}")
+    judged = []
+    for size in sizes:
+        tell(f"on {size} rank{'s' if size > 1 else ''}")
+        judged.append(judge(alone, train("distributed", size, SEED), rate))
+    notes = list(dict.fromkeys(f"not seen: {why}" for why in alone[0].ranks[0].report["unseen"]))
+    if limited := alone[0].ranks[0].report["limited"]:
+        notes.append(f"the data limit held for {', '.join(limited)}")
+    return Verdict(script, alone, judged, notes)
+
+
+def judge(alone: Sequence[Run], run: Run, rate: str) -> Judged:
+    if not run.complete:
+        if "No module named 'horovod'" in run.why():
+            raise CouldNotRun("the interpreter has no Horovod: install it, or name another with --python")
+        return Judged(run.size, run, [Check("it trains to its end", (run.why(),))])
+    scaled = scalings(alone, run, rate)
+    checks = contract(alone, run, scaled)
+    if run.size == 1:
+        checks = [check for check in checks if check.seen]
+        return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks))
+    return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks), speed(alone[0], run))
+
+
+def _unseen(run: Run) -> str:
+    unseen = run.ranks[0].report["unseen"]
+    return f" ({'; '.join(unseen)})" if unseen else ""
+
+
+def _run_json(one: Judged) -> dict[str, Any]:
+    return {
+        "ranks": one.size,
+        "alike": one.alike,
+        "conclusion": one.conclusion,
+        "seconds": round(one.run.seconds, 1),
+        "scaling": [s.kind for s in one.scalings],
+        "checks": [
+            {"name": c.name, "holds": c.holds, "seen": c.seen, "broken": c.broken, "notes": c.notes}
+            for c in one.checks
+        ],
+        "losses": [_finite(asdict(loss)) for loss in one.parity.losses],
+        "weights": one.parity.weights,
+        "notes": one.parity.notes,
+        "cause": one.parity.cause,
+        "speed": asdict(one.speed),
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Without numbers that JSON doesn't have."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,136 @@
+"""What is said of runs: near misses first, where nothing may be found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from horovodize.verifying.runs import Run
+from horovodize.verifying.verdict import CouldNotRun, Judged, judge, verify
+from tests.verifying.made import alone, rank, run, two
+
+
+def faults(judged: Judged) -> str:
+    return "\n".join(text for check in judged.checks for text in check.broken)
+
+
+def test_a_weak_run_on_two_ranks_is_alike() -> None:
+    found = judge(alone(), two(), "linear")
+    assert found.alike, faults(found)
+    assert found.conclusion == "trains the same"
+    assert [one.kind for one in found.scalings] == ["weak"]
+
+
+def test_a_strong_run_is_alike_where_its_weights_are_the_originals() -> None:
+    rows = [{f"row {n}": 20 for n in range(4) if n % 2 == side} for side in (0, 1)]
+    before = alone(rows={f"row {n}": 20 for n in range(4)})
+    after = run(*(rank(side, 2, rows=rows[side], batch=2) for side in (0, 1)))
+    assert judge(before, after, "linear").alike
+    elsewhere = run(*(rank(side, 2, rows=rows[side], batch=2, weights=(1.0, 2.5)) for side in (0, 1)))
+    assert "weights end" in judge(before, elsewhere, "linear").parity.weights
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # A warm-up starts at no rate at all.
+        ({"rates": [0.0, *[0.1] * 19]}, {"rates": [0.0, *[0.2] * 9]}),
+        # A schedule that goes on as fast, row for row.
+        (
+            {"rates": [0.1 * 0.9**step for step in range(20)]},
+            {"rates": [0.2 * 0.81**step for step in range(10)]},
+        ),
+        # Files with other numbers in their names.
+        ({"files": {"model-20.h5": 1}}, {}),
+        # What begins anywhere is alike after the first pass.
+        ({}, {"log": [("broadcast", "a")]}),
+        # Losses that are somewhat higher after fewer, larger steps.
+        ({}, {"losses": [1.0 / (1 + 1.9 * step) for step in range(10)]}),
+    ],
+)
+def test_near_misses(before: dict[str, Any], after: dict[str, Any]) -> None:
+    second = {}
+    if "files" in before:
+        after, second = {**after, "files": {"model-10.h5": 1}}, {"files": {}}
+    found = judge(alone(**before), two(second=second, **after), "linear")
+    assert found.alike, faults(found) + str([loss.differs for loss in found.parity.losses])
+
+
+@pytest.mark.parametrize(
+    ("after", "says"),
+    [
+        ({"rates": [0.1] * 10}, "the rate starts at 0.1, 1 times that alone, not 2"),
+        ({"rates": [0.4] * 10}, "4 times that alone, not 2"),
+        (
+            {"rates": [0.2] * 5 + [0.1] * 5},
+            "at step 5 of a rank the rate is 0.1, where 2 times that alone is about 0.2",
+        ),
+        ({"steps": 20, "rates": [0.2] * 20}, "as many as alone, at 2 times the rate"),
+        ({"sums": 10}, "added up, not averaged"),
+        ({"rows": {f"row {n}": 1 for n in range(40)}}, "50% of the rows are seen by no rank"),
+        ({"rows": {f"row {n}": 1 for n in range(80)}}, "every rank trains on all rows"),
+        ({"files": {"log.csv": 1}}, "log.csv is written by ranks 0, 1"),
+        ({"second": {"weights": (1.0, 2.1)}}, "rank 1 differs from rank 0 at the end: kernel:0 by 0.1"),
+        ({"second": {"early": (1.0, 9.0)}}, "rank 1 differs from rank 0 after step 3: kernel:0 by 7"),
+        (
+            {"second": {"log": [("broadcast", "a")]}},
+            "collective 2: rank 0 runs allreduce of b, rank 1 nothing",
+        ),
+        ({"log": []}, "no collective ran"),
+    ],
+)
+def test_faults(after: dict[str, Any], says: str) -> None:
+    before: dict[str, Any] = {"files": {"log.csv": 1}} if "files" in after else {}
+    found = judge(alone(**before), two(**after), "linear")
+    assert not found.alike
+    assert says in faults(found)
+
+
+def test_rows_that_are_drawn_with_replacement_need_not_be_the_same_ones() -> None:
+    before = alone(rows={f"row {n}": 1 + n % 3 for n in range(40)})
+    drawn = [{f"row {n}": 1 + (n + side) % 3 for n in range(side, 40, 2)} for side in (1, 2)]
+    after = run(*(rank(i, 2, steps=10, rates=[0.2] * 10, rows=rows) for i, rows in enumerate(drawn)))
+    found = judge(before, after, "linear")
+    assert found.alike, faults(found)
+
+
+def test_rows_that_carry_their_numbers_are_only_counted() -> None:
+    found = judge(alone(), two(rows={f"renumbered {n}": 1 for n in range(40)}), "linear")
+    assert found.alike, faults(found)
+    assert any("only their count" in note for check in found.checks for note in check.notes)
+
+
+def test_runs_that_are_ended_early_are_compared_as_far_as_both_went() -> None:
+    rates = [0.1] * 10 + [0.05] * 10
+    losses = [1.0 / (1 + step) for step in range(20)]
+    stopped = {"steps": 20, "stopped": True, "losses": [1.0 / (1 + 2 * step) for step in range(20)]}
+    after = run(*(rank(side, 2, rates=[0.2] * 5 + [0.1] * 15, **stopped) for side in (0, 1)))
+    before = [run(rank(rates=rates, losses=losses, stopped=True)) for _ in range(3)]
+    assert judge(before, after, "linear").alike
+    late = run(*(rank(side, 2, rates=[0.2] * 20, **stopped) for side in (0, 1)))
+    assert "at step 7" in faults(judge(before, late, "linear"))
+
+
+def test_the_setting_says_which_rate_is_right() -> None:
+    kept = two(rates=[0.1] * 10)
+    assert judge(alone(), kept, "keep").alike
+    assert not judge(alone(), two(), "keep").alike
+
+
+def test_a_loss_that_diverges_names_where_and_why() -> None:
+    losses = [1.0, 0.5, 0.4, 0.9, 4.0, 20.0, 80.0, 300.0, 1e3, 1e4]
+    found = judge(alone(), two(losses=losses, rates=[0.4] * 10), "linear")
+    assert found.conclusion.startswith("differs, from row ")
+    assert "because of the rate: the rate starts at 0.4" in found.conclusion
+
+
+def test_a_run_that_fails_on_ranks_differs_and_one_that_fails_alone_can_not_be_compared() -> None:
+    broken = run(rank(0, 2, error="Traceback\nValueError: no"), rank(1, 2), status=1)
+    assert judge(alone(), broken, "linear").conclusion == "it fails: ValueError: no"
+
+    def train(which: str, size: int, seed: int) -> Run:
+        return run(rank(error="Traceback\nValueError: no"), status=1)
+
+    with pytest.raises(CouldNotRun, match="doesn't train alone: it fails: ValueError: no"):
+        verify("train.py", train, [2])

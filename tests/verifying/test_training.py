@@ -1,0 +1,63 @@
+"""`verify` of programs that really train: right ones are called right, broken ones broken, for the reason that they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from horovodize.cli import main
+from horovodize.verifying.runs import Run
+from horovodize.verifying.verdict import verify
+from tests.training import running
+from tests.training.variants import BROKEN
+from tests.verifying.warm import WarmTrainer
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
+FOLDER = Path(running.__file__).with_name("broken")
+ALONE: dict[str, Run] = {}
+
+
+def text(program: str, kind: str) -> str:
+    return (FOLDER / f"{program}_{kind}.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("program", ["plain", "strong"])
+def test_a_right_distribution_trains_the_same(program: str, tmp_path: Path) -> None:
+    trainer = WarmTrainer(text(program, "original"), text(program, "by_hand"), tmp_path, ALONE)
+    found = verify(program, trainer, [2], seeds=2)
+    assert found.alike, found.as_json()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("gradients summed", "added up, not averaged"),
+        ("all rows at a larger rate", "at 2 times the rate"),
+        ("rows that no rank takes", "weights end"),
+    ],
+)
+def test_a_broken_one_does_not(name: str, says: str, tmp_path: Path) -> None:
+    (broken,) = (one for one in BROKEN if one.name == name)
+    distributed = text(broken.program, "by_hand")
+    for old, new in broken.replace:
+        distributed = distributed.replace(old, new)
+    trainer = WarmTrainer(text(broken.program, "original"), distributed, tmp_path, ALONE)
+    found = verify(name, trainer, [2], seeds=2)
+    assert not found.alike
+    assert says in found.judged[0].conclusion
+
+
+def test_the_command_trains_copies_and_writes_a_page(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    script = folder / "train.py"
+    script.write_text(text("keras", "original"), encoding="utf-8")
+    report = tmp_path / "report.html"
+    arguments = [str(script), "--python", str(running.python()), "--seeds", "1", "--format", "html"]
+    status = main(["verify", *arguments, "-o", str(report), "--limit", "120"])
+    page = report.read_text(encoding="utf-8")
+    assert status == 0, page
+    assert "On 2 ranks: trains the same" in page
+    assert "time with a collective under way" in page
+    assert [path.name for path in folder.iterdir()] == ["train.py"]

@@ -1,0 +1,67 @@
+"""Trains for `verify` in the warm process of the training tests: importing TensorFlow is most of what a short run costs."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from horovodize.verifying.runs import Run
+from horovodize.verifying.training import PROBE, environment, files_of, read_run
+from tests.training import running
+
+LIMIT = 60
+
+
+@dataclass
+class WarmTrainer:
+    """Stands for `Trainer`, for texts without files beside them."""
+
+    original: str
+    distributed: str
+    folder: Path
+    alone: dict[str, Run]  # runs of originals that others have made, by text and seed
+    arguments: tuple[str, ...] = ()
+    limit: int = LIMIT
+
+    def __call__(self, which: str, size: int, seed: int) -> Run:
+        text = self.original if which == "original" else self.distributed
+        key = f"{hashlib.sha1(text.encode()).hexdigest()} {seed}"
+        if which == "original" and key in self.alone:
+            return self.alone[key]
+        place = self.folder / f"{which}-{size}-{time.monotonic_ns()}"
+        (place / "copy").mkdir(parents=True)
+        script = place / "copy" / "train.py"
+        script.write_text(text, encoding="utf-8")
+        arguments = ["--report", str(place / "reports"), "--root", str(place / "copy"), "--seed", str(seed)]
+        arguments += ["--limit", str(self.limit), "--", str(script), *self.arguments]
+        if size:
+            arguments = ["--gloo", "-np", str(size), str(running.python()), str(PROBE), *arguments]
+        before = files_of(place / "copy")
+        started = time.monotonic()
+        status = running._WARM.run(
+            {
+                "run": "horovodrun" if size else "probe",
+                "probe": str(PROBE),
+                "arguments": arguments,
+                "folder": str(place / "copy"),
+                "environment": {
+                    **running._environment(self.limit),
+                    **environment(self.limit),
+                    "HOROVOD_TIMELINE": str(place / "timeline.json"),
+                },
+                "output": str(place / "output.txt"),
+                "limit": self.limit + 30,
+            }
+        )
+        files = [path for path, state in files_of(place / "copy").items() if before.get(path) != state]
+        output = (place / "output.txt").read_text(encoding="utf-8", errors="replace")
+        seconds = time.monotonic() - started
+        over = status == 124
+        run = read_run(
+            place / "reports", max(size, 1), status, seconds, output, files, over, place / "timeline.json"
+        )
+        if which == "original":
+            self.alone[key] = run
+        return run
