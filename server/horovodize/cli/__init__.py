@@ -12,7 +12,17 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from horovodize.cli import build_horovod, check, completion, distribute, explain, run, server, summary
+from horovodize.cli import (
+    build_horovod,
+    check,
+    completion,
+    distribute,
+    explain,
+    run,
+    server,
+    summary,
+    traceback,
+)
 from horovodize.cli.output import Console
 from horovodize.cli.runner import CommandError, ExitStatus, report_internal_error
 
@@ -21,6 +31,7 @@ SUBCOMMANDS = {
     "check": check,
     "summary": summary,
     "run": run,
+    "traceback": traceback,
     "explain": explain,
     "build-horovod": build_horovod,
     "server": server,

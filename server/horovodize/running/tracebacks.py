@@ -131,29 +131,28 @@ def _parts(lines: Sequence[str]) -> Iterator[Frame | str]:
     framed = False
     while at < len(lines):
         found = _FRAME.match(lines[at].rstrip())
-        if found is None:
-            # Some print an empty line between frames.
-            if not (
-                framed
-                and not lines[at].strip()
-                and at + 1 < len(lines)
-                and _FRAME.match(lines[at + 1].rstrip())
-            ):
-                framed = framed and not lines[at].strip()
+        if found is not None:
+            end = _below(lines, at + 1, found["indent"] + "  ")
+            below = tuple(lines[at + 1 : end])
+            yield Frame(found["indent"], found["path"], int(found["line"]), found["name"] or "", below)
+            at = end
+        else:
+            goes_on = at + 1 < len(lines) and _FRAME.match(lines[at + 1].rstrip()) is not None
+            if lines[at].strip() or not (framed and goes_on):  # some print empty lines between frames
                 yield lines[at]
             at += 1
-            continue
-        framed = True
-        indent, begin = found["indent"], at + 1
-        at = begin
-        # Below a frame: its source line, which is indented more, and what is marked in it.
-        while (
-            at < len(lines) and at - begin < 3 and lines[at].startswith(indent + "  ") and lines[at].strip()
-        ):
-            if _FRAME.match(lines[at].rstrip()) or (at > begin and not _CARETS.match(lines[at])):
-                break
+        framed = found is not None
+
+
+def _below(lines: Sequence[str], begin: int, indent: str) -> int:
+    """Where what stands below a frame ends: its source line, which is indented more, and what is marked in it."""
+    at = begin
+    if at < len(lines) and lines[at].startswith(indent) and lines[at].strip():
+        if not _FRAME.match(lines[at].rstrip()):
             at += 1
-        yield Frame(indent, found["path"], int(found["line"]), found["name"] or "", tuple(lines[begin:at]))
+    while begin < at < len(lines) and at - begin < 3 and _CARETS.match(lines[at]):
+        at += 1
+    return at
 
 
 def _origin(frame: Frame, file: MappedFile) -> Origin | None:
@@ -211,9 +210,9 @@ def _mapped(frame: Frame, file: MappedFile, origin: Origin, *, innermost: bool) 
     distributed = file.line(frame.line).strip()
     head = _header(frame, origin.source, where)
     if origin.change is not None:
-        helper = origin.inserted and frame.name not in ("", "<module>")
-        why = f"inserted: the helper {frame.name}" if helper else _inserted(origin.change)
-        return [head, f"{more}{distributed}", f"{more}# {why}"]
+        if origin.inserted and frame.name not in ("", "<module>"):
+            return [f"{frame.indent}In {frame.name}, a helper that was inserted", f"{more}{distributed}"]
+        return [head, f"{more}{distributed}", f"{more}# {_inserted(origin.change)}"]
     lines = [head, f"{more}{origin.text.strip()}"]
     if not origin.touched:
         return lines + [line for line in frame.below[1:] if origin.text.strip() == frame.below[0].strip()]
