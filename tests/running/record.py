@@ -11,11 +11,13 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from horovodize.running.prepared import prepare
 from horovodize.running.ranks import interpreter
 from horovodize.running.staged import MAP, stage
+from horovodize.running.stalls import ask_where
 
 HERE = Path(__file__).parent
 RANKS = {"missing_file": 3, "same_everywhere": 4, "in_callback": 1}
@@ -31,7 +33,14 @@ def record(name: str, script: Path, python: str) -> None:
         environment |= {"HOROVOD_STALL_CHECK_TIME_SECONDS": "4", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "12"}
         environment.pop("PYTHONPATH", None)
         ranks = RANKS.get(name, 2)
-        result = staged.run(ranks, python=python, environment=environment, limit=90)
+        begun, asked = time.monotonic(), list[float]()
+
+        def ask() -> None:
+            if name.startswith("stall") and not asked and time.monotonic() - begun > 40:
+                asked.append(time.monotonic())
+                ask_where(staged.log)
+
+        result = staged.run(ranks, python=python, environment=environment, on_idle=ask, limit=50)
         into = HERE / "recorded" / name
         shutil.rmtree(into, ignore_errors=True)
         into.mkdir(parents=True)

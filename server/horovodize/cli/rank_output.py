@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from horovodize.running.failures import START
-from horovodize.running.stalls import WARNING, stalls
+from horovodize.running.stalls import WARNING, StandstillWatch, stalls
 from horovodize.running.tracebacks import rewrite_traceback
 
 if TYPE_CHECKING:
@@ -24,7 +27,10 @@ _STALL = re.compile(r"^(?:Missing ranks:|\d+: \[.*\]\s*$)")
 class RankOutput:
     """Prints the lines of some ranks."""
 
-    def __init__(self, console: Console, staged: Staged, ranks: int, *, full: bool = False) -> None:
+    def __init__(
+        self, console: Console, staged: Staged, ranks: int, log: Path, *, full: bool = False
+    ) -> None:
+        """`log`: the folder that ranks write to."""
         self.console, self.staged, self.ranks, self.full = console, staged, ranks, full
         self.said: dict[int, list[str]] = {rank: [] for rank in range(ranks)}
         self.launcher: list[str] = []
@@ -33,11 +39,13 @@ class RankOutput:
         self._stalling: set[int] = set()
         self._asked = 0.0
         self._told: list[str] = []
+        self._watch = StandstillWatch(log, staged.stood, staged.map, ranks)
 
     def heard(self, rank: int | None, line: str) -> None:
         if rank is None:
             self.launcher.append(line)
             return
+        self._watch.heard()
         said = self.said.setdefault(rank, [])
         said.append(line)
         del said[:-_KEPT]
@@ -60,7 +68,10 @@ class RankOutput:
             self._let_go(rank)
         if self._asked and now - self._asked > _ANSWER:
             self._asked = 0.0
-            self.tell_stall()
+            self._tell_stall()
+        standstill = self._watch.look() if self.ranks > 1 else None
+        if standstill is not None:
+            self._warn(standstill.lines())
         self.console.flush()
 
     def finish(self, failed: set[int]) -> None:
@@ -68,15 +79,20 @@ class RankOutput:
         for rank in [rank for rank in self._held if rank not in failed]:
             self._let_go(rank)
 
-    def tell_stall(self) -> None:
+    def _tell_stall(self) -> None:
         """Says who waits for whom, if it wasn't said before."""
         output = {rank: "\n".join(lines) for rank, lines in self.said.items()}
         stall = stalls(output, self.staged.stood(), self.staged.map)
         lines = stall.lines() if stall is not None else []
         if lines != self._told:
             self._told = lines
-            for line in lines:
-                self.console.warning(line) if line is lines[0] else self.console.message(line)
+            self._warn(lines)
+
+    def _warn(self, lines: Sequence[str]) -> None:
+        for line in lines[:1]:
+            self.console.warning(line)
+        for line in lines[1:]:
+            self.console.line(line, sys.stderr)
 
     def _let_go(self, rank: int) -> None:
         text = "\n".join(self._held.pop(rank))

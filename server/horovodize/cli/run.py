@@ -127,7 +127,8 @@ def _run(arguments: argparse.Namespace, prepared: Prepared, folder: Path, consol
     staged = stage(prepared, folder)
     if arguments.source_map:
         staged.map.write(Path(arguments.source_map))
-    output = RankOutput(console, staged, arguments.ranks, full=arguments.full_traceback)
+    log = Path(arguments.log) if arguments.log else staged.log
+    output = RankOutput(console, staged, arguments.ranks, log, full=arguments.full_traceback)
     try:
         result = staged.run(
             arguments.ranks,
@@ -137,7 +138,7 @@ def _run(arguments: argparse.Namespace, prepared: Prepared, folder: Path, consol
             launcher=arguments.launcher,
             on_line=output.heard,
             on_idle=output.idle,
-            log=Path(arguments.log) if arguments.log else None,
+            log=log,
         )
     except CannotRun as e:
         raise CommandError(str(e)) from e

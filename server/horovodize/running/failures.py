@@ -30,15 +30,19 @@ _FOLLOWS = re.compile(
     r"Broken pipe|Read (?:error|timeout)|Socket closed|Timed out waiting|Application timeout caused pair closure|"
     r"background loop uncaught exception"
 )
-_SIGNALS = {
-    signal.SIGKILL: "killed. On Linux this is mostly the kernel ending a process when memory runs out: smaller batches, fewer "
-    "ranks on this machine, or data that isn't read whole on each rank (`dmesg` says whether it was that)",
-    signal.SIGSEGV: "crashed in native code (segmentation fault): most often a library that was built for another TensorFlow; "
-    "`horovodrun --check-build` shows what Horovod was built for",
-    signal.SIGABRT: "aborted in native code; the lines above may say why",
-    signal.SIGBUS: "crashed in native code (bus error): often a full /dev/shm",
-}
 _HINTS = (
+    (
+        re.compile("^SIGKILL"),
+        "on Linux this is mostly the kernel ending a process when memory runs out (`dmesg` says so): smaller batches, fewer "
+        "ranks on this machine, or data that isn't read whole on each rank",
+    ),
+    (
+        re.compile("^SIGSEGV"),
+        "native code crashed: most often a library that was built for another TensorFlow; `horovodrun --check-build` shows "
+        "what Horovod was built for",
+    ),
+    (re.compile("^SIGABRT"), "native code gave up; what the rank said last may tell why (--log keeps it)"),
+    (re.compile("^SIGBUS"), "most often a full /dev/shm"),
     (
         re.compile(r"^FileNotFoundError|NotFoundError.*No such file"),
         "each rank reads its files itself: they have to be there on each host, under the same name",
@@ -180,10 +184,9 @@ def _end(
         return RankEnd(rank, "", "it was ended with the others", True, "", at)
     if status < 0:
         number = signal.Signals(-status) if -status in set(signal.Signals) else None
-        why = _SIGNALS.get(number, "ended by a signal") if number is not None else "ended by a signal"
-        name = number.name if number is not None else str(-status)
+        name = number.name if number is not None else f"signal {-status}"
         follows = number == signal.SIGABRT and _FOLLOWS.search(text[-3000:]) is not None
-        return RankEnd(rank, "", f"{name}: {why}", follows, "", at)
+        return RankEnd(rank, "", f"{name} ended it", follows, "", at)
     last = next((line for line in reversed(text.split("\n")) if line.strip() and not _LOGGED.match(line)), "")
     said = f"; it said: {last.strip()}" if last else ""
     return RankEnd(rank, "", f"the script ended with exit status {status}{said}", False, "", at)

@@ -38,7 +38,8 @@ def _mapped(file: PreparedFile, place: Path) -> MappedFile:
         cells = [(cell.number, document.lines.line_of(cell.start)) for cell in document.cells]
         pieces = _of_script(text, plan.text if plan is not None else document.text, pieces, len(changes))
         changes = [*changes, MappedChange("", "make a script of a notebook", "Horovod runs scripts", 0)]
-    return MappedFile(os.fspath(place), document.path, text, document.text, pieces, changes, cells)
+    whole = (document.path, text, document.text, tuple(pieces), tuple(changes), tuple(cells))
+    return MappedFile(os.fspath(place), *whole)
 
 
 def _changes(plan: Plan | None) -> list[MappedChange]:

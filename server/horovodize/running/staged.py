@@ -35,6 +35,11 @@ class Staged:
     def stacks(self) -> Path:
         return self.root / "stacks"
 
+    @property
+    def log(self) -> Path:
+        """Where ranks write, unless it's to be elsewhere."""
+        return self.root / "ranks"
+
     def stood(self) -> dict[int, str]:
         """What each rank said of where it stands, when it was asked."""
         found = {}
@@ -57,7 +62,7 @@ class Staged:
         log: Path | None = None,
     ) -> RunResult:
         """As `run_ranks`; `arguments` are the script's."""
-        log = log or self.root / "ranks"
+        log = log or self.log
 
         def heard(rank: int | None, line: str) -> None:
             if WARNING in line:

@@ -1,6 +1,7 @@
 """Ranks that wait for each other in vain: which wait in which collective, where the others are.
 
-Horovod warns after a minute (HOROVOD_STALL_CHECK_TIME_SECONDS) and names the ranks that are missing. Where each rank stands is
+Horovod warns after a minute (HOROVOD_STALL_CHECK_TIME_SECONDS) and names the ranks that are missing; often it doesn't: so
+ranks that are quiet for as long are looked at as well. Where each rank stands is
 asked of the ranks themselves: `start.py` answers SIGUSR1 with the stacks of its threads."""
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from horovodize.running.tracebacks import place
 WARNING = "One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks"
 _STACKED = re.compile(r'^  File "([^"]+)", line (\d+) in ', re.MULTILINE)
 _PACKAGE = re.compile(r"(?:site|dist)-packages[/\\]")
+_ADVICE = "all ranks have to train equally often; look for what makes one leave, wait or skip a step there"
+_BETWEEN = 3.0  # seconds between two looks
 _MISSING = re.compile(r"^(\d+): \[(.*)\]\s*$")
 
 
@@ -67,21 +71,84 @@ class Stall:
             f"stalled: {named(waiting)} {'waits' if one else 'wait'} in {self.collective} for {named(list(self.missing))}, "
             f"which {'doesn’t' if len(self.missing) == 1 else 'don’t'} come to it"
         ]
-        groups: dict[str, list[int]] = {}
-        for rank in range(self.size):
-            if rank in self.stands:
-                groups.setdefault(f"at {self.stands[rank]}", []).append(rank)
-            elif rank in self.ended:
-                groups.setdefault("ended already", []).append(rank)
-            else:
-                groups.setdefault("somewhere outside of your files", []).append(rank)
-        for where, ranks in groups.items():
-            verb = "" if where.startswith("ended") else " is" if len(ranks) == 1 else " are"
-            found.append(f"  {named(ranks)}{verb} {where}")
-        found.append(
-            "  what to do: all ranks have to train equally often; look for what makes one leave, wait or skip a step there"
-        )
+        found += _standing(self.stands, self.size, self.ended)
+        found.append(f"  what to do: {_ADVICE}")
         return found
+
+
+@dataclass(frozen=True)
+class Standstill:
+    """Ranks that say nothing, and stand at different places: what a stall looks like when Horovod doesn't warn of it, which it
+    often doesn't.
+
+    stands   where each rank stood, twice
+    quiet    the seconds in which no rank has said anything"""
+
+    stands: Mapping[int, Stand]
+    size: int
+    quiet: float
+
+    def lines(self) -> list[str]:
+        """For a terminal."""
+        return [
+            f"no rank has said anything for {self.quiet:.0f} s, and they stand at different places",
+            *_standing(self.stands, self.size, frozenset()),
+            f"  if it stays so, they wait for each other: {_ADVICE}. Ctrl-C ends them",
+        ]
+
+
+class StandstillWatch:
+    """Looks where ranks stand when they are quiet. `heard` and `look` are told what happens."""
+
+    def __init__(
+        self, log: Path, stacks: Callable[[], Mapping[int, str]], source_map: SourceMap, size: int
+    ) -> None:
+        """`log` as `ask_where` wants it, `stacks` what ranks have answered so far."""
+        self.log, self.stacks, self.map, self.size = log, stacks, source_map, size
+        self.after = float(os.environ.get("HOROVOD_STALL_CHECK_TIME_SECONDS") or 60)
+        self._since = time.monotonic()
+        self._asked = 0
+        self._first: dict[int, Stand] = {}
+
+    def heard(self) -> None:
+        """A rank said something."""
+        self._since = time.monotonic()
+        self._asked = 0
+
+    def look(self) -> Standstill | None:
+        """What is to be said now, once for each standstill."""
+        quiet = time.monotonic() - self._since
+        if self._asked < 2 and quiet > self.after + self._asked * _BETWEEN:
+            self._first = self._stands()
+            ask_where(self.log)
+            self._asked += 1
+        elif self._asked == 2 and quiet > self.after + 2 * _BETWEEN:
+            self._asked = 3
+            stands = self._stands()
+            places = {stand.place for stand in stands.values()}
+            if stands == self._first and len(stands) == self.size and len(places) > 1:
+                return Standstill(stands, self.size, quiet)
+        return None
+
+    def _stands(self) -> dict[int, Stand]:
+        return stands_of(self.stacks(), self.map)
+
+
+def stands_of(stacks: Mapping[int, str], source_map: SourceMap) -> dict[int, Stand]:
+    """Where each rank stood when it was asked last, as far as that is a place of the user's."""
+    return {rank: stand for rank, text in stacks.items() if (stand := _stand(text, source_map)) is not None}
+
+
+def _standing(stands: Mapping[int, Stand], size: int, ended: frozenset[int]) -> list[str]:
+    groups: dict[str, list[int]] = {}
+    for rank in range(size):
+        where = "ended already" if rank in ended else "somewhere outside of your files"
+        groups.setdefault(f"at {stands[rank]}" if rank in stands else where, []).append(rank)
+    found = []
+    for where, ranks in groups.items():
+        verb = "" if where.startswith("ended") else " is" if len(ranks) == 1 else " are"
+        found.append(f"  {named(ranks)}{verb} {where}")
+    return found
 
 
 def stalls(
@@ -95,7 +162,7 @@ def stalls(
     missing = _missing("\n".join(output.values()))
     if not missing:
         return None
-    stands = {rank: stand for rank, text in stacks.items() if (stand := _stand(text, source_map)) is not None}
+    stands = stands_of(stacks, source_map)
     names = " ".join(name for tensors in missing.values() for name in tensors)
     return Stall(missing, _collective(names), len(output), stands, ended)
 

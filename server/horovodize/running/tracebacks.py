@@ -212,7 +212,9 @@ def _mapped(frame: Frame, file: MappedFile, origin: Origin, *, innermost: bool) 
     if origin.change is not None:
         if origin.inserted and frame.name not in ("", "<module>"):
             return [f"{frame.indent}In {frame.name}, a helper that was inserted", f"{more}{distributed}"]
-        return [head, f"{more}{distributed}", f"{more}# {_inserted(origin.change)}"]
+        own = [] if origin.inserted else [f"{more}{origin.text.strip()}"]
+        runs_as = "" if origin.inserted else "# runs as: "
+        return [head, *own, f"{more}{runs_as}{distributed}", f"{more}# {_inserted(origin.change)}"]
     lines = [head, f"{more}{origin.text.strip()}"]
     if not origin.touched:
         return lines + [line for line in frame.below[1:] if origin.text.strip() == frame.below[0].strip()]

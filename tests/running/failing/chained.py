@@ -10,7 +10,6 @@ model.compile(tf.keras.optimizers.SGD(0.01), "mse")
 x = np.ones((64, 4), "float32")
 y = np.ones((64, 1), "float32")
 
-
 def number(text):
     try:
         return int(text)

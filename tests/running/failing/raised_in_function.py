@@ -1,5 +1,6 @@
 import os
 
+import numpy as np
 import tensorflow as tf
 
 RANK = os.environ.get("HOROVOD_RANK", "0")
