@@ -14,6 +14,9 @@ while any(process.poll() is None for process in processes):
     failed = [process for process in processes if process.poll()]
     if failed and not status:
         status = 1
+        until = time.monotonic() + float(os.environ.get("PATIENCE", "0"))  # those that fail alike may do so
+        while time.monotonic() < until and any(process.poll() is None for process in processes):
+            time.sleep(0.02)
         for process in processes:
             if process.poll() is None:
                 process.terminate()

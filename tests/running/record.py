@@ -36,11 +36,11 @@ def record(name: str, script: Path, python: str) -> None:
         begun, asked = time.monotonic(), list[float]()
 
         def ask() -> None:
-            if name.startswith("stall") and not asked and time.monotonic() - begun > 40:
+            if name.startswith("stall") and not asked and time.monotonic() - begun > 85:
                 asked.append(time.monotonic())
                 ask_where(staged.log)
 
-        result = staged.run(ranks, python=python, environment=environment, on_idle=ask, limit=50)
+        result = staged.run(ranks, python=python, environment=environment, on_idle=ask, limit=95)
         into = HERE / "recorded" / name
         shutil.rmtree(into, ignore_errors=True)
         into.mkdir(parents=True)

@@ -23,7 +23,7 @@ horovodrun -np 4 python train_hvd.py 2>&1 | tee log.txt
 horovodize traceback log.txt --source-map train_hvd.map.json
 horovodize traceback logs --source-map train_hvd.map.json     # the folder of run --log, or of horovodrun --output-filename
 """
-_PREFIXED = re.compile(r"^\[(\d+)\](?:<(?:stdout|stderr)>)?:? ?(.*)$")
+_PREFIXED = re.compile(r"^\[(\d+)\](?:<(?:stdout|stderr)>:| )(.*)$")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

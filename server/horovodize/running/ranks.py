@@ -23,7 +23,7 @@ LAUNCHERS = ("horovodrun", "mpirun", "srun")
 _RANK = Path(__file__).parent / "rank.py"
 _LOOK = 0.1  # seconds between looks at what the ranks have said
 _GRACE = 8.0  # seconds to end in: horovodrun gives its processes five
-_PREFIXED = re.compile(r"\[(\d+)\]<(?:stdout|stderr)>:? ?(.*)", re.DOTALL)
+_PREFIXED = re.compile(r"\[(\d+)\]<(?:stdout|stderr)>:(.*)", re.DOTALL)
 
 
 class CannotRun(Exception):
