@@ -189,7 +189,7 @@ class Calls:
                 step.varies(Source.FILES, call)
         elif name in _VARIABLES and call in self.restored:
             step.varies(Source.FILES, call)
-        elif name.split(".", maxsplit=1)[0] not in _KNOWN:  # also a relative import
+        elif not is_known(name):  # also a relative import
             if isinstance(call.func, ast.Attribute) and self._is_plain(call.func):
                 step.ask(call.func.value, (), item.size)
             else:
@@ -291,7 +291,7 @@ class Calls:
         ):
             return True
         made = [self.names.of(c.func) for c in self.values.calls(func.value)]
-        if made and all(name is not None and name.split(".")[0] in _KNOWN for name in made):
+        if made and all(name is not None and is_known(name) for name in made):
             return True
         return isinstance(func.value, (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.BinOp))
 
@@ -315,6 +315,11 @@ class Calls:
             isinstance(a, ast.With) and any(i.context_expr in self.flow.sites.tapes for i in a.items)
             for a in self.syntax.ancestors(call)
         )
+
+
+def is_known(name: str) -> bool:
+    """Whether a dotted name is of a package whose functions give what their arguments say, and nothing else."""
+    return name.split(".", maxsplit=1)[0] in _KNOWN
 
 
 def _short(func: ast.expr) -> str:
