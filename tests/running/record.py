@@ -36,7 +36,7 @@ def record(name: str, script: Path, python: str) -> None:
         begun, asked = time.monotonic(), list[float]()
 
         def ask() -> None:
-            if name.startswith("stall") and not asked and time.monotonic() - begun > 85:
+            if name.startswith("stall") and not asked and time.monotonic() - begun > 80:
                 asked.append(time.monotonic())
                 ask_where(staged.log)
 

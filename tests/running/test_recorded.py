@@ -23,7 +23,7 @@ PLACES = {
     "killed": "", "missing_file": "missing_file.py:13", "not_a_number": "not_a_number.py:17",
     "out_of_memory": "out_of_memory.py:14", "project": "steps.py:5", "raised_in_function": "raised_in_function.py:15",
     "same_everywhere": "same_everywhere.py:17", "shape_fit": "shape_fit.py:13", "shape_function": "shape_function.py:15",
-    "stall_asleep": "stall_asleep.py:16", "stall_in_loop": "stall_in_loop.py:27",
+    "stall_asleep": "stall_asleep.py:16", "stall_in_loop": "stall_in_loop.py:23",
 }  # fmt: skip
 
 
