@@ -51,9 +51,8 @@ def record(name: str, script: Path, python: str) -> None:
             text = text.replace(str(HERE.parents[1] / "server"), "/horovodize").replace(temporary, "/tmp")
             return re.sub(r"0x[0-9a-f]+", "0x7f", text)
 
-        for rank, text in result.output.items():
-            file = "launcher.txt" if rank is None else f"rank-{rank}.txt"
-            (into / file).write_text(kept(text), encoding="utf-8")
+        for rank in range(ranks):
+            (into / f"rank-{rank}.txt").write_text(kept(result.output.get(rank, "")), encoding="utf-8")
         for path in staged.stacks.iterdir():
             if text := path.read_text():
                 (into / f"{path.name}.txt").write_text(kept(text), encoding="utf-8")
