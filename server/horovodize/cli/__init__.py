@@ -1,4 +1,4 @@
-"""The command line: `horovodize distribute | check | summary | run | traceback | explain | …`, as `SUBCOMMANDS` lists them.
+"""The command line: `horovodize distribute | check | summary | run | explain | doctor | launch | …`; SUBCOMMANDS has all.
 
 Each subcommand is a module with `HELP`, `EXAMPLES`, `add_arguments(parser)` and `run(arguments, console) -> exit status`. They
 import the engine when they run, not when they are loaded, so that `--help`, `--version` and the language server start at once.
@@ -17,7 +17,9 @@ from horovodize.cli import (
     check,
     completion,
     distribute,
+    doctor,
     explain,
+    launch,
     run,
     server,
     summary,
@@ -34,6 +36,8 @@ SUBCOMMANDS = {
     "traceback": traceback,
     "explain": explain,
     "build-horovod": build_horovod,
+    "doctor": doctor,
+    "launch": launch,
     "server": server,
     "generate-shell-completion": completion,
 }

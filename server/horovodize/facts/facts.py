@@ -10,6 +10,7 @@ from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.exclusive import Exclusive
 from horovodize.facts.generators import Generators
+from horovodize.facts.kept import Kept
 from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.steps import Steps
 from horovodize.facts.undivided import Undivided
@@ -59,14 +60,19 @@ class Facts:
         return Generators(self.feeding, self.effects)
 
     @cached_property
+    def kept(self) -> Kept:
+        """What checkpoints keep."""
+        return Kept(self.module, self.sites, self.drive)
+
+    @cached_property
     def uniform(self) -> Uniformity:
         """What is the same on every rank."""
-        return Uniformity(self.module, self.sites, self.drive, self.dealt)
+        return Uniformity(self.module, self.sites, self.drive, self.dealt, self.kept)
 
     @cached_property
     def counters(self) -> Counters:
         """What counts the steps of training."""
-        return Counters(self.module, self.sites, self.drive, self.feeding)
+        return Counters(self.module, self.sites, self.drive, self.feeding, self.kept)
 
     @cached_property
     def steps(self) -> Steps:

@@ -29,6 +29,7 @@ from horovodize.facts.dealt import Dealt
 from horovodize.facts.draws import Draws
 from horovodize.facts.exits import exits, skips, tests
 from horovodize.facts.flow import Flow, Item, Step
+from horovodize.facts.kept import Kept
 from horovodize.facts.sources import Source
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.module import Module
@@ -47,10 +48,16 @@ class Uniformity:
     """What is the same on every rank, of one module (or of a script with its modules)."""
 
     def __init__(
-        self, module: Module, sites: Sites, drive: Drive, dealt: Dealt, decisions: bool = True
+        self,
+        module: Module,
+        sites: Sites,
+        drive: Drive,
+        dealt: Dealt,
+        kept: Kept,
+        decisions: bool = True,
     ) -> None:
-        self.module, self.sites, self.drive, self.dealt = module, sites, drive, dealt
-        self.flow = Flow(self, module, sites, drive, dealt, decisions)
+        self.module, self.sites, self.drive, self.dealt, self.kept = module, sites, drive, dealt, kept
+        self.flow = Flow(self, module, sites, drive, dealt, kept, decisions)
         self._known: dict[Item, tuple[Varies | Unknown, ...]] = {}
         self._steps: dict[Item, Step] = {}
         self._reached: dict[ast.AST, Answer] = {}
@@ -93,7 +100,7 @@ class Uniformity:
     def of_values(self) -> Uniformity:
         """The same where only what a value is made of counts, not what decided that it was set: a counter is uniform, whatever
         decides whether it counts."""
-        return Uniformity(self.module, self.sites, self.drive, self.dealt, decisions=False)
+        return Uniformity(self.module, self.sites, self.drive, self.dealt, self.kept, decisions=False)
 
     def _search(self, start: Item) -> tuple[Varies | Unknown, ...]:
         if start not in self._known:
