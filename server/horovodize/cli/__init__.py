@@ -1,4 +1,4 @@
-"""The command line: `horovodize distribute | check | summary | explain | doctor | launch | …`; SUBCOMMANDS has all.
+"""The command line: `horovodize distribute | check | summary | run | explain | doctor | launch | …`; SUBCOMMANDS has all.
 
 Each subcommand is a module with `HELP`, `EXAMPLES`, `add_arguments(parser)` and `run(arguments, console) -> exit status`. They
 import the engine when they run, not when they are loaded, so that `--help`, `--version` and the language server start at once.
@@ -20,8 +20,10 @@ from horovodize.cli import (
     doctor,
     explain,
     launch,
+    run,
     server,
     summary,
+    traceback,
     verify,
 )
 from horovodize.cli.output import Console
@@ -31,6 +33,8 @@ SUBCOMMANDS = {
     "distribute": distribute,
     "check": check,
     "summary": summary,
+    "run": run,
+    "traceback": traceback,
     "explain": explain,
     "verify": verify,
     "build-horovod": build_horovod,

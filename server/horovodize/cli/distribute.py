@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from horovodize.distribute_together import Covered
     from horovodize.options import Options
     from horovodize.plan import Plan, Refusal, Unchanged
+    from horovodize.running.source_map import SourceMap
     from horovodize.source import Document, Edit, UndecodableSource
     from horovodize.summary import ModuleSummary
     from horovodize.workspace.on_disk import ProjectOnDisk
@@ -77,6 +78,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--exit-zero", action="store_true", help="exit with 0 also where a file is refused or would change"
     )
     add_output_file(parser)
+    shell_completed(
+        parser.add_argument(
+            "--source-map",
+            metavar="FILE",
+            help="with --write or --output, for one script: write to FILE where each piece of the distributed text comes "
+            "from, for horovodize traceback",
+        ),
+        "FILE",
+    )
     parser.add_argument(
         "--to-script",
         action="store_true",
@@ -96,13 +106,34 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     configuration = Configuration(arguments, console)
     folders = Folders(inputs, configuration)
     command = _Distribute(arguments, console, mode, configuration, folders)
+    source_map = _source_map(arguments, mode, inputs, configuration) if arguments.source_map else None
     status = for_each(folders.importing_first(), console, command.handle, traceback=arguments.traceback)
+    if source_map is not None and status == ExitStatus.OK:
+        source_map.write(Path(arguments.source_map))
     if mode == "json":
         command.reports.sort(key=lambda report: folders.place(report["path"]))
         print_reports(console, arguments.paths, command.reports)
     elif not is_single(arguments.paths):
         command.outcomes.print_table(console)
     return without_findings(max(status, ExitStatus.ERROR if missing else ExitStatus.OK), arguments.exit_zero)
+
+
+def _source_map(
+    arguments: argparse.Namespace, mode: str, inputs: Sequence[Input], configuration: Configuration
+) -> SourceMap | None:
+    """The map of what will be written, made of the files as they still are. Raises CommandError."""
+    from horovodize.running.mapping import source_map
+    from horovodize.running.prepared import prepare
+
+    file = inputs[0].file if len(inputs) == 1 and is_single(arguments.paths) else None
+    if file is None or inputs[0].is_notebook or mode not in ("write", "output"):
+        raise CommandError("--source-map is for one script that is written, with --write or --output")
+    try:
+        prepared = prepare(file, configuration.settings(inputs[0].home).options)
+    except OSError as e:
+        raise CommandError(f"{file}: cannot be read: {e.strerror or e}") from e
+    places = {prepared.script: Path(os.path.abspath(arguments.output))} if arguments.output else {}
+    return source_map(prepared, places)
 
 
 def _mode(arguments: argparse.Namespace) -> str:

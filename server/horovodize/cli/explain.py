@@ -1,4 +1,5 @@
-"""Explain a restriction (HVD105, aliased-optimizer) or a rule (C5); without one, list them all."""
+"""Explain a restriction (HVD105, aliased-optimizer), a rule (C5), or what a line of a script becomes (train.py:12); without
+one of them, list restrictions and rules."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
+from horovodize.cli.config import add_option_flags
+from horovodize.cli.explained_line import explain_line, is_place
 from horovodize.cli.runner import CommandError, ExitStatus
 
 if TYPE_CHECKING:
@@ -14,19 +17,25 @@ if TYPE_CHECKING:
     from horovodize.restrictions import Restriction
     from horovodize.rules import Rule
 
-HELP = "explain a restriction or a rule"
+HELP = "explain a restriction, a rule, or what a line becomes"
 
 EXAMPLES = """\
 horovodize explain            # lists them
 horovodize explain HVD105
 horovodize explain aliased-optimizer
+horovodize explain train.py:12
+horovodize explain train.ipynb:3:2   # cell 3, line 2
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "code", metavar="CODE-OR-RULE", nargs="?", help="such as HVD105, aliased-optimizer or C5"
+        "code",
+        metavar="CODE, RULE OR FILE:LINE",
+        nargs="?",
+        help="such as HVD105, aliased-optimizer, C5 or train.py:12",
     )
+    add_option_flags(parser, "split_data", "rate", "batch", "output", "tensorflow")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
@@ -37,6 +46,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.code is None:
         _list(console)
         return ExitStatus.OK
+    if is_place(arguments.code):
+        return explain_line(arguments, console)
     wanted = arguments.code.upper()
     codes: dict[str, RefusalCode | Restriction] = {**REFUSALS, **RESTRICTIONS}
     by_name = {one.name.upper(): one for one in codes.values()}

@@ -22,6 +22,7 @@ HELP = "say how scripts train"
 
 EXAMPLES = """\
 horovodize summary train.py
+horovodize summary --tree train.py
 horovodize summary --format json --output-file loops.json src
 """
 
@@ -29,6 +30,11 @@ horovodize summary --format json --output-file loops.json src
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_path_arguments(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="(default: %(default)s)")
+    parser.add_argument(
+        "--tree",
+        action="store_true",
+        help="print the statements of each script as a tree, with what they are for the training",
+    )
     add_output_file(parser)
     add_option_flags(parser, "tensorflow")
 
@@ -72,6 +78,10 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             silent += 1
         else:
             _print(summary, scalings, world, console)
+            if arguments.tree:
+                from horovodize.cli.tree import print_tree
+
+                print_tree(summary, console)
         return ExitStatus.OK
 
     status = for_each(folders.inputs, console, handle, traceback=arguments.traceback)

@@ -23,11 +23,13 @@ def main() -> int:
     base = os.path.join(folder, f"rank-{rank()}")
     there = os.path.isdir(folder)
     if there:
+        with open(base + ".pid", "w") as file:
+            file.write(str(os.getpid()))
         output = os.open(base + ".txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(output, 1)
         os.dup2(output, 2)
-    process = subprocess.Popen(command)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    process = subprocess.Popen(command, env=dict(os.environ, HOROVODIZE_RANK=str(rank())))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, lambda got, frame: process.send_signal(got))
     status = process.wait()
     if there:

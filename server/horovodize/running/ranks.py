@@ -23,7 +23,7 @@ LAUNCHERS = ("horovodrun", "mpirun", "srun")
 _RANK = Path(__file__).parent / "rank.py"
 _LOOK = 0.1  # seconds between looks at what the ranks have said
 _GRACE = 8.0  # seconds to end in: horovodrun gives its processes five
-_PREFIXED = re.compile(r"\[(\d+)\]<(?:stdout|stderr)>:? ?(.*)", re.DOTALL)
+_PREFIXED = re.compile(r"\[(\d+)\]<(?:stdout|stderr)>:(.*)", re.DOTALL)
 
 
 class CannotRun(Exception):
@@ -61,6 +61,7 @@ def run_ranks(
     launcher: str = "horovodrun",
     environment: Mapping[str, str] | None = None,
     on_line: Heard | None = None,
+    on_idle: Callable[[], None] | None = None,
     limit: float | None = None,
     log: Path | None = None,
 ) -> RunResult:
@@ -73,6 +74,7 @@ def run_ranks(
     launcher     "horovodrun", "mpirun", "srun", or a command line that ends where ours begins ("mpirun -np 4 --oversubscribe")
     environment  instead of this process's own
     on_line      is given each line as it comes, without its end, and the rank (None: the launcher itself)
+    on_idle      is called some times a second
     limit        seconds after which all is ended
     log          a folder that keeps `rank-N.txt`; with ranks on other machines, one that they see, too
 
@@ -90,7 +92,7 @@ def run_ranks(
         around["PYTHONUNBUFFERED"] = "1"
         ours = [python, str(_RANK), str(said), python, *map(str, command)]
         line = [*launch_line(launcher, ranks, hosts, around), *ours] if ranks else ours
-        return _Run(line, folder, around, said, on_line, alone=not ranks).result(limit)
+        return _Run(line, folder, around, said, on_line, on_idle).result(limit)
 
 
 def launch_line(launcher: str, ranks: int, hosts: str | None, environment: Mapping[str, str]) -> list[str]:
@@ -144,11 +146,9 @@ class _Run:
         environment: Mapping[str, str],
         said: Path,
         on_line: Heard | None,
-        *,
-        alone: bool,
+        on_idle: Callable[[], None] | None,
     ) -> None:
-        self.said, self.on_line = said, on_line
-        self.alone = alone
+        self.said, self.on_line, self.on_idle = said, on_line, on_idle
         self.readers: dict[int | None, _Reader] = {}
         launcher = said / "launcher.txt"
         self.readers[None] = _Reader(launcher)
@@ -173,6 +173,8 @@ class _Run:
             while self.process.poll() is None:
                 time.sleep(_LOOK)
                 self._listen()
+                if self.on_idle is not None:
+                    self.on_idle()
                 if limit is not None and time.monotonic() - self.started > limit:
                     over = True
                     self._end()

@@ -1,0 +1,25 @@
+import os
+
+import tensorflow as tf
+
+RANK = os.environ.get("HOROVOD_RANK", "0")
+
+weights = tf.Variable(tf.ones([4, 1]))
+optimizer = tf.keras.optimizers.SGD(0.01)
+data = tf.data.Dataset.from_tensor_slices(tf.ones([64, 4])).batch(8)
+
+
+@tf.function
+def step(rows):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.matmul(rows, weights) ** 2)
+    gradients = tape.gradient(loss, [weights])
+    optimizer.apply_gradients(zip(gradients, [weights]))
+    return loss
+
+
+for number, rows in enumerate(data):
+    if RANK == "1" and number == 2:
+        while True:
+            pass
+    step(rows)
