@@ -181,3 +181,39 @@ def test_a_dataset_is_not_sent_to_the_other_ranks() -> None:
         HEAD + KEPT + "for x, y in ds.take(1000 - int(ck.step)):\n    step(x, y)\n    ck.step.assign_add(1)\n"
     ).text
     assert "for x, y in ds.take((1000 - int(ck.step)) // hvd.size()):" in text
+
+
+KEEPER = (
+    "class Keeper:\n    def __init__(self, held, folder):\n        self.kept = tf.train.Checkpoint(**held)\n"
+    "        self.manager = tf.train.CheckpointManager(self.kept, folder, 3)\n"
+    "    def restore(self):\n        return self.kept.restore(self.manager.latest_checkpoint)\n"
+)
+EPOCHS = (
+    "for e in range(9):\n    if e < done:\n        continue\n    done.assign_add(1)\n"
+    "    for x, y in ds.take(100):\n        step(x, y)\n"
+)
+LAST = "tf.train.latest_checkpoint('d')"
+KEEPERS = {
+    "plain": f"keeper = tf.train.Checkpoint(model=model, done=done)\ntry:\n    keeper.restore({LAST})\n",
+    "in a class": KEEPER + "keeper = Keeper(dict(model=model, done=done), 'd')\ntry:\n    keeper.restore()\n",
+    "in a dict": KEEPER
+    + "held = {'model': model, 'done': done}\nkeeper = Keeper(held, 'd')\ntry:\n    keeper.restore()\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("keeper", "name"), [("plain", "keeper.done"), ("in a class", "done"), ("in a dict", "done")]
+)
+def test_epochs_that_a_run_has_behind_it_are_rank_0s(keeper: str, name: str) -> None:
+    """After the `try`: where one rank fails to restore, it would not come to a place inside."""
+    restored = f"done = tf.Variable(0, dtype=tf.int64)\n{KEEPERS[keeper]}except Exception as e:\n    pass\n"
+    agreed = f"{name}.assign(hvd.broadcast_object({name}.numpy()))\n"
+    check("G6", HEAD, restored + EPOCHS, restored + agreed + EPOCHS)
+
+
+@pytest.mark.parametrize(
+    "made", ["tf.Variable(0.5)", "tf.Variable(0, dtype=tf.float32)", "tf.Variable(start())"]
+)
+def test_what_may_be_no_number_of_turns_is_not_sent(made: str) -> None:
+    restored = f"done = {made}\n{KEEPERS['in a class']}except Exception as e:\n    pass\n"
+    untouched("G6", HEAD + restored + EPOCHS.replace("    if e < done:\n        continue\n", ""))

@@ -235,9 +235,10 @@ def test_loops_over_batches(batches: str) -> None:
 def test_a_generator_of_the_file() -> None:
     made = "def batches():\n    for i in range(0, 640, 64):\n        yield rows[i:i + 64]\n"
     divided(
-        "for b in batches():\n    sess.run(train, {x: b})\n",
-        "for b in shard_batches(batches()):\n    sess.run(train, {x: b})\n",
-        OPENED + made,
+        made + "for b in batches():\n    sess.run(train, {x: b})\n",
+        made.replace("range(0, 640, 64)", "shard(range(0, 640, 64))")
+        + "for b in batches():\n    sess.run(train, {x: b})\n",
+        OPENED,
     )
 
 

@@ -21,6 +21,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import converted
 import ranks
 
 STOPPED = "\n[stopped: over the time limit]\n"
@@ -33,6 +34,7 @@ def serve() -> None:
     from horovod.runner import launch  # noqa: F401
 
     gloo_built()  # asks a process that imports TensorFlow, and remembers
+    converted.convert_ahead()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing else may get between them
     for line in sys.stdin:

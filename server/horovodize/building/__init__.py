@@ -5,4 +5,4 @@
 `recipe`    what is changed in Horovod's source, and with which settings it is built
 `build`     download, change, build, keep: one wheel for each Python and TensorFlow, in the cache
 
-The only part of Horovodize that runs other programs: pip, and the interpreter that is named."""
+Runs other programs: pip, and the interpreter that is named."""

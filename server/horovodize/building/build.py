@@ -94,8 +94,7 @@ class _Work:
 
     def source(self) -> Path:
         """Downloads the source distribution and unpacks it."""
-        tools = recipe.TOOLS if self.target.python < (3, 12) else recipe.TOOLS_FROM_PYTHON_3_12
-        self._pip("install", "--quiet", "--target", str(self.tools), *tools)
+        self._pip("install", "--quiet", "--target", str(self.tools), *recipe.tools_for(self.target.python))
         name = f"horovod=={recipe.HOROVOD}"
         self._pip("download", "--quiet", "--no-deps", "--no-binary", ":all:", "--no-build-isolation",
                   "--dest", str(self.folder), name)  # fmt: skip

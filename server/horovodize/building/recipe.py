@@ -21,7 +21,7 @@ TOOLS_FROM_PYTHON_3_12 = ("setuptools>=66.1,<70", *TOOLS[1:])
 TRIED_FROM, TRIED_TO = (2, 15), (2, 21)
 FIRST_WITHOUT_XLA_HEADERS: Version = (2, 19)
 
-_SETTINGS = {
+SETTINGS = {
     "HOROVOD_WITH_TENSORFLOW": "1",
     "HOROVOD_WITH_GLOO": "1",
     "HOROVOD_WITHOUT_MPI": "1",
@@ -42,15 +42,21 @@ class NotAsExpected(Exception):
     """Horovod's source is not the one that this recipe is for."""
 
 
+def changes(tensorflow: Version, jobs: int) -> list[tuple[str, str, str]]:
+    """What is changed: a file by its path in the source, what stands in it exactly once, and what replaces that."""
+    made = [("setup.py", _JOBS, f"'-j{jobs}'")]
+    if tensorflow >= FIRST_WITHOUT_XLA_HEADERS:
+        made.append(("horovod/tensorflow/CMakeLists.txt", _XLA_SOURCE, ""))
+    return made
+
+
 def change(source: Path, tensorflow: Version, jobs: int) -> None:
     """Changes an unpacked source distribution in place, so that it builds for a TensorFlow with so many compilers at once.
 
     Raises NotAsExpected, with nothing changed, where the places to change are not there."""
-    changes = [(source / "setup.py", _JOBS, f"'-j{jobs}'")]
-    if tensorflow >= FIRST_WITHOUT_XLA_HEADERS:
-        changes.append((source / "horovod" / "tensorflow" / "CMakeLists.txt", _XLA_SOURCE, ""))
     changed = []
-    for path, old, new in changes:
+    for name, old, new in changes(tensorflow, jobs):
+        path = source / name
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         if text.count(old) != 1:
             raise NotAsExpected(
@@ -65,11 +71,16 @@ def settings(around: Mapping[str, str]) -> dict[str, str]:
     """The environment that Horovod is built in. What the user has set of its settings stays (`HOROVOD_GPU_OPERATIONS=NCCL`)."""
     own = {
         name: value
-        for name, value in _SETTINGS.items()
+        for name, value in SETTINGS.items()
         if name not in around and _OPPOSITES.get(name) not in around
     }
     # With MAKEFLAGS set, setup.py says nothing of jobs; other makes' flags are not ours.
     return {name: v for name, v in around.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")} | own
+
+
+def tools_for(python: Version) -> tuple[str, ...]:
+    """The packages that a build needs beside TensorFlow, which isn't built for in isolation."""
+    return TOOLS if python < (3, 12) else TOOLS_FROM_PYTHON_3_12
 
 
 def own_settings(around: Mapping[str, str]) -> dict[str, str]:
@@ -77,7 +88,7 @@ def own_settings(around: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in sorted(around.items())
-        if _BUILDING.match(name) and value and _SETTINGS.get(name) != value
+        if _BUILDING.match(name) and value and SETTINGS.get(name) != value
     }
 
 

@@ -1,4 +1,4 @@
-"""The command line: `horovodize distribute | check | summary | explain | build-horovod | server | generate-shell-completion`.
+"""The command line: `horovodize distribute | check | summary | explain | doctor | launch | …`; SUBCOMMANDS has all.
 
 Each subcommand is a module with `HELP`, `EXAMPLES`, `add_arguments(parser)` and `run(arguments, console) -> exit status`. They
 import the engine when they run, not when they are loaded, so that `--help`, `--version` and the language server start at once.
@@ -12,7 +12,17 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from horovodize.cli import build_horovod, check, completion, distribute, explain, server, summary
+from horovodize.cli import (
+    build_horovod,
+    check,
+    completion,
+    distribute,
+    doctor,
+    explain,
+    launch,
+    server,
+    summary,
+)
 from horovodize.cli.output import Console
 from horovodize.cli.runner import CommandError, ExitStatus, report_internal_error
 
@@ -22,6 +32,8 @@ SUBCOMMANDS = {
     "summary": summary,
     "explain": explain,
     "build-horovod": build_horovod,
+    "doctor": doctor,
+    "launch": launch,
     "server": server,
     "generate-shell-completion": completion,
 }

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.facts.draws import Draws
+from horovodize.facts.kept import VARIABLES
 from horovodize.facts.sources import FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
 from horovodize.summary.syntax import CALLABLES
@@ -32,8 +33,6 @@ _READING = (
     "tensorflow.keras.models.load_model",
 )  # fmt: skip
 _LISTING = {"listdir", "scandir", "glob", "iglob", "walk", "Glob", "ListDirectory", "Walk"}
-_CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
-_VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
 _STEPS = (
     "tensorflow.compat.v1.train.get_global_step", "tensorflow.compat.v1.train.get_or_create_global_step",
     "tensorflow.compat.v1.train.create_global_step", "tensorflow.compat.v1.train.global_step",
@@ -143,7 +142,7 @@ class Calls:
         names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
         if names and names <= {*_STEPS}:
             return
-        before_training = names and names <= {*_STEPS, *_VARIABLES} and not self.syntax.loops(call)
+        before_training = names and names <= {*_STEPS, *VARIABLES} and not self.syntax.loops(call)
         restored = before_training and bool(self.flow.sites.method_calls("restore"))
         step.varies(Source.FILES if restored else Source.ROWS, call)
 
@@ -153,18 +152,6 @@ class Calls:
             return False
         made = [c for c in self.values.calls(call.func) if c is not call]
         return any(_COMPUTES & self.values.made_by(c) for c in made)
-
-    @cached_property
-    def restored(self) -> set[ast.AST]:
-        """What objects are made by that a checkpoint holds and that is read from files: only rank 0 may have them."""
-        if not self.flow.sites.method_calls("restore", "restore_or_initialize", "read"):
-            return set()
-        return {
-            o.node
-            for call in self.module.calls_of(*_CHECKPOINTS)
-            for k in call.keywords
-            for o in self.values.origins(k.value)
-        }
 
     # ------------------------------------------------------------------ of libraries
 
@@ -187,9 +174,9 @@ class Calls:
         elif name in _READING or name.startswith("pandas.read_"):
             if call.args and self.written.holds(call.args[0]):
                 step.varies(Source.FILES, call)
-        elif name in _VARIABLES and call in self.restored:
+        elif name in VARIABLES and call in self.flow.kept.restored:
             step.varies(Source.FILES, call)
-        elif name.split(".", maxsplit=1)[0] not in _KNOWN:  # also a relative import
+        elif not is_known(name):  # also a relative import
             if isinstance(call.func, ast.Attribute) and self._is_plain(call.func):
                 step.ask(call.func.value, (), item.size)
             else:
@@ -291,7 +278,7 @@ class Calls:
         ):
             return True
         made = [self.names.of(c.func) for c in self.values.calls(func.value)]
-        if made and all(name is not None and name.split(".")[0] in _KNOWN for name in made):
+        if made and all(name is not None and is_known(name) for name in made):
             return True
         return isinstance(func.value, (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.BinOp))
 
@@ -315,6 +302,11 @@ class Calls:
             isinstance(a, ast.With) and any(i.context_expr in self.flow.sites.tapes for i in a.items)
             for a in self.syntax.ancestors(call)
         )
+
+
+def is_known(name: str) -> bool:
+    """Whether a dotted name is of a package whose functions give what their arguments say, and nothing else."""
+    return name.split(".", maxsplit=1)[0] in _KNOWN
 
 
 def _short(func: ast.expr) -> str:

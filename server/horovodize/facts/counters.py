@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
 from horovodize.summary.drive import Drive
@@ -21,8 +22,6 @@ from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 CALLBACK = "tensorflow.keras.callbacks.Callback"
 BATCH_METHODS = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
-VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
-CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
 # What finds a checkpoint: a number that is made from it was counted by an earlier run.
 RESUMING = ("latest_checkpoint", "get_checkpoint_state")
 _GLOBAL_STEPS = tuple(
@@ -71,8 +70,8 @@ class Counter:
 class Counters:
     """The counters of one module."""
 
-    def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
-        self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
+    def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, kept: Kept) -> None:
+        self.module, self.sites, self.drive, self.feeding, self.kept = module, sites, drive, feeding, kept
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self._numbers: dict[object, Counter | None] = {}
         self._turns: dict[tuple[Driver, tuple[int, ...]], Counter] = {}
@@ -107,27 +106,11 @@ class Counters:
     @cached_property
     def stored(self) -> list[Counter]:
         """The counters that are kept with a checkpoint."""
-        found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)] if self._kept else []
+        found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)] if self.kept.all else []
         for n in self.syntax.every(ast.AugAssign):
             if isinstance(n.target, (ast.Name, ast.Attribute)) and isinstance(n.op, ast.Add):
                 found.append(self._number(self._key(n.target)))
         return list(dict.fromkeys(c for c in found if c is not None and c.stored))
-
-    @cached_property
-    def _kept(self) -> list[ast.expr]:
-        """What checkpoints are made with."""
-        return [k.value for c in self.module.calls_of(*CHECKPOINTS) for k in c.keywords]
-
-    def restored(self, counter: Counter) -> Iterator[tuple[ast.Call, str]]:
-        """(where a checkpoint is restored, what a variable that it keeps is called there)."""
-        for checkpoint in self.module.calls_of(*CHECKPOINTS):
-            names = [
-                k.arg for k in checkpoint.keywords if k.arg and counter.made in self.values.calls(k.value)
-            ]
-            for call in self.sites.method_calls("restore", "read") if names else ():
-                assert isinstance(call.func, ast.Attribute)
-                if checkpoint in self.values.calls(call.func.value):
-                    yield call, f"{ast.unparse(call.func.value)}.{names[0]}"
 
     def _is_restored(self, start: ast.expr) -> bool:
         """Whether a number is read from the name of a checkpoint, or from what a program has saved."""
@@ -382,7 +365,7 @@ class Counters:
         starts = (start,) if start is not None else ()
         if not added:
             return self._mirrored(made)
-        stored = any(made in self.values.calls(kept) for kept in self._kept)
+        stored = any(made in self.values.calls(kept) for kept in self.kept.all)
         return Counter(CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made)
 
     def _mirrored(self, made: ast.Call) -> Counter | None:

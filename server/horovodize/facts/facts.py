@@ -9,12 +9,15 @@ from horovodize.facts.batches import Batches
 from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.exclusive import Exclusive
+from horovodize.facts.generators import Generators
+from horovodize.facts.kept import Kept
 from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.steps import Steps
 from horovodize.facts.undivided import Undivided
 from horovodize.facts.uniform import Uniformity
 from horovodize.summary import ModuleSummary
 from horovodize.summary.drive import Drive
+from horovodize.summary.effects import Effects
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
@@ -47,14 +50,29 @@ class Facts:
         return Dealt(self.feeding)
 
     @cached_property
+    def effects(self) -> Effects:
+        """What statements do to the world outside the process."""
+        return Effects(self.module, self.sites, self.drive)
+
+    @cached_property
+    def generators(self) -> Generators:
+        """Which generator functions can be divided inside."""
+        return Generators(self.feeding, self.effects)
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What checkpoints keep."""
+        return Kept(self.module, self.sites, self.drive)
+
+    @cached_property
     def uniform(self) -> Uniformity:
         """What is the same on every rank."""
-        return Uniformity(self.module, self.sites, self.drive, self.dealt)
+        return Uniformity(self.module, self.sites, self.drive, self.dealt, self.kept)
 
     @cached_property
     def counters(self) -> Counters:
         """What counts the steps of training."""
-        return Counters(self.module, self.sites, self.drive, self.feeding)
+        return Counters(self.module, self.sites, self.drive, self.feeding, self.kept)
 
     @cached_property
     def steps(self) -> Steps:

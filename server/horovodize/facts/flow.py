@@ -14,6 +14,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.calls import Calls
 from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
+from horovodize.facts.kept import Kept
 from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
 from horovodize.summary.binding import Binding
 from horovodize.summary.drive import Drive
@@ -77,13 +78,14 @@ class Flow:
         sites: Sites,
         drive: Drive,
         dealt: Dealt,
+        kept: Kept,
         decisions: bool,
     ) -> None:
         self.uniformity, self.module, self.sites, self.drive = uniformity, module, sites, drive
         self.syntax, self.scopes, self.names, self.values = (
             module.syntax, module.scopes, module.names, module.values,
         )  # fmt: skip
-        self.dealt = dealt
+        self.dealt, self.kept = dealt, kept
         self.control = Control(self, decisions)
         self.calls = Calls(self)
 
@@ -321,7 +323,7 @@ class Flow:
         """`optimizer.iterations` before the first step, after a checkpoint was restored: only rank 0 may have had one."""
         if e.attr != "iterations" or self.syntax.loops(e):
             return False
-        return any(call in self.calls.restored for call in self.values.calls(e.value))
+        return any(call in self.kept.restored for call in self.values.calls(e.value))
 
     # ------------------------------------------------------------------ parts
 

@@ -29,15 +29,17 @@ from horovodize.facts.dealt import Dealt
 from horovodize.facts.draws import Draws
 from horovodize.facts.exits import exits, skips, tests
 from horovodize.facts.flow import Flow, Item, Step
+from horovodize.facts.kept import Kept
 from horovodize.facts.sources import Source
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, position
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Loop, position
 
 __all__ = ["Answer", "Source", "Uniform", "Uniformity", "Unknown", "Varies"]
 
 _BUDGET = 4000
+_TAKE_ALL = frozenset("list tuple set frozenset dict sum min max sorted fsum mean join extend".split())
 _GRAVEST = tuple(Source)
 _TOO_MUCH = "it depends on more than can be followed"
 
@@ -46,10 +48,16 @@ class Uniformity:
     """What is the same on every rank, of one module (or of a script with its modules)."""
 
     def __init__(
-        self, module: Module, sites: Sites, drive: Drive, dealt: Dealt, decisions: bool = True
+        self,
+        module: Module,
+        sites: Sites,
+        drive: Drive,
+        dealt: Dealt,
+        kept: Kept,
+        decisions: bool = True,
     ) -> None:
-        self.module, self.sites, self.drive, self.dealt = module, sites, drive, dealt
-        self.flow = Flow(self, module, sites, drive, dealt, decisions)
+        self.module, self.sites, self.drive, self.dealt, self.kept = module, sites, drive, dealt, kept
+        self.flow = Flow(self, module, sites, drive, dealt, kept, decisions)
         self._known: dict[Item, tuple[Varies | Unknown, ...]] = {}
         self._steps: dict[Item, Step] = {}
         self._reached: dict[ast.AST, Answer] = {}
@@ -92,7 +100,7 @@ class Uniformity:
     def of_values(self) -> Uniformity:
         """The same where only what a value is made of counts, not what decided that it was set: a counter is uniform, whatever
         decides whether it counts."""
-        return Uniformity(self.module, self.sites, self.drive, self.dealt, decisions=False)
+        return Uniformity(self.module, self.sites, self.drive, self.dealt, self.kept, decisions=False)
 
     def _search(self, start: Item) -> tuple[Varies | Unknown, ...]:
         if start not in self._known:
@@ -157,17 +165,40 @@ class Uniformity:
                 found.append(Varies(Source.FAILURE, a))
             elif isinstance(a, ast.BoolOp) and child is not a.values[0]:
                 found += [self.of(v) for v in a.values[: a.values.index(child)]]  # type: ignore[arg-type]
-            elif isinstance(a, ast.comprehension):
-                found.append(Unknown("it runs in a comprehension", a.target))
+            elif isinstance(a, (*COMPREHENSIONS, ast.comprehension)):
+                found += self._turns_of_comprehension(a, child)
             elif isinstance(a, ast.match_case):
                 found.append(Unknown("it stands in a `case`", a.body[0]))
             child = a
         return _gravest([f for f in found if not isinstance(f, Uniform)])
 
-    def _turns(self, loop: ast.For | ast.AsyncFor) -> Answer:
+    def _turns(self, loop: ast.For | ast.AsyncFor | ast.comprehension) -> Answer:
         """Whether a loop has equally many turns everywhere; what can't be seen is taken to."""
         found = self.number_of(loop.iter)
         return found if isinstance(found, Varies) and found.kind is not Source.ROWS else Uniform()
+
+    def _turns_of_comprehension(self, a: ast.AST, child: ast.AST) -> list[Answer]:
+        """Whether the part `child` of a comprehension, or of one of its `for` clauses, runs equally often everywhere."""
+        if isinstance(a, ast.comprehension):
+            whole = self.module.syntax.parent[a]
+            clauses: list[ast.comprehension] = whole.generators  # type: ignore[attr-defined]
+            before = clauses[: clauses.index(a)]
+            tests = [] if child is a.iter else [a]
+        elif isinstance(child, ast.comprehension):
+            return []  # told when it was left
+        else:
+            whole, before, tests = a, a.generators, []  # type: ignore[attr-defined]
+        if (before or tests) and isinstance(whole, ast.GeneratorExp) and not self._is_gone_through(whole):
+            return [Unknown("it runs when a generator expression is gone through", whole)]
+        clauses = [*before, *tests]
+        return [self._turns(c) for c in clauses] + [
+            self.of(t) for c in clauses for t in c.ifs if t is not child
+        ]
+
+    def _is_gone_through(self, generator: ast.GeneratorExp) -> bool:
+        """Whether a generator expression is given to what takes all that it yields."""
+        call = self.module.syntax.parent[generator]
+        return isinstance(call, ast.Call) and self.module.names.last(call.func) in _TAKE_ALL
 
     def _left_before(self, statement: ast.stmt) -> list[Answer]:
         """Whether some rank may have left the block before a statement: a `return` under a condition of its own."""

@@ -176,9 +176,11 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
 
 def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding]:
     differs = context.facts.uniform.varies(test)
-    goes_on = (
-        context.facts.counters.stored_in(test) is not None
-    )  # all ranks agree on a count that is restored (G6)
+    # All ranks agree on a number that is restored (G6).
+    kept = context.facts.kept
+    goes_on = context.facts.counters.stored_in(test) is not None or (
+        differs is not None and differs.where in kept.numbers and any(kept.places(differs.where))
+    )
     if differs is not None and differs.kind not in _AGREED and not (goes_on and differs.kind is Source.FILES):
         yield (
             site,

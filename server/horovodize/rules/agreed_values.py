@@ -56,7 +56,7 @@ _HOOKS = ("tensorflow.compat.v1.train.StopAtStepHook", "tensorflow.estimator.Tra
 def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     """`frames`: those of the ways to what trains. Runs before tests in loops are agreed on: what is rank 0's already needs
     that no more."""
-    resume.agree_on_starts(draft)
+    resume.agree_on_starts(draft, frames)
     for frame in frames:
         _ask_whether(draft, frame)
     for loop in dict.fromkeys(loop for frame in frames for loop in frame.loops):

@@ -30,6 +30,7 @@ import ast
 from horovodize.rules import global_batch
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
+from horovodize.rules.parameters import can_get_a_parameter, new_parameter
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
 from horovodize.source import Edit
@@ -184,7 +185,7 @@ def _divide_inside(draft: Draft, call: ast.expr, feed: ast.expr) -> bool:
     inside = [p for p in places if draft.syntax.function(p) is function]
     if not places or not isinstance(function, ast.FunctionDef) or any(p in draft.done for p in places):
         return False
-    if inside and not _can_get_a_parameter(draft, function):
+    if inside and not can_get_a_parameter(draft, function):
         return False
     draft.done.add(call)
     for place in places:
@@ -200,7 +201,7 @@ def _divide_for(draft: Draft, call: ast.Call, function: ast.FunctionDef, places:
     share = draft.same_name("share")
     edits: list[Edit] = []
     if draft.once("share", function):
-        edits.append(_new_parameter(draft, function, f"{share}=lambda dataset: dataset"))
+        edits.append(new_parameter(draft, function, f"{share}=lambda dataset: dataset"))
     for place in places:
         if draft.once("share", place):
             edits += Edit.around(draft.module.span(place), f"{share}(", ")")
@@ -209,26 +210,6 @@ def _divide_for(draft: Draft, call: ast.Call, function: ast.FunctionDef, places:
     edits.append(draft.add_argument(call, f"{share}={draft.helper(_helper(draft, places))}"))
     draft.divided = True
     draft.change("D1", call, "Give every rank its own part of the dataset", _WHY_INSIDE, edits)
-
-
-def _can_get_a_parameter(draft: Draft, function: ast.FunctionDef) -> bool:
-    """Whether a parameter can be put in last that calls give by its name."""
-    a = function.args
-    last = [d for d in (*a.defaults, *a.kw_defaults) if d is not None]
-    in_parentheses = any(draft.document.text[draft.module.span(d).start - 1] == "(" for d in last)
-    return not in_parentheses and (bool(a.args) or not a.posonlyargs)
-
-
-def _new_parameter(draft: Draft, function: ast.FunctionDef, parameter: str) -> Edit:
-    a, text = function.args, draft.document.text
-    if a.kwarg is not None:
-        return Edit.insert(text.rindex("**", 0, draft.module.span(a.kwarg).start), f"{parameter}, ")
-    given = [*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, *a.defaults, *a.kw_defaults]
-    ends = [draft.module.span(g).end for g in given if g is not None]
-    if not ends:
-        start = draft.module.span(function).start
-        return Edit.insert(text.index("(", text.index(function.name, start)) + 1, parameter)
-    return Edit.insert(max(ends), f", {parameter}")
 
 
 def _separate_cache(draft: Draft, step: ast.Call) -> None:

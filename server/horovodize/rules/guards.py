@@ -15,7 +15,6 @@ from horovodize.rules import silence
 from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
 from horovodize.rules.import_block import head_place
 from horovodize.source import Edit, Span
-from horovodize.summary.effects import Effects
 from horovodize.summary.outputs import Outputs, early_nodes
 
 # Insertions before a statement, from the outside in: other rules' statements (0), what a guard must not hide, the guard.
@@ -65,7 +64,7 @@ def outputs_of(draft: Draft) -> Outputs:
         for tree in draft.syntax.trees:
             place = head_place(draft, tree)
             early |= early_nodes(draft.module, place.last if place is not None else None)
-        effects = Effects(draft.module, draft.sites, draft.drive)
+        effects = draft.facts.effects
         spoken = Outputs(draft.module, effects, early)
         silenced = silence.is_wanted(draft, spoken)
         draft.outputs = Outputs(draft.module, effects, early, silenced) if silenced else spoken

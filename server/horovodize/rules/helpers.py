@@ -140,9 +140,7 @@ HELPERS = {
     "shard_records": (
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, filled up with the first ones to equally many."""',
-        f"    again = dataset.repeat().take({RANK})",
-        "    parts = {tf}.data.Dataset.range(2)",
-        "    padded = parts.flat_map(lambda i: {tf}.cond(i < 1, lambda: dataset, lambda: again))",
+        f"    padded = dataset.concatenate(dataset.repeat().take({RANK}))",
         f"    return padded.shard({SIZE}, {RANK})",
     ),
     "shard_batches": (

@@ -23,6 +23,7 @@ Source         Beyond the seed.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
@@ -33,6 +34,7 @@ from horovodize.rules.guards import from_root
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
+from horovodize.summary.drive import Frame
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
@@ -72,18 +74,32 @@ def apply(draft: Draft) -> None:
             _compute_epoch(draft, ratio)
 
 
-def agree_on_starts(draft: Draft) -> None:
-    """Lets all ranks go on from the step that rank 0 has restored: another host may have no checkpoint, or an older one."""
+def agree_on_starts(draft: Draft, frames: Sequence[Frame]) -> None:
+    """Lets all ranks go on from the step that rank 0 has restored: another host may have no checkpoint, or an older one.
+    `frames`: those of the ways to what trains."""
     for counter in draft.facts.counters.stored:
-        made = counter.made
-        if made is None:
+        if counter.made is None:
             _agree_on_number(draft, counter)
-        for call, name in draft.facts.counters.restored(counter) if made is not None else ():
+    counted = [counter.made for counter in draft.facts.counters.stored if counter.made is not None]
+    for made in dict.fromkeys([*counted, *_deciding(draft, frames)]):
+        for call, name in draft.facts.kept.places(made):
             place = _reached_by_all(draft, draft.syntax.statement(call))
             if place is not None and draft.once(f"agreed {name}", place):
                 line = f"{name}.assign({from_root(draft)}({name}.numpy()))"
                 draft.change("G6", call, _AGREE, _WHY_AGREE, [draft.after(place, [line])])
-                draft.agreed |= {made} if made is not None else set()
+                draft.agreed.add(made)
+
+
+def _deciding(draft: Draft, frames: Sequence[Frame]) -> list[ast.Call]:
+    """The restored numbers by which a turn of a training loop, or all of them, may be left out: `if epoch < done: continue`."""
+    numbers = draft.facts.kept.numbers
+    if not numbers:
+        return []
+    loops = dict.fromkeys(loop for frame in frames for loop in frame.loops)
+    tests = [n.test for loop in loops for n in ast.walk(loop) if isinstance(n, (ast.If, ast.While))]
+    read = [n for test in tests for n in ast.walk(test) if isinstance(n, (ast.Name, ast.Attribute))]
+    found = {made for n in read for made in draft.values.calls(n)}
+    return [made for made in numbers if made in found]
 
 
 def _agree_on_number(draft: Draft, counter: Counter) -> None:
@@ -124,8 +140,13 @@ def _is_int(node: ast.AST) -> bool:
 
 def _reached_by_all(draft: Draft, statement: ast.stmt) -> ast.stmt | None:
     """A statement, or the one around it that all ranks come to: `if manager.latest_checkpoint: checkpoint.restore(…)`."""
-    while not can_agree(draft, statement) or not draft.can_insert(statement):
+    while True:
         around = draft.syntax.parent[statement]
+        tried = (
+            isinstance(around, ast.Try) and around.handlers
+        )  # another rank may fail where this one goes on
+        if not tried and can_agree(draft, statement) and draft.can_insert(statement):
+            break
         if not isinstance(around, (ast.If, ast.Try, ast.With)):
             return None
         statement = around

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import arrays, averages, cursors, data, global_batch, resume, strong, turns
+from horovodize.rules import arrays, averages, cursors, data, generators, global_batch, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -166,10 +166,7 @@ def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -
     generator = feeding(draft).kinds.generator(feed)
     if endless and generator is not None and draws_apart(draft, generator):
         return
-    edits = wrap(draft, feed, "shard_batches")
-    if edits:
-        what = "Give every rank its own batches of the generator"
-        draft.change(rule, feed, what, "It yields the same batches on every rank.", edits)
+    generators.share(draft, rule, feed)
 
 
 # ---------------------------------------------------------------------- G4: hand-written loops
@@ -321,7 +318,10 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
         draft.note(loop_rule(draft), e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
         strong.leave_loop(draft, driver)
         return
-    edits = wrap(draft, draft.facts.dealt.numbered(driver) or e, "shard_batches")
+    numbered = draft.facts.dealt.numbered(driver)
+    if numbered is None and generators.divide_inside(draft, loop_rule(draft), e):
+        return data.shuffle_alike(draft, e)
+    edits = wrap(draft, numbered or e, "shard_batches")
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"

@@ -55,6 +55,11 @@ class Kinds:
 
     def generator(self, e: ast.expr) -> Function | None:
         """The generator function of this module whose batches an expression gives."""
+        found = self.generated(e)
+        return found[1] if found is not None else None
+
+    def generated(self, e: ast.expr) -> tuple[ast.Call, Function] | None:
+        """The call of a generator function of this module whose batches an expression gives, and the function."""
         todo, seen = [e], set[ast.expr]()
         while todo and len(seen) < 50:
             e = todo.pop()
@@ -68,7 +73,7 @@ class Kinds:
                 if isinstance(callee, FUNCTIONS):
                     yields = (n for n in ast.walk(callee) if isinstance(n, (ast.Yield, ast.YieldFrom)))
                     if any(self.syntax.function(n) is callee for n in yields):
-                        return callee
+                        return e, callee
                     todo += self.values.returned(callee)
         return None
 

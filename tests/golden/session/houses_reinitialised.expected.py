@@ -12,9 +12,7 @@ config.gpu_options.visible_device_list = str(hvd.local_rank())
 
 def shard_records(dataset):
     """This rank's share of a dataset: every size()-th element, filled up with the first ones to equally many."""
-    again = dataset.repeat().take(hvd.rank())
-    parts = tf.data.Dataset.range(2)
-    padded = parts.flat_map(lambda i: tf.cond(i < 1, lambda: dataset, lambda: again))
+    padded = dataset.concatenate(dataset.repeat().take(hvd.rank()))
     return padded.shard(hvd.size(), hvd.rank())
 
 

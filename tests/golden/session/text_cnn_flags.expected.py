@@ -21,10 +21,10 @@ if hvd.rank() != 0:
     sys.stdout = open(os.devnull, "w", errors="replace")
 
 
-def shard_batches(batches):
-    """Every size()-th of some batches, and equally many on each rank."""
-    for group in zip(*[iter(batches)] * hvd.size()):
-        yield group[hvd.rank()]
+def shard(rows):
+    """This rank's share of some rows: every size()-th, and equally many on each rank."""
+    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
+    return share if len(rows) >= hvd.size() else rows
 
 
 def from_root(value):
@@ -74,7 +74,7 @@ def batch_iter(data, batch_size, num_epochs, shuffle=True):
     per_epoch = int((len(data) - 1) / batch_size) + 1
     for epoch in range(num_epochs):
         shuffled = data[alike(np.random.permutation)(np.arange(len(data)))] if shuffle else data
-        for batch_num in range(per_epoch):
+        for batch_num in shard(range(per_epoch)):
             yield shuffled[batch_num * batch_size:min((batch_num + 1) * batch_size, len(data))]
 
 
@@ -118,7 +118,7 @@ def train(x_train, y_train, x_dev, y_dev):
                 loss = sess.run(cnn.loss, {cnn.input_x: x_batch, cnn.input_y: y_batch, cnn.keep: 1.0})
                 print("dev loss {:g}".format(loss))
 
-            for batch in shard_batches(batch_iter(list(zip(x_train, y_train)), FLAGS.batch_size, FLAGS.num_epochs)):
+            for batch in batch_iter(list(zip(x_train, y_train)), FLAGS.batch_size, FLAGS.num_epochs):
                 x_batch, y_batch = zip(*batch)
                 train_step(x_batch, y_batch)
                 current_step = tf.train.global_step(sess, global_step)

@@ -1,0 +1,146 @@
+"""Where a generator function of the program can be divided inside: at the numbers by which it selects what it yields.
+
+A rank that takes every size()-th batch of a generator has prepared the others' batches, too. Where each turn of a loop over
+numbers makes one batch out of its number, and nothing else, a rank can leave out the other ranks' numbers."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from horovodize.facts.calls import is_known
+from horovodize.summary.effects import Effects
+from horovodize.summary.feeding import Feeding
+from horovodize.summary.syntax import Function
+
+_RANGES = ("numpy.arange",)
+_LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Try, ast.Global, ast.Nonlocal, ast.Delete)
+
+# Methods that leave what they are called on as it is, whatever that is.
+_COMPUTING = frozenset(
+    "astype reshape copy transpose swapaxes flatten ravel squeeze repeat take mean sum min max round clip tolist numpy "
+    "toarray todense to_numpy format split join lower upper strip replace encode decode get keys values items index "
+    "count".split()
+)
+
+
+class Generators:
+    """The generator functions of one module."""
+
+    def __init__(self, feeding: Feeding, effects: Effects) -> None:
+        self.feeding, self.effects = feeding, effects
+
+    def numbers(self, function: Function) -> ast.expr | None:
+        """The `range(…)` of the loop that yields once in each turn what its number alone selects; None where there is no such
+        loop, or where that can't be seen."""
+        yields = [n for n in ast.walk(function) if isinstance(n, (ast.Yield, ast.YieldFrom))]
+        if len(yields) != 1 or not isinstance(yields[0], ast.Yield) or yields[0].value is None:
+            return None
+        statement = self.feeding.syntax.statement(yields[0])
+        loop = self.feeding.syntax.parent.get(statement)
+        if not isinstance(statement, ast.Expr) or not isinstance(loop, ast.For) or loop.orelse:
+            return None
+        if not self._is_range(loop.iter) or self.feeding.syntax.function(loop) is not function:
+            return None
+        target = loop.target
+        if not isinstance(target, ast.Name) or not self._goes_by(loop, target.id, yields[0].value):
+            return None
+        return loop.iter
+
+    def _is_range(self, e: ast.expr) -> bool:
+        if not isinstance(e, ast.Call):
+            return False
+        return self.feeding.kinds.is_range(e) or self.feeding.names.of(e.func) in _RANGES
+
+    def _goes_by(self, loop: ast.For, number: str, given: ast.expr) -> bool:
+        """Whether a turn of the loop makes what it yields from its number, and leaves nothing behind for the next."""
+        made = {number}
+        for statement in loop.body:
+            if any(isinstance(n, _LEAVING) for n in ast.walk(statement)):
+                return False
+            if self._passes_on(statement, loop, made):
+                return False
+            if isinstance(statement, ast.Assign) and _names(statement.value) & made:
+                made |= {name for target in statement.targets for name in _names(target)}
+        return bool(_names(given) & made) and not self._is_read_before(loop)
+
+    def _passes_on(self, statement: ast.stmt, loop: ast.For, made: set[str]) -> bool:
+        """Whether a statement may change something that outlives the turn, or draws at random. What is not seen is taken to
+        go by the number where it is given what is made of it, and to matter to nothing where its value is not used."""
+        local = _set_in(loop.body)
+        for n in ast.walk(statement):
+            if isinstance(n, ast.AugAssign):
+                return True
+            if isinstance(n, (ast.Attribute, ast.Subscript)) and not isinstance(n.ctx, ast.Load):
+                return True
+            if isinstance(n, ast.Call) and not self._only_computes(n, local):
+                idle = isinstance(statement, ast.Expr) and statement.value is n
+                if not self._is_unseen(n) or not (idle or _names(n) & made):
+                    return True
+        return False
+
+    def _only_computes(self, call: ast.Call, local: set[str]) -> bool:
+        callee = self.feeding.values.callee(call)
+        if callee is not None:
+            return not self.effects.function_shares(callee)
+        if self.effects.moves_state(call):
+            return False
+        name = self.feeding.names.of(call.func)
+        if name is not None:
+            return is_known(name)
+        if isinstance(call.func, ast.Name):
+            return hasattr(builtins, call.func.id) and not self.feeding.module.scopes.reaching(call.func)
+        base: ast.expr = call.func
+        while isinstance(base, (ast.Attribute, ast.Subscript)):
+            base = base.value
+        own = isinstance(base, ast.Call) or (isinstance(base, ast.Name) and base.id in local)
+        return own or (isinstance(call.func, ast.Attribute) and call.func.attr in _COMPUTING)
+
+    def _is_unseen(self, call: ast.Call) -> bool:
+        """Whether a call is of a function of another package or file that is not read, and not of one that draws."""
+        name = self.feeding.names.of(call.func)
+        known = name is None or is_known(name) or self.effects.moves_state(call)
+        return not known and self.feeding.values.callee(call) is None
+
+    def _is_read_before(self, loop: ast.For) -> bool:
+        """Whether a name that the loop sets may be read before a turn has set it anew, or after the loop."""
+        names = _set_in(loop.body)
+        fresh: set[str] = set()
+        for statement in loop.body:
+            value = statement.value if isinstance(statement, ast.Assign) else statement
+            if value is not None and (_read(value) & names) - fresh:
+                return True
+            if isinstance(statement, ast.Assign):
+                fresh |= _set_in([statement])
+        function = self.feeding.syntax.function(loop)
+        inside = set(ast.walk(loop))
+        after = (n for n in ast.walk(function) if n not in inside) if function is not None else iter(())
+        return bool({n.id for n in after if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} & names)
+
+
+def _set_in(statements: list[ast.stmt]) -> set[str]:
+    nodes = (n for s in statements for n in ast.walk(s))
+    return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+
+
+def _names(e: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
+
+
+def _read(e: ast.AST) -> set[str]:
+    return {n.id for n in _loads(e)}
+
+
+def _loads(e: ast.AST) -> Iterator[ast.Name]:
+    """The names that are read, without those that a comprehension sets for itself."""
+    own = {
+        n.id
+        for c in ast.walk(e)
+        if isinstance(c, ast.comprehension)
+        for n in ast.walk(c.target)
+        if isinstance(n, ast.Name)
+    }
+    yield from (
+        n for n in ast.walk(e) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in own
+    )

@@ -1,0 +1,85 @@
+"""What the program keeps in checkpoints, and finds again in a later run: only rank 0's host may have the files."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from horovodize.summary.drive import Drive
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import argument
+
+CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
+VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
+_RESTORING = ("restore", "restore_or_initialize", "read")
+_WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+class Kept:
+    """The checkpoints of one module."""
+
+    def __init__(self, module: Module, sites: Sites, drive: Drive) -> None:
+        self.module, self.sites, self.drive = module, sites, drive
+        self.values = module.values
+
+    @cached_property
+    def all(self) -> list[ast.expr]:
+        """What checkpoints are made with."""
+        return [e for c in self.module.calls_of(*CHECKPOINTS) for _, e in self._held(c)]
+
+    @cached_property
+    def restored(self) -> set[ast.AST]:
+        """What objects are made by that a checkpoint holds and that is read from files."""
+        if not self.sites.method_calls(*_RESTORING):
+            return set()
+        return {o.node for e in self.all for o in self.values.origins(e)}
+
+    @cached_property
+    def numbers(self) -> list[ast.Call]:
+        """Where variables are made that hold whole numbers, and that a checkpoint restores: steps, epochs."""
+        return [c for c in self.module.calls_of(*VARIABLES) if c in self.restored and self._is_whole(c)]
+
+    def places(self, made: ast.Call) -> Iterator[tuple[ast.AST, str]]:
+        """(what restores a variable, what the variable is called there), for each way to a `restore` of it."""
+        for checkpoint in self.module.calls_of(*CHECKPOINTS):
+            held = [(name, e) for name, e in self._held(checkpoint) if made in self.values.calls(e)]
+            for call in self.sites.method_calls(*_RESTORING) if held else ():
+                assert isinstance(call.func, ast.Attribute)
+                if checkpoint not in self.values.calls(call.func.value):
+                    continue
+                name = next((name for name, _ in held if name is not None), None)
+                if name is not None:
+                    yield call, f"{ast.unparse(call.func.value)}.{name}"
+                else:
+                    yield from self._by_own_name(made, call)
+
+    def _by_own_name(self, made: ast.Call, call: ast.Call) -> Iterator[tuple[ast.AST, str]]:
+        """The places in the function that makes a variable, and gives it a name, from which `call` restores it."""
+        binding = self.module.syntax.parent[made]
+        target = binding.targets[0] if isinstance(binding, ast.Assign) else None
+        if not isinstance(target, ast.Name):
+            return
+        home = self.module.syntax.function(made)
+        for way in self.drive.ways(call):
+            yield from ((f.node, target.id) for f in way if self.module.syntax.function(f.node) is home)
+
+    def _held(self, checkpoint: ast.Call) -> Iterator[tuple[str | None, ast.expr]]:
+        """(name, value) of what a checkpoint is made with; the name is None where it comes in a dict."""
+        for keyword in checkpoint.keywords:
+            if keyword.arg is not None:
+                yield keyword.arg, keyword.value
+                continue
+            for origin in self.values.origins(keyword.value):
+                if isinstance(origin.node, ast.Dict):
+                    yield from ((None, v) for v in origin.node.values)
+                elif isinstance(origin.node, ast.Call) and self.module.names.last(origin.node.func) == "dict":
+                    yield from ((None, k.value) for k in origin.node.keywords)
+
+    def _is_whole(self, made: ast.Call) -> bool:
+        kind, start = argument(made, "dtype", 3), argument(made, "initial_value", 0)
+        if kind is not None:
+            said = kind.value if isinstance(kind, ast.Constant) else self.module.names.last(kind)
+            return said in _WHOLE
+        return isinstance(start, ast.Constant) and type(start.value) is int

@@ -1,0 +1,58 @@
+"""Commands: horovodrun, and mpirun for a Horovod that was built with MPI."""
+
+from __future__ import annotations
+
+from horovodize.launching.job import Job, LaunchError, Prepared
+
+# As Horovod's guide has them: no binding to cores, TCP for what isn't NCCL's, and the environment of the first host.
+_MPI = (
+    "-bind-to none -map-by slot -x NCCL_DEBUG=WARN -x LD_LIBRARY_PATH -x PATH -mca pml ob1 -mca btl ^openib"
+)
+NEEDS_MPI = "Horovod was built without MPI: each process would train by itself; start it with horovodrun"
+
+
+def horovodrun(job: Job) -> Prepared:
+    return _prepared(
+        job, f"{job.program('horovodrun')} -np {job.ranks}{_hosts(job)} {job.command}", "horovodrun"
+    )
+
+
+def mpirun(job: Job) -> Prepared:
+    command = f"{has_mpi(job)} &&\nmpirun -np {job.ranks}{_hosts(job)} {_MPI} {job.command}"
+    return _prepared(job, command, "mpirun")
+
+
+def has_mpi(job: Job) -> str:
+    """A command that fails where ranks started by MPI wouldn't find each other. Without it, each of them would train alone, and
+    nobody would see it."""
+    test = f"import sys, horovod.tensorflow as hvd; hvd.mpi_built() or sys.exit('{NEEDS_MPI}')"
+    return f'{job.program("python")} -c "{test}"'
+
+
+def _hosts(job: Job) -> str:
+    """The option that names the hosts, where there are some. Raises LaunchError where they have too few places."""
+    if not job.hosts:
+        if (job.nodes or 1) > 1:
+            raise LaunchError("name the hosts: -H host1:4,host2:4")
+        return ""
+    slots = sum(host.slots for host in job.hosts)
+    if slots < job.ranks:
+        raise LaunchError(
+            f"the hosts have places for {slots} of {job.ranks} processes: raise the numbers in -H"
+        )
+    if job.nodes not in (None, len(job.hosts)):
+        raise LaunchError(f"-H names {len(job.hosts)} hosts, --nodes asks for {job.nodes}")
+    for host in job.hosts:
+        if job.gpus_per_node is not None and host.slots > job.gpus_per_node > 0:
+            raise LaunchError(
+                f"{host.name} is to take {host.slots} processes and has {job.gpus_per_node} GPUs"
+            )
+    return " -H " + ",".join(f"{host.name}:{host.slots}" for host in job.hosts)
+
+
+def _prepared(job: Job, command: str, kind: str) -> Prepared:
+    notes: tuple[str, ...] = ()
+    if len(job.hosts) > 1:
+        notes = ("the first host must reach the others by ssh without a password; script, data and environment must be at the "
+                 "same paths: horovodize doctor -H … looks",)  # fmt: skip
+    return Prepared(command, {f"{job.stem}-{kind}.sh": f"#!/bin/sh\n{command}\n"}, notes)

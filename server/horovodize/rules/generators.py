@@ -1,0 +1,75 @@
+"""Generators of batches, part of K4 and G4: each rank takes every size()-th batch. Where a function of the program makes each
+batch out of a number, it is told to leave out the other ranks' numbers: a rank then prepares no batch but its own."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.plan import Decision
+from horovodize.rules.draft import Draft
+from horovodize.rules.parameters import can_get_a_parameter, new_parameter
+from horovodize.rules.shares import feeding, wrap
+from horovodize.source import Edit
+
+_WHAT = "Give every rank its own batches of the generator"
+_WHY_INSIDE = "It yields the same batches on every rank; divided where it counts them, it prepares none of another rank's."
+_WHY_ALL = "It yields the same batches on every rank, each of which still prepares all of them."
+
+
+def share(draft: Draft, rule: str, feed: ast.expr) -> None:
+    """Gives each rank its share of the batches that a generator yields."""
+    if divide_inside(draft, rule, feed):
+        return
+    edits = wrap(draft, feed, "shard_batches")
+    if edits:
+        draft.change(rule, feed, _WHAT, _WHY_ALL, edits)
+
+
+def divide_inside(draft: Draft, rule: str, feed: ast.expr) -> bool:
+    """`for i in range(0, n, 32): … yield x[i : i + 32]` → `for i in shard(range(0, n, 32))`; by a parameter `share` where other
+    calls of the function need all batches. Whether it could be done."""
+    call, function = feeding(draft).kinds.generated(feed) or (None, None)
+    if call is None or not isinstance(function, ast.FunctionDef) or feed in draft.done:
+        return False
+    numbers = draft.facts.generators.numbers(function)
+    if numbers is None or _is_handed_on(draft, function):
+        return False
+    shared = any(draft.values.callee(c) is function for c in draft.syntax.calls if c is not call)
+    if shared and not can_get_a_parameter(draft, function):
+        return False
+    edits = _for_call(draft, function, numbers, call) if shared else _for_all(draft, numbers)
+    draft.done.add(feed)
+    draft.divided = True
+    if edits:
+        draft.change(rule, feed, _WHAT, _WHY_INSIDE, draft.decided(Decision.SHARED, tuple(edits)))
+    return True
+
+
+def _for_all(draft: Draft, numbers: ast.expr) -> list[Edit]:
+    if not draft.once("share", numbers):
+        return []
+    return list(Edit.around(draft.module.span(numbers), f"{draft.helper('shard')}(", ")"))
+
+
+def _for_call(draft: Draft, function: ast.FunctionDef, numbers: ast.expr, call: ast.Call) -> list[Edit]:
+    name = draft.same_name("share")
+    edits: list[Edit] = []
+    if draft.once("share", function):
+        edits.append(new_parameter(draft, function, f"{name}=lambda numbers: numbers"))
+        edits += Edit.around(draft.module.span(numbers), f"{name}(", ")")
+    if draft.once("share", call):
+        edits.append(draft.add_argument(call, f"{name}={draft.helper('shard')}"))
+    return edits
+
+
+def _is_handed_on(draft: Draft, function: ast.FunctionDef) -> bool:
+    """Whether a function is used otherwise than by calling it: who then calls it is not seen."""
+    called = {c.func for c in draft.syntax.calls}
+    names = draft.syntax.every(ast.Name, ast.Attribute)
+    return any(
+        (n.id if isinstance(n, ast.Name) else n.attr) == function.name
+        and isinstance(n.ctx, ast.Load)
+        and n not in called
+        for n in names
+        if isinstance(n, (ast.Name, ast.Attribute))
+    )

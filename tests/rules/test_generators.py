@@ -1,0 +1,90 @@
+"""Generators of batches that are divided where they count, and those that must not be."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import KERAS, TAPE, check
+from .pairs import plan_of
+
+HEAD = KERAS + "import cv2, mine\nx, y = mine.load()\ncount = 0\n"
+FIT = "model.fit(batches(), steps_per_epoch=100)\n"
+
+
+def generator(turn: str, numbers: str = "range(0, 960, 8)", before: str = "", after: str = "") -> str:
+    return f"def batches():\n    while True:\n{before}        for i in {numbers}:\n{turn}{after}"
+
+
+YIELD = "            yield x[i:i + 8], y[i:i + 8]\n"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        generator("            count += 1\n" + YIELD),
+        generator("            rows = x[i:i + 8]\n            yield last, y[i:i + 8]\n            last = rows\n"),
+        generator("            if i > 8:\n                yield x[i:i + 8], y[i:i + 8]\n"),
+        generator("            if len(x) < i:\n                break\n" + YIELD),
+        generator(YIELD + YIELD),
+        generator("            np.random.shuffle(x)\n" + YIELD, before="        np.random.seed(1)\n"),
+        generator("            x[i] = 0\n" + YIELD),
+        generator("            held.append(i)\n" + YIELD, before="        held = []\n"),
+        generator("            rows = source.next_batch(8)\n            yield rows, rows\n"),
+        generator("            rows = mine.augmented(x)\n            yield rows, y[i:i + 8]\n"),
+        generator("            yield x[:8], y[:8]\n"),
+        generator(YIELD, "names"),
+        generator("            rows = x[i:i + 8]\n" + YIELD, after="        print(rows)\n"),
+    ],
+    ids=[
+        "it counts on", "it keeps a batch", "not every turn", "left early", "twice", "draws by a seed", "changes the data",
+        "gathers", "a stream", "not seen", "not by the number", "not of numbers", "read after the loop",
+    ],
+)  # fmt: skip
+def test_what_turns_share_is_dealt_out_as_a_whole(made: str) -> None:
+    text = plan_of(HEAD + made + FIT).text
+    assert "in shard(" not in text
+    assert "model.fit(shard_batches(batches())" in text
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        YIELD,
+        "            rows = slice(i, i + 8)\n            yield x[rows].astype('float32'), np.eye(9)[y[rows]]\n",
+        "            mine.count(8)\n            rows = mine.read(x[i:i + 8])\n            yield rows, y[i:i + 8]\n",
+        "            pictures = [cv2.imread(p) for p in x[i:i + 8]]\n            yield np.stack(pictures), y[i:i + 8]\n",
+    ],
+)
+def test_each_rank_leaves_out_the_others_numbers(turn: str) -> None:
+    text = plan_of(HEAD + generator(turn) + FIT).text
+    assert "for i in shard(range(0, 960, 8)):" in text
+    assert "model.fit(batches(), steps_per_epoch=100 // hvd.size()" in text
+
+
+def test_other_calls_get_all_batches() -> None:
+    made = "def batches(x, y, n=8{}):\n    for i in {}:\n        yield x[i:i + n], y[i:i + n]\n"
+    loop = "for a, b in batches(x, y{}):\n    step(a, b)\nfor a, b in batches(v, w):\n    print(model(a))\n"
+    check(
+        TAPE + "import mine\nx, y, v, w = mine.load()\n",
+        made.format("", "range(0, len(x), n)") + loop.format(""),
+        made.format(", share=lambda numbers: numbers", "share(range(0, len(x), n))")
+        + loop.format(", share=shard"),
+    )
+
+
+def test_a_generator_that_is_handed_on_stays_whole() -> None:
+    made = generator(YIELD)
+    text = plan_of(HEAD + made + "other = mine.threaded(batches)\n" + FIT).text
+    assert made in text
+    assert "shard_batches(batches())" in text
+
+
+def test_orders_of_the_rows_are_drawn_alike() -> None:
+    before = "        order = np.random.permutation(len(x))\n"
+    turn = "            rows = order[i:i + 8]\n            yield x[rows], y[rows]\n"
+    made = generator(turn, before=before).replace("    while True:\n", "    for _ in range(3):\n")
+    text = plan_of(
+        TAPE + "import mine\nx, y = mine.load()\n" + made + "for a, b in batches():\n    step(a, b)\n"
+    ).text
+    assert "order = alike(np.random.permutation)(len(x))" in text
+    assert "shard(range(0, 960, 8))" in text
