@@ -18,7 +18,6 @@ import libcst
 from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 
 from horovodize.cli.config import add_option_flags
-from horovodize.cli.projects import ProjectOnDisk
 from horovodize.configuration import ConfigurationError, nearest_settings
 from horovodize.distribute_project import distribute_script
 from horovodize.files import read_regular
@@ -27,6 +26,7 @@ from horovodize.plan import Plan, Refusal
 from horovodize.source import Document, Span
 from horovodize.source.project import ProjectDocument
 from horovodize.summary import summarize
+from horovodize.workspace.on_disk import ProjectOnDisk
 from horovodize.world.surroundings import surroundings
 
 _LARGEST = 20_000_000  # bytes of a file that may import another

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
 from horovodize.summary.module import Module
-from horovodize.summary.sites import Sites
+from horovodize.summary.sites import Fit, Sites
 from horovodize.summary.syntax import argument
 
 
@@ -27,12 +28,20 @@ class Undivided:
         fed = next((f for f in self.feeding.fits if f.fit.call is site), None)
         if fed is not None:
             return self.is_fit(fed)
+        if any(fit.call is site for fit in self.hidden_fits):
+            return True
         loops = [driver for driver in self.feeding.drivers if site in driver.steps]
         if any(self.is_loop(driver) for driver in loops):
             return True
         runs = any(run.call is site for run in self.sites.graph.trainings)
         iterated = self.feeding.graph_iterated if runs else []
         return bool(iterated) and all(self.is_whole(e) for e in iterated)
+
+    @cached_property
+    def hidden_fits(self) -> list[Fit]:
+        """The `fit` calls whose data come by `*` or `**`, and can't be seen."""
+        seen = {fed.fit.call for fed in self.feeding.fits}
+        return [f for f in self.sites.fits if f.method != "train_on_batch" and f.call not in seen]
 
     def is_fit(self, fed: FitFeed) -> bool:
         """The same of a `fit`."""

@@ -18,7 +18,8 @@ Leaves alone   Pipelines that only evaluate. What comes before `filter`, `skip`,
                numbers of elements on different ranks, and before a name that is also evaluated, split or given to a layer's
                `adapt`, which must see the whole: the division comes after them; a note names each `map` that every rank then
                runs on all of the data. What a generator draws at random without seed or end: each rank draws its own. A
-               pipeline that is made inside a `tf.function`.
+               pipeline that is made inside a `tf.function`. A `fit` of which it can't be seen what it trains on: its rate
+               stays, too.
 Asks           Never.
 Source         Beyond the seed, which divides no data (horovod#2623, 3675; equal counts: 2083, 118, 1407, 708).
 """
@@ -38,6 +39,7 @@ from horovodize.summary import pipeline_counts as counts
 from horovodize.summary.syntax import argument, has_unpacking
 
 _WHY = "Ranks that all train on everything do size() times the work; equally many elements on each keep them in step."
+_UNSEEN = "it can't be seen what this trains on, so it is not divided: every rank trains on all of it"
 _WHY_INSIDE = (
     "Divided where it is read, no rank decodes the others' part; what else the function makes stays whole."
 )
@@ -65,13 +67,10 @@ def apply(draft: Draft) -> None:
     for call in draft.sites.method_calls("cache"):
         if known.pipelines.is_dataset(call):
             _separate_cache(draft, call)
-    for fed in known.fits:
-        if draft.facts.undivided.is_unseen(fed):
-            draft.note(
-                "D1",
-                fed.x,
-                "it can't be seen what this is, so it is not divided: every rank trains on all of it",
-            )
+    undivided = draft.facts.undivided
+    unseen = [fed.x for fed in known.fits if undivided.is_unseen(fed)]
+    for given in (*unseen, *(fit.call for fit in undivided.hidden_fits)):
+        draft.note("D1", given, _UNSEEN)
 
 
 def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:

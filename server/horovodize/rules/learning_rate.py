@@ -57,6 +57,7 @@ def apply(draft: Draft) -> None:
             for change in step.changes or ():
                 rate = _rate_by_hand(draft, change)
                 _times(draft, rate, by_hand=rate is change)
+    strong.ask_of_unseen(draft, "C5")
 
 
 def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:

@@ -4,7 +4,8 @@ What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkp
                read from a checkpoint's name) goes on by the steps of all ranks: `step.assign_add(hvd.size())`. What it is
                compared with (`while step < STEPS`) and computed from it (a rate, an epoch) stays as it is. So does a loop that
                goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is computed from what an optimizer
-               counts is computed from that times `hvd.size()`. Once such a variable is restored, all ranks have rank 0's.
+               counts is computed from that times `hvd.size()`. Once such a variable is restored, all ranks have rank 0's;
+               so have they a number of epochs by which a turn is left out (`if epoch < done: continue`).
 Why            Counted by a rank alone, the stored number would be compared with how many steps one process takes, and a run
                with another number of ranks could not go on from it.
 Before         while int(checkpoint.step) < 1000:

@@ -52,6 +52,7 @@ _NORMALIZED = (
     "every step sees the same data; rows are divided, rate and steps stay; batch normalization then takes its statistics "
     "from a rank's rows"
 )
+_WHY_UNSEEN = "Ranks that take size() times the rate on the same rows train something else."
 _UNSEEN = "the data of this step can't be followed; if this is all of the data, don't scale the rate"
 _WATCHED = (
     "every step sees the same data, and gradients are taken with respect to these rows, which are used elsewhere, too: give "
@@ -154,6 +155,17 @@ def doubt(draft: Draft, optimizer: ast.expr | None) -> str:
             line = getattr(step.vague[0], "lineno", site.lineno)
             return f"{_UNSEEN} (line {line})"
     return ""
+
+
+def ask_of_unseen(draft: Draft, rule: str) -> None:
+    """Asks about steps that are taken for steps on batches, though it can't be seen, where no rate was asked about: it may be
+    that of a schedule. Runs after the rates are scaled."""
+    asked = any(_UNSEEN in change.doubt for change in draft.changes)
+    for site in () if asked or not draft.growth else sites_of(draft, None):
+        step = draft.facts.steps.of(site)
+        if step.feed is Feed.UNSEEN and step.vague and scaling(draft, site) is Scaling.WEAK:
+            draft.ask(rule, step.vague[0], "Check what each step is taken on", _WHY_UNSEEN, _UNSEEN)
+            return
 
 
 def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
