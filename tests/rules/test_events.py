@@ -423,3 +423,15 @@ def test_a_number_that_moves_by_something_else_is_left(start: str, test: str, mo
     text = plan_of(MOVED.format(start, test, moved)).text
     assert start in text
     assert test in text
+
+
+@pytest.mark.parametrize("subject", ["n", "n + 1", "n % 500"])
+def test_cases_that_count_steps_are_asked_about(subject: str) -> None:
+    loop = f"for n, (x, y) in enumerate(ds):\n    step(x, y)\n    match {subject}:\n        case 100:\n            keep(model)\n"
+    assert any(c.rule == "G5" and "cases" in c.doubt for c in plan_of(TAPE + DATA + loop).changes)
+
+
+@pytest.mark.parametrize("match", ["match mode:\n        case 100:\n", "match n:\n        case 0:\n"])
+def test_other_cases_are_not(match: str) -> None:
+    loop = f"for n, (x, y) in enumerate(ds):\n    step(x, y)\n    {match}            keep(model)\n"
+    assert not any("cases" in c.doubt for c in plan_of(TAPE + DATA + loop).changes)

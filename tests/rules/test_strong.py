@@ -102,3 +102,29 @@ def test_rows_that_gradients_are_taken_by_are_divided_once() -> None:
 
 def test_rows_that_are_shown_as_a_whole_are_not_divided_before() -> None:
     refused(WATCHED + "print(net(x))\n", "HVD006", "a name of its own")
+
+
+TAPE = """\
+import numpy as np
+import tensorflow as tf
+x = np.random.rand(256, 8).astype("float32")
+y = {}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+for _ in range(100):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x) - y))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize("y", ["x.sum()", "np.mean(x)", "x.max(keepdims=True)", "np.sum(x, keepdims=True)"])
+def test_what_is_summed_up_over_all_rows_is_no_rows(y: str) -> None:
+    assert "(model(share_rows(x)) - y)" in plan_of(TAPE.format(y)).text
+
+
+@pytest.mark.parametrize(
+    "y", ["x.sum(1)", "x.mean(-1, keepdims=True)", "np.sum(x, 1)", "x.max(axis=1)", "np.mean(x, axis=1)"]
+)
+def test_what_is_summed_up_over_each_row_is_divided_with_the_rows(y: str) -> None:
+    assert "(model(share_rows(x)) - share_rows(y))" in plan_of(TAPE.format(y)).text

@@ -386,7 +386,9 @@ class Turns:
         if (
             last in _MEASURES
             or last in _FILLED
-            or (last in _SUMMARIES and argument(call, "axis") is None and len(call.args) < 2)
+            or (
+                last in _SUMMARIES and argument(call, "axis", int(bool(name))) is None
+            )  # of a function, or of an array's method
         ):
             return Part.NUMBER
         if name.startswith("tensorflow") and last == "convert_to_tensor" or last == "constant":

@@ -42,6 +42,7 @@ _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
     "updates, divide the number by the number of ranks"
 )
+_CASES = "these cases count a rank's steps, and can't be divided as they stand; write them as `if`, or divide the numbers"
 _MODULO = {"mod", "floormod", "remainder"}
 _COMPARING = {"equal", "not_equal", "greater", "greater_equal", "less", "less_equal"}
 
@@ -60,9 +61,21 @@ def apply(draft: Draft) -> None:
             _compared(draft, call, call.args[0], call.args[1], operator)
         else:
             _given(draft, call, name)
+    for match in draft.syntax.every(ast.Match):
+        _matched(draft, match)
     for modulo in draft.syntax.every(ast.BinOp):
         if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo) and not strides.tested(draft, modulo):
             _every(draft, modulo, modulo, None)
+
+
+def _matched(draft: Draft, match: ast.Match) -> None:
+    """`match step: case 100:`, which has no place for a number that is computed."""
+    values = [
+        n.value for case in match.cases for n in ast.walk(case.pattern) if isinstance(n, ast.MatchValue)
+    ]
+    numbers = [v.value for v in values if isinstance(v, ast.Constant)]
+    if any(type(n) is int and n > 1 for n in numbers) and _count(draft, match.subject) is not None:
+        draft.ask("G5", match.subject, thresholds.WHAT, thresholds.WHY, _CASES)
 
 
 # ---------------------------------------------------------------------- comparisons

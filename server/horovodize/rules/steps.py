@@ -76,6 +76,7 @@ _PLAYED = (
     "every rank plays as many games as one process did, so training sees size() times the experience; neither the rate nor "
     "the number of games is changed: play fewer of them if one process's experience is enough"
 )
+_TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
 
@@ -367,8 +368,7 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     if found and hooked:
         return cursors.select_own(draft, driver, found, "", loop_rule(draft))
     if found and not cursors.divide_test(draft, loop, found, loop_rule(draft)):
-        draft.note(loop_rule(draft), loop.test, _UNCOUNTED)
-        strong.leave_loop(draft, driver)
+        _leave_uncounted(draft, driver, loop)
     elif not found:
         _divide_turns(draft, driver, loop)
 
@@ -403,8 +403,14 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         return
     if "should_stop" in ast.unparse(test) and _is_stopped(draft):
         return
-    draft.note(loop_rule(draft), test, _UNCOUNTED)
-    strong.leave_loop(draft, driver)
+    _leave_uncounted(draft, driver, loop)
+
+
+def _leave_uncounted(draft: Draft, driver: Driver, loop: ast.While) -> None:
+    if strong.leave_loop(draft, driver):
+        draft.note(loop_rule(draft), loop.test, _UNCOUNTED)
+    else:
+        draft.ask(loop_rule(draft), loop.test, "Divide the steps among the ranks", WHY, _TOO_MANY)
 
 
 def _is_stopped(draft: Draft) -> bool:

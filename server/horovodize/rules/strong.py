@@ -108,12 +108,14 @@ def leave(draft: Draft, steps: Iterable[ast.AST]) -> None:
     _left.setdefault(draft, set()).update(steps)
 
 
-def leave_loop(draft: Draft, driver: Driver) -> None:
-    """The same for a loop that is not divided, where its data are not, either."""
+def leave_loop(draft: Draft, driver: Driver) -> bool:
+    """The same for a loop that is not divided, where its data are not, either. Whether that is so."""
     known = draft.facts.feeding
     fed = known.next_calls(driver) + ([driver.iterable] if driver.iterable is not None else [])
-    if not any(e in draft.done for f in fed for e in known.pipelines.trail(f)):
-        leave(draft, driver.steps)
+    if any(e in draft.done for f in fed for e in known.pipelines.trail(f)):
+        return False
+    leave(draft, driver.steps)
+    return True
 
 
 def grows(draft: Draft, optimizer: ast.expr | None) -> bool:
