@@ -201,3 +201,47 @@ def test_line_ends_quotes_tabs_and_no_comments() -> None:
         "\tif hvd.size() > 1 and hvd.local_rank() == 0:\r\n\t\ttf.keras.datasets.mnist.load_data('a')\r\n"
         "\thvd.broadcast(0, root_rank=0, name='downloaded')\r\n\td =",
     )
+
+
+# ---------------------------------------------------------------------- archives
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "names = ZipFile('a.zip').namelist()\n",
+        "frame.extractall('x')\n",
+        "words = text.str.extract('a')\n",
+        "with ZipFile('a.zip') as z:\n    x = z.read('x')\n",
+    ],
+)
+def test_what_does_not_unpack(text: str) -> None:
+    assert unchanged(RULES, "from zipfile import ZipFile\n" + text).notes == []
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("with ZipFile('a.zip') as z:\n    z.extractall('a')\n", True),
+        (
+            "with tarfile.open('a.tar') as t:\n    members = t.getmembers()\n    t.extractall('a', members=members)\n",
+            True,
+        ),
+        ("shutil.unpack_archive('a.zip', 'a')\n", True),
+        ("z = ZipFile('a.zip')\nz.extractall('a')\nnames = z.namelist()\n", False),
+    ],
+)
+def test_one_process_of_a_host_unpacks(text: str, whole: bool) -> None:
+    head = "from zipfile import ZipFile\nimport shutil, tarfile\n"
+    lines = text.splitlines()
+    inside = lines if whole else lines[1:2]
+    guarded = "\n".join(["if hvd.local_rank() == 0:", *("    " + line for line in inside), WAIT])
+    expected = guarded if whole else "\n".join([lines[0], guarded, lines[2]])
+    check(RULES, head + text, f"{head}{expected}\n")
+
+
+def test_an_archive_that_something_else_needs_is_open_everywhere() -> None:
+    opened = "with ZipFile('a.zip') as z:\n    z.extractall('a')\n    names = z.namelist()\n"
+    text = f"from zipfile import ZipFile\n{opened}print(names)\n"
+    after = f"    if hvd.local_rank() == 0:\n        z.extractall('a')\n    {WAIT}\n"
+    check(RULES, text, text.replace("    z.extractall('a')\n", after))

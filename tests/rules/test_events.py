@@ -427,7 +427,7 @@ def test_a_number_that_moves_by_something_else_is_left(start: str, test: str, mo
 
 @pytest.mark.parametrize("subject", ["n", "n + 1", "n % 500"])
 def test_cases_that_count_steps_are_asked_about(subject: str) -> None:
-    loop = f"for n, (x, y) in enumerate(ds):\n    step(x, y)\n    match {subject}:\n        case 100:\n            keep(model)\n"
+    loop = f"for n, (x, y) in enumerate(ds):\n    step(x, y)\n    match {subject}:\n        case 100:\n            keep()\n"
     assert any(c.rule == "G5" and "cases" in c.doubt for c in plan_of(TAPE + DATA + loop).changes)
 
 

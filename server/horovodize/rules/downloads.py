@@ -3,7 +3,7 @@
 What it does   Before a statement that loads a data set or a file through a cache (`keras.datasets`, `get_file`, `tfds.load`,
                …) the process with local rank 0 makes the same call, and the others wait. What downloads to a path without
                looking whether it is there (`urlretrieve`, a command as `os.system("wget …")`) is left to local rank 0.
-               With the `if not os.path.exists(…)` around it.
+               With the `if not os.path.exists(…)` around it. So are archives that are unpacked (`ZipFile(…).extractall()`).
 Why            Processes of one host share the cache: several at once download into the same file and read it half written.
 Before         (x, y), _ = tf.keras.datasets.mnist.load_data()
 After          # One process per host downloads; the others then read its copy.
@@ -90,6 +90,9 @@ class _Downloads:
             together = self._followers(statement, by_statement)
             done.update(together)
             self._before(statement, [c for s in together for c in by_statement[s]])
+        for call in self.draft.syntax.calls:
+            if self.outputs.effects.unpacks(call):
+                self._unpack(call)
 
     def _wanted(self, call: ast.Call, name: str) -> bool:
         """Whether something can be done about a download; otherwise a note says why not."""
@@ -148,6 +151,29 @@ class _Downloads:
                 return False
             child = a
         return False
+
+    def _unpack(self, call: ast.Call) -> None:
+        """`with ZipFile(path) as archive: archive.extractall()`: as a whole, where only it needs the archive."""
+        statement = self.draft.syntax.statement(call)
+        opened = self.draft.syntax.parent[statement]
+        if isinstance(opened, ast.With) and not any(self._is_needed(s, opened) for s in opened.body):
+            statement = opened
+        elif not isinstance(statement, ast.Expr) or statement.value is not call:
+            return self._say(call, "its value is used")
+        why = self._why_not(statement, call)
+        if why:
+            return self._say(call, why)
+        self._leave_to_one(statement)
+
+    def _is_needed(self, s: ast.stmt, around: ast.With) -> bool:
+        """Whether a statement of a block does more than other ranks can do without."""
+        if isinstance(s, ast.Assign):
+            return not all(self.outputs.private(t, around) for t in s.targets)
+        return not isinstance(s, ast.Expr) or self.outputs.effects.shares(s)
+
+    def _say(self, call: ast.Call, why: str) -> None:
+        said = f"every process may unpack this at the same time ({why}); unpack it before the job starts"
+        self.draft.note("D4", call, said)
 
     def _whole(self, statement: ast.stmt) -> ast.stmt:
         """`if not os.path.exists(path):` around a download, with what else is done to have the file: one process does it."""

@@ -74,7 +74,8 @@ def _matched(draft: Draft, match: ast.Match) -> None:
         n.value for case in match.cases for n in ast.walk(case.pattern) if isinstance(n, ast.MatchValue)
     ]
     numbers = [v.value for v in values if isinstance(v, ast.Constant)]
-    if any(type(n) is int and n > 1 for n in numbers) and _count(draft, match.subject) is not None:
+    counts = _count(draft, match.subject) is not None or _divisor(draft, match.subject) is not None
+    if counts and any(type(n) is int and n > 1 for n in numbers):
         draft.ask("G5", match.subject, thresholds.WHAT, thresholds.WHY, _CASES)
 
 

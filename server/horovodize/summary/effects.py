@@ -57,6 +57,8 @@ _SILENCED = "wandb."
 WRITER = "tensorflow.compat.v1.summary.FileWriter"
 _BY_MODE = {"h5py.File"}  # write or not by an argument: `Outputs.opened` tells
 SUMMARY = "a model's summary"
+_ARCHIVES = {"zipfile.ZipFile", "tarfile.open", "tarfile.TarFile", "tarfile.TarFile.open"}
+_UNPACKS = {"shutil.unpack_archive"}
 _KEEPERS = (
     "tensorflow.train.Checkpoint", "tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.Saver",
     "tensorflow.compat.v1.train.Checkpoint",
@@ -263,6 +265,17 @@ class Effects:
         name = self.module.names.of(call.func)
         return name is not None and (
             catalogue.downloads(name) or shell_commands.deed(self.module, call) == "fetch"
+        )
+
+    def unpacks(self, call: ast.Call) -> bool:
+        """Whether a call writes out the files of an archive, which the program then reads."""
+        func = call.func
+        if self.module.names.of(func) in _UNPACKS:
+            return True
+        if not isinstance(func, ast.Attribute) or func.attr not in ("extractall", "extract"):
+            return False
+        return any(
+            self.module.names.of(made.func) in _ARCHIVES for made in self.module.values.calls(func.value)
         )
 
     @cached_property
