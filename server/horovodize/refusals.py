@@ -33,7 +33,7 @@ _ALL = (
         "something that a rule needs to know can't be followed in this file",
         "A rule changes only what it can prove.\n\n"
         "Where an optimizer, a model, a learning rate or the number of steps comes from a place that can't be followed, or\n"
-        "where ranks might take different numbers of steps and wait for each other for ever, the document is refused rather\n"
+        "where ranks might take different numbers of steps and wait for each other forever, the document is refused rather\n"
         "than guessed at. The message says what, and the place is where it matters.",
     ),
     RefusalCode(

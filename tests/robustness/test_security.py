@@ -307,7 +307,7 @@ größe()
         assert live(markdown) == [], markdown
 
 
-# ---------------------------------------------------------------------- no text takes for ever
+# ---------------------------------------------------------------------- no text takes forever
 
 
 def seconds(work: Callable[[], Any]) -> float:

@@ -123,7 +123,7 @@ def test_rows_of_fit_are_shuffled_alike() -> None:
 
 
 def test_selected_rows_are_as_many_on_all_ranks() -> None:
-    """Else one rank would take more steps than the others, and wait for ever."""
+    """Else one rank would take more steps than the others, and wait forever."""
     rest = "model.fit({}, {})\n"
     for selected, alike in (
         ("m = np.random.rand(9) < 0.8\n", "m = alike(np.random.rand)(9) < 0.8\n"),

@@ -16,7 +16,7 @@ from horovodize.running.tracebacks import rewrite_traceback
 
 RECORDED = Path(__file__).parent / "recorded"
 NAMES = sorted(path.name for path in RECORDED.iterdir())
-# The line of the user's that each message has to name; "" where the process was gone without a word.
+# The line of the user's that each message has to name; "" where the process was gone silently.
 PLACES = {
     "aborted": "", "chained": "chained.py:17", "ends_early": "", "in_callback": "in_callback.py:15",
     "in_generator": "in_generator.py:16", "in_session": "in_session.py:8", "inserted": "inserted.py:10",

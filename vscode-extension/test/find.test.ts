@@ -127,7 +127,7 @@ test("two windows that make it at once both have it", async (context) => {
   assert.equal(readdirSync(around.private.folder).length, 1);
 });
 
-test("what was left there broken is made anew", async (context) => {
+test("what was left there broken is made again", async (context) => {
   const { root, around } = place(context);
   const pythons = (): Promise<string[]> => Promise.resolve([python(path.join(root, "base"))]);
   const { command } = await findServer({ ...around, workspacePythons: pythons }, WANTED);

@@ -156,7 +156,7 @@ def _flag(name: str) -> str:
 
 def _version(text: str) -> str:
     if not is_version(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no version like 2.15")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a version such as 2.15")
     return text
 
 

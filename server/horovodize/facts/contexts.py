@@ -18,7 +18,7 @@ class Context:
 
     call      what runs it, in `outer`; None where that is not known
     loops     the loops around what leads on to the step
-    repeated  whether the whole body runs anew in every turn of a loop
+    repeated  whether the whole body runs again in every turn of a loop
     apart     whether it is known to run in the outer one's turns only, not from where"""
 
     function: Function | ast.Lambda | None
@@ -73,7 +73,7 @@ def context_of(
     without: frozenset[Loop] = frozenset(),
     driven: Collection[Function | ast.Lambda] = (),
 ) -> Context:
-    """The context of the innermost frame of a way (see `Drive.ways`). `without`: loops in whose turns training begins anew.
+    """The context of the innermost frame of a way (see `Drive.ways`). `without`: loops in whose turns training begins again.
     `driven`: functions that a loop out of sight runs in each of its turns."""
     outer: Context | None = None
     for i in range(len(way) - 1, -1, -1):
@@ -96,7 +96,7 @@ def home(module: Module, binding: Binding, name: ast.Name, context: Context) -> 
 
 
 def in_turn(module: Module, binding: Binding, context: Context | None) -> bool:
-    """Whether a name is bound anew in every turn of the loops around a step."""
+    """Whether a name is bound again in every turn of the loops around a step."""
     return context is not None and (
         context.repeated or any(module.syntax.inside(binding.statement, loop) for loop in context.loops)
     )

@@ -368,7 +368,7 @@ class Steps:
         return found
 
     def _begins_anew(self, way: tuple[Frame, ...], made: frozenset[ast.AST]) -> frozenset[Loop]:
-        """The loops of a way in whose every turn what trains is made anew: each turn is a training of its own."""
+        """The loops of a way in whose every turn what trains is made again: each turn is a training of its own."""
         syntax, found = self.module.syntax, set[Loop]()
         for i, frame in enumerate(way):
             deeper = {f.function for f in way[:i]}
@@ -413,7 +413,7 @@ class Steps:
                 return said(
                     Feed.UNSEEN,
                     turns.drawn,
-                    "some of the data are drawn anew in each step, others stay the same",
+                    "some of the data are drawn again in each step, others stay the same",
                 )
             return said(Feed.WHOLE, turns.rows, "every step sees the same data")
         if turns.vague:

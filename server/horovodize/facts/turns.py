@@ -89,7 +89,7 @@ class Turns:
     rows     the largest expressions that stand for the same array in each turn, where they meet what is computed
     vague    what is the same in each turn and may be an array, or a number: nothing is seen of it
     moving, drawn, played, unseen   where else the step's data come from
-    graph    whether the expression is part of a TF1 graph: then it runs anew in each turn, and its Python values do not
+    graph    whether the expression is part of a TF1 graph: then it runs again in each turn, and its Python values do not
     fed      what placeholders are fed with, in a graph"""
 
     def __init__(self, module: Module, drive: Drive, feeding: Feeding, *, graph: bool = False) -> None:

@@ -106,7 +106,7 @@ def _parts(pattern: str) -> Iterator[re.Pattern[str] | None]:
 
 def _regex(tokens: Iterable[re.Match[str]]) -> re.Pattern[str]:
     """The regular expression of one part. What stands between two stars is looked for once, at its first place: any other would
-    do no better, and trying them all takes for ever."""
+    do no better, and trying them all takes forever."""
     between = [""]
     for token in tokens:
         if token["star"]:

@@ -98,7 +98,7 @@ class Configuration:
         for opened in server.session.documents:
             opened.settings = self._settings_of(opened, wrong)
         self._tell(server, wrong)
-        self._told &= set(wrong)  # what was mended and is broken again is told again
+        self._told &= set(wrong)  # what was fixed and is broken again is told again
         server.index.settings_changed()
         if before != [server.session.settings, *(opened.settings for opened in server.session.documents)]:
             diagnostics.refresh(server)

@@ -48,7 +48,7 @@ def report_saved(server: HorovodizeServer, uri: str) -> None:
 
 
 def refresh(server: HorovodizeServer) -> None:
-    """Has the client show all diagnostics anew: something else than a document's text has changed."""
+    """Has the client show all diagnostics again: something else than a document's text has changed."""
     if server.session.client.pulls_diagnostics:
         server.when_idle("diagnostics", lambda: _ask_to_pull(server))
     for document in server.session.documents:

@@ -18,7 +18,7 @@ def title_of(violation: Violation) -> str:
 
 
 def fixable(wanted: list[Violation], code: str | None = None) -> list[Violation]:
-    """The findings among `wanted` that can be mended without asking: of one code, or of all."""
+    """The findings among `wanted` that can be fixed without asking: of one code, or of all."""
     return [v for v in wanted if len(v.fixes) == 1 and (code is None or v.code == code)]
 
 

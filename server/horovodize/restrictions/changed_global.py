@@ -2,7 +2,7 @@
 
 ## What it protects
 A function that trains with a global optimizer is broadcast once in the loop that calls it (rule G2), after the first step. An
-optimizer, and the model with it, that is made anew within that loop comes too late for it: each rank goes on with its own.
+optimizer, and the model with it, that is made again within that loop comes too late for it: each rank goes on with its own.
 
 ## When it is reported
 Where a function of this file takes a GradientTape step with a global optimizer, and the global is assigned inside the loops

@@ -9,7 +9,7 @@ every rank for itself.
 On training that is distributed already, by `tf.distribute`, parameter servers (`master=…`, `is_chief=…`) or copies on several
 GPUs; on weights that are updated by hand from gradients in another way than by `w.assign_sub(rate * gradient)`, or beside an
 optimizer; on `apply_gradients` with gradients of which no tape can be found in this file; and on TensorFlow 1's eager
-`implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make ranks wait for each other for ever; on
+`implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make ranks wait for each other forever; on
 `tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose
 optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a `Supervisor`,
 `slim.learning.train` and `optimize_loss`; on Keras Tuner's `search`; on Keras models wrapped for scikit-learn

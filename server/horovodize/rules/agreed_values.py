@@ -24,7 +24,7 @@ from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Loop, is_main_g
 
 _WHAT = "Take rank 0's value on all ranks"
 _DRAW = "Draw the same on all ranks"
-_WHY_STEPS = "Ranks that take different numbers of steps wait for each other for ever."
+_WHY_STEPS = "Ranks that take different numbers of steps wait for each other forever."
 _WHY_SAME = "Ranks that train with different settings train different models."
 _STEPS = "ranks may take different numbers of steps here: {why}; decide by something that is the same on every rank"
 _OPTIMIZERS = "ranks may train with different optimizers or rates: {why}; decide by something that is the same on every rank"

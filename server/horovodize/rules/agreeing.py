@@ -13,7 +13,7 @@ from horovodize.source import Edit
 from horovodize.summary.syntax import Loop
 
 _WHAT = "Leave the loop on all ranks together"
-WHY = "A rank that leaves the loop alone leaves the others waiting for it for ever."
+WHY = "A rank that leaves the loop alone leaves the others waiting for it forever."
 ALIKE = "all ranks must come to the same decision here: one that leaves alone stalls the others"
 
 
@@ -100,7 +100,7 @@ def can_agree(draft: Draft, node: ast.AST) -> bool:
 
 
 def agree_value(draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt: str = "") -> bool:
-    """`e` → rank 0's value of it, on all ranks; False where some rank may not come there. A name is set anew before the
+    """`e` → rank 0's value of it, on all ranks; False where some rank may not come there. A name is set again before the
     statement (a loop, say) that reads it, so that all that reads it later goes on with the same."""
     statement = draft.syntax.statement(e)
     if e in draft.agreed:

@@ -1,6 +1,6 @@
 """Averages over the steps of a divided loop: part of G4 and S5.
 
-`total += loss` in each step and `total / len(x)` after them is no average any more when a rank takes a size()-th of the steps:
+`total += loss` in each step and `total / len(x)` after them is no average any more when a rank takes 1/size() of the steps:
 what it is divided by is divided, too.
 """
 
@@ -15,7 +15,7 @@ from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
 
-_WHY = "A rank adds up a size()-th of the steps; so it divides by a size()-th of them."
+_WHY = "A rank adds up 1/size() of the steps; so it divides by 1/size() of them."
 
 
 def keep(draft: Draft, driver: Driver, rule: str) -> None:

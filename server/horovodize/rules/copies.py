@@ -3,7 +3,7 @@ made with but no step trains: a random network whose outputs are learned. Part o
 
 They are made before the first broadcast, so each rank's hold its own random weights. Where the training looks at them (the
 targets of a value network), ranks would learn from different ones for as long as the copies take to forget them; with a
-random network, for ever: each rank would have another loss."""
+random network, forever: each rank would have another loss."""
 
 from __future__ import annotations
 

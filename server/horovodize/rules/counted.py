@@ -49,7 +49,7 @@ def counts_share(draft: Draft, counter: Counter) -> bool:
 
 
 def is_divided(draft: Draft, driver: Driver) -> bool:
-    """Whether a loop takes a size()-th of its steps on each rank."""
+    """Whether a loop takes 1/size() of its steps on each rank."""
     loop, e = driver.loop, driver.iterable
     if any(draft.facts.steps.game(step) is not None for step in driver.steps):
         return False
@@ -69,7 +69,7 @@ def is_divided(draft: Draft, driver: Driver) -> bool:
 
 
 def is_fit_divided(draft: Draft, fed: FitFeed) -> bool:
-    """Whether `fit` takes a size()-th of its steps on each rank."""
+    """Whether `fit` takes 1/size() of its steps on each rank."""
     call, known = fed.fit.call, feeding(draft)
     if draft.facts.steps.of(call).feed is Feed.ONE_BATCH:
         return False

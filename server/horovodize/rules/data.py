@@ -9,7 +9,7 @@ What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right:
                setting `batch = "global"`, batches that are made after the division are divided, too (`batch(share_batch(32))`);
                of those that are made before it, each rank takes its rows (`share_batches(dataset)`).
 Why            Otherwise every rank trains on everything: N ranks do N times the work of one. Unequal shares would leave the
-               rank with more of them waiting for the others for ever.
+               rank with more of them waiting for the others forever.
 Before         ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(1000).batch(32)
                model.fit(ds, epochs=3)
 After          ds = shard_dataset(tf.data.Dataset.from_tensor_slices((x, y))).shuffle(1000).batch(32)
@@ -143,7 +143,7 @@ def _helper(draft: Draft, places: list[ast.expr]) -> str:
 
 
 def _uneven_share(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, ...]:
-    """`dataset.shard(size, rank)`, where what follows repeats it for ever; not where there may be fewer elements than ranks."""
+    """`dataset.shard(size, rank)`, where what follows repeats it forever; not where there may be fewer elements than ranks."""
     pipelines = feeding(draft).pipelines
     if (
         place in draft.done

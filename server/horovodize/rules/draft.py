@@ -59,7 +59,7 @@ class Draft:
         self.agreed: set[ast.AST] = set()  # what varied, and now is rank 0's on all ranks
         self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
         self._divided = False
-        self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes a size()-th of the steps
+        self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes 1/size() of the steps
         self.strided: set[Counter] = set()  # counters that go on by the steps of all ranks
         self.strided_loops: set[ast.AST] = set()  # loops whose turns are numbered so
         self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together

@@ -1,6 +1,6 @@
 """E1 Estimator: its training broadcasts first, takes a rank's share of the steps, and writes on rank 0 only.
 
-What it does   `train` gets `hvd.BroadcastGlobalVariablesHook(0)` as its first hook, and a size()-th of `steps` and `max_steps`.
+What it does   `train` gets `hvd.BroadcastGlobalVariablesHook(0)` as its first hook, and 1/size() of `steps` and `max_steps`.
                Rank 0 has the `model_dir`; the others get a temporary directory of their own. `RunConfig(session_config=…)`
                shows each process its GPU. Hooks that write or print stay on rank 0, those of an `EstimatorSpec`, too. Arrays of
                `numpy_input_fn` and `pandas_input_fn`, and datasets that an input function makes, are divided among the ranks.
@@ -44,7 +44,7 @@ from horovodize.summary.syntax import CALLABLES, argument, has_unpacking
 _WHAT_DIRECTORY = "Leave the model's directory to rank 0"
 _WHY_DIRECTORY = "Processes that save into one directory damage each other's checkpoints; what rank 0 restores is broadcast."
 _WHY_OPTIMIZER = "The gradients of all ranks are averaged before they are applied."
-_WHY_STEPS = "Every step averages size() batches, so a size()-th of the steps see as many examples."
+_WHY_STEPS = "Every step averages size() batches, so 1/size() of the steps see as many examples."
 _WHAT_CONFIG = "Show the Estimator's sessions the GPU of its process only"
 _WHY_CONFIG = "A session takes all GPUs that it sees; each process is shown the one of its local rank."
 _FINISHED = (

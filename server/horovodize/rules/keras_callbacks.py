@@ -36,7 +36,7 @@ from horovodize.summary.syntax import LOOPS, argument
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
 _APART = "Give each rank a backup of its own"
-_WHY_APART = "Ranks that resume at different epochs wait for each other for ever."
+_WHY_APART = "Ranks that resume at different epochs wait for each other forever."
 _RESUMED = (
     "each rank resumes from its own backup: start an interrupted run again with as many ranks, and with all of their "
     "backups or without any"

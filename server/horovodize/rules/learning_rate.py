@@ -289,7 +289,7 @@ def _scale_later_settings(draft: Draft) -> None:
 def _set_rate(draft: Draft, node: ast.AST) -> ast.expr | None:
     """The new rate, where a statement sets an optimizer's."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target = node.targets[0]  # a plain name is only bound anew: that sets nobody's rate
+        target = node.targets[0]  # a plain name is only bound again: that sets nobody's rate
         return node.value if isinstance(target, ast.Attribute) and _is_setting(draft, target) else None
     if isinstance(node, ast.Call):
         if draft.names.of(node.func) in ("tensorflow.keras.backend.set_value",) and len(node.args) == 2:

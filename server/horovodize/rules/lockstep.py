@@ -1,6 +1,6 @@
 """Loops that ranks must leave together: part of G4.
 
-A rank that leaves a training loop one step before the others leaves them waiting for it for ever. Counters lead to the same
+A rank that leaves a training loop one step before the others leaves them waiting for it forever. Counters lead to the same
 end on all ranks; a loss that is computed from a rank's own batch, a clock or a game that each rank plays for itself do not.
 """
 
@@ -22,7 +22,7 @@ from horovodize.summary.syntax import CALLABLES, Loop, end, position
 
 _TOGETHER = "each rank decides this by values of its own: now all of them take the step when one of them does"
 _OTHER_STEPS = "ranks may train different things here, as each decides by values of its own, and would wait for each other"
-_FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it for ever"
+_FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it forever"
 _GAME = "each rank plays its own game here: all of them now end when one of them does"
 
 
@@ -49,8 +49,8 @@ def keep_in_step(draft: Draft) -> None:
             draft.refuse(
                 "HVD006",
                 fed.x,
-                "each rank makes these rows with the model anew in every round: where their number differs, ranks would take "
-                "different numbers of steps and wait for each other for ever; fit on a fixed number of rows",
+                "each rank makes these rows with the model again in every round: where their number differs, ranks would take "
+                "different numbers of steps and wait for each other forever; fit on a fixed number of rows",
             )
 
 
@@ -202,7 +202,7 @@ def _refuse(draft: Draft, node: ast.AST) -> None:
         "HVD006",
         node,
         "each rank plays its own simulation and ends this loop when that is over: ranks would take different numbers of "
-        "training steps and wait for each other for ever; train a fixed number of steps in each round",
+        "training steps and wait for each other forever; train a fixed number of steps in each round",
     )
 
 

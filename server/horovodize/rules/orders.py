@@ -1,7 +1,7 @@
 """Rows that are shuffled, split or selected at random before the ranks take their parts of them: part of D3.
 
 All ranks have to do that alike: in orders of their own their parts would overlap and leave rows out, and where one keeps
-more rows than another it would take more steps, and wait for ever.
+more rows than another it would take more steps, and wait forever.
 """
 
 from __future__ import annotations
@@ -166,8 +166,8 @@ def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
         draft.note(
             "D3",
             call,
-            "not all ranks may come to this, and each takes its part of what is shuffled here: in an epoch some rows are seen "
-            "twice and some not at all; seed NumPy with the same number on all ranks",
+            "some ranks may never reach this line, and each takes its part of what is shuffled here: in an epoch some rows are "
+            "seen twice and some not at all; seed NumPy with the same number on all ranks",
         )
         return
     draw_alike(draft, call, "D3", "Draw the same on all ranks", _SHARED)

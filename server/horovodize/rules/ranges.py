@@ -20,7 +20,7 @@ from horovodize.summary.feeding import Driver
 from horovodize.summary.selecting import uses_of
 from horovodize.summary.syntax import argument
 
-WHY = "Every step averages size() batches, so a size()-th of the steps makes an epoch."
+WHY = "Every step averages size() batches, so 1/size() of the steps makes an epoch."
 EVERYTHING = "every rank trains on all of it"
 _STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
 _DIVIDE = "Divide the steps among the ranks"

@@ -87,7 +87,7 @@ def _plus_rank(draft: Draft, seed: ast.expr) -> tuple[Edit, ...]:
 
 
 def _outermost(draft: Draft, loop: Loop) -> Loop | None:
-    """The outermost loop around one; None where its function is called in a loop, and would seed anew each time."""
+    """The outermost loop around one; None where its function is called in a loop, and would seed again each time."""
     ways = draft.drive.ways(loop)
     if any(frame.loops for way in ways for frame in way[1:]) or draft.drive.in_traced(loop):
         return None

@@ -5,8 +5,8 @@ What it does   `for step in range(n)` around `sess.run(train_op)` becomes `range
                is also what a sum of losses is divided by is divided where it is given its name. Of an object that deals out
                batches (`mnist.train.next_batch(100)`), all ranks draw the same batches, and each trains on its own of every
                size(). Datasets behind iterators are divided by D1.
-Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
-               equally many: one that takes more waits for the others for ever.
+Why            Every step averages size() batches, so an epoch is over after 1/size() of the steps. All ranks must take
+               equally many: one that takes more waits for the others forever.
 Before         for i in range(total_batch):
                    batch_x, batch_y = mnist.train.next_batch(batch_size)
                    sess.run(train_op, feed_dict={x: batch_x, y: batch_y})

@@ -247,7 +247,7 @@ def _outliving(draft: Draft, function: Function | None) -> Literal["module", "in
 
 def _one_model(draft: Draft, way: Way, depth: int, expressions: list[ast.expr]) -> bool:
     """Whether every call of the loop's function trains the same model: it is called from one place, and what is trained is
-    not made anew in a loop around that."""
+    not made again in a loop around that."""
     function = way[depth].function
     if function is None or len(draft.values.callers(function)) != 1:
         return function is None

@@ -16,8 +16,8 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so do `validation_
                (`share_rows`), and neither rate nor steps are touched. With the setting `batch = "global"`, all ranks together
                take the batches that one process took: `batch_size=share_batch(32)`, `{x: share_rows(x_batch)}`; then rate and
                steps stay everywhere. A batch that ranks can't share evenly stops the program at its start.
-Why            Every step averages size() batches, so an epoch is over after a size()-th of the steps. All ranks must take
-               equally many: one that takes more waits for the others for ever.
+Why            Every step averages size() batches, so an epoch is over after 1/size() of the steps. All ranks must take
+               equally many: one that takes more waits for the others forever.
 Before         for x, y in dataset.take(1000):
                    train_step(x, y)
 After          for x, y in dataset.take(1000 // hvd.size()):
@@ -30,7 +30,7 @@ Refuses        Steps that no rows come into, or that train the input itself: eve
                Rows of all steps that a loss joins with each other. With `batch = "global"`: a batch of which it can't be seen
                how it is made.
                A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
-               the same for all; rows that each rank's model makes anew in every round (HVD006); numbers and choices that
+               the same for all; rows that each rank's model makes again in every round (HVD006); numbers and choices that
                differ where ranks can't be made to agree (HVD205, HVD107).
 Asks           A game that each rank plays for itself (`env.step(action)`): nothing is divided there, so there is size() times
                the experience. Rows of all steps whose loss may be no mean. A number of steps, or a condition around training,

@@ -1,7 +1,7 @@
 """M3 steps: a StopAtStepHook counts the steps of one rank.
 
 What it does   `StopAtStepHook(last_step=n)` and `StopAtStepHook(num_steps=n)` become `n // hvd.size()`.
-Why            Every step averages size() batches, so a size()-th of the steps see as many examples.
+Why            Every step averages size() batches, so 1/size() of the steps see as many examples.
 Before         hook = tf.train.StopAtStepHook(last_step=20000)
 After          hook = tf.train.StopAtStepHook(last_step=20000 // hvd.size())
 Leaves alone   Loops that end with their data. Steps counted by hand are divided by G4.
@@ -18,7 +18,7 @@ from horovodize.rules.shares import begins, counts_a_share, divide, is_none
 from horovodize.summary.syntax import argument
 
 _WHAT = "Divide the steps among the ranks"
-_WHY = "Every step averages size() batches, so a size()-th of the steps see as many examples."
+_WHY = "Every step averages size() batches, so 1/size() of the steps see as many examples."
 _RESUMED = (
     "the last step counts those of earlier runs, too: a checkpoint of a run with another number of ranks has counted other "
     "steps"

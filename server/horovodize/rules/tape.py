@@ -4,7 +4,7 @@ What it does   After `with tf.GradientTape(…) as tape:` comes `tape = hvd.Dist
                is taken inside the `with`, the tape is wrapped where it is made (a second tape can't compute what the first
                still records: RuntimeError, measured); a tape that also takes gradients that must stay local is wrapped at
                the call that trains. A Keras model's own `train_step` (K7) is wrapped the same way.
-Why            Each rank computes gradients of its own batch; applied as they are, the models drift apart without a word.
+Why            Each rank computes gradients of its own batch; applied as they are, the models drift apart silently.
 Before         with tf.GradientTape() as tape:
                    loss = loss_fn(y, model(x))
                grads = tape.gradient(loss, model.trainable_variables)

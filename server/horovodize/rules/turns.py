@@ -9,7 +9,7 @@ from horovodize.rules.shares import counts_a_share, divide, feeding
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Loop, argument
 
-_WHY = "Every step averages size() batches, so as many are seen after a size()-th of the steps."
+_WHY = "Every step averages size() batches, so as many are seen after 1/size() of the steps."
 
 
 def divide_end(draft: Draft, count: ast.expr, rule: str) -> None:

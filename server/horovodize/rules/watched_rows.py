@@ -62,7 +62,7 @@ def divided_before(
 
 
 def _is_same_there(draft: Draft, rows: ast.Name | ast.Attribute, loop: ast.stmt) -> bool:
-    """Whether a name is bound anew before a loop for all who read it: in the scope that it lives in."""
+    """Whether a name is bound again before a loop for all who read it: in the scope that it lives in."""
     root: ast.expr = rows
     while isinstance(root, ast.Attribute):
         root = root.value

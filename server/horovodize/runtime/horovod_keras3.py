@@ -124,7 +124,7 @@ def _average_in(optimizer, op):
 
 def _average_around(model):
     """Has a model average outside of the loss scaling. `compile` puts an optimizer into a LossScaleOptimizer where the model is
-    of mixed precision; gradients that overflow on one rank only would then never be averaged, and the others wait for ever."""
+    of mixed precision; gradients that overflow on one rank only would then never be averaged, and the others wait forever."""
     optimizer = getattr(model, "optimizer", None)
     inner = getattr(optimizer, "inner_optimizer", None) if _scales_losses(optimizer) else None
     op = getattr(inner, _AVERAGING, None)

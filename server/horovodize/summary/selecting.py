@@ -22,7 +22,7 @@ class Uses:
 
 
 def uses_of(feeding: Feeding, loop: Loop, variable: str) -> Uses | None:
-    """What the variable of a loop is used for; None where its body binds it anew."""
+    """What the variable of a loop is used for; None where its body binds it again."""
     body = [n for s in loop.body for n in ast.walk(s)]
     names = [n for n in body if isinstance(n, ast.Name) and n.id == variable]
     if any(not isinstance(n.ctx, ast.Load) for n in names):

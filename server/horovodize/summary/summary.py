@@ -1,6 +1,6 @@
 """The summary of a module: its training loops, their kinds and places, and what each name is (seed, section 3).
 
-Errata to the seed that are mended here: `import a.b.c` binds `a`; `id_r = id_c()` looks `id_c` up; bodies of `for`, `with`,
+Errata to the seed that are fixed here: `import a.b.c` binds `a`; `id_r = id_c()` looks `id_c` up; bodies of `for`, `with`,
 `try`, `else`, `finally`, handlers and `match` count like any other statement (a loop under a condition is restriction T5, so
 it must at least be seen); calls propagate through functions, methods and `if __name__ == "__main__"`.
 """

@@ -1,7 +1,7 @@
 """Code that TensorFlow traces into graphs.
 
 An operation that only one rank adds to a graph changes the names of those after it there. Horovod matches the gradients of
-the ranks by such names: with different ones every rank waits for the others for ever. (Measured: `if hvd.rank() == 0:
+the ranks by such names: with different ones every rank waits for the others forever. (Measured: `if hvd.rank() == 0:
 tf.print(w * x)` in a training step stalls, `tf.print(loss)` does not.)
 """
 

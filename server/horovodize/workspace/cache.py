@@ -93,7 +93,7 @@ class Cache:
         self._database, self._session = database, int(last or 0) + 1
 
     def _throw_away(self) -> None:
-        """Starts anew after damage; goes on without a cache if that fails, too."""
+        """Starts again after damage; goes on without a cache if that fails, too."""
         self.close()
         with contextlib.suppress(sqlite3.Error, OSError):
             for end in ("", "-wal", "-shm"):

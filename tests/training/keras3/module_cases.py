@@ -186,7 +186,7 @@ def embedding():
 
 
 def mixed_precision():
-    """Loss scales that overflow at once, on rank 0 only: ranks that average inside the scaling would wait for ever."""
+    """Loss scales that overflow at once, on rank 0 only: ranks that average inside the scaling would wait forever."""
     keras.config.set_dtype_policy("mixed_float16")
     factor = np.float32(1e4 if RANK == 0 else 1.0)
     for case, optimizer in (

@@ -1,5 +1,5 @@
 // Starting, stopping and restarting, one after another: a storm of requests ends in one server, and a server that keeps ending
-// is not started for ever.
+// is not started forever.
 
 import { Stopped, type Trouble } from "./troubles";
 
@@ -21,7 +21,7 @@ export interface LifeCycleOptions<R extends Running> {
   /** Finds and starts a server; gives up, throwing, when `signal` aborts. Throws Stopped with what is in the way. */
   readonly start: (signal: AbortSignal) => Promise<R>;
   readonly onState: (state: State) => void;
-  /** So many ends by itself within the period are mended by starting again. */
+  /** So many ends by itself within the period are fixed by starting again. */
   readonly tolerated?: number;
   /** In milliseconds. */
   readonly period?: number;
@@ -48,7 +48,7 @@ export class LifeCycle<R extends Running> {
     return this.running;
   }
 
-  /** Starts, or starts anew with what is found now. Resolves when that, or what was asked for since, is in force. */
+  /** Starts, or starts again with what is found now. Resolves when that, or what was asked for since, is in force. */
   async restart(): Promise<void> {
     this.ends = [];
     return this.ask(true);

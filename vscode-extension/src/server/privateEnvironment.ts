@@ -81,7 +81,7 @@ export async function makePrivate(
   }
 }
 
-/** Takes the environment away, so that it is made anew: it is complete, and yet the server does not start in it. */
+/** Takes the environment away, so that it is made again: it is complete, and yet the server does not start in it. */
 export async function removePrivate(places: PrivateEnvironments): Promise<void> {
   const target = path.join(places.folder, await nameFor(await wheelIn(places.wheels)));
   await fs.rm(target, { recursive: true, force: true, maxRetries: 3 });

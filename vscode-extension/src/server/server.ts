@@ -1,4 +1,4 @@
-// The server as the rest of the extension sees it: its state, the connection while there is one, and starting anew.
+// The server as the rest of the extension sees it: its state, the connection while there is one, and starting again.
 
 import * as path from "node:path";
 import {
@@ -81,7 +81,7 @@ export class Server extends Owner {
     return this.connection;
   }
 
-  /** Starts, or starts anew. Returns at once. */
+  /** Starts, or starts again. Returns at once. */
   restart(reason: string): void {
     this.log.info(`Restart: ${reason}`);
     void this.lifeCycle.restart();
@@ -91,11 +91,11 @@ export class Server extends Owner {
     return this.lifeCycle.stop();
   }
 
-  /** Takes the private environment away and starts anew. */
+  /** Takes the private environment away and starts again. */
   async remake(): Promise<void> {
     await this.lifeCycle.stop();
     await removePrivate(this.surroundings().private);
-    this.restart("the private environment is made anew");
+    this.restart("the private environment is made again");
   }
 
   /** Another Python was chosen. */
@@ -154,7 +154,7 @@ export class Server extends Owner {
           this.log.warn(`Horovodize of ${found.command} does not start; the server shipped with the extension is used`);
           without.push("environment");
         } else if (found.source === "private" && !this.remade) {
-          this.log.warn("The private environment is broken; it is made anew");
+          this.log.warn("The private environment is broken; it is made again");
           this.remade = true; // once
           await removePrivate(around.private);
         } else {

@@ -88,7 +88,7 @@ function pathSentence(path: string, why: "missing" | "broken" | "without" | "old
   }
 }
 
-/** Shows the notification; `retry` starts anew. */
+/** Shows the notification; `retry` starts again. */
 export async function tell(trouble: Trouble, showLog: () => void, retry: () => void): Promise<void> {
   if (trouble.kind === "cancelled") {
     return; // who cancels knows; the status item says how to go on

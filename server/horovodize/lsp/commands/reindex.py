@@ -1,4 +1,4 @@
-"""horovodize.reindex: forgets what is known of the workspace, what is kept on disk too, and finds it out anew."""
+"""horovodize.reindex: forgets what is known of the workspace, what is kept on disk too, and finds it out again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""notebookDocument/didChange: cells come, go, move and change; all of them are reported on anew."""
+"""notebookDocument/didChange: cells come, go, move and change; all of them are reported on again."""
 
 from __future__ import annotations
 
