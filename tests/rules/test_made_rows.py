@@ -89,3 +89,45 @@ def test_what_only_shows_something_stays_each_ranks_own() -> None:
         GRAPH + "    shown = np.random.uniform(size=(4, 3))\n    print(sess.run(w, {X: shown}))\n"
     ).text
     assert "shown = np.random.uniform(size=(4, 3))" in text
+
+
+PLAYED = """\
+import gym, random
+env = gym.make("CartPole-v0")
+xs, ys = [], []
+for game in range(100):
+    state, done = env.reset(), False
+    while not done:
+        action = random.randrange(2)
+        xs.append(state)
+        ys.append(action)
+        state, reward, done, _ = env.step(action)
+x, y = np.array(xs), np.array(ys)"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "x, y = np.load('x.npy'), np.load('y.npy')",
+        "import random\nn = random.randint(100, 200)\nx, y = np.zeros((n, 3)), np.zeros(n)",
+        PLAYED.replace("while not done:", "for move in range(20):"),
+    ],
+    ids=["read", "a number drawn alike", "as many moves in each game"],
+)
+def test_rows_that_are_as_many_on_all_ranks_are_not_sent(made: str) -> None:
+    assert "= hvd.broadcast_object(x)" not in plan_of(FIT.format(made, "")).text
+
+
+def test_rows_of_games_that_end_by_themselves_are_rank_0s() -> None:
+    text = plan_of(FIT.format(PLAYED, "")).text
+    assert "x = hvd.broadcast_object(x)\ny = hvd.broadcast_object(y)\n" in text
+    assert "model.fit(shard(x), shard(y)" in text
+
+
+def test_each_rank_takes_a_part_of_rank_0s_rows() -> None:
+    fit = FIT.replace("fit(x, y", "fit(np.array(xs), np.array(ys)")
+    text = plan_of(fit.format(PLAYED, "")).text
+    assert (
+        "model.fit(shard(hvd.broadcast_object(np.array(xs))), shard(hvd.broadcast_object(np.array(ys)))"
+        in text
+    )

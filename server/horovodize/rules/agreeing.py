@@ -118,7 +118,8 @@ def agree_value(draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt
             line = f"{text} = {from_root(draft)}({text})"
             draft.change(rule, e, what, why, [draft.before(statement, [line])], doubt=doubt)
     else:
-        edits = Edit.around(draft.module.span(e), f"{from_root(draft)}(", ")")
+        # Inside of what divides it: rank 0's rows, and of these a part.
+        edits = Edit.around(draft.module.span(e), f"{from_root(draft)}(", ")", level=1)
         draft.change(rule, e, what, why, edits, doubt=doubt)
     return True
 

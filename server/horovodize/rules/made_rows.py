@@ -19,6 +19,11 @@ from horovodize.rules.shares import feeding
 
 _WHAT = "Make the same rows on all ranks"
 _WHY = "Ranks that make rows of their own at random learn from different data sets."
+_WHY_NUMBER = (
+    "Ranks with different numbers of rows take different numbers of steps, and wait for each other forever."
+)
+_TOO_MANY = "each rank makes another number of these rows, and would take another number of steps; make equally many on all"
+_NUMBERING = (Source.GAME, Source.CLOCK, Source.INPUT, Source.HOST)
 _OWN = "each rank makes rows of its own here at random; seed it with the same number on all ranks"
 # What a program draws as weights is broadcast.
 _WEIGHTS = {"Variable", "get_variable", "assign", "set_weights", "add_weight"}
@@ -27,6 +32,11 @@ _WEIGHTS = {"Variable", "get_variable", "assign", "set_weights", "add_weight"}
 def apply(draft: Draft) -> None:
     """Makes the rows alike that training sees, where they are made once, before it."""
     uniform = draft.facts.uniform
+    for fed in feeding(draft).fits:
+        if draft.facts.steps.game(fed.fit.call) is None:
+            for e in (fed.x, fed.y, fed.weight):
+                if e is not None and _differs_in_number(draft, e):
+                    _agree_on_rows(draft, e)
     found = (r for e in _fed(draft) for r in uniform.reasons(e))
     for reason in dict.fromkeys(found):
         call = reason.where
@@ -50,6 +60,25 @@ def apply(draft: Draft) -> None:
             draw_alike(draft, call, "D3", _WHAT, _WHY)
         else:
             agree_value(draft, call, "D3", _WHAT, _WHY)
+
+
+def _differs_in_number(draft: Draft, e: ast.expr) -> bool:
+    """Whether ranks make different numbers of rows: a game that each plays to its end, a draw for each of its moves."""
+    for reason in draft.facts.uniform.number_reasons(e):
+        if not isinstance(reason, Varies) or reason.where in draft.agreed:
+            continue
+        if reason.kind in _NUMBERING:
+            return True
+        if reason.kind is Source.CHANCE and not can_agree(draft, reason.where):
+            return True  # else it is drawn alike below
+    return False
+
+
+def _agree_on_rows(draft: Draft, e: ast.expr) -> None:
+    if agree_value(draft, e, "D3", _WHAT, _WHY_NUMBER):
+        draft.done.update(r.where for r in draft.facts.uniform.reasons(e) if isinstance(r, Varies))
+    else:
+        draft.refuse("HVD205", e, _TOO_MANY)
 
 
 def _fed(draft: Draft) -> Iterator[ast.AST]:
