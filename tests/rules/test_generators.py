@@ -72,6 +72,25 @@ def test_other_calls_get_all_batches() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "    for name in names:\n        part = x[name]\n",
+        "    for part in x:\n        rest = 0\n",
+        "    while True:\n        part = next(files)\n",
+        "    while True:\n        part = mine.load()\n",
+        "    for k in range(9):\n        path = names[k]\n        part = np.load(path)\n",
+        "    k = 0\n    while k < 9:\n        part = x[k]\n        k += 1\n",
+    ],
+)
+def test_passes_with_rows_of_their_own_are_dealt_out_as_one(around: str) -> None:
+    """Of passes of 5 batches, 4 ranks would leave one out of each; 8 ranks would not divide them at all."""
+    made = f"def batches():\n{around}        for i in range(5):\n            yield part[i:i + 8], part[i:i + 8]\n"
+    text = plan_of(HEAD + made + FIT).text
+    assert made in text
+    assert "model.fit(shard_batches(batches())" in text
+
+
 def test_a_generator_that_is_handed_on_stays_whole() -> None:
     made = generator(YIELD)
     text = plan_of(HEAD + made + "other = mine.threaded(batches)\n" + FIT).text

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
 
 from horovodize.facts.calls import is_known
 from horovodize.summary.effects import Effects
@@ -46,7 +45,7 @@ class Generators:
         target = loop.target
         if not isinstance(target, ast.Name) or not self._goes_by(loop, target.id, yields[0].value):
             return None
-        return loop.iter
+        return loop.iter if self._passes_are_alike(loop, function) else None
 
     def _is_range(self, e: ast.expr) -> bool:
         if not isinstance(e, ast.Call):
@@ -64,6 +63,36 @@ class Generators:
             if isinstance(statement, ast.Assign) and _names(statement.value) & made:
                 made |= {name for target in statement.targets for name in _names(target)}
         return bool(_names(given) & made) and not self._is_read_before(loop)
+
+    def _passes_are_alike(self, loop: ast.For, function: Function) -> bool:
+        """Whether each pass through the loop goes through the same rows, in whatever order. Where passes bring rows of their
+        own (`for name in names:` around it), what is left over of each pass would be left out of all of them."""
+        read = _read(loop)
+        for around in self.feeding.syntax.ancestors(loop):
+            if around is function:
+                return True
+            if self._own_to_a_pass(around, loop) & read:
+                return False
+        return False
+
+    def _own_to_a_pass(self, around: ast.AST, loop: ast.For) -> set[str]:
+        """The names that each turn of a loop around another one gives other values: its target, and what is made of it, of what
+        is counted on, of what a call gives that isn't seen. An order that is drawn is none: it is of the same rows."""
+        if not isinstance(around, (ast.For, ast.While)):
+            return set()
+        own = _names(around.target) if isinstance(around, ast.For) else set[str]()
+        beside = [s for s in around.body if not self.feeding.syntax.inside(loop, s)]
+        for _ in range(2):  # what a later statement sets, an earlier one reads in the next turn
+            for statement in beside:
+                calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
+                steady = all(
+                    is_known(self.feeding.names.of(c.func) or "") or self._only_computes(c, set())
+                    for c in calls
+                )
+                counts = any(isinstance(n, ast.AugAssign) for n in ast.walk(statement))
+                if counts or not steady or _read(statement) & own:
+                    own |= _set_in([statement])
+        return own
 
     def _passes_on(self, statement: ast.stmt, loop: ast.For, made: set[str]) -> bool:
         """Whether a statement may change something that outlives the turn, or draws at random. What is not seen is taken to
@@ -104,7 +133,7 @@ class Generators:
         return not known and self.feeding.values.callee(call) is None
 
     def _is_read_before(self, loop: ast.For) -> bool:
-        """Whether a name that the loop sets may be read before a turn has set it anew, or after the loop."""
+        """Whether a name that the loop sets may be read before a turn has set it, or after the loop."""
         names = _set_in(loop.body)
         fresh: set[str] = set()
         for statement in loop.body:
@@ -129,18 +158,7 @@ def _names(e: ast.AST) -> set[str]:
 
 
 def _read(e: ast.AST) -> set[str]:
-    return {n.id for n in _loads(e)}
-
-
-def _loads(e: ast.AST) -> Iterator[ast.Name]:
     """The names that are read, without those that a comprehension sets for itself."""
-    own = {
-        n.id
-        for c in ast.walk(e)
-        if isinstance(c, ast.comprehension)
-        for n in ast.walk(c.target)
-        if isinstance(n, ast.Name)
-    }
-    yield from (
-        n for n in ast.walk(e) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in own
-    )
+    clauses = [c.target for c in ast.walk(e) if isinstance(c, ast.comprehension)]
+    loads = {n.id for n in ast.walk(e) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return loads - {name for target in clauses for name in _names(target)}
