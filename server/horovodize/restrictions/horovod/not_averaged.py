@@ -124,7 +124,7 @@ def _is_same(context: Context, compiled: ast.expr, fitted: ast.expr) -> bool:
 def _is_elsewhere(context: Context, fit: Fit) -> bool:
     """Whether a model may be another than is compiled here, or some ranks alone fit it."""
     made = context.values.calls(fit.model)
-    loaded = any(context.names.last(c.func) == "load_model" for c in made)
+    loaded = any(context.facts.horovod.is_call(c, "load_model") for c in made)
     return loaded or context.facts.rank_tests.may_be_guarded(fit.call)
 
 

@@ -6,8 +6,8 @@ TensorFlow 2.6, and where `tf_keras` or Keras 3 is installed beside; then the wr
 the other one.
 
 ## When it is reported
-On an import of `horovod.keras` in a script that uses `tf.keras` only, and of `horovod.tensorflow.keras` in one that uses the
-package `keras` only.
+On an import of `horovod.keras` in a script that uses `tf.keras` only; where TensorFlow is known to be older than 2.6, also on
+one of `horovod.tensorflow.keras` in a script that uses the package `keras` only.
 
 ## Quick fix
 None.
@@ -54,7 +54,9 @@ from collections.abc import Iterator
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.world.versions import before
 
+_ONE_PACKAGE = (2, 6)  # the first TensorFlow whose Keras is the package `keras`
 _FOR = {"horovod.keras": "keras", "horovod.tensorflow.keras": "tf.keras"}
 
 
@@ -65,7 +67,7 @@ def find(context: Context) -> Iterator[Violation]:
     if len(bound) != 1 or len(used) != 1 or not use.wrapped or context.module.imports("tf_keras"):
         return
     (module,), (package,) = bound, used
-    if _FOR[module] == package:
+    if _FOR[module] == package or (package == "keras" and not before(context.world.tensorflow, _ONE_PACKAGE)):
         return
     for binding in context.scopes.imports:
         if (binding.imported + ".").startswith(module + ".") and isinstance(binding.anchor, ast.AST):
