@@ -22,7 +22,7 @@ class CallbackItem:
     node      what stands in the list
     made      the calls that may make it; none where that can't be seen
     by        the test of the rank that decides whether a rank gets it
-    unsure    something else may decide that, or it may be more than one
+    unsure    something that can't be followed may decide that too
     """
 
     node: ast.expr
@@ -102,9 +102,10 @@ class CallbackItems:
                 yield self._item(call.args[at], by or tested, unsure or maybe)
 
     def _placed(self, node: ast.AST) -> tuple[RankTest | None, bool]:
-        """By which test of the rank something is put into a list, and whether another condition may decide that."""
+        """By which test of the rank something is put into a list, and whether another condition may be one."""
         tested = self.tests.deciding(node)
-        return tested, tested is None and bool(self.module.syntax.conditions(node))
+        around = self.module.syntax.conditions(node)
+        return tested, tested is None and any(self.tests.may_decide(a.test) for a, _ in around)
 
     def _additions(self, name: ast.Name) -> list[ast.Call]:
         scopes = self.module.scopes

@@ -128,19 +128,23 @@ class RankTests:
             self.on_way(way) is not None for way in self.drive.ways(node)
         )
 
+    def may_decide(self, test: ast.expr) -> bool:
+        """Whether a test asks for the rank, or may: by how it is written."""
+        return self.decides(test) or bool(_LIKE_A_RANK.search(ast.unparse(test)))
+
     def _like_a_test(self, node: ast.AST) -> bool:
         syntax, child = self.module.syntax, node
         for a in syntax.ancestors(node):
             if isinstance(a, (ast.If, ast.IfExp, ast.While)) and syntax.field[child] in ("body", "orelse"):
-                if _LIKE_A_RANK.search(ast.unparse(a.test)):
+                if self.may_decide(a.test):
                     return True
-            if isinstance(a, ast.BoolOp) and _LIKE_A_RANK.search(ast.unparse(a)):
+            if isinstance(a, ast.BoolOp) and self.may_decide(a):
                 return True
             if isinstance(child, ast.stmt) and isinstance(getattr(a, syntax.field[child], None), list):
                 block = syntax.block(child)
                 for earlier in block[: block.index(child)]:
                     if isinstance(earlier, ast.If) and _leaves(self, earlier.body):
-                        if _LIKE_A_RANK.search(ast.unparse(earlier.test)):
+                        if self.may_decide(earlier.test):
                             return True
             if isinstance(a, CALLABLES) and any(
                 _LIKE_A_RANK.search(ast.unparse(d)) for d in getattr(a, "decorator_list", ())

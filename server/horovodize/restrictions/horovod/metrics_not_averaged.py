@@ -91,7 +91,9 @@ def find(context: Context) -> Iterator[Violation]:
                 or item.node in reported
             ):
                 continue
-            if late and (item.unsure or items[averaged or 0].unsure):
+            if late and any(
+                i.unsure or context.syntax.conditions(i.node) for i in (item, items[averaged or 0])
+            ):
                 continue
             reported.add(item.node)
             what = f"`{_AVERAGES}` comes after it" if late else f"there is no `{_AVERAGES}`"

@@ -5,8 +5,9 @@
 so given the rate of one process, it takes back the scaling of the optimizer, for the rest of the training.
 
 ## When it is reported
-On a constant `initial_lr` where the wrapped optimizer's rate is multiplied by size(). Also, as information, on a warm-up
-without `initial_lr`: Horovod has required it since 0.21.
+On a constant `initial_lr` of `LearningRateWarmupCallback` or `LearningRateScheduleCallback` where the wrapped optimizer's rate
+is multiplied by size(). Also, as information and once in a file, on one without `initial_lr`: Horovod requires it since
+0.21.
 
 ## Quick fix
 None.
@@ -58,21 +59,23 @@ from horovodize.summary.syntax import argument, has_unpacking
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     scaled = [rate for wrapper in use.wrapped for rate in use.rates(wrapper) if use.factor(rate) == 1]
-    for call in use.calls("LearningRateWarmupCallback"):
+    calls = use.calls("LearningRateWarmupCallback", "LearningRateScheduleCallback")
+    missing = [call for call in calls if argument(call, "initial_lr", 0) is None and not has_unpacking(call)]
+    if missing:
+        yield RESTRICTION.at(
+            context,
+            missing[0],
+            "Horovod requires `initial_lr` here since 0.21: give it the scaled rate of the optimizer",
+            severity=Severity.INFORMATION,
+            related=[context.related(call, "here, too") for call in missing[1:]],
+        )
+    for call in calls:
         initial = argument(call, "initial_lr", 0)
-        if initial is None and not has_unpacking(call):
+        if initial is not None and scaled and use.factor(initial) == 0:
             yield RESTRICTION.at(
                 context,
                 call,
-                "Horovod requires `initial_lr` here since 0.21: give it the scaled rate of the optimizer",
-                severity=Severity.INFORMATION,
-            )
-        elif initial is not None and scaled and use.factor(initial) == 0:
-            yield RESTRICTION.at(
-                context,
-                call,
-                "this warm-up ends at the rate of one process, and takes back the scaling of the optimizer: give it the scaled "
-                "rate",
+                "this sets the rate of one process, and takes back the scaling of the optimizer: give it the scaled rate",
                 related=[context.related(scaled[0], "the scaled rate")],
             )
 
