@@ -1,7 +1,7 @@
 """HVD311 steered-by-one-rank: callbacks that steer training must run on every rank.
 
 ## What it protects
-Where rank 0 alone stops early, the others wait for its gradients forever. Where it alone lowers its rate, it steps less far
+Where rank 0 alone stops early, the others wait for its gradients in vain. Where it alone lowers its rate, it steps less far
 than the others with the same gradients, and the ranks drift apart.
 
 ## When it is reported
@@ -91,9 +91,9 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _what_then(name: str) -> str:
     if name in _STOPS:
-        return "when they stop, the others wait for them forever"
+        return "when they stop, the others wait for them in vain"
     if name in _COLLECTIVE:
-        return "they wait forever for the others"
+        return "they wait for the others in vain"
     return "their rate changes alone, and the ranks drift apart"
 
 

@@ -1,0 +1,63 @@
+"""The findings about code that uses Horovod, on two real ranks: each faulty program shows its fault, the right one beside it does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horovodize.restrictions import check
+from horovodize.source import Document
+from horovodize.summary import summarize
+from tests.training.horovod_faults.cases import CASES, STALLS
+from tests.training.running import train
+
+pytestmark = pytest.mark.training
+PAIRS = [(code, right, faulty) for code, pairs in CASES.items() for right, faulty in pairs]
+SECONDS = 30.0
+
+
+def _codes(text: str) -> set[str]:
+    return {v.code for v in check(summarize(Document(text, "train.py"))) if v.severity.value == "warning"}
+
+
+def test_each_faulty_program_shows_its_fault_and_the_right_one_does_not(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.json"
+    texts.write_text(json.dumps([text for _, right, faulty in PAIRS for text in (right, faulty)]))
+    script = Path(__file__).parent / "horovod_faults" / "one_after_another.py"
+    outcome = train(script, tmp_path / "run", ranks=2, args=[str(texts)])
+    assert outcome.complete, outcome.why()
+    shown = json.loads((tmp_path / "run" / "shown.json").read_text())
+    for (code, right, faulty), of_right, of_faulty in zip(PAIRS, shown[::2], shown[1::2], strict=True):
+        assert _codes(right) == set(), code
+        assert _codes(faulty) == {code}
+        assert not _is_faulty(code, of_right), (code, of_right)
+        assert _is_faulty(code, of_faulty), (code, of_faulty)
+
+
+def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
+    """Whether a program shows the fault of a code."""
+    if "error" in shown:
+        return code == "HVD305" and shown["error"] == "RecursionError"
+    match code:
+        case "HVD309" | "HVD310":
+            return any(abs(rate - 0.02) > 1e-6 for rate in shown["shown"])
+        case "HVD312":
+            return len(set(shown["shown"])) == 2
+        case "HVD317":  # two ranks: the sum is twice the average
+            return bool(min(shown["shown"]) > 0.25)
+        case "HVD319":
+            return bool(shown["shown"][0] < 100)
+    return bool(shown["apart"] > 1e-4)
+
+
+@pytest.mark.parametrize("code", STALLS)
+def test_ranks_of_a_stalling_program_wait_until_horovod_ends_it(code: str, tmp_path: Path) -> None:
+    assert code in _codes(STALLS[code])
+    script = tmp_path / "stalls.py"
+    script.write_text(STALLS[code])
+    outcome = train(script, tmp_path / "run", ranks=2, limit=SECONDS)
+    assert not outcome.complete
+    assert "tall" in outcome.output + outcome.why()
