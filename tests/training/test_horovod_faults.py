@@ -1,4 +1,4 @@
-"""The findings about code that uses Horovod, on two real ranks: each faulty program shows its fault, the right one beside it does not."""
+"""The findings about code that uses Horovod, on two real ranks: a faulty program shows its fault, the right one does not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.training.running import train
 
 pytestmark = pytest.mark.training
 PAIRS = [(code, right, faulty) for code, pairs in CASES.items() for right, faulty in pairs]
-SECONDS = 30.0
+SECONDS = 24.0  # Horovod ends ranks that wait for each other after a third of it
 
 
 def _codes(text: str) -> set[str]:
@@ -60,4 +60,7 @@ def test_ranks_of_a_stalling_program_wait_until_horovod_ends_it(code: str, tmp_p
     script.write_text(STALLS[code])
     outcome = train(script, tmp_path / "run", ranks=2, limit=SECONDS)
     assert not outcome.complete
-    assert "tall" in outcome.output + outcome.why()
+    said = outcome.output + outcome.why()
+    assert any(
+        words in said for words in ("Stalled", "stalled", "waiting for remainder", "has been shut down")
+    ), said

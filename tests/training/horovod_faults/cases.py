@@ -1,7 +1,7 @@
 """Faults that `check` finds in code that uses Horovod, as programs that show them, each with the right program beside it.
 
-Every text runs on ranks with rows of their own: `x`, `y`. What it shows is in `shown`; where it has a `model`, how far the ranks'
-weights are apart at the end is looked at as well."""
+Every text runs on ranks with rows of their own: `x`, `y`. What it shows is in `shown`; where it has a `model`, how far apart
+the ranks' weights are at the end is looked at as well."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
 """
 FIT = """\
 model.compile(hvd.DistributedOptimizer(optimizer), "mse")
-model.fit(x, y, batch_size=16, epochs=2, verbose=0, callbacks=callbacks)
+model.fit(x, y, batch_size=16, verbose=0, callbacks=callbacks)
 """
 TAPE = """\
 import horovod.tensorflow as horovod
@@ -34,11 +34,13 @@ for i in range(4):
 PLATEAU = START + (
     "callbacks += [hvd.callbacks.MetricAverageCallback()]\n"
     'callbacks += [tf.keras.callbacks.ReduceLROnPlateau("loss", patience=1, min_delta=8.0)]\n'
-) + FIT.replace("epochs=2", "epochs=3") + "shown = float(model.optimizer.learning_rate)\n"  # fmt: skip
+) + FIT.replace("verbose=0", "verbose=0, epochs=3") + "shown = float(model.optimizer.learning_rate)\n"  # fmt: skip
 RELOADED = START + FIT + (
     'path = f"model-{hvd.rank()}.h5"\nmodel.save(path)\nagain = hvd.load_model(path)\n'
     "model = again\nagain.fit(x, y, batch_size=16, verbose=0)\n"
 )  # fmt: skip
+_WRAPPED = "optimizer = hvd.DistributedOptimizer(optimizer)\n"
+_APART = ".shard(hvd.size(), hvd.rank()).shuffle(100)"
 ROWS = """\
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -48,12 +50,12 @@ rows = tf.data.Dataset.range(100).shard(hvd.size(), hvd.rank()).shuffle(100)
 mine = tf.constant([int(row) for row in rows])
 shown = len(set(hvd.allgather(mine).numpy().tolist()))
 """
-WARM = START + (
+WARM = START.replace("SGD", "Adam") + (
     "callbacks += [hvd.callbacks.LearningRateWarmupCallback(0.01 * hvd.size(), warmup_epochs=1, steps_per_epoch=4)]\n"
 ) + FIT + "shown = float(model.optimizer.learning_rate)\n"  # fmt: skip
 ONE_STEP = (
     START
-    + FIT.replace("optimizer)", "optimizer, op=hvd.Average)").replace("batch_size=16, epochs=2", "batch_size=64")
+    + FIT.replace("optimizer)", "optimizer, op=hvd.Average)").replace("batch_size=16", "batch_size=64")
     + 'shown = float(abs(model.get_weights()[0]).max())\n'
 ).replace("(4,))", '(4,), kernel_initializer="zeros")')  # fmt: skip
 
@@ -71,9 +73,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         (START + FIT, _changed(START + FIT, ("hvd.DistributedOptimizer(optimizer)", "optimizer"))),
         (START + TAPE, _changed(START + TAPE, ("    tape = horovod.DistributedGradientTape(tape)\n", ""))),
     ],
-    "HVD305": [
-        (START + FIT, _changed(START + FIT, ("callbacks = [", "optimizer = hvd.DistributedOptimizer(optimizer)\ncallbacks = [")))
-    ],
+    "HVD305": [(START + FIT, _changed(START + FIT, ("callbacks = [", _WRAPPED + "callbacks = [")))],
     "HVD306": [(START + FIT, _changed(START + FIT, ("hvd.callbacks.BroadcastGlobalVariablesCallback(0)", "")))],
     "HVD309": [
         (
@@ -87,7 +87,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "HVD312": [(PLATEAU, _changed(PLATEAU, ("callbacks += [hvd.callbacks.MetricAverageCallback()]\n", "")))],
     "HVD316": [(RELOADED, _changed(RELOADED, ("hvd.load_model", "tf.keras.models.load_model")))],
     "HVD317": [(ONE_STEP, _changed(ONE_STEP, ("hvd.Average", "hvd.Sum")))],
-    "HVD319": [(ROWS, _changed(ROWS, (".shard(hvd.size(), hvd.rank()).shuffle(100)", ".shuffle(100).shard(hvd.size(), hvd.rank())")))],
+    "HVD319": [(ROWS, _changed(ROWS, (_APART, ".shuffle(100).shard(hvd.size(), hvd.rank())")))],
 }  # fmt: skip
 
 _ALONE = """\
@@ -100,8 +100,10 @@ hvd.init()
 STALLS: dict[str, str] = {
     "HVD311": START
     + 'if hvd.rank() == 0:\n    callbacks.append(tf.keras.callbacks.EarlyStopping("loss", patience=0, min_delta=1e9))\n'
-    + FIT.replace("epochs=2", "epochs=9"),
+    + FIT.replace("verbose=0", "verbose=0, epochs=9"),
     "HVD313": _ALONE
-    + "if hvd.rank() == 0:\n    print(hvd.allreduce(tf.constant(1.0)))\nhvd.allreduce([1.0, 2.0])\n",
-    "HVD318": _ALONE + 'hvd.allreduce(tf.constant(1.0), name=f"loss-{hvd.rank()}")\n',
+    + "if hvd.rank() == 0:\n    print(hvd.allreduce(tf.constant(1.0)))\nhvd.broadcast(tf.constant(2.0), 0)\n",
+    "HVD318": _ALONE
+    + '@tf.function\ndef total(loss):\n    return hvd.allreduce(loss, name=f"loss-{hvd.rank()}")\n\n\n'
+    + "total(tf.constant(1.0))\n",
 }

@@ -1,5 +1,5 @@
-"""Runs programs one after another on the same ranks; rank 0 writes what each showed: its `shown` on every rank, how far the weights
-of its `model` are apart, the name of the exception that ended it."""
+"""Runs programs one after another on the same ranks; rank 0 writes what each showed: its `shown` on every rank, how far apart
+the weights of its `model` are, the name of the exception that ended it."""
 
 import json
 import sys

@@ -2,7 +2,7 @@
 
 ## What it protects
 Each rank has a loss and a validation metric of its own. `EarlyStopping` stops ranks in different epochs, and those that go on
-wait forever; `ReduceLROnPlateau` gives them different rates. `MetricAverageCallback` averages the metrics, for the callbacks
+wait in vain; `ReduceLROnPlateau` gives them different rates. `MetricAverageCallback` averages the metrics, for the callbacks
 after it.
 
 ## When it is reported
@@ -62,7 +62,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 
 _DECIDES = {
-    "EarlyStopping": "ranks stop in different epochs, and those that go on wait forever",
+    "EarlyStopping": "ranks stop in different epochs, and those that go on wait in vain",
     "ReduceLROnPlateau": "ranks get different rates, and drift apart",
 }
 _AVERAGES = "MetricAverageCallback"
