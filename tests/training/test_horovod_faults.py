@@ -16,7 +16,7 @@ from tests.training.running import train
 
 pytestmark = pytest.mark.training
 PAIRS = [(code, right, faulty) for code, pairs in CASES.items() for right, faulty in pairs]
-SECONDS = 24.0  # Horovod ends ranks that wait for each other after a third of it
+SECONDS = 9.0  # then a rank that waits says where, and ends
 
 
 def _codes(text: str) -> set[str]:
@@ -25,16 +25,17 @@ def _codes(text: str) -> set[str]:
 
 def test_each_faulty_program_shows_its_fault_and_the_right_one_does_not(tmp_path: Path) -> None:
     texts = tmp_path / "texts.json"
-    texts.write_text(json.dumps([text for _, right, faulty in PAIRS for text in (right, faulty)]))
+    every = list(dict.fromkeys(text for _, right, faulty in PAIRS for text in (right, faulty)))
+    texts.write_text(json.dumps(every))
     script = Path(__file__).parent / "horovod_faults" / "one_after_another.py"
     outcome = train(script, tmp_path / "run", ranks=2, args=[str(texts)])
     assert outcome.complete, outcome.why()
-    shown = json.loads((tmp_path / "run" / "shown.json").read_text())
-    for (code, right, faulty), of_right, of_faulty in zip(PAIRS, shown[::2], shown[1::2], strict=True):
+    shown = dict(zip(every, json.loads((tmp_path / "run" / "shown.json").read_text()), strict=True))
+    for code, right, faulty in PAIRS:
         assert _codes(right) == set(), code
         assert _codes(faulty) == {code}
-        assert not _is_faulty(code, of_right), (code, of_right)
-        assert _is_faulty(code, of_faulty), (code, of_faulty)
+        assert not _is_faulty(code, shown[right]), (code, shown[right])
+        assert _is_faulty(code, shown[faulty]), (code, shown[faulty])
 
 
 def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
@@ -46,8 +47,8 @@ def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
             return any(abs(rate - 0.02) > 1e-6 for rate in shown["shown"])
         case "HVD312":
             return len(set(shown["shown"])) == 2
-        case "HVD317":  # two ranks: the sum is twice the average
-            return bool(min(shown["shown"]) > 0.25)
+        case "HVD317":  # the step is 0.29 long; of two ranks, the sum is twice the average
+            return bool(min(shown["shown"]) > 0.4)
         case "HVD319":
             return bool(shown["shown"][0] < 100)
     return bool(shown["apart"] > 1e-4)
@@ -61,6 +62,4 @@ def test_ranks_of_a_stalling_program_wait_until_horovod_ends_it(code: str, tmp_p
     outcome = train(script, tmp_path / "run", ranks=2, limit=SECONDS)
     assert not outcome.complete
     said = outcome.output + outcome.why()
-    assert any(
-        words in said for words in ("Stalled", "stalled", "waiting for remainder", "has been shut down")
-    ), said
+    assert any(words in said for words in ("Timeout", "Stalled", "has been shut down")), said
