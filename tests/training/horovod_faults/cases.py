@@ -50,6 +50,24 @@ rows = tf.data.Dataset.range(100).shard(hvd.size(), hvd.rank()).shuffle(100)
 mine = tf.constant([int(row) for row in rows])
 shown = len(set(hvd.allgather(mine).numpy().tolist()))
 """
+SEEDED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+tf.random.set_seed(1 + hvd.rank())
+rows = tf.data.Dataset.range(100).shuffle(100).batch(10)
+weight = tf.Variable(0.0)
+optimizer = tf.keras.optimizers.SGD(1e-6)
+hvd.broadcast_variables([weight], 0)
+shown = []
+for batch in rows:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(weight * tf.cast(batch, tf.float32))
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, [weight]), [weight]))
+    shown += batch.numpy().tolist()
+"""
 WARM = START.replace("SGD", "Adam") + (
     "callbacks += [hvd.callbacks.LearningRateWarmupCallback(0.01 * hvd.size(), warmup_epochs=1, steps_per_epoch=4)]\n"
 ) + FIT + "shown = float(model.optimizer.learning_rate)\n"  # fmt: skip
@@ -88,6 +106,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "HVD316": [(RELOADED, _changed(RELOADED, ("hvd.load_model", "tf.keras.models.load_model")))],
     "HVD317": [(ONE_STEP, _changed(ONE_STEP, ("hvd.Average", "hvd.Sum")))],
     "HVD319": [(ROWS, _changed(ROWS, (_APART, ".shuffle(100).shard(hvd.size(), hvd.rank())")))],
+    "HVD320": [(SEEDED, _changed(SEEDED, ("set_seed(1 + hvd.rank())", "set_seed(1)")))],
 }  # fmt: skip
 
 _ALONE = """\

@@ -18,6 +18,7 @@ from horovodize.restrictions.horovod import (
     on_some_ranks,
     other_binding,
     rate_not_scaled,
+    same_batches,
     scaled_twice,
     shuffled_apart,
     steered_by_one_rank,
@@ -50,5 +51,6 @@ def every_fault() -> tuple[Restriction, ...]:
         summed_and_scaled,
         name_by_rank,
         shuffled_apart,
+        same_batches,
     )
     return tuple(module.RESTRICTION for module in modules)

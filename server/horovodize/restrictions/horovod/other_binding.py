@@ -63,11 +63,19 @@ _FOR = {"horovod.keras": "keras", "horovod.tensorflow.keras": "tf.keras"}
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     bound = {f for f in _FOR if context.module.imports(f)}
+    old = before(context.world.tensorflow, _ONE_PACKAGE)
+    if (
+        len(bound) != 1
+        or not use.wrapped
+        or context.module.imports("tf_keras")
+        or not (old or "horovod.keras" in bound)
+    ):
+        return
     used = {_package(context, call) for call in context.syntax.calls} - {""}
-    if len(bound) != 1 or len(used) != 1 or not use.wrapped or context.module.imports("tf_keras"):
+    if len(used) != 1:
         return
     (module,), (package,) = bound, used
-    if _FOR[module] == package or (package == "keras" and not before(context.world.tensorflow, _ONE_PACKAGE)):
+    if _FOR[module] == package or (package == "keras" and not old):
         return
     for binding in context.scopes.imports:
         if (binding.imported + ".").startswith(module + ".") and isinstance(binding.anchor, ast.AST):

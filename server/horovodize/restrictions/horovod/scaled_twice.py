@@ -40,6 +40,7 @@ Horovod's guide for TensorFlow, step 3.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import rates_of
@@ -53,9 +54,11 @@ def find(context: Context) -> Iterator[Violation]:
     if len(use.calls("size")) < 2:
         return
     for call in context.syntax.calls:
-        if context.module.is_optimizer(call) and not use.name_of(call):
-            for rate in rates_of(call):
-                if (use.factor(rate) or 0) > 1:
+        for rate in rates_of(call):
+            if not isinstance(rate, (ast.Constant, ast.List, ast.Tuple)) and context.module.is_optimizer(
+                call
+            ):
+                if not use.name_of(call) and (use.factor(rate) or 0) > 1:
                     yield RESTRICTION.at(
                         context,
                         rate,
