@@ -8,16 +8,25 @@ parts=("$@")
 jobs=${HOROVODIZE_TEST_JOBS:-2}
 export HOROVODIZE_TF_PYTHON=$PWD/.venv-horovod/bin/python
 results=()
-failed=0
+failed=()
+logs=build/test-logs # of each part, what it printed
+mkdir -p "$logs"
 
 # part NAME COMMAND…
 part() {
     local name=$1 start=$SECONDS status
     shift
-    "$@"
-    status=$?
+    "$@" 2>&1 | tee "$logs/$name.txt"
+    status=${PIPESTATUS[0]}
     if ((status == 0)); then results+=("${GREEN}passed${PLAIN}  $name  $((SECONDS - start)) s")
-    else results+=("${RED}FAILED${PLAIN}  $name  $((SECONDS - start)) s") failed=1; fi
+    else results+=("${RED}FAILED${PLAIN}  $name  $((SECONDS - start)) s") failed+=("$name"); fi
+}
+
+# What a part that failed said of it, from its log: the lines that name failures and what follows them, else the end.
+what_failed() {
+    local said
+    said=$(grep -nE '^(FAILED|ERROR) |^ +[0-9]+ failing|✘|error TS|: error: |Error: ' "$logs/$1.txt" | head -1 | cut -d: -f1)
+    grep -E '^(FAILED|ERROR) ' "$logs/$1.txt" || tail -n "+${said:-1}" "$logs/$1.txt" | tail -n 80 | cut -c1-300
 }
 
 run() {
@@ -39,7 +48,7 @@ unit() {
     command -v nvim >/dev/null || (debian_packages neovim) || return 1
     command -v zsh >/dev/null && command -v fish >/dev/null || (debian_packages zsh fish) || return 1
     scripts/horovod.sh || return 1
-    run .venv/bin/python -m pytest -n "$jobs" --dist loadfile
+    run .venv/bin/python -m pytest -n "$jobs" --dist loadfile --durations 15
 }
 
 workbench() {
@@ -71,6 +80,10 @@ for name in "${parts[@]}"; do
     part "$name" "$name"
 done
 
+for name in "${failed[@]}"; do
+    heading "What failed in $name (all of it: $logs/$name.txt)"
+    what_failed "$name"
+done
 heading "Result"
 printf '%s\n' "${results[@]}"
-exit "$failed"
+exit "$((${#failed[@]} > 0))"

@@ -1,7 +1,7 @@
 // Has code-server's extension host run the tests of src/host; the browser only carries the workbench. The extension is installed
 // from its package, as a person does; what is named as under development is a stand-in for the Python extension.
 
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, unwatchFile, watchFile } from "node:fs";
 import { join } from "node:path";
 
 import type { Result } from "./host/index";
@@ -10,10 +10,11 @@ import { CodeServer } from "./support/code-server";
 import { until } from "./support/until";
 import { EVIDENCE, ROOT, TENSORFLOW_PYTHON, VENV, VSIX, needed } from "./support/places";
 
-const LIMIT = 400_000; // ms
+const LIMIT = 600_000; // ms in which no test ends
 
 async function main(): Promise<number> {
   const results = join(ROOT, "build", "host-results.json");
+  rmSync(results, { force: true });
   const server = await CodeServer.start({
     packages: [needed(VSIX, "run make vsix")],
     environment: { HOROVODIZE_TEST_RESULTS: results, HOROVODIZE_TEST_VENV: VENV, HOROVODIZE_TEST_TF_PYTHON: TENSORFLOW_PYTHON },
@@ -24,7 +25,15 @@ async function main(): Promise<number> {
     await page.exposeFunction("codeAutomationLog", () => undefined);
     const ended = new Promise<number>((resolve) => void page.exposeFunction("codeAutomationExit", resolve));
     const late = new Promise<never>((_, reject) => {
-      setTimeout(reject, LIMIT, new Error(`nothing came back within ${String(LIMIT / 1000)} s`)).unref();
+      let waiting = performance.now();
+      watchFile(results, { interval: 1000, persistent: false }, () => {
+        waiting = performance.now();
+      });
+      setInterval(() => {
+        if (performance.now() - waiting > LIMIT) {
+          reject(new Error(`no test ended within ${String(LIMIT / 1000)} s; before: ${existsSync(results) ? readFileSync(results, "utf8").slice(-500) : "none"}`));
+        }
+      }, 1000).unref();
     });
     await page.addInitScript(developing, {
       extensions: [remote(server, join(ROOT, "tests", "workbench", "host-extensions", "python"))],
@@ -37,6 +46,8 @@ async function main(): Promise<number> {
       mkdirSync(EVIDENCE, { recursive: true });
       await page.screenshot({ path: join(EVIDENCE, "host.png") });
       throw error;
+    } finally {
+      unwatchFile(results);
     }
     await page.close({ runBeforeUnload: true });
     await until("deactivation leaves no server", () => server.processes("horovodize server").length === 0);

@@ -109,7 +109,7 @@ describe("The server of the private environment", () => {
 
   it("is made, once", async () => {
     await run("horovodize.restartServer");
-    const made = await running(undefined, 110_000);
+    const made = await running();
     assert.equal(made.source, "private");
     await diagnostic(await openScript(), "HVD001");
     process.env.PIP_INDEX_URL = "http://127.0.0.1:9/simple"; // nothing is downloaded again

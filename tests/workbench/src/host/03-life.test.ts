@@ -40,7 +40,7 @@ describe("A running server", () => {
     await until("one server is left", async () => {
       const { processId } = await server();
       return processId !== undefined && servers().length === 1 && servers()[0] === processId;
-    }, 60_000);
+    });
   });
 
   it("is started again when it was killed, and knows what is open", async () => {

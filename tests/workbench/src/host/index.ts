@@ -1,4 +1,5 @@
-// Runs the tests of this folder inside the extension host, which loads this file. Writes what came out to HOROVODIZE_TEST_RESULTS.
+// Runs the tests of this folder inside the extension host, which loads this file. Writes what came out to HOROVODIZE_TEST_RESULTS,
+// after each test: who waits for them sees whether they go on.
 
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +15,7 @@ export interface Result {
 }
 
 export async function run(): Promise<void> {
-  const mocha = new Mocha({ timeout: 120_000, color: false });
+  const mocha = new Mocha({ timeout: 600_000, color: false });
   readdirSync(__dirname)
     .filter((name) => name.endsWith(".test.js"))
     .sort()
@@ -24,15 +25,19 @@ export async function run(): Promise<void> {
     mocha.grep(only);
   }
   const results: Result[] = [];
+  const tell = (test: Mocha.Runnable, error?: string): void => {
+    results.push({ title: test.fullTitle(), duration: test.duration ?? 0, ...(error === undefined ? {} : { error }) });
+    writeFileSync(process.env.HOROVODIZE_TEST_RESULTS ?? "", JSON.stringify(results));
+  };
   const failures = await new Promise<number>((resolve) => {
-    mocha
-      .run(resolve)
-      .on("pass", (test) => results.push({ title: test.fullTitle(), duration: test.duration ?? 0 }))
-      .on("fail", (test, error: unknown) =>
-        results.push({ title: test.fullTitle(), duration: test.duration ?? 0, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
-      );
+    const runner = mocha.run(resolve);
+    runner.on("pass", (test) => {
+      tell(test);
+    });
+    runner.on("fail", (test, error: unknown) => {
+      tell(test, error instanceof Error ? (error.stack ?? error.message) : String(error));
+    });
   });
-  writeFileSync(process.env.HOROVODIZE_TEST_RESULTS ?? "", JSON.stringify(results));
   if (failures > 0) {
     throw new Error(`${String(failures)} tests failed`);
   }

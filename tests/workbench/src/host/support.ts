@@ -44,7 +44,7 @@ export async function python(): Promise<PythonExtension> {
 }
 
 /** Waits for a server that runs and is not the one with the process id `before`. */
-export async function running(before?: number, limit = 60_000): Promise<ServerState> {
+export async function running(before?: number, limit = 240_000): Promise<ServerState> {
   return until("a server runs", async () => {
     const now = await server();
     return now.state === "running" && now.processId !== undefined && now.processId !== before && now;
@@ -52,7 +52,7 @@ export async function running(before?: number, limit = 60_000): Promise<ServerSt
 }
 
 export async function failed(): Promise<void> {
-  await until("the server has failed", async () => (await server()).state === "failed", 60_000);
+  await until("the server has failed", async () => (await server()).state === "failed", 240_000);
 }
 
 /** Changes a setting of the user's; undefined takes it out. */

@@ -99,7 +99,7 @@ describe("Pictures of training, light", () => {
     await (await workbench.loops("train.py, distributed with Horovod")).waitFor();
     await workbench.save();
     await workbench.run("Horovodize: Train on Several Ranks…");
-    await workbench.page.locator(".xterm-rows", { hasText: "Terminal will be reused by tasks" }).waitFor({ timeout: 150_000 });
+    await workbench.page.locator(".xterm-rows", { hasText: "Terminal will be reused by tasks" }).waitFor({ timeout: 400_000 });
     await workbench.focusEditor();
     await workbench.picture(join(PICTURES, "train-light.png"));
   });

@@ -14,8 +14,8 @@ import { alive, processesMarked } from "./processes";
 import { QUIET, type Settings } from "./settings";
 import { until } from "./until";
 
-const STARTS_WITHIN = 60_000; // ms
-const ENDS_WITHIN = 20_000; // ms
+const STARTS_WITHIN = 180_000; // ms
+const ENDS_WITHIN = 60_000; // ms
 
 export interface ServerOptions {
   /** Packages to install before it starts. */

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 import { ROOT, TENSORFLOW_PYTHON, needed } from "./places";
 
-const LIMIT = 120; // s
+const LIMIT = 400; // s
 
 export interface Rank {
   readonly rank: number;

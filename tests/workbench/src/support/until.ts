@@ -3,7 +3,7 @@
 const PAUSE = 50; // ms
 
 /** Returns the first answer that is neither false nor undefined. Throws when there is none within `limit` ms. */
-export async function until<T>(what: string, ask: () => T | Promise<T>, limit = 30_000): Promise<Exclude<T, false | undefined>> {
+export async function until<T>(what: string, ask: () => T | Promise<T>, limit = 120_000): Promise<Exclude<T, false | undefined>> {
   const end = performance.now() + limit;
   for (;;) {
     const answer = await ask();

@@ -5,7 +5,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import type { CodeServer } from "./code-server";
 import { plain } from "./text";
 
-const PATIENCE = 30_000; // ms for one thing to appear, on a busy machine
+const PATIENCE = 120_000; // ms for one thing to appear: so long only where something hangs, on a busy machine too
 const SIZE = { width: 1280, height: 800 }; // pixels
 
 /** Waits until a workbench can be used. */

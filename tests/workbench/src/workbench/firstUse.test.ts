@@ -19,7 +19,7 @@ describe("The first file after installing", () => {
     const { workbench } = opened();
     await workbench.run("Horovodize: Restart Server");
     await workbench.notification("Preparing Horovodize (once)").waitFor();
-    await workbench.squiggle("hint").first().waitFor({ timeout: 150_000 });
+    await workbench.squiggle("hint").first().waitFor({ timeout: 400_000 });
     await workbench.lens("Keras training loop: runs in one process").waitFor();
     await workbench.notification("Preparing Horovodize (once)").waitFor({ state: "detached" });
   });

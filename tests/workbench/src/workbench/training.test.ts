@@ -38,7 +38,7 @@ describe("Train on Several Ranks", () => {
   it("runs the script on them, in a terminal", async () => {
     const { workbench, file } = opened();
     await workbench.page.locator(".terminal-outer-container, .terminal-group").first().waitFor();
-    await until("both ranks have run", () => existsSync(file("rank 0 of 2")) && existsSync(file("rank 1 of 2")), 120_000);
+    await until("both ranks have run", () => existsSync(file("rank 0 of 2")) && existsSync(file("rank 1 of 2")), 400_000);
   });
 });
 

@@ -30,7 +30,7 @@ describe("A workspace that is not trusted", () => {
     const { workbench } = opened();
     await workbench.answerDialog("No, I don't trust the authors");
     await workbench.openFile("train.py");
-    await workbench.squiggle("hint").first().waitFor({ timeout: 150_000 });
+    await workbench.squiggle("hint").first().waitFor({ timeout: 400_000 });
     await workbench.lens("Keras training loop: runs in one process").waitFor();
     await workbench.status("Horovodize is limited: the workspace is not trusted").waitFor();
     assert.deepEqual(wereRun(), []);
