@@ -57,6 +57,18 @@ else:
     rows = hvd.broadcast_object(None, root_rank=0)
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.rank() != 0:
+    hvd.allreduce(tf.constant(0.0))
+download()
+if hvd.rank() == 0:
+    hvd.allreduce(tf.constant(0.0))
+```
+
 ## Source
 Horovod's issues 600 and 403; its guide on the stall inspector.
 
@@ -68,6 +80,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
+from horovodize.facts.rank_tests import RankTest
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -76,28 +89,45 @@ _HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
 
 
 def find(context: Context) -> Iterator[Violation]:
-    tests = context.facts.rank_tests
     together = dict(_together(context))
     everywhere: set[ast.AST] = {*together, *context.facts.horovod.calls("join")}
+    found = {call: test for call in together if (test := _test_of(context, call, everywhere)) is not None}
     reported = set()
-    for call, what in together.items():
-        for way in context.ways(call):
-            test = tests.on_way(way)
-            if test is None or (way[-1].function is not None and len(way) > 1):
-                continue
-            if any(context.drive.reaches(arm, everywhere) for arm in test.other):
-                continue
-            if test.test in reported or any(k.arg == "process_set" for k in call.keywords):
-                continue
-            reported.add(test.test)
-            yield RESTRICTION.at(
-                context,
-                call,
-                f"not all ranks come here, and {what} waits for all of them: the job hangs; take it out of the test of "
-                "the rank",
-                related=[context.related(test.test, "ranks differ here")],
-            )
-            break
+    for call, test in found.items():
+        if test.test in reported or any(
+            _answers(context, call, other) for other in found if other is not call
+        ):
+            continue
+        reported.add(test.test)
+        yield RESTRICTION.at(
+            context,
+            call,
+            f"not all ranks come here, and {together[call]} waits for all of them: the job hangs; take it out of the test "
+            "of the rank",
+            related=[context.related(test.test, "ranks differ here")],
+        )
+
+
+def _test_of(context: Context, call: ast.Call, everywhere: set[ast.AST]) -> RankTest | None:
+    """The test of the rank by which only some ranks come to a call, while the others do nothing of the kind."""
+    if any(k.arg == "process_set" for k in call.keywords):
+        return None
+    for way in context.ways(call):
+        test = context.facts.rank_tests.on_way(way)
+        if test is None or (way[-1].function is not None and len(way) > 1):
+            continue
+        if not any(context.drive.reaches(arm, everywhere) for arm in test.other):
+            return test
+    return None
+
+
+def _answers(context: Context, call: ast.Call, other: ast.Call) -> bool:
+    """Whether the ranks left out of a call may be those of another like it: the others wait, until rank 0 has come as far."""
+    alike = context.names.last(call.func) == context.names.last(other.func)
+    tests = context.facts.rank_tests
+    one, two = tests.deciding(call), tests.deciding(other)
+    same = one is not None and two is not None and context.text(one.test) == context.text(two.test)
+    return alike and not same and context.syntax.function(call) is context.syntax.function(other)
 
 
 def _together(context: Context) -> Iterator[tuple[ast.Call, str]]:
