@@ -66,7 +66,7 @@ class HorovodUse:
     # ------------------------------------------------------------------ how much the file shows
 
     @cached_property
-    def starts(self) -> list[ast.AST]:
+    def starts(self) -> list[ast.expr]:
         """Where Horovod is initialised: calls of `init`, of any of its modules, and places where `init` itself is passed on."""
         return [
             node

@@ -66,6 +66,8 @@ class RankTests:
                 return any(self.is_rank(side) for side in (test.left, *test.comparators))
             case ast.NamedExpr():
                 return self.decides(test.value, depth + 1)
+            case ast.BinOp():
+                return self.is_rank(test)
             case ast.Call() if self.use.is_call(test, *_RANK):
                 return True
             case ast.Name() | ast.Attribute() | ast.Call():

@@ -80,7 +80,10 @@ _NEEDS = ("rank", "size", "local_rank", "local_size", *sorted(COLLECTIVES))  # m
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     starts = use.starts
+    first = {context.syntax.function(start): start.lineno for start in reversed(starts)}
     for call in use.calls(*_NEEDS):
+        if call.lineno > first.get(context.syntax.function(call), call.lineno):
+            continue  # it is initialised before, in the same function: the usual case, and cheap to see
         if _is_asked_first(context, call) or not use.runs(call):
             continue
         name = context.names.last(call.func)
