@@ -105,9 +105,9 @@ def test_everything_that_is_listed_is_explained(run) -> None:
 
 
 def test_what_does_not_exist_is_not_explained(run) -> None:
-    result = run("explain", "HVD15")
+    result = run("explain", "HVD1059")
     assert result.status == 2
-    assert "there is no restriction or rule 'HVD15'; did you mean HVD1" in result.err
+    assert "there is no restriction or rule 'HVD1059'; did you mean HVD1" in result.err
 
 
 def test_a_restriction_is_found_by_its_name(run) -> None:

@@ -1,4 +1,5 @@
-"""Check scripts for what stands in the way of distributing them (the restrictions HVD1xx and HVD2xx)."""
+"""Check scripts for what stands in the way of distributing them (HVD1xx, HVD2xx), or what goes wrong in those that use Horovod
+(HVD3xx)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What counts the steps of training: turns of a loop, `step += 1`, a `tf.Variable`, `optimizer.iterations`, the global step.
 
-Where a loop is divided, all that is counted in it counts a rank's steps: size() times fewer than one process takes. Everything
-that is read from such a counter (how long to go on, which rate, when to save, where to go on) must be told so."""
+Where a loop is divided, all that is counted in it counts a rank's steps: size() times fewer than one process takes.
+Everything that is read from such a counter (how long to go on, which rate, when to save, where to go on) must be told so."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which two places of a module never both run: they stand in arms of one decision that is taken once.
 
-The arms of an `if` (`elif` and `else` included), of a conditional expression and of a `match` exclude each other; so do an arm
-that ends with `return` or `raise` and what follows. A decision that may be taken again, in a loop or by a function that may be
-called twice, excludes nothing: another turn may go the other way."""
+The arms of an `if` (`elif` and `else` included), of a conditional expression and of a `match` exclude each other; so do an
+arm that ends with `return` or `raise` and what follows. A decision that may be taken again, in a loop or by a function that
+may be called twice, excludes nothing: another turn may go the other way."""
 
 from __future__ import annotations
 

@@ -6,12 +6,15 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from horovodize.facts.batches import Batches
+from horovodize.facts.callback_items import CallbackItems
 from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.exclusive import Exclusive
 from horovodize.facts.generators import Generators
+from horovodize.facts.horovod_use import HorovodUse
 from horovodize.facts.kept import Kept
 from horovodize.facts.optimizers import Optimizers
+from horovodize.facts.rank_tests import RankTests
 from horovodize.facts.steps import Steps
 from horovodize.facts.undivided import Undivided
 from horovodize.facts.uniform import Uniformity
@@ -88,6 +91,21 @@ class Facts:
     def undivided(self) -> Undivided:
         """Which data every rank trains on as a whole."""
         return Undivided(self.module, self.sites, self.drive, self.feeding)
+
+    @cached_property
+    def horovod(self) -> HorovodUse:
+        """What a script does with Horovod that uses it already."""
+        return HorovodUse(self.module, self.drive)
+
+    @cached_property
+    def rank_tests(self) -> RankTests:
+        """Which decisions ask for the rank, in such a script."""
+        return RankTests(self.module, self.drive, self.horovod)
+
+    @cached_property
+    def callback_items(self) -> CallbackItems:
+        """Which callbacks fits are given, on which ranks."""
+        return CallbackItems(self.module, self.sites, self.rank_tests)
 
 
 _facts: WeakKeyDictionary[ModuleSummary, Facts] = WeakKeyDictionary()

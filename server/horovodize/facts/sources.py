@@ -1,6 +1,8 @@
 """Where differences between ranks come from: the functions and methods that give each process an answer of its own.
 
-Tables only; `uniform.py` follows values to them. Names are canonical ones; a name that ends with a dot stands for all below it.
+Tables only; `uniform.py` follows values to them. Names are canonical ones; a name that ends with a dot stands for all below
+it.
+
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 An expression is read as in one turn of the loops around a step. What was bound before those loops is the same in every turn;
 what the loop's variable, a cursor, an iterator, a random draw or a call that deals gives is not.
+
 """
 
 from __future__ import annotations

@@ -1,20 +1,22 @@
 """Whether a value, or a decision, is the same on every rank: the one place that answers it.
 
-`of` gives *uniform*, *varies* (why, and where that is read) or *unknown* (what can't be followed). What differs between ranks:
+`of` gives *uniform*, *varies* (why, and where that is read) or *unknown* (what can't be followed). What differs between
+ranks:
 
 - random numbers of any library that no seed fixes; clocks; hosts, process ids; the order of a set; what is typed in;
 - what a rank computes from its own rows (a loss, a prediction, a history), its batch, a game that it plays for itself;
 - files that ranks may see differently: whether one is there, what a folder holds, checkpoints, what the program writes
   itself. A file that is only read (a data set, a configuration) is the same everywhere: without that no script could be
-  distributed.
+distributed.
 - whatever one of these decides: what is set under an `if`, behind an exception that one rank alone may run into, in a loop.
 
 The same everywhere are constants, arguments and options, the environment that launchers pass on, seeds and seeded draws,
-counters, lengths of undivided data, and all that is computed of such. What a call of another module gives is unknown, unless it
-makes an object (settings) or data; so is what takes too long to be followed.
+counters, lengths of undivided data, and all that is computed of such. What a call of another module gives is unknown, unless
+it makes an object (settings) or data; so is what takes too long to be followed.
 
 Values are followed backwards, over functions, attributes, containers and modules, to all that they depend on (`flow.py`). The
 question may be asked at each keystroke, so each step is remembered, and a budget ends a search as *unknown*.
+
 """
 
 from __future__ import annotations

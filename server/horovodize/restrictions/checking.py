@@ -5,7 +5,8 @@ from __future__ import annotations
 from horovodize.options import Options
 from horovodize.restrictions import not_distributed, unknown_code, unreadable
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.registry import every_restriction
+from horovodize.restrictions.horovod.faults import every_fault
+from horovodize.restrictions.registry import restrictions
 from horovodize.restrictions.suppress import Suppressions
 from horovodize.restrictions.violation import Findings
 from horovodize.summary import LoopKind, ModuleSummary
@@ -17,13 +18,13 @@ def findings(summary: ModuleSummary, options: Options) -> Findings:
     if summary.problem is not None:
         return suppressions.split([unreadable.violation(summary.problem.message, summary.problem.span)])
     try:
-        if summary.module is None or summary.already is LoopKind.HOROVOD:
+        if summary.module is None:
             return Findings(())
         context = Context(summary, options)
-        found = list(
-            dict.fromkeys(v for restriction in every_restriction() for v in restriction.find(context))
-        )
-        hints = not_distributed.hints(context, found)
+        distributed = summary.already is LoopKind.HOROVOD
+        asked = every_fault() if distributed else restrictions()
+        found = list(dict.fromkeys(v for restriction in asked for v in restriction.find(context)))
+        hints = [] if distributed else not_distributed.hints(context, found)
         return suppressions.split([*found, *hints, *unknown_code.violations(suppressions)])
     except RecursionError:
         return Findings([unreadable.violation("the code is nested too deeply to be followed")])

@@ -1,4 +1,4 @@
-"""Every restriction, in the order of the codes."""
+"""Every restriction, in the order of the codes: those of scripts that are to be distributed, and those of scripts that are."""
 
 from __future__ import annotations
 
@@ -26,11 +26,18 @@ from horovodize.restrictions import (
     unreadable,
     unsupported_loop,
 )
+from horovodize.restrictions.horovod.faults import every_fault
 from horovodize.restrictions.restriction import Restriction
 
 
 @cache
 def every_restriction() -> tuple[Restriction, ...]:
+    return tuple(sorted((*restrictions(), *every_fault()), key=lambda r: r.code))
+
+
+@cache
+def restrictions() -> tuple[Restriction, ...]:
+    """What a script must keep to be distributed."""
     modules = (
         not_distributed,
         unreadable,

@@ -1,0 +1,167 @@
+"""How a script uses Horovod: its calls by name, what is wrapped or scaled, and whether the file shows all of it.
+
+Calls are found by what their names mean, whatever they are imported as. Only Horovod's TensorFlow and Keras modules count:
+`horovod.torch` and others in the same file train something else."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import PurePath
+
+from horovodize.summary.drive import Drive
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import argument
+
+_OTHER = ("torch", "mxnet", "spark", "ray", "runner", "run", "common")
+COLLECTIVES = frozenset(
+    "allreduce allreduce_ grouped_allreduce allgather grouped_allgather broadcast broadcast_ broadcast_variables "
+    "broadcast_global_variables broadcast_object allgather_object alltoall reducescatter grouped_reducescatter join "
+    "barrier".split()
+)
+WRAPPERS = ("DistributedOptimizer", "PartialDistributedOptimizer")
+TAPES = ("DistributedGradientTape", "PartialDistributedGradientTape")
+# Packages that never start Horovod for a script. Anything else might, so with it nothing is said to be missing.
+_ELSEWHERE = frozenset(
+    "tensorflow keras tf_keras horovod numpy scipy pandas sklearn matplotlib seaborn PIL cv2 skimage imageio tqdm h5py yaml "
+    "absl six psutil requests packaging tensorflow_datasets tensorflow_addons tensorflow_hub tensorflow_probability "
+    "horovod_keras3 google mpi4py filelock joblib plotly __future__".split()
+)
+_DEPTH = 12
+
+
+class HorovodUse:
+    """What one module does with Horovod."""
+
+    def __init__(self, module: Module, drive: Drive) -> None:
+        self.module, self.drive = module, drive
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[ast.Call]]:
+        found: dict[str, list[ast.Call]] = {}
+        for full in self.module.calls:
+            parts = full.split(".")
+            if parts[0] == "horovod" and len(parts) > 1 and parts[1] not in _OTHER:
+                found.setdefault(parts[-1], []).extend(self.module.calls_of(full))
+        return found
+
+    def calls(self, *names: str) -> list[ast.Call]:
+        """The calls of Horovod's functions and classes with these own names, in the order of the text."""
+        found = [call for name in names for call in self._by_name.get(name, ())]
+        return sorted(found, key=lambda c: (c.lineno, c.col_offset))
+
+    def is_call(self, node: ast.AST, *names: str) -> bool:
+        """Whether a node is such a call."""
+        return isinstance(node, ast.Call) and any(
+            node is c for name in names for c in self._by_name.get(name, ())
+        )
+
+    def name_of(self, call: ast.Call) -> str:
+        """What a call is called in Horovod: "horovod.tensorflow.keras.rank"; "" for anything else."""
+        full = self.module.names.of(call.func) or ""
+        return full if full.startswith("horovod.") else ""
+
+    # ------------------------------------------------------------------ how much the file shows
+
+    @cached_property
+    def starts(self) -> list[ast.AST]:
+        """Where Horovod is initialised: calls of `init`, of any of its modules, and places where `init` itself is passed on."""
+        return [
+            node
+            for node in self.module.loads.get("init")
+            if (self.module.names.of(node) or "").startswith("horovod.")
+        ]
+
+    @cached_property
+    def is_passed_on(self) -> bool:
+        """Whether Horovod's module itself is given away, or all its names are imported: then others may use it unseen."""
+        names, syntax = self.module.names, self.module.syntax
+        if any(base.startswith("horovod") for base, _ in self.module.scopes.star_imports):
+            return True
+        bound = {b.name for b in self.module.scopes.imports if b.imported.startswith("horovod")}
+        for name in bound:
+            for node in self.module.loads.get(name):
+                attribute = isinstance(syntax.parent.get(node), ast.Attribute)
+                full = names.of(node) or ""
+                if not attribute and full.startswith("horovod") and not full[-1:].isupper() and "." in full:
+                    if full.rsplit(".", 1)[-1] in ("tensorflow", "keras", "horovod"):
+                        return True
+        return False
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether the file shows all that is done with Horovod: it imports nothing that might do some of it (modules of its
+        own project, packages that are not known), and gives Horovod to nobody."""
+        members = getattr(self.module.document, "members", ())
+        own = {PurePath(m.path).stem for m in members} | {PurePath(m.path).parent.name for m in members}
+        known = _ELSEWHERE | sys.stdlib_module_names | own
+        tops = {path.split(".")[0] for path in self.module.imported}
+        launched = any(self.module.imports(f"horovod.{part}") for part in ("spark", "ray"))
+        return tops <= known and not launched and not self.is_passed_on
+
+    def runs(self, node: ast.AST) -> bool:
+        """Whether running the file runs a node: a way leads to it from the module's own statements."""
+        return any(way[-1].function is None for way in self.drive.ways(node))
+
+    # ------------------------------------------------------------------ values
+
+    def depends_on(self, e: ast.AST, *names: str, limit: int = 400) -> bool:
+        """Whether calls of Horovod so named contribute to a value, as far as it can be followed."""
+        return any(self.is_call(node, *names) for node in self.module.values.depends([e], limit))
+
+    def factor(self, e: ast.expr) -> int | None:
+        """How many times a value is multiplied by the number of ranks (0: not at all; -1: divided by it); None where that
+        can't be seen, or differs from case to case."""
+        return self._factor(e, 0)
+
+    def _factor(self, e: ast.expr, depth: int) -> int | None:
+        if depth > _DEPTH:
+            return None
+        match e:
+            case ast.Constant():
+                return 0
+            case ast.UnaryOp():
+                return self._factor(e.operand, depth + 1)
+            case ast.BinOp(op=ast.Mult() | ast.Div() | ast.FloorDiv()):
+                left, right = self._factor(e.left, depth + 1), self._factor(e.right, depth + 1)
+                if left is None or right is None:
+                    return None
+                return left + right if isinstance(e.op, ast.Mult) else left - right
+            case ast.Call() if self.is_call(e, "size"):
+                return 1
+            case ast.Call() if self.module.names.last(e.func) in ("float", "int") and len(e.args) == 1:
+                return self._factor(e.args[0], depth + 1)
+        found = {
+            self._factor_of(e, o.node if not o.path else None, depth) for o in self.module.values.origins(e)
+        }
+        return found.pop() if len(found) == 1 else None
+
+    def _factor_of(self, e: ast.expr, origin: ast.AST | None, depth: int) -> int | None:
+        return self._factor(origin, depth + 1) if isinstance(origin, ast.expr) and origin is not e else None
+
+    # ------------------------------------------------------------------ optimizers
+
+    @cached_property
+    def wrapped(self) -> list[ast.Call]:
+        """The calls that wrap an optimizer."""
+        return self.calls(*WRAPPERS)
+
+    def inside(self, wrapper: ast.Call) -> ast.expr | None:
+        """What a wrapper wraps."""
+        return argument(wrapper, "optimizer", 0) or argument(wrapper, "gradtape", 0)
+
+    def rates(self, wrapper: ast.Call) -> Iterator[ast.expr]:
+        """The rates that a wrapped optimizer may be made with, where they are written."""
+        inner = self.inside(wrapper)
+        for call in self.module.values.calls(inner) if inner is not None else ():
+            if self.module.is_optimizer(call):
+                yield from rates_of(call)
+
+
+def rates_of(call: ast.Call) -> Iterator[ast.expr]:
+    """The learning rate that an optimizer's constructor is given."""
+    found = argument(call, "learning_rate", 0) or argument(call, "lr", 0)
+    if found is not None:
+        yield found

@@ -1,0 +1,164 @@
+"""Which decisions of a distributed script the ranks take differently: `if hvd.rank() == 0:`, and all that comes of it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from horovodize.facts.horovod_use import HorovodUse
+from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import CALLABLES
+
+_RANK = ("rank", "local_rank", "cross_rank")
+_EXITS = ("exit", "quit", "sys.exit", "os._exit")
+# A guess, and used for silence only: a test that is written so may be one of the rank.
+_LIKE_A_RANK = re.compile(r"rank|root|master|chief|worker|primary|main_proc|is_main|leader|hvd|horovod", re.I)
+_DEPTH = 12
+
+
+@dataclass(frozen=True, eq=False)
+class RankTest:
+    """A test that ranks answer differently.
+
+    test   the expression
+    other  what the ranks run that answer the other way, as far as it is written here"""
+
+    test: ast.expr
+    other: tuple[ast.AST, ...]
+
+
+class RankTests:
+    """The tests of the rank in one module."""
+
+    def __init__(self, module: Module, drive: Drive, use: HorovodUse) -> None:
+        self.module, self.drive, self.use = module, drive, use
+
+    def is_rank(self, e: ast.expr, depth: int = 0) -> bool:
+        """Whether an expression is a rank, or a number made of one."""
+        if depth > _DEPTH:
+            return False
+        if isinstance(e, ast.BinOp):
+            return self.is_rank(e.left, depth + 1) or self.is_rank(e.right, depth + 1)
+        if isinstance(e, ast.Call) and self.use.is_call(e, *_RANK):
+            return True
+        if isinstance(e, ast.Call) and self.module.names.last(e.func) in ("int", "str") and len(e.args) == 1:
+            return self.is_rank(e.args[0], depth + 1)
+        return any(
+            self.is_rank(o.node, depth + 1)
+            for o in self.module.values.origins(e)
+            if o.node is not e and not o.path and isinstance(o.node, (ast.Call, ast.BinOp))
+        )
+
+    def decides(self, test: ast.expr, depth: int = 0) -> bool:
+        """Whether ranks answer a test differently because it asks for the rank."""
+        if depth > _DEPTH:
+            return False
+        match test:
+            case ast.UnaryOp(op=ast.Not()):
+                return self.decides(test.operand, depth + 1)
+            case ast.BoolOp():
+                return any(self.decides(v, depth + 1) for v in test.values)
+            case ast.Compare():
+                if any(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
+                    return False
+                return any(self.is_rank(side) for side in (test.left, *test.comparators))
+            case ast.NamedExpr():
+                return self.decides(test.value, depth + 1)
+            case ast.Call() if self.use.is_call(test, *_RANK):
+                return True
+            case ast.Name() | ast.Attribute() | ast.Call():
+                found = [
+                    o.node for o in self.module.values.origins(test) if not o.path and o.node is not test
+                ]
+                return any(isinstance(n, ast.expr) and self.decides(n, depth + 1) for n in found)
+        return False
+
+    def deciding(self, node: ast.AST) -> RankTest | None:
+        """The innermost test of the rank that decides, within its function, whether a node runs."""
+        syntax, child = self.module.syntax, node
+        for a in syntax.ancestors(node):
+            if isinstance(child, ast.stmt) and isinstance(getattr(a, syntax.field[child], None), list):
+                found = self._left_before(child, syntax.block(child))
+                if found is not None:
+                    return found
+            if isinstance(a, CALLABLES):
+                return None
+            found = self._at(a, child)
+            if found is not None:
+                return found
+            child = a
+        return None
+
+    def _at(self, a: ast.AST, child: ast.AST) -> RankTest | None:
+        field = self.module.syntax.field[child]
+        if isinstance(a, ast.If) and field in ("body", "orelse") and self.decides(a.test):
+            arm = a.orelse if field == "body" else a.body
+            return RankTest(a.test, (*arm, *(self._after(a) if _leaves(self, arm or [a]) else ())))
+        if isinstance(a, ast.IfExp) and field in ("body", "orelse") and self.decides(a.test):
+            return RankTest(a.test, (a.orelse if field == "body" else a.body,))
+        if isinstance(a, ast.While) and field == "body" and self.decides(a.test):
+            return RankTest(a.test, ())
+        if isinstance(a, ast.BoolOp):
+            before = a.values[: a.values.index(child)] if isinstance(child, ast.expr) else []
+            found = next((v for v in before if self.decides(v)), None)
+            return RankTest(found, ()) if found is not None else None
+        return None
+
+    def _after(self, statement: ast.stmt) -> list[ast.stmt]:
+        block = self.module.syntax.block(statement)
+        return block[block.index(statement) + 1 :]
+
+    def _left_before(self, statement: ast.stmt, block: list[ast.stmt]) -> RankTest | None:
+        """`if hvd.rank() != 0: return`, before a statement of the same block."""
+        for earlier in block[: block.index(statement)]:
+            if isinstance(earlier, ast.If) and not earlier.orelse and _leaves(self, earlier.body):
+                if self.decides(earlier.test):
+                    return RankTest(earlier.test, tuple(earlier.body))
+        return None
+
+    def on_way(self, way: tuple[Frame, ...]) -> RankTest | None:
+        """The innermost test of the rank on a way down to a place."""
+        return next((found for frame in way if (found := self.deciding(frame.node)) is not None), None)
+
+    def may_be_guarded(self, node: ast.AST) -> bool:
+        """Whether some ranks alone may run a node, on any way to it: by a test of the rank, or one that may be."""
+        return any(self._like_a_test(frame.node) for way in self.drive.ways(node) for frame in way) or any(
+            self.on_way(way) is not None for way in self.drive.ways(node)
+        )
+
+    def may_decide(self, test: ast.expr) -> bool:
+        """Whether a test asks for the rank, or may: by how it is written."""
+        return self.decides(test) or bool(_LIKE_A_RANK.search(ast.unparse(test)))
+
+    def _like_a_test(self, node: ast.AST) -> bool:
+        syntax, child = self.module.syntax, node
+        for a in syntax.ancestors(node):
+            if isinstance(a, (ast.If, ast.IfExp, ast.While)) and syntax.field[child] in ("body", "orelse"):
+                if self.may_decide(a.test):
+                    return True
+            if isinstance(a, ast.BoolOp) and self.may_decide(a):
+                return True
+            if isinstance(child, ast.stmt) and isinstance(getattr(a, syntax.field[child], None), list):
+                block = syntax.block(child)
+                for earlier in block[: block.index(child)]:
+                    if isinstance(earlier, ast.If) and _leaves(self, earlier.body):
+                        if self.may_decide(earlier.test):
+                            return True
+            if isinstance(a, CALLABLES) and any(
+                _LIKE_A_RANK.search(ast.unparse(d)) for d in getattr(a, "decorator_list", ())
+            ):
+                return True
+            child = a
+        return False
+
+
+def _leaves(tests: RankTests, body: list[ast.stmt]) -> bool:
+    """Whether what follows a block is not run after it."""
+    last = body[-1]
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        func = last.value.func
+        name = tests.module.names.of(func) or (func.id if isinstance(func, ast.Name) else "")
+        return name in _EXITS
+    return isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))

@@ -1,0 +1,100 @@
+"""HVD307 broadcast-every-step: weights should be broadcast once.
+
+## What it protects
+A broadcast sends all weights to all ranks. In every step that costs more than averaging the gradients does, and it hides that
+ranks drift apart.
+
+## When it is reported
+On `broadcast_variables` in the innermost loop around a step, under no condition.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x, y in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    hvd.broadcast_variables(model.variables, root_rank=0)  # HVD307
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for step, (x, y) in enumerate(batches):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    if step == 0:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+```
+
+## Source
+Horovod's guide for TensorFlow, step 6.
+
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.syntax import Loop
+
+
+def find(context: Context) -> Iterator[Violation]:
+    steps = {
+        loop for update in context.sites.updates if (loop := _innermost(context, update.call)) is not None
+    }
+    for call in context.facts.horovod.calls("broadcast_variables"):
+        loop = _innermost(context, call)
+        if loop is None or loop not in steps or _may_be_left_out(context, call, loop):
+            continue
+        yield RESTRICTION.at(
+            context,
+            call,
+            "this sends all weights in every step: broadcast them once, in or after the first step",
+        )
+
+
+def _innermost(context: Context, node: ast.AST) -> Loop | None:
+    """The innermost loop around a place, on the way to it."""
+    for way in context.ways(node):
+        for frame in way:
+            if frame.loops:
+                return frame.loops[0]
+    return None
+
+
+def _may_be_left_out(context: Context, call: ast.Call, loop: Loop) -> bool:
+    """Whether a condition decides in the loop, or the loop is left after it."""
+    if any(isinstance(n, (ast.Break, ast.Return, ast.Continue)) for n in ast.walk(loop)):
+        return True
+    return any(context.is_conditional(frame.node) for way in context.ways(call) for frame in way)
+
+
+RESTRICTION = Restriction(
+    "HVD307",
+    "broadcast-every-step",
+    "weights should be broadcast once",
+    Severity.INFORMATION,
+    __doc__ or "",
+    find,
+)

@@ -1,0 +1,56 @@
+"""Every finding about scripts that use Horovod already, in the order of the codes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from horovodize.restrictions.horovod import (
+    averaged_twice,
+    broadcast_every_step,
+    gpu_by_rank,
+    gpus_not_pinned,
+    metrics_not_averaged,
+    name_by_rank,
+    not_averaged,
+    not_broadcast,
+    not_initialized,
+    not_reloaded,
+    on_some_ranks,
+    other_binding,
+    rate_not_scaled,
+    same_batches,
+    scaled_twice,
+    shuffled_apart,
+    steered_by_one_rank,
+    summed_and_scaled,
+    warm_up_rate,
+    written_by_all,
+)
+from horovodize.restrictions.restriction import Restriction
+
+
+@cache
+def every_fault() -> tuple[Restriction, ...]:
+    modules = (
+        not_initialized,
+        gpu_by_rank,
+        gpus_not_pinned,
+        not_averaged,
+        averaged_twice,
+        not_broadcast,
+        broadcast_every_step,
+        rate_not_scaled,
+        scaled_twice,
+        warm_up_rate,
+        steered_by_one_rank,
+        metrics_not_averaged,
+        on_some_ranks,
+        written_by_all,
+        other_binding,
+        not_reloaded,
+        summed_and_scaled,
+        name_by_rank,
+        shuffled_apart,
+        same_batches,
+    )
+    return tuple(module.RESTRICTION for module in modules)

@@ -1,0 +1,132 @@
+"""HVD302 gpu-by-rank: a process must take the GPU of its local rank.
+
+## What it protects
+`rank()` counts the processes of all machines. On the second machine of two with four GPUs it is 4 to 7, and there are no such
+GPUs. `local_rank()` counts those of one machine.
+
+## When it is reported
+Where a GPU is chosen (`visible_device_list`, `set_visible_devices`, `CUDA_VISIBLE_DEVICES`) by `rank()`, unless that is taken
+modulo something or `local_rank()` is used as well.
+
+## Quick fix
+Use `local_rank()`.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.set_visible_devices(gpus[hvd.rank()], "GPU")  # HVD302
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.set_visible_devices(gpus[hvd.rank() % len(gpus)], "GPU")
+```
+
+## Source
+Horovod's guide for TensorFlow, step 2.
+
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit, Span
+from horovodize.summary.syntax import argument
+
+SETTERS = (
+    "tensorflow.config.set_visible_devices",
+    "tensorflow.config.experimental.set_visible_devices",
+)
+_CHOICE = "CUDA_VISIBLE_DEVICES"
+
+
+def find(context: Context) -> Iterator[Violation]:
+    for chosen in choices(context):
+        ranks = [n for n in context.values.depends([chosen], 200) if context.facts.horovod.is_call(n, "rank")]
+        if (
+            not ranks
+            or context.facts.horovod.depends_on(chosen, "local_rank", limit=200)
+            or _is_wrapped_around(chosen)
+        ):
+            continue
+        yield RESTRICTION.at(
+            context,
+            chosen,
+            "this takes a GPU by `rank()`, which counts the processes of all machines; from the second machine on there is no "
+            "such GPU: use `local_rank()`",
+            fixes=[_fix(context, chosen, ranks)],
+        )
+
+
+def choices(context: Context) -> Iterator[ast.expr]:
+    """The expressions by which GPUs are chosen."""
+    for binding in context.scopes.attributes.get("visible_device_list", ()):
+        if binding.value is not None:
+            yield binding.value
+    for call in context.syntax.calls:
+        for keyword in call.keywords:
+            if keyword.arg == "visible_device_list":
+                yield keyword.value
+    for call in context.module.calls_of(*SETTERS):
+        given = argument(call, "devices", 0)
+        if given is not None:
+            yield given
+    for statement in context.assignments:
+        target = statement.targets[0]
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+            if target.slice.value == _CHOICE:
+                yield statement.value
+
+
+def _is_wrapped_around(chosen: ast.expr) -> bool:
+    """Whether the number is taken modulo something. (`"%d" % rank` is not.)"""
+    return any(
+        isinstance(n, ast.BinOp)
+        and isinstance(n.op, (ast.Mod, ast.FloorDiv, ast.Sub))
+        and not isinstance(n.left, (ast.Constant, ast.JoinedStr))
+        for n in ast.walk(chosen)
+    )
+
+
+def _fix(context: Context, chosen: ast.expr, ranks: list[ast.AST]) -> Fix | None:
+    """The fix, where the only rank is asked for in the expression itself."""
+    (call, *more) = ranks
+    if more or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    if not context.syntax.inside(call, chosen):
+        return None
+    end = context.module.span(call.func).end
+    return Fix("Use `local_rank()`", (Edit(Span(end - len("rank"), end), "local_rank"),))
+
+
+RESTRICTION = Restriction(
+    "HVD302",
+    "gpu-by-rank",
+    "a process must take the GPU of its local rank",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

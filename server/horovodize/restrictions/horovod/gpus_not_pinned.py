@@ -1,0 +1,75 @@
+"""HVD303 gpus-not-pinned: each process should take one GPU.
+
+## What it protects
+TensorFlow takes all memory of all GPUs that it sees. The processes of one machine then stand in each other's way, and the
+second one runs out of memory. Without GPUs nothing is wrong.
+
+## When it is reported
+On `init()` of a script that trains, shows all of itself, and never says which GPU a process may see.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()  # HVD303
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+## Source
+Horovod's guide for TensorFlow, step 2; Horovod's issues 676 and 35.
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+
+_SAID = ("visible_device", "VISIBLE_DEVICES", "local_rank", "LOCAL_RANK", "set_memory_growth", "allow_growth")
+
+
+def find(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    if not context.loops or not use.is_whole or any(said in context.document.text for said in _SAID):
+        return
+    for start in use.starts:
+        if use.runs(start):
+            yield RESTRICTION.at(
+                context,
+                start,
+                "every process of a machine takes all of its GPUs: let each see one, `local_rank()` says which",
+            )
+            return
+
+
+RESTRICTION = Restriction(
+    "HVD303",
+    "gpus-not-pinned",
+    "each process should take one GPU",
+    Severity.INFORMATION,
+    __doc__ or "",
+    find,
+)

@@ -1,0 +1,119 @@
+"""HVD312 metrics-not-averaged: callbacks that decide by a metric must see the same one on every rank.
+
+## What it protects
+Each rank has a loss and a validation metric of its own. `EarlyStopping` stops ranks in different epochs, and those that go on
+wait in vain; `ReduceLROnPlateau` gives them different rates. `MetricAverageCallback` averages the metrics, for the callbacks
+after it.
+
+## When it is reported
+On `EarlyStopping` and `ReduceLROnPlateau` in a list of callbacks that is seen whole, where `MetricAverageCallback` is missing
+or comes later, and the optimizer is wrapped.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    tf.keras.callbacks.EarlyStopping(),  # HVD312
+    hvd.callbacks.MetricAverageCallback(),
+]
+model.fit(x, y, callbacks=callbacks)
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.MetricAverageCallback(), tf.keras.callbacks.EarlyStopping()]
+model.fit(x, y, callbacks=callbacks)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from metrics import AverageEverything
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[AverageEverything(), tf.keras.callbacks.EarlyStopping()])
+```
+
+## Source
+Horovod's issues 3140, 1095 and 2740.
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+
+_DECIDES = {
+    "EarlyStopping": "ranks stop in different epochs, and those that go on wait in vain",
+    "ReduceLROnPlateau": "ranks get different rates, and drift apart",
+}
+_AVERAGES = "MetricAverageCallback"
+
+
+def find(context: Context) -> Iterator[Violation]:
+    if not context.facts.horovod.wrapped:
+        return
+    reported = set()
+    for fit in context.sites.fits:
+        items = context.facts.callback_items.of(fit.call)
+        names = [{n.rsplit(".", 1)[-1] for n in context.facts.callback_items.classes(item)} for item in items]
+        if not all(
+            n and _is_known(context.facts.callback_items.classes(i))
+            for i, n in zip(items, names, strict=True)
+        ):
+            continue
+        averaged = next((i for i, n in enumerate(names) if _AVERAGES in n), None)
+        for at, (item, own) in enumerate(zip(items, names, strict=True)):
+            found = next((name for name in _DECIDES if name in own), None)
+            late = averaged is not None and averaged > at
+            if (
+                found is None
+                or item.by is not None
+                or (averaged is not None and not late)
+                or item.node in reported
+            ):
+                continue
+            if late and any(
+                i.unsure or context.syntax.conditions(i.node) for i in (item, items[averaged or 0])
+            ):
+                continue
+            reported.add(item.node)
+            what = f"`{_AVERAGES}` comes after it" if late else f"there is no `{_AVERAGES}`"
+            yield RESTRICTION.at(
+                context,
+                item.node,
+                f"`{found}` decides by this rank's own metric, as {what}: {_DECIDES[found]}; put "
+                f"`hvd.callbacks.{_AVERAGES}()` before it",
+            )
+
+
+def _is_known(classes: set[str]) -> bool:
+    return all(name.startswith(("tensorflow.", "horovod.")) for name in classes)
+
+
+RESTRICTION = Restriction(
+    "HVD312",
+    "metrics-not-averaged",
+    "callbacks that decide by a metric must see the same one on every rank",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

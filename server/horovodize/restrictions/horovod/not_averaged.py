@@ -1,0 +1,232 @@
+"""HVD304 gradients-not-averaged: what trains on several ranks must average its gradients.
+
+## What it protects
+A rank that applies gradients of its own rows only trains a model of its own. Nothing fails, and what rank 0 saves is what one
+process would have trained with 1/size() of the rows.
+
+## When it is reported
+On what trains, where the optimizer and the tape are seen and neither averages: a `fit` whose model is compiled with a plain
+optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with the gradients of a plain tape, also where
+`DistributedOptimizer` is around its optimizer. That one averages in `fit` and `minimize` only: since TensorFlow 2.4, its
+`apply_gradients` applies what it is given. Not where the gradients pass through a collective, or anything that can't be seen.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size()))
+for x, y in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD304
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.01 * hvd.size()), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD304
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x, y in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    gradients = [hvd.allreduce(g) for g in gradients]
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+if hvd.size() > 1:
+    optimizer = hvd.DistributedOptimizer(optimizer)
+model.compile(optimizer, "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+## Source
+Horovod's guide for TensorFlow, steps 4 and 5; `_keras/__init__.py` of Horovod 0.28.1; Horovod's issues 2893 and 2880.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.sites import Fit, Update
+from horovodize.summary.syntax import argument
+from horovodize.world.versions import before
+
+_APPLIES_ONLY = (2, 4)  # the first TensorFlow whose Keras optimizers no longer do
+_BUILTINS = ("zip", "list", "tuple", "enumerate", "len", "map", "filter", "reversed", "sorted")
+
+
+def find(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    if not use.calls("size", *TAPES, *WRAPPERS, *COLLECTIVES, "BroadcastGlobalVariablesCallback"):
+        return
+    if context.module.imports("horovod_keras3"):
+        return
+    yield from _fits(context)
+    yield from _updates(context)
+    yield from _minimizes(context)
+
+
+def _fits(context: Context) -> Iterator[Violation]:
+    sites, use = context.sites, context.facts.horovod
+    for fit in sites.fits:
+        compiles = [c for c in sites.compiles if _is_same(context, c.model, fit.model)]
+        given = [e for c in compiles for e in c.optimizers]
+        if not compiles or len(given) != len(compiles) or not all(is_plain(context, e) for e in given):
+            continue
+        if sites.own_step(fit.model) is not None or not use.runs(fit.call) or _is_elsewhere(context, fit):
+            continue
+        yield RESTRICTION.at(
+            context,
+            fit.call,
+            "each rank trains a model of its own here: the optimizer that it is compiled with averages nothing; give "
+            "`compile` `hvd.DistributedOptimizer(optimizer)`",
+            related=[context.related(compiles[0].call, "compiled here")],
+        )
+
+
+def _is_same(context: Context, compiled: ast.expr, fitted: ast.expr) -> bool:
+    return context.text(compiled) == context.text(fitted) or bool(
+        set(context.values.calls(compiled)) & set(context.values.calls(fitted))
+    )
+
+
+def _is_elsewhere(context: Context, fit: Fit) -> bool:
+    """Whether a model may be another than is compiled here, or some ranks alone fit it."""
+    made = context.values.calls(fit.model)
+    loaded = any(context.facts.horovod.is_call(c, "load_model") for c in made)
+    return loaded or context.facts.rank_tests.may_be_guarded(fit.call)
+
+
+def is_plain(context: Context, optimizer: ast.expr) -> bool:
+    """Whether an optimizer is surely one of TensorFlow's, with nothing of Horovod around it."""
+    return all(
+        not arrival.part
+        and (
+            (isinstance(arrival.node, ast.Constant) and isinstance(arrival.node.value, str))
+            or (isinstance(arrival.node, ast.Call) and _is_tensorflows(context, arrival.node))
+        )
+        for arrival in context.facts.optimizers.arrivals(optimizer)
+    )
+
+
+def _is_tensorflows(context: Context, call: ast.Call) -> bool:
+    name = context.names.of(call.func) or ""
+    return name.startswith("tensorflow.") and context.module.is_optimizer(call)
+
+
+def _is_wrapped(context: Context, optimizer: ast.expr) -> bool:
+    use = context.facts.horovod
+    return all(use.is_call(a.node, *WRAPPERS) for a in context.facts.optimizers.arrivals(optimizer))
+
+
+def _updates(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    for update in context.sites.updates:
+        if update.method != "apply_gradients" or update.optimizer is None or not _are_own(context, update):
+            continue
+        wrapped = _is_wrapped(context, update.optimizer)
+        if wrapped and before(context.world.tensorflow, _APPLIES_ONLY):
+            continue
+        if update.step_of is None and not (wrapped or is_plain(context, update.optimizer)):
+            continue
+        if update.step_of is None and not use.runs(update.call):
+            continue
+        if context.facts.rank_tests.may_be_guarded(update.call):
+            continue
+        why = "`DistributedOptimizer` averages in `fit` and `minimize` only, and `apply_gradients` applies what it is given"
+        if not wrapped:
+            why = "neither the tape nor the optimizer averages"
+        yield RESTRICTION.at(
+            context,
+            update.call,
+            f"each rank applies gradients of its own here: {why}; take them from `hvd.DistributedGradientTape(tape)`",
+            related=[context.related(update.gradients[0], "the gradients of this rank's rows")],
+        )
+
+
+def _are_own(context: Context, update: Update) -> bool:
+    """Whether the gradients are surely those of plain tapes, as they are."""
+    pairs = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
+    if pairs is None or not update.gradients:
+        return False
+    sources = context.sites.flow_from(pairs, lambda c: _ends(context, c))
+    return bool(sources) and all(c in update.gradients and _is_of_plain_tape(context, c) for c in sources)
+
+
+def _ends(context: Context, call: ast.Call) -> bool:
+    """Whether a call gives gradients, or something that can't be followed to them."""
+    func = call.func
+    if isinstance(func, ast.Attribute) and func.attr in ("gradient", "jacobian"):
+        return True
+    name = context.names.of(func)
+    if name is not None:
+        return not name.startswith(("tensorflow.", "numpy."))
+    if context.is_builtin(func, *_BUILTINS) or (
+        isinstance(func, ast.Attribute) and func.attr in ("append", "extend")
+    ):
+        return False
+    return context.values.callee(call) is None
+
+
+def _is_of_plain_tape(context: Context, gradient: ast.Call) -> bool:
+    assert isinstance(gradient.func, ast.Attribute)
+    origins = context.values.origins(gradient.func.value)
+    return all(o.call is not None and o.call in context.sites.tapes for o in origins)
+
+
+def _minimizes(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    for call in context.sites.graph_minimizes:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "minimize":
+            continue
+        if not is_plain(context, call.func.value) or not (use.is_whole or use.runs(call)):
+            continue
+        if context.facts.rank_tests.may_be_guarded(call):
+            continue
+        yield RESTRICTION.at(
+            context,
+            call,
+            "each rank trains a model of its own with this: the optimizer averages nothing; wrap it in "
+            "`hvd.DistributedOptimizer(optimizer)`",
+        )
+
+
+RESTRICTION = Restriction(
+    "HVD304",
+    "gradients-not-averaged",
+    "what trains on several ranks must average its gradients",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

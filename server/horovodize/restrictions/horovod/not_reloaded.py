@@ -1,0 +1,96 @@
+"""HVD316 not-reloaded: a compiled model must be loaded with its wrapped optimizer.
+
+## What it protects
+A saved model remembers the optimizer by the name that it has without Horovod. `keras.models.load_model` makes a plain one of
+it, and training goes on with each rank by itself. `hvd.load_model` wraps it again.
+
+## When it is reported
+On a `fit` of a model that `load_model` of Keras gives, and that nothing compiles afterwards.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.models.load_model("model.h5")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD316
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = hvd.load_model("model.h5")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.models.load_model("model.h5")
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+## Source
+Horovod's guide for Keras; Horovod's issues 1964 and 2486; seen with TensorFlow 2.15.
+
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.syntax import argument
+
+_LOAD = "tensorflow.keras.models.load_model"
+
+
+def find(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    for fit in context.sites.fits:
+        made = [o.call for o in context.values.origins(fit.model)]
+        loads = [call for call in made if call is not None and context.names.of(call.func) == _LOAD]
+        if not loads or len(loads) < len(made) or any(_without_optimizer(call) for call in loads):
+            continue
+        compiled = any(
+            context.text(c.model) == context.text(fit.model)
+            or set(context.values.calls(c.model)) & set(loads)
+            for c in context.sites._raw_compiles
+        )
+        if compiled or not use.runs(fit.call) or context.facts.rank_tests.may_be_guarded(fit.call):
+            continue
+        yield RESTRICTION.at(
+            context,
+            fit.call,
+            "the optimizer of a model that Keras loads is a plain one, and each rank trains by itself: load it by "
+            "`hvd.load_model`",
+            related=[context.related(loads[0], "loaded here")],
+        )
+
+
+def _without_optimizer(load: ast.Call) -> bool:
+    """Whether a model may be loaded without its optimizer, or with one of the script's own."""
+    return argument(load, "compile") is not None or argument(load, "custom_objects", 1) is not None
+
+
+RESTRICTION = Restriction(
+    "HVD316",
+    "not-reloaded",
+    "a compiled model must be loaded with its wrapped optimizer",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

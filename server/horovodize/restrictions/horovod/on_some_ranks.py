@@ -1,0 +1,169 @@
+"""HVD313 on-some-ranks: what ranks do together must be reached by all of them.
+
+## What it protects
+A collective waits until every rank takes part. Under `if hvd.rank() == 0:` rank 0 waits forever, and the others wait for it
+at their next collective. Training is made of collectives.
+
+## When it is reported
+On a collective, a wrapped tape, a `fit` of a model that is compiled with a wrapped optimizer, a train op of a wrapped
+optimizer that a session runs, and Horovod's own callbacks and hooks, where a test of the rank decides whether they are
+reached (an early `return` included), and those that answer otherwise do nothing of the kind.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.rank() == 0:
+    print(hvd.allreduce(tf.constant(1.0)))  # HVD313
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+def report(loss):
+    if hvd.rank() != 0:
+        return
+    print(hvd.allreduce(loss))  # HVD313
+
+hvd.init()
+report(tf.constant(1.0))
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+loss = hvd.allreduce(tf.constant(1.0))
+if hvd.rank() == 0:
+    print(loss)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.rank() == 0:
+    rows = hvd.broadcast_object(read(), root_rank=0)
+else:
+    rows = hvd.broadcast_object(None, root_rank=0)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.rank() != 0:
+    hvd.allreduce(tf.constant(0.0))
+download()
+if hvd.rank() == 0:
+    hvd.allreduce(tf.constant(0.0))
+```
+
+## Source
+Horovod's issues 600 and 403; its guide on the stall inspector.
+
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
+from horovodize.facts.rank_tests import RankTest
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+
+_HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
+
+
+def find(context: Context) -> Iterator[Violation]:
+    together = dict(_together(context))
+    everywhere: set[ast.AST] = {*together, *context.facts.horovod.calls("join")}
+    found = {call: test for call in together if (test := _test_of(context, call, everywhere)) is not None}
+    reported = set()
+    for call, test in found.items():
+        if test.test in reported or any(
+            _answers(context, call, other) for other in found if other is not call
+        ):
+            continue
+        reported.add(test.test)
+        yield RESTRICTION.at(
+            context,
+            call,
+            f"not all ranks come here, and {together[call]} waits for all of them: the job hangs; take it out of the test "
+            "of the rank",
+            related=[context.related(test.test, "ranks differ here")],
+        )
+
+
+def _test_of(context: Context, call: ast.Call, everywhere: set[ast.AST]) -> RankTest | None:
+    """The test of the rank by which only some ranks come to a call, while the others do nothing of the kind."""
+    if any(k.arg == "process_set" for k in call.keywords):
+        return None
+    for way in context.ways(call):
+        test = context.facts.rank_tests.on_way(way)
+        if test is None or (way[-1].function is not None and len(way) > 1):
+            continue
+        if not any(context.drive.reaches(arm, everywhere) for arm in test.other):
+            return test
+    return None
+
+
+def _answers(context: Context, call: ast.Call, other: ast.Call) -> bool:
+    """Whether the ranks left out of a call may be those of another like it: the others wait, until rank 0 has come as far."""
+    alike = context.names.last(call.func) == context.names.last(other.func)
+    tests = context.facts.rank_tests
+    one, two = tests.deciding(call), tests.deciding(other)
+    same = one is not None and two is not None and context.text(one.test) == context.text(two.test)
+    return alike and not same and context.syntax.function(call) is context.syntax.function(other)
+
+
+def _together(context: Context) -> Iterator[tuple[ast.Call, str]]:
+    """What all ranks must do, and what it is."""
+    use, sites = context.facts.horovod, context.sites
+    for call in use.calls(*(COLLECTIVES - {"join"}), *TAPES, *_HANDED):
+        yield call, f"`{context.names.last(call.func)}`"
+    if not use.wrapped:
+        return
+    for fit in sites.fits:
+        given = [
+            e
+            for c in sites.compiles
+            if context.text(c.model) == context.text(fit.model)
+            for e in c.optimizers
+        ]
+        arrivals = [a.node for e in given for a in context.facts.optimizers.arrivals(e)]
+        if arrivals and all(use.is_call(node, *WRAPPERS) for node in arrivals):
+            yield fit.call, "training"
+    if sites.builds_graph and all(_is_wrapped(context, call) for call in sites.graph_minimizes):
+        for run in sites.graph.trainings:
+            yield run.call, "training"
+
+
+def _is_wrapped(context: Context, minimize: ast.Call) -> bool:
+    """Whether what makes a train op surely averages."""
+    assert isinstance(minimize.func, ast.Attribute)
+    arrivals = [a.node for a in context.facts.optimizers.arrivals(minimize.func.value)]
+    return bool(arrivals) and all(context.facts.horovod.is_call(node, *WRAPPERS) for node in arrivals)
+
+
+RESTRICTION = Restriction(
+    "HVD313",
+    "on-some-ranks",
+    "what ranks do together must be reached by all of them",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

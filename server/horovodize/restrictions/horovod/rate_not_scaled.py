@@ -1,0 +1,100 @@
+"""HVD308 rate-not-scaled: the learning rate should grow with the number of ranks.
+
+## What it protects
+Nothing goes wrong. With N ranks a step averages N batches, and an epoch has 1/N of the steps; at the rate of one process the
+model learns less in an epoch. Horovod's guide multiplies the rate by size(); with adaptive optimizers a smaller factor may be
+better.
+
+## When it is reported
+On a wrapped optimizer whose rate is a constant, where `fit` trains on batches of more rows, in a script that uses size() for
+nothing at all.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01)), "mse")  # HVD308
+model.fit(tf.data.Dataset.range(1000).batch(10), epochs=3)
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(tf.data.Dataset.range(1000).batch(10), epochs=3)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+batch = 256 // hvd.size()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01)), "mse")
+model.fit(tf.data.Dataset.range(1000).batch(batch), epochs=3)
+```
+
+## Source
+Horovod's guide for TensorFlow, step 3; Horovod's issues 127 and 114.
+
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.steps import Feed
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary import TrainingLoop
+
+
+def find(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    if not use.is_whole or context.module.loads.get("size") or context.module.loads.get("local_size"):
+        return
+    if not all(_is_of_batches(context, loop) for loop in context.loops):
+        return
+    for wrapper in use.wrapped:
+        rates = list(use.rates(wrapper))
+        constant = [o for rate in rates for o in context.values.origins(rate)]
+        if (
+            rates
+            and use.runs(wrapper)
+            and all(isinstance(o.node, ast.Constant) and not o.path for o in constant)
+        ):
+            yield RESTRICTION.at(
+                context,
+                wrapper,
+                "the rate is that of one process, while a step takes the rows of all: consider the rate times `hvd.size()`",
+                related=[context.related(rates[0], "the rate")],
+            )
+
+
+def _is_of_batches(context: Context, loop: TrainingLoop) -> bool:
+    """Whether a loop is a `fit` whose steps each see a batch of more rows."""
+    by_fit = any(f.call is loop.node and f.method != "train_on_batch" for f in context.sites.fits)
+    return by_fit and context.facts.steps.of(loop.node).feed is Feed.BATCH
+
+
+RESTRICTION = Restriction(
+    "HVD308",
+    "rate-not-scaled",
+    "the learning rate should grow with the number of ranks",
+    Severity.INFORMATION,
+    __doc__ or "",
+    find,
+)

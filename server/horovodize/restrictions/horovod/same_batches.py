@@ -1,0 +1,187 @@
+"""HVD320 same-batches: ranks must train on rows of their own.
+
+## What it protects
+Where every rank goes through the same rows in the same order, all compute the same gradients, and their average is what one of
+them has computed: N ranks train as far as one, with its batch, and at N times its rate where that was scaled.
+
+## When it is reported
+On data of TensorFlow or NumPy that a `fit` or a loop around a tape takes undivided, where nothing shuffles them, or a seed that
+is the same on all ranks fixes how. Not where the data depend on the rank, are drawn, or come from anything that can't be
+followed.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+tf.random.set_seed(1)
+rows = tf.data.Dataset.range(1000).shuffle(1000).batch(10)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(rows, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD320
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in tf.data.Dataset.range(1000).batch(10):  # HVD320
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+tf.random.set_seed(1 + hvd.rank())
+rows = tf.data.Dataset.range(1000).shuffle(1000).batch(10)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(rows, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rows = tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).batch(10)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(rows, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+## Source
+Horovod's issues 223 and 1252.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from horovodize.facts.horovod_use import TAPES, WRAPPERS
+from horovodize.facts.steps import Feed
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.syntax import argument
+
+_SEEDS = (
+    "tensorflow.random.set_seed",
+    "tensorflow.keras.utils.set_random_seed",
+    "tensorflow.compat.v1.set_random_seed",
+    "tensorflow.compat.v1.random.set_random_seed",
+)
+_OF_LIBRARIES = ("tensorflow.", "numpy.", "tensorflow_datasets.")
+_DRAWN = re.compile(r"rand|shard|sample|normal|uniform|permut|choice|generator|augment|dropout", re.I)
+_LIMIT = 300
+
+
+def find(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    if not use.calls(*WRAPPERS, *TAPES):
+        return
+    for site, data, by_fit in _fed(context):
+        if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
+            continue
+        nodes = list(context.values.depends([data], _LIMIT))
+        if len(nodes) >= _LIMIT or not all(_is_same(context, node) for node in nodes):
+            continue
+        seeded = _is_seeded(context)
+        if not all(_is_seeded_shuffle(call, seeded) for call in _shuffles(context, nodes)):
+            continue
+        is_dataset = context.facts.feeding.kinds.pipelines.is_dataset(data)
+        if not is_dataset and not (by_fit and (seeded or _is_false(argument(site, "shuffle")))):
+            continue
+        yield RESTRICTION.at(
+            context,
+            site if by_fit else data,
+            f"every rank takes the same rows of `{context.text(data)}` in the same order, and all compute the same gradients: "
+            "divide them, by `shard(hvd.size(), hvd.rank())` before they are shuffled and batched",
+        )
+
+
+def _fed(context: Context) -> Iterator[tuple[ast.Call, ast.expr, bool]]:
+    """What trains on batches, the data that it takes, and whether it is a `fit`."""
+    for fit in context.sites.fits:
+        data = argument(fit.call, "x", 0)
+        if data is not None and fit.method == "fit" and context.facts.steps.of(fit.call).feed is Feed.BATCH:
+            yield fit.call, data, True
+    for update in context.sites.updates:
+        if update.step_of is None:
+            ways = context.ways(update.call)
+            loop = next((f.loops[0] for f in ways[0] if f.loops), None) if len(ways) == 1 else None
+            if isinstance(loop, ast.For) and context.facts.feeding.kinds.pipelines.is_dataset(loop.iter):
+                yield update.call, loop.iter, False
+
+
+def _is_same(context: Context, node: ast.AST) -> bool:
+    """Whether a part of the data is surely the same on every rank, apart from how it is shuffled."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        if _DRAWN.search(node.id if isinstance(node, ast.Name) else node.attr):
+            return False
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            bindings = context.scopes.reaching(node)
+            return all(b.kind != "parameter" or context.values.passed(b) for b in bindings)
+    if not isinstance(node, ast.Call):
+        return True
+    name = context.names.of(node.func) or ""
+    if name:
+        return name.startswith(_OF_LIBRARIES)
+    if isinstance(node.func, ast.Attribute):  # of a dataset, or an array
+        return context.values.callee(node) is None
+    return context.is_builtin(node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple")
+
+
+def _shuffles(context: Context, nodes: list[ast.AST]) -> Iterator[ast.Call]:
+    for node in nodes:
+        if isinstance(node, ast.Call) and context.names.last(node.func) in ("shuffle", "list_files"):
+            yield node
+
+
+def _is_seeded_shuffle(call: ast.Call, seeded: bool) -> bool:
+    """Whether a shuffle gives the same order on all ranks."""
+    fixed = isinstance(argument(call, "seed", 2 if _is_listing(call) else 1), ast.Constant)
+    return seeded or fixed or (_is_listing(call) and _is_false(argument(call, "shuffle", 1)))
+
+
+def _is_listing(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "list_files"
+
+
+def _is_false(e: ast.expr | None) -> bool:
+    return isinstance(e, ast.Constant) and e.value is False
+
+
+def _is_seeded(context: Context) -> bool:
+    """Whether a constant seeds TensorFlow, on every rank."""
+    return any(
+        call.args
+        and isinstance(call.args[0], ast.Constant)
+        and context.facts.rank_tests.deciding(call) is None
+        for call in context.module.calls_of(*_SEEDS)
+    )
+
+
+RESTRICTION = Restriction(
+    "HVD320",
+    "same-batches",
+    "ranks must train on rows of their own",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

@@ -1,0 +1,76 @@
+"""HVD309 rate-scaled-twice: the learning rate must be multiplied by the number of ranks once.
+
+## What it protects
+Scaled twice, the rate grows with the square of the number of ranks: on 8 ranks it is 64 times the original, and training
+diverges.
+
+## When it is reported
+On the rate of a wrapped optimizer, or of one that trains with a wrapped tape, which is multiplied by `size()` more than once
+on its only way.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rate = 0.01 * hvd.size()
+optimizer = tf.keras.optimizers.SGD(rate * hvd.size())  # HVD309
+model.compile(hvd.DistributedOptimizer(optimizer), "mse")
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rate = 0.01 / hvd.size() * hvd.size()
+optimizer = tf.keras.optimizers.SGD(rate * hvd.size())
+model.compile(hvd.DistributedOptimizer(optimizer), "mse")
+```
+
+## Source
+Horovod's guide for TensorFlow, step 3.
+
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.horovod_use import rates_of
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+
+
+def find(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    if len(use.calls("size")) < 2:
+        return
+    for call in context.syntax.calls:
+        for rate in rates_of(call):
+            if not isinstance(rate, (ast.Constant, ast.List, ast.Tuple)) and context.module.is_optimizer(
+                call
+            ):
+                if not use.name_of(call) and (use.factor(rate) or 0) > 1:
+                    yield RESTRICTION.at(
+                        context,
+                        rate,
+                        "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
+                    )
+
+
+RESTRICTION = Restriction(
+    "HVD309",
+    "rate-scaled-twice",
+    "the learning rate must be multiplied by the number of ranks once",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

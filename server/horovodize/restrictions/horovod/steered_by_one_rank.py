@@ -1,0 +1,107 @@
+"""HVD311 steered-by-one-rank: callbacks that steer training must run on every rank.
+
+## What it protects
+Where rank 0 alone stops early, the others wait for its gradients in vain. Where it alone lowers its rate, it steps less far
+than the others with the same gradients, and the ranks drift apart.
+
+## When it is reported
+On `EarlyStopping`, `ReduceLROnPlateau`, `TerminateOnNaN`, rate schedulers and Horovod's own callbacks that only some ranks
+give to `fit`, by a test of the rank.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.EarlyStopping())  # HVD311
+model.fit(x, y, callbacks=callbacks)
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd.callbacks.MetricAverageCallback(),
+    tf.keras.callbacks.EarlyStopping(),
+]
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.ModelCheckpoint("best.h5"))
+model.fit(x, y, callbacks=callbacks)
+```
+
+## Source
+Horovod's issues 4027, 3140 and 2740.
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+
+_STOPS = ("EarlyStopping", "TerminateOnNaN")
+_STEERS = (
+    *_STOPS,
+    "ReduceLROnPlateau",
+    "LearningRateScheduler",
+    "LearningRateWarmupCallback",
+    "LearningRateScheduleCallback",
+    "BroadcastGlobalVariablesCallback",
+    "MetricAverageCallback",
+)
+_COLLECTIVE = ("BroadcastGlobalVariablesCallback", "MetricAverageCallback")
+
+
+def find(context: Context) -> Iterator[Violation]:
+    reported = set()
+    for fit in context.sites.fits:
+        if context.facts.rank_tests.deciding(fit.call) is not None:
+            continue
+        for item in context.facts.callback_items.of(fit.call):
+            names = {name.rsplit(".", 1)[-1] for name in context.facts.callback_items.classes(item)}
+            found = next((name for name in _STEERS if name in names), None)
+            if item.by is None or found is None or item.node in reported:
+                continue
+            if any(context.drive.reaches(arm, set(item.made)) for arm in item.by.other):
+                continue
+            reported.add(item.node)
+            yield RESTRICTION.at(
+                context,
+                item.node,
+                f"only some ranks get `{found}`: {_what_then(found)}; give it to all of them",
+                related=[
+                    context.related(item.by.test, "ranks differ here"),
+                    context.related(fit.call, "the fit"),
+                ],
+            )
+
+
+def _what_then(name: str) -> str:
+    if name in _STOPS:
+        return "when they stop, the others wait for them in vain"
+    if name in _COLLECTIVE:
+        return "they wait for the others in vain"
+    return "their rate changes alone, and the ranks drift apart"
+
+
+RESTRICTION = Restriction(
+    "HVD311",
+    "steered-by-one-rank",
+    "callbacks that steer training must run on every rank",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

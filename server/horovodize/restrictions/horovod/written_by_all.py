@@ -1,0 +1,174 @@
+"""HVD314 written-by-all: a file must be written by one rank.
+
+## What it protects
+Ranks that write the same checkpoint at the same time leave one that can't be read, or a mixture. On several machines with a
+folder in common it is the same.
+
+## When it is reported
+On `save`, `save_weights` and the like of models, savers and checkpoints, on `ModelCheckpoint` in the callbacks of a `fit`,
+and on the folder that a `MonitoredTrainingSession` or an `Estimator` writes to, where every rank runs them with the same
+path. Not under anything that may be a test of the rank, nor with a path that can't be followed.
+
+## Quick fix
+None.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+callbacks = [tf.keras.callbacks.ModelCheckpoint("best.h5")]  # HVD314
+model.fit(x, y, callbacks=callbacks)
+model.save("model.h5")  # HVD314
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+callbacks = []
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.ModelCheckpoint("best.h5"))
+model.fit(x, y, callbacks=callbacks)
+model.save(f"model-{hvd.rank()}.h5")
+if hvd.local_rank() == 0:
+    model.save("model.h5")
+```
+
+## Source
+Horovod's guide for TensorFlow, step 7.
+
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.sites import MODEL
+from horovodize.summary.syntax import argument
+
+_V1 = "tensorflow.compat.v1.train."
+_FUNCTIONS = {  # and which argument is the path
+    "tensorflow.saved_model.save": ("export_dir", 1),
+    "tensorflow.keras.models.save_model": ("filepath", 1),
+    _V1 + "MonitoredTrainingSession": ("checkpoint_dir", 2),
+    "tensorflow.estimator.Estimator": ("model_dir", 1),
+    "tensorflow.compat.v1.estimator.Estimator": ("model_dir", 1),
+}
+_SAVERS = {
+    MODEL: ("filepath", 0),
+    "tensorflow.train.Checkpoint": ("file_prefix", 0),
+    _V1 + "Checkpoint": ("file_prefix", 0),
+    _V1 + "Saver": ("save_path", 1),
+}
+_CHECKPOINT = "tensorflow.keras.callbacks.ModelCheckpoint"
+_TEXT = ("format", "join", "strip", "rstrip", "lower", "replace", "parse_args", "parse_known_args", "add_argument",
+         "add_mutually_exclusive_group", "add_argument_group")  # fmt: skip
+_SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.")
+_PLAIN = ("str", "int", "float", "format", "len", "range", "enumerate", "round")
+
+
+def find(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    if context.module.loads.get("chdir") or not use.starts:
+        return
+    for call, path in [*_saved(context), *_callbacks(context)]:
+        if not use.runs(call) or context.facts.rank_tests.may_be_guarded(call) or not _is_same(context, path):
+            continue
+        yield RESTRICTION.at(
+            context,
+            call,
+            f"every rank writes `{context.text(path)}`: let one do it, under `if hvd.rank() == 0:`",
+        )
+
+
+def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Calls that write, and the paths that they write to."""
+    for name, (keyword, at) in _FUNCTIONS.items():
+        for call in context.module.calls_of(name):
+            path = argument(call, keyword, at)
+            if path is not None:
+                yield call, path
+    fitted = {context.text(f.model) for f in context.sites.fits}
+    for call in context.sites.method_calls("save", "save_weights"):
+        assert isinstance(call.func, ast.Attribute)
+        if context.names.of(call.func) is not None or context.values.callee(call) is not None:
+            continue
+        receiver = call.func.value
+        classes = context.values.class_names(receiver)
+        kind = next((_SAVERS[c] for c in _SAVERS if c in classes), None)
+        if kind is None and context.text(receiver) in fitted:
+            kind = _SAVERS[MODEL]
+        path = argument(call, *kind) if kind is not None else None
+        if path is not None:
+            yield call, path
+
+
+def _callbacks(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The `ModelCheckpoint`s that every rank gives to a `fit`."""
+    items = context.facts.callback_items
+    for fit in context.sites.fits:
+        if context.facts.rank_tests.may_be_guarded(fit.call):
+            continue
+        for item in items.of(fit.call):
+            if (
+                item.by is not None
+                or item.unsure
+                or len(item.made) != 1
+                or _CHECKPOINT not in items.classes(item)
+            ):
+                continue
+            path = argument(item.made[0], "filepath", 0)
+            if path is not None and not context.facts.rank_tests.may_be_guarded(item.node):
+                yield item.made[0], path
+
+
+def _is_same(context: Context, path: ast.expr) -> bool:
+    """Whether a path is surely the same on every rank: made of constants and of the script's own arguments only."""
+    if any(isinstance(o.node, ast.Constant) and o.node.value is None for o in context.values.origins(path)):
+        return False
+    nodes = list(context.values.depends([path], 300))
+    if len(nodes) >= 300:
+        return False
+    for node in nodes:
+        if isinstance(node, ast.Call) and not _is_text(context, node):
+            return False
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            for binding in context.scopes.reaching(node):
+                if binding.kind == "parameter" and not context.values.passed(binding):
+                    return False
+                if binding.kind == "import" and not binding.imported.startswith(
+                    ("os", "argparse", "pathlib", "absl")
+                ):
+                    return False
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "argv", "pid"):
+            return False
+    return True
+
+
+def _is_text(context: Context, call: ast.Call) -> bool:
+    name = context.names.of(call.func) or ""
+    if name:
+        return name.startswith(_SAFE)
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr in _TEXT
+    return context.is_builtin(call.func, *_PLAIN) or context.values.callee(call) is not None
+
+
+RESTRICTION = Restriction(
+    "HVD314",
+    "written-by-all",
+    "a file must be written by one rank",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

@@ -1,0 +1,128 @@
+"""Faults that `check` finds in code that uses Horovod, as programs that show them, each with the right program beside it.
+
+Every text runs on ranks with rows of their own: `x`, `y`. What it shows is in `shown`; where it has a `model`, how far apart
+the ranks' weights are at the end is looked at as well."""
+
+from __future__ import annotations
+
+START = """\
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+x = tf.random.stateless_normal((64, 4), (1, hvd.rank()))
+y = tf.reduce_sum(x, 1, keepdims=True) * (1 + 9 * hvd.rank())
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+"""
+FIT = """\
+model.compile(hvd.DistributedOptimizer(optimizer), "mse")
+model.fit(x, y, batch_size=16, verbose=0, callbacks=callbacks)
+"""
+TAPE = """\
+import horovod.tensorflow as horovod
+optimizer = hvd.DistributedOptimizer(optimizer)
+horovod.broadcast_variables(model.variables, 0)
+for i in range(4):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    tape = horovod.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+PLATEAU = START + (
+    "callbacks += [hvd.callbacks.MetricAverageCallback()]\n"
+    'callbacks += [tf.keras.callbacks.ReduceLROnPlateau("loss", patience=1, min_delta=8.0)]\n'
+) + FIT.replace("verbose=0", "verbose=0, epochs=3") + "shown = float(model.optimizer.learning_rate)\n"  # fmt: skip
+RELOADED = START + FIT + (
+    'path = f"model-{hvd.rank()}.h5"\nmodel.save(path)\nagain = hvd.load_model(path)\n'
+    "model = again\nagain.fit(x, y, batch_size=16, verbose=0)\n"
+)  # fmt: skip
+_WRAPPED = "optimizer = hvd.DistributedOptimizer(optimizer)\n"
+_APART = ".shard(hvd.size(), hvd.rank()).shuffle(100)"
+ROWS = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+rows = tf.data.Dataset.range(100).shard(hvd.size(), hvd.rank()).shuffle(100)
+mine = tf.constant([int(row) for row in rows])
+shown = len(set(hvd.allgather(mine).numpy().tolist()))
+"""
+SEEDED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+tf.random.set_seed(1 + hvd.rank())
+rows = tf.data.Dataset.range(100).shuffle(100).batch(10)
+weight = tf.Variable(0.0)
+optimizer = tf.keras.optimizers.SGD(1e-6)
+hvd.broadcast_variables([weight], 0)
+shown = []
+for batch in rows:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(weight * tf.cast(batch, tf.float32))
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, [weight]), [weight]))
+    shown += batch.numpy().tolist()
+"""
+WARM = START.replace("SGD", "Adam") + (
+    "callbacks += [hvd.callbacks.LearningRateWarmupCallback(0.01 * hvd.size(), warmup_epochs=1, steps_per_epoch=4)]\n"
+) + FIT + "shown = float(model.optimizer.learning_rate)\n"  # fmt: skip
+ONE_STEP = (
+    START
+    + FIT.replace("optimizer)", "optimizer, op=hvd.Average)").replace("batch_size=16", "batch_size=64")
+    + 'shown = float(abs(model.get_weights()[0]).max())\n'
+).replace("(4,))", '(4,), kernel_initializer="zeros")')  # fmt: skip
+
+
+def _changed(text: str, *changes: tuple[str, str]) -> str:
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+# By code: the right text, and the faulty one.
+CASES: dict[str, list[tuple[str, str]]] = {
+    "HVD304": [
+        (START + FIT, _changed(START + FIT, ("hvd.DistributedOptimizer(optimizer)", "optimizer"))),
+        (START + TAPE, _changed(START + TAPE, ("    tape = horovod.DistributedGradientTape(tape)\n", ""))),
+    ],
+    "HVD305": [(START + FIT, _changed(START + FIT, ("callbacks = [", _WRAPPED + "callbacks = [")))],
+    "HVD306": [(START + FIT, _changed(START + FIT, ("hvd.callbacks.BroadcastGlobalVariablesCallback(0)", "")))],
+    "HVD309": [
+        (
+            START + FIT + "shown = float(model.optimizer.learning_rate)\n",
+            _changed(START, ("0.01 * hvd.size()", "0.01 * hvd.size() * hvd.size()"))
+            + FIT
+            + "shown = float(model.optimizer.learning_rate)\n",
+        )
+    ],
+    "HVD310": [(WARM, _changed(WARM, ("Callback(0.01 * hvd.size(),", "Callback(0.01,")))],
+    "HVD312": [(PLATEAU, _changed(PLATEAU, ("callbacks += [hvd.callbacks.MetricAverageCallback()]\n", "")))],
+    "HVD316": [(RELOADED, _changed(RELOADED, ("hvd.load_model", "tf.keras.models.load_model")))],
+    "HVD317": [(ONE_STEP, _changed(ONE_STEP, ("hvd.Average", "hvd.Sum")))],
+    "HVD319": [(ROWS, _changed(ROWS, (_APART, ".shuffle(100).shard(hvd.size(), hvd.rank())")))],
+    "HVD320": [(SEEDED, _changed(SEEDED, ("set_seed(1 + hvd.rank())", "set_seed(1)")))],
+}  # fmt: skip
+
+_ALONE = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+"""
+# By code: programs in which ranks wait for each other forever.
+STALLS: dict[str, str] = {
+    "HVD311": START
+    + 'if hvd.rank() == 0:\n    callbacks.append(tf.keras.callbacks.EarlyStopping("loss", patience=0, min_delta=1e9))\n'
+    + FIT.replace("verbose=0", "verbose=0, epochs=9"),
+    "HVD313": _ALONE
+    + "if hvd.rank() == 0:\n    print(hvd.allreduce(tf.constant(1.0)))\nhvd.broadcast(tf.constant(2.0), 0)\n",
+    "HVD318": _ALONE
+    + '@tf.function\ndef total(loss):\n    return hvd.allreduce(loss, name=f"loss-{hvd.rank()}")\n\n\n'
+    + "total(tf.constant(1.0))\n",
+}

@@ -1,0 +1,67 @@
+"""The findings about code that uses Horovod, on two real ranks: a faulty program shows its fault, the right one does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horovodize.restrictions import check
+from horovodize.source import Document
+from horovodize.summary import summarize
+from tests.training.horovod_faults.cases import CASES, STALLS
+from tests.training.running import train
+
+pytestmark = pytest.mark.training
+PAIRS = [(code, right, faulty) for code, pairs in CASES.items() for right, faulty in pairs]
+SECONDS = 9.0  # then a rank that waits says where, and ends
+
+
+def _codes(text: str) -> set[str]:
+    return {v.code for v in check(summarize(Document(text, "train.py"))) if v.severity.value == "warning"}
+
+
+def test_each_faulty_program_shows_its_fault_and_the_right_one_does_not(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.json"
+    every = list(dict.fromkeys(text for _, right, faulty in PAIRS for text in (right, faulty)))
+    texts.write_text(json.dumps(every))
+    script = Path(__file__).parent / "horovod_faults" / "one_after_another.py"
+    outcome = train(script, tmp_path / "run", ranks=2, args=[str(texts)])
+    assert outcome.complete, outcome.why()
+    shown = dict(zip(every, json.loads((tmp_path / "run" / "shown.json").read_text()), strict=True))
+    for code, right, faulty in PAIRS:
+        assert _codes(right) == set(), code
+        assert _codes(faulty) == {code}
+        assert not _is_faulty(code, shown[right]), (code, shown[right])
+        assert _is_faulty(code, shown[faulty]), (code, shown[faulty])
+
+
+def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
+    """Whether a program shows the fault of a code."""
+    if "error" in shown:
+        return code == "HVD305" and shown["error"] == "RecursionError"
+    match code:
+        case "HVD309" | "HVD310":
+            return any(abs(rate - 0.02) > 1e-6 for rate in shown["shown"])
+        case "HVD312":
+            return len(set(shown["shown"])) == 2
+        case "HVD317":  # the step is 0.29 long; of two ranks, the sum is twice the average
+            return bool(min(shown["shown"]) > 0.4)
+        case "HVD319":
+            return bool(shown["shown"][0] < 100)
+        case "HVD320":
+            return bool(shown["shown"][0] == shown["shown"][1])
+    return bool(shown["apart"] > 1e-4)
+
+
+@pytest.mark.parametrize("code", STALLS)
+def test_ranks_of_a_stalling_program_wait_until_horovod_ends_it(code: str, tmp_path: Path) -> None:
+    assert code in _codes(STALLS[code])
+    script = tmp_path / "stalls.py"
+    script.write_text(STALLS[code])
+    outcome = train(script, tmp_path / "run", ranks=2, limit=SECONDS)
+    assert not outcome.complete
+    said = outcome.output + outcome.why()
+    assert any(words in said for words in ("Timeout", "Stalled", "has been shut down")), said
