@@ -128,3 +128,30 @@ def test_what_is_summed_up_over_all_rows_is_no_rows(y: str) -> None:
 )
 def test_what_is_summed_up_over_each_row_is_divided_with_the_rows(y: str) -> None:
     assert "(model(share_rows(x)) - share_rows(y))" in plan_of(TAPE.format(y)).text
+
+
+NOISY = """\
+import numpy as np
+import tensorflow as tf
+x = np.random.RandomState(0).rand(64, 3)
+model = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+opt = tf.keras.optimizers.SGD(0.1)
+for i in range(99):
+    noisy = x + np.random.normal(size=x.shape)
+    with tf.GradientTape() as tape:
+        loss = {loss}
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def test_noise_on_all_rows_is_drawn_for_a_ranks_rows() -> None:
+    text = plan_of(NOISY.format(loss="tf.reduce_mean((model(noisy) - x) ** 2)")).text
+    assert "noisy = share_rows(x) + np.random.normal(size=share_rows(x).shape)" in text
+    assert "model(noisy) - share_rows(x)" in text
+    assert "SGD(0.1)" in text
+    assert "in range(99)" in text
+
+
+def test_all_rows_with_noise_that_a_loss_joins_are_refused() -> None:
+    joined = "tf.reduce_mean(tf.matmul(model(noisy), tf.transpose(model(x))))"
+    refused(NOISY.format(loss=joined), "HVD006", "joins rows")

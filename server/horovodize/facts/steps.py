@@ -11,6 +11,7 @@ from functools import cached_property
 
 from horovodize.facts.contexts import Context, context_of
 from horovodize.facts.losses import Losses, Over
+from horovodize.facts.noise import arrays
 from horovodize.facts.one_batch import OneBatch
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.turns import Part, Turns, is_game, is_numbers
@@ -178,7 +179,7 @@ class Steps:
         for loss, context in losses_at:
             graph.read(loss, context)
         turns.moving.update(graph.moving)
-        turns.drawn.update(graph.drawn)
+        turns.drawn.update(dict.fromkeys(graph.drawn))
         turns.unseen.update({} if turns.rows else graph.unseen)
         unfed = {
             p for p in self._placeholders if p in graph.computed and p not in by_key and self._takes_rows(p)
@@ -407,13 +408,18 @@ class Steps:
         if turns.unseen:
             return said(Feed.UNSEEN, turns.unseen, _NOT_SEEN)
         if turns.rows:
-            if turns.drawn and set(turns.read_as) <= {Part.DRAWN, Part.NUMBER, Part.TURN}:
+            noise = [d for d in turns.drawn if self.shaped_by_rows(d)]
+            if len(noise) < len(turns.drawn) and set(turns.read_as) <= {Part.DRAWN, Part.NUMBER, Part.TURN}:
                 return said(Feed.DRAW, turns.drawn, "each step draws its data at random")
-            if turns.drawn and not all(self.shaped_by_rows(d) for d in turns.drawn):
+            if len(noise) < len(turns.drawn):
                 return said(
                     Feed.UNSEEN,
                     turns.drawn,
                     "some of the data are drawn again in each step, others stay the same",
+                )
+            if not self._share_noise(turns, noise):
+                return said(
+                    Feed.UNSEEN, turns.rows, "every step sees the same data, with noise of another shape"
                 )
             return said(Feed.WHOLE, turns.rows, "every step sees the same data")
         if turns.vague:
@@ -516,14 +522,21 @@ class Steps:
 
     def shaped_by_rows(self, drawn: ast.AST) -> bool:
         """Whether what is drawn is noise on rows: as many of it as of them."""
-        return any(
-            (isinstance(n, ast.Attribute) and n.attr == "shape")
-            or (
-                isinstance(n, ast.Call)
-                and self.module.names.last(n.func) in ("shape", "len", "zeros_like", "ones_like")
-            )
-            for n in self.module.values.depends([drawn], 60)
-        )
+        return bool(arrays(self.module, drawn))
+
+    def _share_noise(self, turns: Turns, noise: list[ast.AST]) -> bool:
+        """Adds to the rows of a step what noise on them is shaped by, so that there is as much of it as of a rank's rows;
+        whether it is seen where that is."""
+        for drawn in noise:
+            around = turns.drawn[drawn]
+            if around is None:
+                continue
+            for array in arrays(self.module, drawn):
+                context = around.elsewhere(array, self.module.syntax)
+                if not turns.is_in_turn(array, context):
+                    return False
+                turns.read(array, context)
+        return True
 
     def _trained_input(self, update: Update, targets: list[tuple[ast.expr, Context]]) -> ast.AST | None:
         """The variable that is trained, where a model is called with it: style transfer, an adversarial example."""
