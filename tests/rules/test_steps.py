@@ -458,6 +458,57 @@ def test_what_is_no_game_or_only_a_test_leaves_loops_over_data_divided(before: s
     assert not any("games" in doubt for doubt in doubts(plan, "G4"))
 
 
+OWN_GAME = """
+memory = collections.deque(maxlen=1000)
+for episode in range(1000):
+    state = np.random.rand(8)
+    for t in range(200):
+        action = {action}
+        following = np.clip(state + action, 0, 1)
+        memory.append((state, action, following))
+        state = following
+        xs, actions, ys = map(np.array, zip(*random.sample(memory, 32)))
+        step(xs, ys)
+"""
+MOVES = """
+for episode in range(1000):
+    state, over = game.begin(), False
+    while not over:
+        state = game.state()
+        reward, over = game.move({action})
+        memory.append((state, reward))
+        step(*random.sample(memory, 1)[0])
+"""
+
+
+@pytest.mark.parametrize("game", [OWN_GAME, MOVES])
+@pytest.mark.parametrize("action", ["np.argmax(model(state[None]))", "act(state)"])
+def test_a_game_without_a_step_is_not_divided_either(game: str, action: str) -> None:
+    act = "def act(state):\n    q = model.predict(state[None])\n    return q[0].argmax()\n"
+    plan = plan_of(TAPE + act + game.format(action=action))
+    assert "// hvd.size()" not in plan.text
+    assert "* hvd.size()" not in plan.text
+    assert "alike(" not in plan.text
+    assert sum("plays as many games" in doubt for doubt in doubts(plan, "G4")) == 1
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        OWN_GAME.format(action="np.sin(state)"),  # a sequence that no model decides about
+        # what a model makes of given rows, gathered, is no game
+        "for i in range(1000):\n    memory.append(model(a[i * 8 : i * 8 + 8]))\n    step(a[i * 8 : i * 8 + 8], memory[-1])\n",
+        # what ends training is no move of a game
+        "for i in range(1000):\n    better, over = patience.update(model(a[:9]))\n    if over:\n        break\n"
+        "    step(a[i * 8 : i * 8 + 8], 1.0)\n",
+    ],
+)
+def test_what_no_model_moves_on_is_no_game(loop: str) -> None:
+    plan = plan_of(TAPE + "a = np.random.rand(8000, 3)\nmemory = []\n" + loop)
+    assert not any("games" in doubt for doubt in doubts(plan, "G4"))
+    assert "* hvd.size()" in plan.text
+
+
 def test_games_that_end_in_a_tangled_way_are_refused() -> None:
     tangled = GAME.replace("if done:", "if done and t > 3:\n            pass\n        elif done:")
     assert [r.code for r in divide(TAPE + tangled).draft.reasons] == ["HVD006"]

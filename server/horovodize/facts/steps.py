@@ -13,6 +13,7 @@ from horovodize.facts.contexts import Context, context_of
 from horovodize.facts.losses import Losses, Over
 from horovodize.facts.noise import arrays
 from horovodize.facts.one_batch import OneBatch
+from horovodize.facts.own_games import OwnGames
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.turns import Part, Turns, is_game, is_numbers
 from horovodize.summary.drive import Drive, Frame
@@ -73,7 +74,9 @@ class Steps:
         self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
         self.shapes = Shapes(module, feeding.kinds)
         self._one_batch = OneBatch(module, feeding, self.shapes)
+        self._own_games = OwnGames(module, sites)
         self._known: dict[ast.Call, Step] = {}
+        self._games: dict[ast.Call, ast.AST | None] = {}
 
     def of(self, site: ast.Call) -> Step:
         """What feeds a place that trains, found out once."""
@@ -436,8 +439,11 @@ class Steps:
     def game(self, site: ast.Call) -> ast.AST | None:
         """Where the game moves on that a step learns from, which each rank plays for itself: `env.step(action)`; None where it
         learns from something else."""
-        if not self._game_moves:
-            return None
+        if site not in self._games:
+            self._games[site] = self._find_game(site)
+        return self._games[site]
+
+    def _find_game(self, site: ast.Call) -> ast.AST | None:
         step = self.of(site)
         if step.feed is Feed.SIMULATION:
             return step.node
@@ -445,8 +451,11 @@ class Steps:
             return None
         for loop in self._loops_around(site):
             played = self._played_in(loop)
-            if played is not None and self._is_game(played) and not self._has_data_from_before(site, loop):
-                return played
+            if played is not None and not self._is_game(played):
+                played = None
+            move = played or self._own_games.move(loop, self.feeding.calls_in(loop))
+            if move is not None and not self._has_data_from_before(site, loop):
+                return move
         return None
 
     def _played(self, site: ast.AST) -> ast.Call | None:
