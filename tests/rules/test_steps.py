@@ -509,6 +509,15 @@ def test_what_no_model_moves_on_is_no_game(loop: str) -> None:
     assert "* hvd.size()" in plan.text
 
 
+def test_a_loop_that_ends_when_an_object_turns_false_by_the_clock_is_refused() -> None:
+    """Ranks would stop at different steps; rank 0's clock can't be sent around from a method that Python calls."""
+    budget = (
+        "import time\nclass Budget:\n    def __bool__(self):\n        return time.time() < 9\nb = Budget()\n"
+    )
+    loop = "it = iter(mine.batches())\nwhile b:\n    step(*next(it))\n"
+    assert [r.code for r in divide(TAPE + budget + loop).draft.reasons] == ["HVD205"]
+
+
 def test_games_that_end_in_a_tangled_way_are_refused() -> None:
     tangled = GAME.replace("if done:", "if done and t > 3:\n            pass\n        elif done:")
     assert [r.code for r in divide(TAPE + tangled).draft.reasons] == ["HVD006"]
