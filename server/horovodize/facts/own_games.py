@@ -6,7 +6,8 @@
         memory.append((state, action, following))
         state = following
 
-What such a loop gathers is no data that could be divided: each turn goes on from the one before, by the weights of that time."""
+What such a loop gathers is no data that could be divided: each turn goes on from the one before, by the weights it
+finds."""
 
 from __future__ import annotations
 
@@ -51,8 +52,13 @@ class OwnGames:
             if not isinstance(n, ast.Name) or not isinstance(n.ctx, ast.Load):
                 continue
             for b in self.scopes.reaching(n):
-                later = self.syntax.inside(b.statement, loop) and position(b.statement) >= position(n)  # type: ignore[arg-type]
-                if not later or b.kind not in ("assign", "augment") or b.value is None:
+                later = isinstance(b.statement, ast.stmt) and position(b.statement) >= position(n)
+                if (
+                    not later
+                    or not self.syntax.inside(b.statement, loop)
+                    or b.kind not in ("assign", "augment")
+                    or b.value is None
+                ):
                     continue
                 made_of = list(self.values.depends([b.value], _FAR))
                 if any(isinstance(m, ast.Name) and m.id == n.id for m in made_of) and self._asks(made_of):

@@ -12,6 +12,15 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Fit, Sites
 from horovodize.summary.syntax import argument
 
+_SPARSE = (
+    "tensorflow.sparse.",
+    "tensorflow.SparseTensor",
+    "scipy.sparse.",
+    "tensorflow.ragged.",
+    "tensorflow.RaggedTensor",
+)
+_DENSE = ("to_dense", "sparse_dense_matmul", "reduce_sum", "reduce_max", "to_tensor")
+
 
 class Undivided:
     """Which data of one module stay whole on every rank, wherever they are looked at from."""
@@ -47,9 +56,15 @@ class Undivided:
         """The same of a `fit`."""
         if fed.kind is Kind.DATASET:
             return self.is_whole(fed.x)
-        if self.feeding.is_stateful(fed.x) or self.feeding.has_fixed_batch(fed.x):
+        if self.feeding.is_stateful(fed.x) or self.feeding.has_fixed_batch(fed.x) or self.is_sparse(fed):
             return True
         return self.is_unseen(fed)
+
+    def is_sparse(self, fed: FitFeed) -> bool:
+        """Whether some of the arrays of a `fit` may be sparse: their rows can't be selected as those of arrays are."""
+        made = [o.node for e in (fed.x, fed.y) if e is not None for o in self.module.values.origins(e)]
+        names = [self.module.names.of(n.func) or "" for n in made if isinstance(n, ast.Call)]
+        return any(name.startswith(_SPARSE) and not name.endswith(_DENSE) for name in names)
 
     def is_unseen(self, fed: FitFeed) -> bool:
         """Whether it can't be seen what a `fit` trains on, nor is it told a number of steps that could be divided."""
