@@ -143,3 +143,33 @@ def test_what_is_skipped_before_an_exit_is_skipped_by_all() -> None:
 )
 def test_what_is_skipped_alike_or_before_no_exit_is_left(rest: str) -> None:
     assert "any_rank" not in plan_of(TAPE_LOOP.format(rest)).text
+
+
+RESULT = (
+    PATIENCE.format(patience=5)
+    .replace("    value = evaluate(model)\n", "")
+    .replace("value", "accuracy.result()")
+)
+HEAD = TAPE + "accuracy = tf.keras.metrics.Mean()\n"
+
+
+def test_a_value_without_a_name_is_decided_on_by_rank_0() -> None:
+    check(
+        HEAD,
+        RESULT,
+        RESULT.replace("range(300)", "range(300 // hvd.size())").replace(
+            "accuracy.result() < best:", "hvd.broadcast_object(bool(accuracy.result() < best)):"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("bad >= 5", "bad >= 5 and accuracy.result() > 1"),  # decides again, on its own
+        ("bad >= 5", "best < 0.1"),
+        ("    else:\n", "    elif accuracy.result() > 5:\n"),
+    ],
+)
+def test_ranks_that_decide_by_more_values_without_a_name_are_refused(old: str, new: str) -> None:
+    assert [r.code for r in divide(HEAD + RESULT.replace(old, new)).draft.reasons] == ["HVD205"]

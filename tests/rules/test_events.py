@@ -455,3 +455,62 @@ def test_cases_that_count_steps_are_asked_about(subject: str) -> None:
 def test_other_cases_are_not(match: str) -> None:
     loop = f"for n, (x, y) in enumerate(ds):\n    step(x, y)\n    {match}            keep(model)\n"
     assert not any("cases" in c.doubt for c in plan_of(TAPE + DATA + loop).changes)
+
+
+SUM = """running = 0.0
+for epoch in range(9):
+    for i, (x, y) in enumerate(ds):
+        running += step(x, y)
+        if {test}:
+{then}
+"""
+
+
+def event_of(test: str, *then: str, head: str = "") -> str:
+    """What becomes of the lines under an event, in which a sum over the steps since the last one is used."""
+    loop = SUM.format(test=test, then="\n".join(f"            {line}" for line in then))
+    text = plan_of(TAPE + DATA + head + loop).text
+    return text[text.index("    for i, (x, y) in") :]
+
+
+@pytest.mark.parametrize(
+    ("test", "use", "divided"),
+    [
+        ("i % 100 == 0", "running /= 100", f"running /= {'max(1, 100 // hvd.size())'}"),
+        ("i % 100 == 99", "mean = running / 100", "mean = running / max(1, 100 // hvd.size())"),
+        ("(i + 1) % every == 0", "mean = running / every", "mean = running / max(1, every // hvd.size())"),
+        ("not i % 100", "mean = running / float(100)", "mean = running / float(max(1, 100 // hvd.size()))"),
+        (
+            "i % 100 == 0 and i > 0",
+            "mean = running / (100 * 4)",
+            "mean = running / (max(1, 100 // hvd.size()) * 4)",
+        ),
+    ],
+)
+def test_the_average_since_the_last_event_is_over_a_ranks_steps(test: str, use: str, divided: str) -> None:
+    assert divided in event_of(test, use, "running = 0.0", head="every = 100\n")
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        ("mean = running / 50", "running = 0.0"),  # another number
+        ("mean = running / 100",),  # goes on: no average of what came since
+        ("mean = other / 100", "running = 0.0"),
+        ("mean = 100 / running", "running = 0.0"),
+        ("share = i / 100", "running = 0.0"),
+    ],
+)
+def test_what_is_no_average_since_the_last_event_stays(then: tuple[str, ...]) -> None:
+    text = event_of("i % 100 == 0", *then, head="other = 1\n")
+    assert then[0] in text
+
+
+def test_an_average_beside_the_event_is_none_of_it() -> None:
+    text = plan_of(
+        TAPE
+        + DATA
+        + SUM.format(test="i % 100 == 0", then="            running = 0.0")
+        + "        print(running / 100)\n"
+    ).text
+    assert "print(running / 100)" in text

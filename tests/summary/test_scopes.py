@@ -107,6 +107,9 @@ def test_a_name_is_looked_up_in_its_scopes(source: str, values: list[str]) -> No
         ("(a, b), c = x\nlook(b)", ["x"]),
         ("[a, *b] = x\nlook(b)", ["x"]),
         ("a = 1; look(a); a = 2", ["1"]),
+        ("a = 1\nif x:\n    a = 2\nelse:\n    look(a)", ["1"]),
+        ("a = 1\nfor k in r:\n    if x:\n        a = 2\n    else:\n        look(a)", ["1", "2"]),  # a turn before
+        ("for k in r:\n    a = 1\n    if x:\n        a = 2\n    else:\n        look(a)", ["1"]),
         ("def f(a):\n    if a is None:\n        a = 2\n    look(a)", ["parameter", "2"]),
         ("def f(a):\n    a = 2\n    look(a)", ["2"]),
     ],

@@ -40,7 +40,7 @@ def serve() -> None:
 
     gloo_built()  # asks a process that imports TensorFlow, and remembers
     converted.convert_ahead()
-    # What is imported stays: forks neither search it for garbage nor copy its pages by doing so, which was a quarter of their time.
+    # What is imported stays: forks neither search it for garbage nor copy its pages by that, a quarter of their time.
     gc.collect()
     gc.freeze()
     answers = os.fdopen(os.dup(1), "w")

@@ -1,7 +1,8 @@
-"""Averages over the steps of a divided loop: part of G4 and S5.
+"""Averages over the steps of a divided loop: part of G4, G5 and S5.
 
 `total += loss` in each step and `total / len(x)` after them is no average any more when a rank takes 1/size() of the steps:
-what it is divided by is divided, too.
+what it is divided by is divided, too. Likewise `total / 100` of what was added up since the last of the events that come every
+100 steps (word2vec's tutorial prints its loss so).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 from collections.abc import Callable
 
 from horovodize.plan import Decision
+from horovodize.rules import counted
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
@@ -39,6 +41,51 @@ def keep_of_dataset(draft: Draft, driver: Driver, rule: str) -> None:
         for part in (given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given])
     }
     _divide(draft, driver, rule, lambda e: _is_whole(draft, e, rows, set(trail)))
+
+
+def keep_of_event(draft: Draft, event: ast.If, every: ast.expr) -> None:
+    """The same of a sum that starts anew with an event every so many steps: the divisors in it that are that number.
+
+    event: what happens every so many steps, divided already
+    every: that number"""
+    loops = draft.syntax.loops(event)
+    reset = {
+        t.id
+        for s in event.body
+        for n in ast.walk(s)
+        if isinstance(n, ast.Assign)
+        for t in n.targets
+        if isinstance(t, ast.Name)
+    }
+    sums = reset & {
+        n.target.id
+        for n in (ast.walk(loops[0]) if loops else ())
+        if isinstance(n, ast.AugAssign)
+        and isinstance(n.op, ast.Add)
+        and isinstance(n.target, ast.Name)
+        and not draft.syntax.inside(n, event)
+    }
+    for divisor, what in divisors_in(draft, event) if sums else ():
+        if not draft.syntax.inside(divisor, event) or not _names(what) & sums:
+            continue
+        for factor in _factors(divisor):
+            if factor is not every and factor not in draft.done and ast.dump(factor) == ast.dump(every):
+                edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, factor))
+                draft.change("G5", factor, "Average over the steps of a rank", _WHY, edits)
+
+
+def _factors(e: ast.expr) -> list[ast.expr]:
+    """`n` and `size` of `float(n * size)`."""
+    if (
+        isinstance(e, ast.Call)
+        and isinstance(e.func, ast.Name)
+        and e.func.id in ("float", "int")
+        and len(e.args) == 1
+    ):
+        return _factors(e.args[0])
+    if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mult):
+        return [*_factors(e.left), *_factors(e.right)]
+    return [e]
 
 
 def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr], bool]) -> None:

@@ -2,7 +2,8 @@
 
 What it does   Where a counter of steps is compared (`step % 100 == 0`, `step == 5000`, `step >= warmup`, `step in (10, 500)`,
                `step - last >= 50`), what it is compared with is divided by `hvd.size()`, never to 0; where the program moves
-               that on itself, what it starts with and moves on by (`next_save += 500`); likewise the steps that callbacks,
+               that on itself, what it starts with and moves on by (`next_save += 500`); what a sum of the steps since the
+               last event is divided by there (`running / 100`); likewise the steps that callbacks,
                hooks and a `RunConfig` are given (`save_freq=1000`, `save_steps=500`). In a program that keeps its count of
                steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`.
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
@@ -32,7 +33,7 @@ import ast
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import capacities, counted, guarded, strides, thresholds
+from horovodize.rules import averages, capacities, counted, guarded, strides, thresholds
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -162,6 +163,9 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
+    event = draft.syntax.statement(test)
+    if isinstance(event, ast.If) and draft.syntax.inside(test, event.test):
+        averages.keep_of_event(draft, event, divisor)
 
 
 def _waits(draft: Draft, modulo: ast.expr, rest: ast.expr | None) -> bool:

@@ -16,6 +16,7 @@ from horovodize.rules.agreeing import ALIKE, WHY, Cause, agree, cause_of
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.shares import feeding
+from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import CALLABLES, Loop, end, position
@@ -23,6 +24,7 @@ from horovodize.summary.syntax import CALLABLES, Loop, end, position
 _TOGETHER = "each rank decides this by values of its own: now all of them take the step when one of them does"
 _OTHER_STEPS = "ranks may train different things here, as each decides by values of its own, and would wait for each other"
 _FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it forever"
+_VALUES = (ast.Name, ast.Attribute, ast.Call)
 _GAME = "each rank plays its own game here: all of them now end when one of them does"
 
 
@@ -114,29 +116,34 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop) -> bool:
         if draft.syntax.inside(outermost, c) and c is not outermost
     ):
         return False
-    names: dict[str, None] = {}
-    for decision in (n for n in ast.walk(outermost) if isinstance(n, ast.If)):
-        for name in (n for n in ast.walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))):
-            if _is_computed(draft, name):
-                bound = _bound(draft, name)
-                if any(draft.syntax.inside(b.statement, outermost) and b.kind != "assign" for b in bound):
-                    return False
-                if isinstance(name, ast.Attribute) and not bound:
-                    return False
-                names[ast.unparse(name)] = None
-        if any(_is_computed(draft, n) for n in ast.walk(decision.test) if isinstance(n, ast.Call)):
-            return False  # a value without a name can't be told
-    if not names:
-        return False
+    inner = [n for n in ast.walk(outermost) if isinstance(n, ast.If)]
+    computed = {
+        d: [n for n in ast.walk(d.test) if isinstance(n, _VALUES) and _is_computed(draft, n)] for d in inner
+    }
+    if any(isinstance(n, ast.Call) for d in inner for n in computed[d]):
+        # A value without a name can't be told; what comes of it can, where nothing else decides.
+        if [d for d in inner if computed[d]] != [outermost]:
+            return False
+        edits = Edit.around(draft.module.span(outermost.test), f"{from_root(draft)}(bool(", "))")
+    else:
+        names = [n for d in inner for n in computed[d] if isinstance(n, (ast.Name, ast.Attribute))]
+        if not names or not all(_can_be_told(draft, n, outermost) for n in names):
+            return False
+        told = ", ".join(dict.fromkeys(ast.unparse(n) for n in names))
+        values = f"({told})" if "," in told else told
+        edits = (draft.before(outermost, [f"{told} = {from_root(draft)}({values})"]),)
     if draft.once("told", outermost):
-        told = ", ".join(names)
-        values = told if len(names) == 1 else f"({told})"
-        line = f"{told} = {from_root(draft)}({values})"
         rule = "S5" if draft.in_graph else "G4"
-        draft.change(
-            rule, outermost, "Decide on all ranks by rank 0's values", WHY, [draft.before(outermost, [line])]
-        )
+        draft.change(rule, outermost, "Decide on all ranks by rank 0's values", WHY, edits)
     return True
+
+
+def _can_be_told(draft: Draft, name: ast.Name | ast.Attribute, decision: ast.If) -> bool:
+    """Whether a variable can be given rank 0's value before a decision: nothing in there counts it on, its object is known."""
+    bound = _bound(draft, name)
+    if any(draft.syntax.inside(b.statement, decision) and b.kind != "assign" for b in bound):
+        return False
+    return isinstance(name, ast.Name) or bool(bound)
 
 
 def _is_computed(draft: Draft, e: ast.expr) -> bool:

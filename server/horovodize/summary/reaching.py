@@ -31,7 +31,8 @@ def reaching(syntax: Syntax, every: Sequence[Binding], use: ast.Name) -> list[Bi
         for binding in every:  # values of an earlier turn of a loop around the use
             if binding not in found and binding.kind != "parameter":
                 if not found or any(syntax.inside(binding.statement, loop) for loop in loops):
-                    if not _before(binding, use, statement):
+                    # What comes later in the turn, or in the other arm of an `if`.
+                    if not _before(binding, use, statement) or not paths(syntax, binding.statement, use)[0]:
                         found.append(binding)
     return found
 
