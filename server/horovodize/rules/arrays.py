@@ -30,7 +30,7 @@ _KEPT = (
     "the model is stateful or made for one batch size, so its rows are not divided: every rank trains on all of them; "
     "give each rank its own whole batches"
 )
-_SPARSE = "rows of sparse tensors can't be selected, so these are not divided: every rank trains on all of them, and the rate stays"
+_SPARSE = "rows of sparse tensors can't be selected, so these aren't divided: every rank trains on all; the rate stays"
 _FEW = (
     "with fewer rows than ranks × batch size, the batch of all ranks together grows less than the rate: check that there are "
     "enough rows, or keep the rate"
