@@ -458,6 +458,23 @@ def test_what_is_no_game_or_only_a_test_leaves_loops_over_data_divided(before: s
     assert not any("games" in doubt for doubt in doubts(plan, "G4"))
 
 
+@pytest.mark.parametrize(
+    ("beside", "dealt", "asked"),
+    [("cycle(more)", "shard_batches(cycle(more))", False), ("weights", "shard_batches(weights)", True)],
+)
+def test_what_goes_beside_a_divided_data_set_is_dealt_out_alone(beside: str, dealt: str, asked: bool) -> None:
+    """Divided as a whole, each rank would train on 1/size() of its share."""
+    data = (
+        "from itertools import cycle\nds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+        "more = tf.data.Dataset.from_tensor_slices(c).batch(4)\n"
+    )
+    loop = f"for e in range(9):\n    for (x, y), other in zip(ds, {beside}):\n        step(x, y + other)\n"
+    plan = plan_of(TAPE + data + loop)
+    assert f"in zip(ds, {dealt}):" in plan.text
+    assert "shard_dataset(tf.data.Dataset.from_tensor_slices((a, b)))" in plan.text
+    assert any("belong together" in doubt for doubt in doubts(plan, "G4")) == asked
+
+
 OWN_GAME = """
 memory = collections.deque(maxlen=1000)
 for episode in range(1000):

@@ -155,3 +155,27 @@ def test_noise_on_all_rows_is_drawn_for_a_ranks_rows() -> None:
 def test_all_rows_with_noise_that_a_loss_joins_are_refused() -> None:
     joined = "tf.reduce_mean(tf.matmul(model(noisy), tf.transpose(model(x))))"
     refused(NOISY.format(loss=joined), "HVD006", "joins rows")
+
+
+def test_of_two_optimizers_made_alike_each_has_the_rate_of_its_own_steps() -> None:
+    source = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 1])
+w, v = tf.Variable(tf.zeros([1, 1])), tf.Variable(tf.zeros([1, 1]))
+whole = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.matmul(x, w)))
+batch = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.matmul(x, v)))
+rows = np.linspace(0, 1, 64)[:, None]
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for i in range(100):
+    sess.run(whole, {x: rows})
+for i in range(100):
+    sess.run(batch, {x: mnist.next_batch(8)})
+"""
+    text = plan_of(source).text
+    assert (
+        "hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.1)).minimize(tf.reduce_mean(tf.matmul(x, w)))"
+        in text
+    )
+    assert "tf.train.AdamOptimizer(0.1 * hvd.size())).minimize(tf.reduce_mean(tf.matmul(x, v)))" in text
