@@ -475,6 +475,44 @@ def test_what_goes_beside_a_divided_data_set_is_dealt_out_alone(beside: str, dea
     assert any("belong together" in doubt for doubt in doubts(plan, "G4")) == asked
 
 
+META = """
+for i in range(100):
+    {before}
+    for k in range(50):
+        step(np.random.rand(8), np.random.rand(8))
+    {after}
+"""
+
+
+def test_steps_whose_weights_are_set_back_by_what_they_came_to_are_left() -> None:
+    """Divided, Reptile's inner steps would be fewer, or a single one."""
+    plan = plan_of(
+        TAPE + META.format(before="old = model.get_weights()", after="model.set_weights(mix(old, model))")
+    )
+    assert "range(50)" in plan.text
+    assert "* hvd.size()" not in plan.text
+    assert any("neither their number nor their rate" in doubt for doubt in doubts(plan, "G4"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.set_weights(first)", "print(i)"),  # each turn is a training of its own
+        ("pass", "if better(model):\n        best = model.get_weights()"),
+        (
+            "pass",
+            "now = model.get_weights()\n    model.set_weights(mean)\n    test(model)\n    model.set_weights(now)",
+        ),
+        ("pass", "other.set_weights(model.get_weights())"),
+        ("old = model.get_weights()", "if worse(model):\n        model.set_weights(old)"),
+    ],
+)
+def test_weights_that_are_set_otherwise_leave_steps_divided(before: str, after: str) -> None:
+    text = plan_of(TAPE + META.format(before=before, after=after)).text
+    assert "50 // hvd.size()" in text
+    assert "* hvd.size()" in text
+
+
 OWN_GAME = """
 memory = collections.deque(maxlen=1000)
 for episode in range(1000):

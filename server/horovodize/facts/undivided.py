@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from horovodize.facts.set_back import SetBack
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
@@ -27,8 +28,10 @@ class Undivided:
 
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
         self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
+        self._set_back = SetBack(module, sites)
         self._places: dict[ast.expr, list[ast.expr]] = {}
         self._of: tuple[ast.expr, ...] = ()
+        self._methods: dict[Driver, ast.AST | None] = {}
 
     # ------------------------------------------------------------------ steps
 
@@ -79,9 +82,21 @@ class Undivided:
         """The same of a loop over steps."""
         if self.sites.builds_graph and self.feeding.carries_state(driver):
             return True
+        if self.set_back(driver) is not None:
+            return True
         own = [e for e in (driver.iterable, *self.feeding.next_calls(driver)) if e is not None]
         zipped = [a for e in own if isinstance(e, ast.Call) for a in e.args]
         return any(e in self.feeding.dataset_feeds and self.is_whole(e) for e in (*own, *zipped))
+
+    def set_back(self, driver: Driver) -> ast.AST | None:
+        """Where the weights are set by what the steps of a loop came to, whose number is then part of the method."""
+        if driver not in self._methods:
+            self._methods[driver] = self._set_back.place(driver)
+        return self._methods[driver]
+
+    def _is_of_a_method(self, feed: ast.expr) -> bool:
+        of = [d for d in self.feeding.drivers if feed in (d.iterable, *self.feeding.next_calls(d))]
+        return bool(of) and all(self.set_back(d) is not None for d in of)
 
     # ------------------------------------------------------------------ datasets
 
@@ -94,6 +109,8 @@ class Undivided:
     def places(self, feed: ast.expr) -> list[ast.expr]:
         """Where a pipeline is divided, so that no part of it is twice: not where it is made if another that is divided is made
         from it, or it itself in a loop's next turn (`ds = ds.concatenate(more)`), but where it is trained on."""
+        if self._is_of_a_method(feed):
+            return []
         feeds = tuple(self.feeding.dataset_feeds)
         if feeds != self._of:  # estimators have feeds of their own
             self._of, self._places = feeds, {f: self._possible(f) for f in feeds}

@@ -77,6 +77,12 @@ _PLAYED = (
     "the number of games is changed: play fewer of them if one process's experience is enough"
 )
 _BESIDE = "the data set beside it is divided by rows, not by batches: check that their batches needn't belong together"
+_LEAVE = "Leave the steps as they are"
+_WHY_METHOD = "Weights are set by what a number of steps came to: fewer steps would be another method."
+_METHOD = (
+    "the weights are set here by what the steps before came to, so neither their number nor their rate is changed; each rank "
+    "takes them, on the average of all ranks' gradients: to be faster, let each rank take other tasks"
+)
 _TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
@@ -267,6 +273,11 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
             f"each step goes on from the state of the one before, so the batches are not divided: {EVERYTHING}; give each rank "
             "a stretch of the data of its own",
         )
+        return
+    method = draft.facts.undivided.set_back(driver)
+    if method is not None:
+        strong.leave(draft, driver.steps)
+        draft.ask(loop_rule(draft), method, _LEAVE, _WHY_METHOD, _METHOD)
         return
     if draft.facts.undivided.is_loop(driver):
         return  # said where the data come from
