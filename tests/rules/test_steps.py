@@ -553,6 +553,9 @@ def test_a_game_without_a_step_is_not_divided_either(game: str, action: str) -> 
         OWN_GAME.format(action="np.sin(state)"),  # a sequence that no model decides about
         # what a model makes of given rows, gathered, is no game
         "for i in range(1000):\n    memory.append(model(a[i * 8 : i * 8 + 8]))\n    step(a[i * 8 : i * 8 + 8], memory[-1])\n",
+        # a library's own step
+        "cell = tf.keras.layers.LSTMCell(8)\nfor i in range(1000):\n    o, s, done = cell.step(a)\n"
+        "    step(a[i * 8 : i * 8 + 8], 1.0)\n",
         # what ends training is no move of a game
         "for i in range(1000):\n    better, over = patience.update(model(a[:9]))\n    if over:\n        break\n"
         "    step(a[i * 8 : i * 8 + 8], 1.0)\n",

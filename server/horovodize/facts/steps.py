@@ -24,6 +24,7 @@ from horovodize.summary.sites import Sites, Update
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
 
 _ONE_BATCH = "the batch holds all rows"
+_LIBRARIES = ("tensorflow.", "tensorflow_addons.", "keras.", "tf_keras.")
 _NOT_SEEN = "where the data of this step come from can't be seen"
 
 
@@ -477,7 +478,14 @@ class Steps:
             if (c.args or c.keywords)
             and self.module.names.of(c.func) is None
             and not self.drive.reaches(c, trained)
+            and not self._is_of_a_library(c.func)
         }
+
+    def _is_of_a_library(self, method: ast.expr) -> bool:
+        """Whether all that a method may be called on was made by TensorFlow: a decoder's `step` is no game."""
+        held = method.value if isinstance(method, ast.Attribute) else method
+        made = [self.module.names.of(c.func) or "" for c in self.module.values.calls(held)]
+        return bool(made) and all(name.startswith(_LIBRARIES) for name in made)
 
     def _is_game(self, move: ast.Call) -> bool:
         """Whether what moves on is a game, rather than a schedule or a profiler: it starts again, or tells several things."""
