@@ -296,14 +296,49 @@ def test_a_dataset_that_only_evaluates_stays_whole() -> None:
     assert "data = shard_records(" in plan.text
 
 
-def test_a_dataset_that_never_ends_is_left_after_a_share_of_the_steps() -> None:
-    head = LOSS + (
-        "data = tf.data.Dataset.from_tensor_slices(rows).repeat().batch(5)\nit = data.make_one_shot_iterator()\n"
-        "count = tf.train.get_or_create_global_step()\n"
-        "train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=count)\nsess = tf.Session()\n"
-    )
-    loop = "while True:\n    _, step = sess.run([train, count])\n    if step >= 120:\n        break\n"
-    assert "step >= 120 // hvd.size()" in plan_of(head + INIT + loop).text
+ENDLESS = (
+    LOSS
+    + "data = tf.data.Dataset.from_tensor_slices(rows).repeat().batch(5)\nit = data.make_one_shot_iterator()\n"
+    + "count = tf.train.get_or_create_global_step()\nrate = tf.train.exponential_decay(0.1, count, 100, 0.5)\n"
+    + "train = tf.train.AdamOptimizer(rate).minimize(loss, global_step=count)\nsess = tf.Session()\n"
+    + INIT
+)
+
+
+@pytest.mark.parametrize(
+    ("loop", "divided"),
+    [
+        (
+            "while True:\n    _, step = sess.run([train, count])\n    if step >= 120:\n        break\n",
+            "if step >= 120 // hvd.size():",
+        ),
+        (
+            "while True:\n    sess.run(train)\n    if sess.run(count) >= 120:\n        break\n",
+            "if sess.run(count) >= 120 // hvd.size():",
+        ),
+        (
+            "step = sess.run(count)\nwhile step < 120:\n    _, value, step = sess.run([train, loss, count])\n",
+            "while step < 120 // hvd.size():",
+        ),
+        ("while sess.run(count) < 120:\n    sess.run(train)\n", "while sess.run(count) < 120 // hvd.size():"),
+        (
+            "while count.eval(sess) < 120:\n    sess.run(train)\n",
+            "while count.eval(sess) < 120 // hvd.size():",
+        ),
+    ],
+)
+def test_a_dataset_that_never_ends_is_left_after_a_share_of_the_steps(loop: str, divided: str) -> None:
+    plan = plan_of(ENDLESS + loop)
+    assert divided in plan.text
+    assert "exponential_decay(0.1 * hvd.size(), count, 100 // hvd.size(), 0.5)" in plan.text
+    assert not plan.notes
+
+
+def test_a_dataset_that_is_divided_and_a_loop_that_ends_by_its_loss_is_asked_about() -> None:
+    """The rate grows, since ranks see other rows; so does what is counted in steps."""
+    plan = plan_of(ENDLESS + "value = 1.0\nwhile value > 0.1:\n    _, value = sess.run([train, loss])\n")
+    assert "exponential_decay(0.1 * hvd.size(), count, 100 // hvd.size(), 0.5)" in plan.text
+    assert any("as many as before, on size() batches each" in c.doubt for c in plan.changes)
 
 
 # ---------------------------------------------------------------------- leaving together

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import TAPE, check, divide
+from .pairs import plan_of
 
 HEAD = TAPE + "import itertools\nslices = tf.data.Dataset.from_tensor_slices\n"
 SHARED = "ds = shard_dataset(slices(a)).batch(3)\n"
@@ -71,3 +72,14 @@ def test_all_that_ends_by_the_same_count_does(outer: str) -> None:
 def test_steps_that_are_zipped_with_a_dataset_are_divided_not_dealt(numbers: str, divided: str) -> None:
     loop = "for i, (x, y) in zip({}, {}.repeat()):\n    step(x, y)\n"
     check(HEAD, loop.format(numbers, "slices(a)"), loop.format(divided, "shard_dataset(slices(a))"))
+
+
+@pytest.mark.parametrize("count", ["opt.iterations", "int(opt.iterations)", "opt.iterations.numpy()"])
+def test_a_loop_that_ends_by_what_the_optimizer_counts(count: str) -> None:
+    made = "it = iter(tf.data.Dataset.from_tensor_slices((a, b)).repeat().batch(4))\n"
+    loop = made + f"while {count} < {{}}:\n    step(*next(it))\n"
+    plan = plan_of(TAPE + loop.format("1000"))
+    assert f"while {count} < 1000 // hvd.size():" in plan.text
+    assert "SGD(0.1 * hvd.size())" in plan.text
+    assert not plan.notes
+    assert all(c.sure for c in plan.changes)

@@ -425,7 +425,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         isinstance(test, ast.Compare)
         and len(test.ops) == 1
         and isinstance(test.ops[0], (ast.Lt, ast.LtE))
-        and turns.counter(loop, test.left) is not None
+        and turns.counts(draft, loop, test.left)
         and not counts_a_share(draft, test.comparators[0])
     ):
         _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")

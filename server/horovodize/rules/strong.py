@@ -112,6 +112,7 @@ def leave_loop(draft: Draft, driver: Driver) -> bool:
     """The same for a loop that is not divided, where its data are not, either. Whether that is so."""
     known = draft.facts.feeding
     fed = known.next_calls(driver) + ([driver.iterable] if driver.iterable is not None else [])
+    fed += known.graph_feeds if draft.in_graph else []
     if any(e in draft.done for f in fed for e in known.pipelines.trail(f)):
         return False
     leave(draft, driver.steps)

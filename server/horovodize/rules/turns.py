@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.counters import CounterKind
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, divide, feeding
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import Loop, argument
+from horovodize.summary.syntax import Loop
 
 _WHY = "Every step averages size() batches, so as many are seen after 1/size() of the steps."
 
@@ -70,7 +71,7 @@ def _compared(test: ast.expr, operators: tuple[type[ast.cmpop], ...]) -> tuple[a
     left = test.left
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add) and isinstance(left.right, ast.Constant):
         left = left.left
-    return (left, test.comparators[0]) if isinstance(left, (ast.Name, ast.Attribute)) else None
+    return left, test.comparators[0]
 
 
 def _number(loop: ast.For | ast.AsyncFor) -> str | None:
@@ -89,55 +90,36 @@ def divide_exits(draft: Draft, loop: ast.While, rule: str) -> bool:
     """`while True: … if step >= n: break`: the number is divided."""
     divided = False
     for statement in loop.body:
-        test = statement.test if isinstance(statement, ast.If) else None
-        if (
-            isinstance(statement, ast.If)
-            and isinstance(statement.body[-1], ast.Break)
-            and isinstance(test, ast.Compare)
-            and len(test.ops) == 1
-            and isinstance(test.ops[0], (ast.Gt, ast.GtE, ast.Eq))
-            and isinstance(test.left, (ast.Name, ast.Attribute))
-            and _is_step_count(draft, loop, test.left)
-        ):
-            divide_end(draft, test.comparators[0], rule)
+        if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Break):
+            continue
+        end = _compared(statement.test, (ast.Gt, ast.GtE, ast.Eq))
+        if end is not None and (_counts_up(loop, ast.unparse(end[0])) or _is_counted(draft, loop, end[0])):
+            divide_end(draft, end[1], rule)
             divided = True
     return divided
 
 
-def _is_step_count(draft: Draft, loop: ast.While, e: ast.expr) -> bool:
-    """Whether a name counts steps: one more in each turn, or what a session gives for the global step."""
-    if _counts_up(loop, ast.unparse(e)):
-        return True
-    counters = {
-        ast.unparse(c) for op in draft.sites.graph_minimizes if (c := argument(op, "global_step")) is not None
-    }
-    return any(
-        ast.unparse(o.node) in counters for o in draft.values.origins(e) if isinstance(o.node, ast.expr)
-    ) or any(
-        isinstance(o.node, ast.Call) and o.path and _fetches(o.node, o.path[0], counters)
-        for o in draft.values.origins(e)
-    )
-
-
-def _fetches(call: ast.Call, part: int, counters: set[str]) -> bool:
-    """Whether part of what a session's run gives is one of some variables: `_, step = sess.run([train_op, global_step])`."""
-    fetched = argument(call, "fetches", 0)
-    if not isinstance(fetched, (ast.List, ast.Tuple)) or not 0 <= part < len(fetched.elts):
-        return False
-    return ast.unparse(fetched.elts[part]) in counters
-
-
-def counter(loop: ast.While, left: ast.expr) -> ast.expr | None:
-    """The counter of steps in `step`, `step * batch_size`."""
+def counts(draft: Draft, loop: ast.While, left: ast.expr) -> bool:
+    """Whether `step`, `step * batch_size` counts the steps of a loop."""
     sides = (
         [left.left, left.right] if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult) else [left]
     )
     found = [
-        e for e in sides if isinstance(e, (ast.Name, ast.Attribute)) and _counts_up(loop, ast.unparse(e))
+        e
+        for e in sides
+        if _is_counted(draft, loop, e)
+        or (isinstance(e, (ast.Name, ast.Attribute)) and _counts_up(loop, ast.unparse(e)))
     ]
     others = [e for e in sides if e not in found]
-    fixed = all(isinstance(e, (ast.Name, ast.Attribute, ast.Constant)) for e in others)
-    return found[0] if len(found) == 1 and fixed else None
+    return len(found) == 1 and all(isinstance(e, (ast.Name, ast.Attribute, ast.Constant)) for e in others)
+
+
+def _is_counted(draft: Draft, loop: ast.While, e: ast.expr) -> bool:
+    """Whether something gives what TensorFlow counts of a loop's steps: a graph's global step, however it is read
+    (`_, step = sess.run([train_op, global_step])`), an optimizer's iterations, a variable."""
+    counter = draft.facts.counters.of(e)
+    kinds = (CounterKind.GLOBAL_STEP, CounterKind.ITERATIONS, CounterKind.VARIABLE)
+    return counter is not None and counter.kind in kinds and any(d.loop is loop for d in counter.drivers)
 
 
 def _counts_up(loop: Loop, name: str) -> bool:
