@@ -484,14 +484,10 @@ for i in range(100):
 """
 
 
-def test_steps_whose_weights_are_set_back_by_what_they_came_to_are_left() -> None:
-    """Divided, Reptile's inner steps would be fewer, or a single one."""
-    plan = plan_of(
-        TAPE + META.format(before="old = model.get_weights()", after="model.set_weights(mix(old, model))")
-    )
-    assert "range(50)" in plan.text
-    assert "* hvd.size()" not in plan.text
-    assert any("neither their number nor their rate" in doubt for doubt in doubts(plan, "G4"))
+def test_steps_whose_weights_are_set_back_by_what_they_came_to_are_refused() -> None:
+    """Divided, Reptile's inner steps would be fewer, or a single one; and what a rank kept before the first was its own."""
+    meta = META.format(before="old = model.get_weights()", after="model.set_weights(mix(old, model))")
+    assert [r.code for r in divide(TAPE + meta).draft.reasons] == ["HVD006"]
 
 
 @pytest.mark.parametrize(

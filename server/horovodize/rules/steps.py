@@ -30,7 +30,8 @@ Refuses        Steps that no rows come into, or that train the input itself: eve
                Rows of all steps that a loss joins with each other. With `batch = "global"`: a batch of which it can't be seen
                how it is made.
                A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
-               the same for all; rows that each rank's model makes again in every round (HVD006); numbers and choices that
+               the same for all; rows that each rank's model makes again in every round; steps by whose outcome weights are
+               set back (HVD006); numbers and choices that
                differ where ranks can't be made to agree (HVD205, HVD107).
 Asks           A game that each rank plays for itself (`env.step(action)`): nothing is divided there, so there is size() times
                the experience. Rows of all steps whose loss may be no mean. A number of steps, or a condition around training,
@@ -77,11 +78,9 @@ _PLAYED = (
     "the number of games is changed: play fewer of them if one process's experience is enough"
 )
 _BESIDE = "the data set beside it is divided by rows, not by batches: check that their batches needn't belong together"
-_LEAVE = "Leave the steps as they are"
-_WHY_METHOD = "Weights are set by what a number of steps came to: fewer steps would be another method."
 _METHOD = (
-    "the weights are set here by what the steps before came to, so neither their number nor their rate is changed; each rank "
-    "takes them, on the average of all ranks' gradients: to be faster, let each rank take other tasks"
+    "the weights are set here by what the steps before came to, so their number is part of the method and can't be divided, "
+    "and the weights that each rank kept before them differ"
 )
 _TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
@@ -276,8 +275,7 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         return
     method = draft.facts.undivided.set_back(driver)
     if method is not None:
-        strong.leave(draft, driver.steps)
-        draft.ask(loop_rule(draft), method, _LEAVE, _WHY_METHOD, _METHOD)
+        draft.refuse("HVD006", method, _METHOD)
         return
     if draft.facts.undivided.is_loop(driver):
         return  # said where the data come from

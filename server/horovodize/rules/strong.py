@@ -135,9 +135,8 @@ def grows(draft: Draft, optimizer: ast.expr | None) -> bool:
 
 
 def _grows(draft: Draft, found: Collection[Scaling]) -> bool:
-    """Whether a rate grows by the steps that are taken with it, all of them; of steps that no call takes here, by what was left
-    whole."""
-    return Scaling.WEAK in found and Scaling.SAME not in found if found else not _left.get(draft)
+    """Whether a rate grows by the steps that are taken with it; of steps that no call takes here, by what was left whole."""
+    return Scaling.WEAK in found if found else not _left.get(draft)
 
 
 def factor(draft: Draft, optimizer: ast.expr | None) -> str:
