@@ -34,6 +34,8 @@ def rows_of(source: str) -> int | None:
         ("found = np.reshape([0.0, 1.0, 2.0, 3.0], (4, 1))", 4),
         ("found = np.arange(6.0).reshape((3, 2))", 3),
         ("found = np.arange(12).reshape(-1, 3)", 4),
+        ("found = np.arange(-1, 1, 0.2).reshape(-1, 1)", 10),
+        ("found = np.arange(9, 0, -2)", 5),
         ("found = np.linspace(-1, 1, n)[:, np.newaxis]", 40),
         ("x = np.linspace(-1, 1)\nfound = 2 * x + 1", 50),
         ("x = np.random.rand(n, 3)\nfound = x @ np.ones((3, 1))", 40),
@@ -58,6 +60,7 @@ def test_rows_that_are_seen(source: str, rows: int) -> None:
     "source",
     [
         "found = np.loadtxt('x.csv')",
+        "found = np.arange(0, 9, 0)",
         "found = [np.zeros(9), np.ones(9)]",  # two arrays, as a model of two inputs takes them
         "found = np.zeros(open('n').read())",
         "found = np.zeros((9, 1))[mask]",

@@ -303,3 +303,38 @@ def test_fit_gives_a_batch_to_an_own_step(loss: str) -> None:
 def test_an_own_step_that_draws() -> None:
     loss = "self.loss_of(tf.random.normal([8, 3]), 1.0)"
     assert own_step_of(OWN.format(base="tf.keras.Model", loss=loss) + FITTED).feed is Feed.DRAW
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "np.random.normal(size=X.shape)",
+        "np.random.randn(len(X), 3)",
+        "np.random.normal(0, 0.1, (X.shape[0], 3))",
+        "tf.random.normal(tf.shape(X))",
+        "tf.random.normal(X.shape, stddev=0.1)",
+    ],
+)
+def test_noise_on_all_rows_leaves_them_all_rows(noise: str) -> None:
+    step = step_of(TAPE + f"for i in range(9):\n    train_step(X + {noise}, Y)\n")
+    assert step.feed is Feed.WHOLE
+    assert [ast.unparse(r) for r in step.rows].count("X") == 2  # with what the noise is shaped by
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "np.random.normal(size=(32, X.shape[1])) @ X.T",
+        "np.random.randn(32, len(X)) @ X",
+        "tf.random.normal([8, 64]) @ X",
+    ],
+)
+def test_rows_that_are_drawn_and_multiplied_with_an_array_are_drawn(drawn: str) -> None:
+    step = step_of(TAPE + f"for i in range(9):\n    x = {drawn}\n    train_step(x, x)\n")
+    assert step.feed is Feed.DRAW
+
+
+def test_noise_whose_shape_was_told_before_the_loop_is_not_seen() -> None:
+    """Divided rows and noise on all of them would not fit."""
+    loop = "shape = X.shape\nfor i in range(9):\n    train_step(X + np.random.normal(size=shape), Y)\n"
+    assert step_of(TAPE + loop).feed is Feed.UNSEEN

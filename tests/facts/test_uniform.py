@@ -53,6 +53,8 @@ def of(text: str, head: str = HEAD) -> Answer:
 UNIFORM = {
     "a constant": "n = 5\nn + 1",
     "an argument": "p = argparse.ArgumentParser()\nargs = p.parse_args()\nint(args.epochs)",
+    "an object whose methods read the clock": "class Watch:\n    def __str__(self):\n        return str(time.time())\nw = Watch()\nnot w",
+    "an object that is tested by a number": "class Left:\n    def __init__(self):\n        self.n = 9\n    def __bool__(self):\n        return self.n > 0\nw = Left()\nnot w",
     "settings of another package": "cfg.train.epochs",
     "settings made by another package": "from elsewhere import Config\nc = Config('a.yaml')\nc.epochs",
     "a setting of a method": "cfg.get('epochs', 3)",
@@ -148,6 +150,7 @@ VARIES = {
     "what a function gives by a draw": (CHANCE, "def f():\n    if random.random() < 0.5:\n        return 1\n    return 2\nf()"),
     "what a function gives by a draw, or nothing": (CHANCE, "def f():\n    if random.random() < 0.5:\n        return\n    return 2\nf()"),
     "the clock": (CLOCK, "start = time.time()\ntime.time() - start < 60"),
+    "what an object is when it is tested": (CLOCK, "class Budget:\n    def __bool__(self):\n        return time.time() < 9\nb = Budget()\nnot b"),
     "the day": (CLOCK, "datetime.datetime.now().hour"),
     "the host": (HOST, "'gpu' in socket.gethostname()"),
     "the process": (HOST, "os.getpid() % 2"),

@@ -648,6 +648,23 @@ def test_a_seed_that_makes_ranks_draw_the_same_is_asked_about(seed: str, example
     assert seed in result.text
 
 
+SPARSE = "def load():\n    return tf.sparse.from_dense(np.eye(9))\n"
+
+
+def test_sparse_rows_are_left_with_their_rate_and_said() -> None:
+    plan = plan_of(KERAS + SPARSE + "model.fit(load(), np.ones(9), batch_size=4)\n")
+    assert "shard(" not in plan.text
+    assert "* hvd.size()" not in plan.text
+    assert any("sparse tensors" in n.message for n in plan.notes if n.rule == "D2")
+
+
+@pytest.mark.parametrize("dense", ["tf.sparse.to_dense(load())", "tf.sparse.to_dense(load()).numpy()"])
+def test_dense_rows_of_sparse_ones_are_divided(dense: str) -> None:
+    plan = plan_of(KERAS + SPARSE + f"model.fit({dense}, np.ones(9), batch_size=4)\n")
+    assert f"shard({dense})" in plan.text
+    assert "* hvd.size()" in plan.text
+
+
 def test_two_models_of_one_name_of_which_one_is_stateful() -> None:
     source = TF + (
         "from tensorflow.keras import layers\n"

@@ -184,6 +184,26 @@ def test_a_ratio_that_is_not_known_is_said() -> None:
     assert ["goes with the training itself" in n.message for n in plan.notes if n.rule == "G5"] == [True]
 
 
+EPOCHS = TWO.replace(
+    "for i, (x, y) in enumerate(ds):\n    step(x, y)\n",
+    "for e in range(9):\n    for i, (x, y) in enumerate(ds):\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        ("i % 4 == 0", False),  # the first batch of an epoch is always there
+        ("(i + 1) % 4 == 0", True),
+        ("i % 4 == 3", True),
+    ],
+)
+def test_updates_that_wait_for_several_batches_of_an_epoch_may_never_come(ratio: str, said: bool) -> None:
+    plan = plan_of(EPOCHS + f"        gather(x, y)\n        if {ratio}:\n            step(x, y)\n")
+    assert f"if {ratio}:" in plan.text
+    assert any("once in 4 batches" in n.message for n in plan.notes) == said
+
+
 def test_what_trains_after_many_steps_is_an_event() -> None:
     assert (
         "if i % max(1, 1000 // hvd.size()) == 0:"

@@ -458,6 +458,120 @@ def test_what_is_no_game_or_only_a_test_leaves_loops_over_data_divided(before: s
     assert not any("games" in doubt for doubt in doubts(plan, "G4"))
 
 
+@pytest.mark.parametrize(
+    ("beside", "dealt", "asked"),
+    [("cycle(more)", "shard_batches(cycle(more))", False), ("weights", "shard_batches(weights)", True)],
+)
+def test_what_goes_beside_a_divided_data_set_is_dealt_out_alone(beside: str, dealt: str, asked: bool) -> None:
+    """Divided as a whole, each rank would train on 1/size() of its share."""
+    data = (
+        "from itertools import cycle\nds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+        "more = tf.data.Dataset.from_tensor_slices(c).batch(4)\n"
+    )
+    loop = f"for e in range(9):\n    for (x, y), other in zip(ds, {beside}):\n        step(x, y + other)\n"
+    plan = plan_of(TAPE + data + loop)
+    assert f"in zip(ds, {dealt}):" in plan.text
+    assert "shard_dataset(tf.data.Dataset.from_tensor_slices((a, b)))" in plan.text
+    assert any("belong together" in doubt for doubt in doubts(plan, "G4")) == asked
+
+
+META = """
+for i in range(100):
+    {before}
+    for k in range(50):
+        step(np.random.rand(8), np.random.rand(8))
+    {after}
+"""
+
+
+def test_steps_whose_weights_are_set_back_by_what_they_came_to_are_refused() -> None:
+    """Divided, Reptile's inner steps would be fewer, or a single one; and what a rank kept before the first was its own."""
+    meta = META.format(before="old = model.get_weights()", after="model.set_weights(mix(old, model))")
+    assert [r.code for r in divide(TAPE + meta).draft.reasons] == ["HVD006"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("model.set_weights(first)", "print(i)"),  # each turn is a training of its own
+        ("pass", "if better(model):\n        best = model.get_weights()"),
+        (
+            "pass",
+            "now = model.get_weights()\n    model.set_weights(mean)\n    test(model)\n    model.set_weights(now)",
+        ),
+        ("pass", "other.set_weights(model.get_weights())"),
+        ("old = model.get_weights()", "if worse(model):\n        model.set_weights(old)"),
+    ],
+)
+def test_weights_that_are_set_otherwise_leave_steps_divided(before: str, after: str) -> None:
+    text = plan_of(TAPE + META.format(before=before, after=after)).text
+    assert "50 // hvd.size()" in text
+    assert "* hvd.size()" in text
+
+
+OWN_GAME = """
+memory = collections.deque(maxlen=1000)
+for episode in range(1000):
+    state = np.random.rand(8)
+    for t in range(200):
+        action = {action}
+        following = np.clip(state + action, 0, 1)
+        memory.append((state, action, following))
+        state = following
+        xs, actions, ys = map(np.array, zip(*random.sample(memory, 32)))
+        step(xs, ys)
+"""
+MOVES = """
+for episode in range(1000):
+    state, over = game.begin(), False
+    while not over:
+        state = game.state()
+        reward, over = game.move({action})
+        memory.append((state, reward))
+        step(*random.sample(memory, 1)[0])
+"""
+
+
+@pytest.mark.parametrize("game", [OWN_GAME, MOVES])
+@pytest.mark.parametrize("action", ["np.argmax(model(state[None]))", "act(state)"])
+def test_a_game_without_a_step_is_not_divided_either(game: str, action: str) -> None:
+    act = "def act(state):\n    q = model.predict(state[None])\n    return q[0].argmax()\n"
+    plan = plan_of(TAPE + act + game.format(action=action))
+    assert "// hvd.size()" not in plan.text
+    assert "* hvd.size()" not in plan.text
+    assert "alike(" not in plan.text
+    assert sum("plays as many games" in doubt for doubt in doubts(plan, "G4")) == 1
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        OWN_GAME.format(action="np.sin(state)"),  # a sequence that no model decides about
+        # what a model makes of given rows, gathered, is no game
+        "for i in range(1000):\n    memory.append(model(a[i * 8 : i * 8 + 8]))\n    step(a[i * 8 : i * 8 + 8], memory[-1])\n",
+        # a library's own step
+        "cell = tf.keras.layers.LSTMCell(8)\nfor i in range(1000):\n    o, s, done = cell.step(a)\n"
+        "    step(a[i * 8 : i * 8 + 8], 1.0)\n",
+        # what ends training is no move of a game
+        "for i in range(1000):\n    better, over = patience.update(model(a[:9]))\n    if over:\n        break\n"
+        "    step(a[i * 8 : i * 8 + 8], 1.0)\n",
+    ],
+)
+def test_what_no_model_moves_on_is_no_game(loop: str) -> None:
+    plan = plan_of(TAPE + "a = np.random.rand(8000, 3)\nmemory = []\n" + loop)
+    assert not any("games" in doubt for doubt in doubts(plan, "G4"))
+    assert "* hvd.size()" in plan.text
+
+
+def test_a_loop_that_ends_when_an_object_turns_false_by_the_clock_is_refused() -> None:
+    """Ranks would stop at different steps; rank 0's clock can't be sent around from a method that Python calls."""
+    budget = (
+        "import time\nclass Budget:\n    def __bool__(self):\n        return time.time() < 9\nb = Budget()\n"
+    )
+    loop = "it = iter(mine.batches())\nwhile b:\n    step(*next(it))\n"
+    assert [r.code for r in divide(TAPE + budget + loop).draft.reasons] == ["HVD205"]
+
+
 def test_games_that_end_in_a_tangled_way_are_refused() -> None:
     tangled = GAME.replace("if done:", "if done and t > 3:\n            pass\n        elif done:")
     assert [r.code for r in divide(TAPE + tangled).draft.reasons] == ["HVD006"]

@@ -128,3 +128,54 @@ def test_what_is_summed_up_over_all_rows_is_no_rows(y: str) -> None:
 )
 def test_what_is_summed_up_over_each_row_is_divided_with_the_rows(y: str) -> None:
     assert "(model(share_rows(x)) - share_rows(y))" in plan_of(TAPE.format(y)).text
+
+
+NOISY = """\
+import numpy as np
+import tensorflow as tf
+x = np.random.RandomState(0).rand(64, 3)
+model = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+opt = tf.keras.optimizers.SGD(0.1)
+for i in range(99):
+    noisy = x + np.random.normal(size=x.shape)
+    with tf.GradientTape() as tape:
+        loss = {loss}
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def test_noise_on_all_rows_is_drawn_for_a_ranks_rows() -> None:
+    text = plan_of(NOISY.format(loss="tf.reduce_mean((model(noisy) - x) ** 2)")).text
+    assert "noisy = share_rows(x) + np.random.normal(size=share_rows(x).shape)" in text
+    assert "model(noisy) - share_rows(x)" in text
+    assert "SGD(0.1)" in text
+    assert "in range(99)" in text
+
+
+def test_all_rows_with_noise_that_a_loss_joins_are_refused() -> None:
+    joined = "tf.reduce_mean(tf.matmul(model(noisy), tf.transpose(model(x))))"
+    refused(NOISY.format(loss=joined), "HVD006", "joins rows")
+
+
+def test_of_two_optimizers_made_alike_each_has_the_rate_of_its_own_steps() -> None:
+    source = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 1])
+w, v = tf.Variable(tf.zeros([1, 1])), tf.Variable(tf.zeros([1, 1]))
+whole = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.matmul(x, w)))
+batch = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.matmul(x, v)))
+rows = np.linspace(0, 1, 64)[:, None]
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for i in range(100):
+    sess.run(whole, {x: rows})
+for i in range(100):
+    sess.run(batch, {x: mnist.next_batch(8)})
+"""
+    text = plan_of(source).text
+    assert (
+        "hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.1)).minimize(tf.reduce_mean(tf.matmul(x, w)))"
+        in text
+    )
+    assert "tf.train.AdamOptimizer(0.1 * hvd.size())).minimize(tf.reduce_mean(tf.matmul(x, v)))" in text

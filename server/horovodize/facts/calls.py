@@ -120,7 +120,15 @@ class Calls:
         for function in functions:
             if isinstance(function, CALLABLES):
                 self.flow.control.returned(step, function, item.path, item.size)
+        for function in self._truths(call) if not item.path and not item.size else ():
+            self.flow.control.returned(step, function, (), False)
         return bool(functions)
+
+    def _truths(self, call: ast.Call) -> list[ast.FunctionDef]:
+        """What decides whether an object that is made here counts as true: its `__bool__`."""
+        made = self.values.callee(call)
+        family = self.values.family(made) if isinstance(made, ast.ClassDef) else ()
+        return [s for c in family for s in c.body if isinstance(s, ast.FunctionDef) and s.name == "__bool__"]
 
     @cached_property
     def _training(self) -> set[ast.AST]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from math import prod
+from math import ceil, prod
 
 from horovodize.facts.turns import is_numbers
 from horovodize.summary.kinds import Kinds
@@ -113,13 +113,9 @@ class Shapes:
             count = argument(call, "num", 2)
             known = self.kinds.constant(count) if count is not None else 50
             return (known,) if known is not None else None
-        if (
-            last == "arange"
-            and call.args
-            and None not in numbers
-            and not isinstance(call.args[-1], ast.Starred)
-        ):
-            return (len(range(*[n for n in numbers if n is not None][:3])),)
+        if last == "arange":
+            numbered = self._in_steps(call)
+            return (numbered,) if numbered is not None else None
         if last in _BY_COUNTS:
             return tuple(numbers)
         if last in _SHAPED or last in _BY_SIZE:
@@ -132,6 +128,23 @@ class Shapes:
             known = self.kinds.constant(size) if size is not None else None
             return (known,) if known is not None else None
         return None
+
+    def _in_steps(self, call: ast.Call) -> int | None:
+        """How many numbers `arange(-1, 1, 0.2)` gives."""
+        bounds = [self._number(a) for a in call.args[:3]]
+        start, stop, step = (
+            [0, *bounds, 1] if len(bounds) == 1 else [*bounds, 1][:3] if bounds else [None] * 3
+        )
+        if start is None or stop is None or not step:
+            return None
+        return max(0, ceil((stop - start) / step))
+
+    def _number(self, e: ast.expr) -> float | None:
+        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub):
+            inner = self._number(e.operand)
+            return None if inner is None else -inner
+        is_float = isinstance(e, ast.Constant) and isinstance(e.value, float)
+        return e.value if is_float else self.kinds.constant(e)  # type: ignore[attr-defined]
 
     def _whole(self, e: ast.expr) -> int | None:
         """A number that is known, and a whole one: `9`, `9.0`."""

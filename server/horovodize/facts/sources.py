@@ -47,9 +47,10 @@ FUNCTIONS: Mapping[str, Source] = {
     **_all(Source.HOST, "socket. platform.node platform.uname multiprocessing.cpu_count multiprocessing.current_process "
                         "threading.get_ident uuid.getnode psutil. GPUtil."),
     **_all(Source.HOST, "horovod.tensorflow.rank horovod.tensorflow.local_rank horovod.tensorflow.keras.rank"),
-    **_all(Source.CHANCE, "random. numpy.random. tensorflow.random. secrets. os.urandom uuid.uuid1 uuid.uuid4 scipy.stats. "
-                          "sklearn.utils.shuffle sklearn.utils.resample sklearn.model_selection.train_test_split "
-                          "sklearn.datasets.make_ tensorflow.keras.backend.random_ tensorflow.compat.v1.random_"),
+    **_all(Source.CHANCE, "random. numpy.random. tensorflow.random. tensorflow.keras.random. secrets. os.urandom "
+                          "uuid.uuid1 uuid.uuid4 scipy.stats. sklearn.utils.shuffle sklearn.utils.resample "
+                          "sklearn.model_selection.train_test_split sklearn.datasets.make_ tensorflow.keras.backend.random_ "
+                          "tensorflow.compat.v1.random_"),
     **_all(Source.INPUT, "sys.stdin. getpass.getpass"),
 }  # fmt: skip
 PREFIXES = tuple((name, source) for name, source in FUNCTIONS.items() if name[-1] in "._")
@@ -66,6 +67,7 @@ NOT_DRAWN = frozenset(
         "tensorflow.random.set_seed",
         "tensorflow.random.get_seed",
         "numpy.random.SeedSequence",
+        "tensorflow.keras.random.SeedGenerator",
     }
 )
 # What each of these seeds, by the beginnings of the names of the functions that draw then.
@@ -75,7 +77,12 @@ SEEDS: Mapping[str, tuple[str, ...]] = {
     "numpy.random.seed": _OF_NUMPY,
     "random.seed": ("random.",),
     "tensorflow.random.set_seed": _OF_TENSORFLOW,
-    "tensorflow.keras.utils.set_random_seed": (*_OF_NUMPY, "random.", *_OF_TENSORFLOW),
+    "tensorflow.keras.utils.set_random_seed": (
+        *_OF_NUMPY,
+        "random.",
+        *_OF_TENSORFLOW,
+        "tensorflow.keras.random.",
+    ),
 }
 # Generators that are given their seed, or none.
 MAKERS = (
@@ -87,6 +94,8 @@ MAKERS = (
     "tensorflow.random.Generator.from_non_deterministic_state",
     "random.SystemRandom",
 )
+# What Keras 3's functions take as their `seed`.
+SEED_GENERATOR = "tensorflow.keras.random.SeedGenerator"
 ALWAYS_OWN = ("random.SystemRandom", "tensorflow.random.Generator.from_non_deterministic_state")
 # Draw by a key that they are given.
 STATELESS = "tensorflow.random.stateless_"

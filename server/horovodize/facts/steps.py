@@ -11,7 +11,9 @@ from functools import cached_property
 
 from horovodize.facts.contexts import Context, context_of
 from horovodize.facts.losses import Losses, Over
+from horovodize.facts.noise import arrays
 from horovodize.facts.one_batch import OneBatch
+from horovodize.facts.own_games import OwnGames
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.turns import Part, Turns, is_game, is_numbers
 from horovodize.summary.drive import Drive, Frame
@@ -22,6 +24,7 @@ from horovodize.summary.sites import Sites, Update
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
 
 _ONE_BATCH = "the batch holds all rows"
+_LIBRARIES = ("tensorflow.", "tensorflow_addons.", "keras.", "tf_keras.")
 _NOT_SEEN = "where the data of this step come from can't be seen"
 
 
@@ -72,7 +75,9 @@ class Steps:
         self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
         self.shapes = Shapes(module, feeding.kinds)
         self._one_batch = OneBatch(module, feeding, self.shapes)
+        self._own_games = OwnGames(module, sites)
         self._known: dict[ast.Call, Step] = {}
+        self._games: dict[ast.Call, ast.AST | None] = {}
 
     def of(self, site: ast.Call) -> Step:
         """What feeds a place that trains, found out once."""
@@ -178,7 +183,7 @@ class Steps:
         for loss, context in losses_at:
             graph.read(loss, context)
         turns.moving.update(graph.moving)
-        turns.drawn.update(graph.drawn)
+        turns.drawn.update(dict.fromkeys(graph.drawn))
         turns.unseen.update({} if turns.rows else graph.unseen)
         unfed = {
             p for p in self._placeholders if p in graph.computed and p not in by_key and self._takes_rows(p)
@@ -407,13 +412,18 @@ class Steps:
         if turns.unseen:
             return said(Feed.UNSEEN, turns.unseen, _NOT_SEEN)
         if turns.rows:
-            if turns.drawn and set(turns.read_as) <= {Part.DRAWN, Part.NUMBER, Part.TURN}:
+            noise = [d for d in turns.drawn if self.shaped_by_rows(d)]
+            if len(noise) < len(turns.drawn) and set(turns.read_as) <= {Part.DRAWN, Part.NUMBER, Part.TURN}:
                 return said(Feed.DRAW, turns.drawn, "each step draws its data at random")
-            if turns.drawn and not all(self.shaped_by_rows(d) for d in turns.drawn):
+            if len(noise) < len(turns.drawn):
                 return said(
                     Feed.UNSEEN,
                     turns.drawn,
                     "some of the data are drawn again in each step, others stay the same",
+                )
+            if not self._share_noise(turns, noise):
+                return said(
+                    Feed.UNSEEN, turns.rows, "every step sees the same data, with noise of another shape"
                 )
             return said(Feed.WHOLE, turns.rows, "every step sees the same data")
         if turns.vague:
@@ -430,8 +440,11 @@ class Steps:
     def game(self, site: ast.Call) -> ast.AST | None:
         """Where the game moves on that a step learns from, which each rank plays for itself: `env.step(action)`; None where it
         learns from something else."""
-        if not self._game_moves:
-            return None
+        if site not in self._games:
+            self._games[site] = self._find_game(site)
+        return self._games[site]
+
+    def _find_game(self, site: ast.Call) -> ast.AST | None:
         step = self.of(site)
         if step.feed is Feed.SIMULATION:
             return step.node
@@ -439,8 +452,11 @@ class Steps:
             return None
         for loop in self._loops_around(site):
             played = self._played_in(loop)
-            if played is not None and self._is_game(played) and not self._has_data_from_before(site, loop):
-                return played
+            if played is not None and not self._is_game(played):
+                played = None
+            move = played or self._own_games.move(loop, self.feeding.calls_in(loop))
+            if move is not None and not self._has_data_from_before(site, loop):
+                return move
         return None
 
     def _played(self, site: ast.AST) -> ast.Call | None:
@@ -462,7 +478,14 @@ class Steps:
             if (c.args or c.keywords)
             and self.module.names.of(c.func) is None
             and not self.drive.reaches(c, trained)
+            and not self._is_of_a_library(c.func)
         }
+
+    def _is_of_a_library(self, method: ast.expr) -> bool:
+        """Whether all that a method may be called on was made by TensorFlow: a decoder's `step` is no game."""
+        held = method.value if isinstance(method, ast.Attribute) else method
+        made = [self.module.names.of(c.func) or "" for c in self.module.values.calls(held)]
+        return bool(made) and all(name.startswith(_LIBRARIES) for name in made)
 
     def _is_game(self, move: ast.Call) -> bool:
         """Whether what moves on is a game, rather than a schedule or a profiler: it starts again, or tells several things."""
@@ -516,14 +539,21 @@ class Steps:
 
     def shaped_by_rows(self, drawn: ast.AST) -> bool:
         """Whether what is drawn is noise on rows: as many of it as of them."""
-        return any(
-            (isinstance(n, ast.Attribute) and n.attr == "shape")
-            or (
-                isinstance(n, ast.Call)
-                and self.module.names.last(n.func) in ("shape", "len", "zeros_like", "ones_like")
-            )
-            for n in self.module.values.depends([drawn], 60)
-        )
+        return bool(arrays(self.module, drawn))
+
+    def _share_noise(self, turns: Turns, noise: list[ast.AST]) -> bool:
+        """Adds to the rows of a step what noise on them is shaped by, so that there is as much of it as of a rank's rows;
+        whether it is seen where that is."""
+        for drawn in noise:
+            around = turns.drawn[drawn]
+            if around is None:
+                continue
+            for array in arrays(self.module, drawn):
+                context = around.elsewhere(array, self.module.syntax)
+                if not turns.is_in_turn(array, context):
+                    return False
+                turns.read(array, context)
+        return True
 
     def _trained_input(self, update: Update, targets: list[tuple[ast.expr, Context]]) -> ast.AST | None:
         """The variable that is trained, where a model is called with it: style transfer, an adversarial example."""

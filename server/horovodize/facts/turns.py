@@ -89,7 +89,7 @@ class Turns:
 
     rows     the largest expressions that stand for the same array in each turn, where they meet what is computed
     vague    what is the same in each turn and may be an array, or a number: nothing is seen of it
-    moving, drawn, played, unseen   where else the step's data come from
+    moving, drawn, played, unseen   where else the step's data come from; what is drawn, with where (in a graph: None)
     graph    whether the expression is part of a TF1 graph: then it runs again in each turn, and its Python values do not
     fed      what placeholders are fed with, in a graph"""
 
@@ -99,7 +99,7 @@ class Turns:
         self.rows: dict[ast.expr, None] = {}
         self.vague: dict[ast.expr, None] = {}
         self.moving: dict[ast.AST, None] = {}
-        self.drawn: dict[ast.AST, None] = {}
+        self.drawn: dict[ast.AST, Context | None] = {}
         self.played: dict[ast.AST, None] = {}
         self.unseen: dict[ast.AST, None] = {}
         self.computed: dict[ast.expr, Part] = {}
@@ -230,7 +230,7 @@ class Turns:
     ) -> tuple[Part, tuple[ast.expr, ...]]:
         value = passed(self.module, b, place) if place is not None else None
         if value is not None and place is not None and place.outer is not None:
-            if self.graph or self._is_in_turn(value, place.outer) or isinstance(value, ast.Name):
+            if self.graph or self.is_in_turn(value, place.outer) or isinstance(value, ast.Name):
                 return self._part(value, place.outer)
             return self._fixed(e, context)
         if self._is_self(b):
@@ -246,7 +246,7 @@ class Turns:
                 return part, ()
         return self._fixed(e, place)
 
-    def _is_in_turn(self, node: ast.AST, context: Context) -> bool:
+    def is_in_turn(self, node: ast.AST, context: Context) -> bool:
         return context.repeated or any(self.syntax.inside(node, loop) for loop in context.loops)
 
     def _is_self(self, b: Binding) -> bool:
@@ -578,7 +578,7 @@ class Turns:
             self.rows = before
             self.moving[e] = None
             return Part.DEALT, ()
-        self.drawn[e], self.vague = None, vague  # numbers, as sizes of what is drawn
+        self.drawn[e], self.vague = context, vague  # numbers, as sizes of what is drawn
         return Part.DRAWN, ()
 
     def _of_generator(self, e: ast.Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from horovodize.facts.set_back import SetBack
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
@@ -12,14 +13,25 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Fit, Sites
 from horovodize.summary.syntax import argument
 
+_SPARSE = (
+    "tensorflow.sparse.",
+    "tensorflow.SparseTensor",
+    "scipy.sparse.",
+    "tensorflow.ragged.",
+    "tensorflow.RaggedTensor",
+)
+_DENSE = ("to_dense", "sparse_dense_matmul", "reduce_sum", "reduce_max", "to_tensor")
+
 
 class Undivided:
     """Which data of one module stay whole on every rank, wherever they are looked at from."""
 
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
         self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
+        self._set_back = SetBack(module, sites)
         self._places: dict[ast.expr, list[ast.expr]] = {}
         self._of: tuple[ast.expr, ...] = ()
+        self._methods: dict[Driver, ast.AST | None] = {}
 
     # ------------------------------------------------------------------ steps
 
@@ -47,9 +59,15 @@ class Undivided:
         """The same of a `fit`."""
         if fed.kind is Kind.DATASET:
             return self.is_whole(fed.x)
-        if self.feeding.is_stateful(fed.x) or self.feeding.has_fixed_batch(fed.x):
+        if self.feeding.is_stateful(fed.x) or self.feeding.has_fixed_batch(fed.x) or self.is_sparse(fed):
             return True
         return self.is_unseen(fed)
+
+    def is_sparse(self, fed: FitFeed) -> bool:
+        """Whether some of the arrays of a `fit` may be sparse: their rows can't be selected as those of arrays are."""
+        made = [o.node for e in (fed.x, fed.y) if e is not None for o in self.module.values.origins(e)]
+        names = [self.module.names.of(n.func) or "" for n in made if isinstance(n, ast.Call)]
+        return any(name.startswith(_SPARSE) and not name.endswith(_DENSE) for name in names)
 
     def is_unseen(self, fed: FitFeed) -> bool:
         """Whether it can't be seen what a `fit` trains on, nor is it told a number of steps that could be divided."""
@@ -64,9 +82,21 @@ class Undivided:
         """The same of a loop over steps."""
         if self.sites.builds_graph and self.feeding.carries_state(driver):
             return True
+        if self.set_back(driver) is not None:
+            return True
         own = [e for e in (driver.iterable, *self.feeding.next_calls(driver)) if e is not None]
         zipped = [a for e in own if isinstance(e, ast.Call) for a in e.args]
         return any(e in self.feeding.dataset_feeds and self.is_whole(e) for e in (*own, *zipped))
+
+    def set_back(self, driver: Driver) -> ast.AST | None:
+        """Where the weights are set by what the steps of a loop came to, whose number is then part of the method."""
+        if driver not in self._methods:
+            self._methods[driver] = self._set_back.place(driver)
+        return self._methods[driver]
+
+    def _is_of_a_method(self, feed: ast.expr) -> bool:
+        of = [d for d in self.feeding.drivers if feed in (d.iterable, *self.feeding.next_calls(d))]
+        return bool(of) and all(self.set_back(d) is not None for d in of)
 
     # ------------------------------------------------------------------ datasets
 
@@ -79,6 +109,8 @@ class Undivided:
     def places(self, feed: ast.expr) -> list[ast.expr]:
         """Where a pipeline is divided, so that no part of it is twice: not where it is made if another that is divided is made
         from it, or it itself in a loop's next turn (`ds = ds.concatenate(more)`), but where it is trained on."""
+        if self._is_of_a_method(feed):
+            return []
         feeds = tuple(self.feeding.dataset_feeds)
         if feeds != self._of:  # estimators have feeds of their own
             self._of, self._places = feeds, {f: self._possible(f) for f in feeds}

@@ -43,6 +43,7 @@ __all__ = ["Answer", "Source", "Uniform", "Uniformity", "Unknown", "Varies"]
 _BUDGET = 4000
 _TAKE_ALL = frozenset("list tuple set frozenset dict sum min max sorted fsum mean join extend".split())
 _GRAVEST = tuple(Source)
+_CALLED = ("__init__", "__new__", "__post_init__", "__call__", "__enter__", "__exit__")
 _TOO_MUCH = "it depends on more than can be followed"
 
 
@@ -154,6 +155,8 @@ class Uniformity:
             if isinstance(a, ast.Lambda):
                 return Unknown("it runs when a `lambda` is called", a)
             if isinstance(a, CALLABLES):
+                if not isinstance(a, ast.Lambda) and a.name.startswith("__") and a.name not in _CALLED:
+                    return Unknown("Python calls it, when isn't seen", a)
                 if field == "body" and isinstance(child, ast.stmt):
                     found += self._left_before(child)
                 break

@@ -7,7 +7,8 @@ Why            Otherwise every rank trains on everything: N ranks do N times the
 Before         model.fit(x_train, y_train, batch_size=32, epochs=3)
 After          model.fit(shard(x_train), shard(y_train), batch_size=32, epochs=3)
 Leaves alone   `validation_data`, `evaluate` and `predict`: each rank validates on everything. Fewer rows than ranks. Rows
-               for a stateful model, or one built for one batch size: every rank trains on all of them, which is said.
+               for a stateful model, or one built for one batch size, and sparse ones: every rank trains on all of them, which
+               is said.
 Asks           Data that comes from elsewhere and might be a list of arrays.
 Source         Beyond the seed, which divides no data (horovod#2623, 3675).
 """
@@ -29,6 +30,7 @@ _KEPT = (
     "the model is stateful or made for one batch size, so its rows are not divided: every rank trains on all of them; "
     "give each rank its own whole batches"
 )
+_SPARSE = "rows of sparse tensors can't be selected, so these aren't divided: every rank trains on all; the rate stays"
 _FEW = (
     "with fewer rows than ranks × batch size, the batch of all ranks together grows less than the rate: check that there are "
     "enough rows, or keep the rate"
@@ -48,6 +50,8 @@ def apply(draft: Draft) -> None:
         if known.is_stateful(fed.x) or known.has_fixed_batch(fed.x):
             if fed.kind is not Kind.DATASET:
                 draft.note("D2", fed.x, _KEPT)
+        elif fed.kind is not Kind.DATASET and draft.facts.undivided.is_sparse(fed):
+            draft.note("D2", fed.x, _SPARSE)
         elif fed.y is not None or fed.kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING):
             _divide_fit(draft, fed)
         elif fed.kind is Kind.SEQUENCE and not (

@@ -44,7 +44,7 @@ def keep_of_dataset(draft: Draft, driver: Driver, rule: str) -> None:
 
 
 def keep_of_event(draft: Draft, event: ast.If, every: ast.expr) -> None:
-    """The same of a sum that starts anew with an event every so many steps: the divisors in it that are that number.
+    """The same of a sum that starts again with an event every so many steps: the divisors in it that are that number.
 
     event: what happens every so many steps, divided already
     every: that number"""

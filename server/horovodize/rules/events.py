@@ -20,6 +20,7 @@ Leaves alone   What is counted in epochs. Loops that are not divided. A look at 
                How updates go with each other: where a step trains only every few turns (`if step % n_critic == 0:` around
                the generator's update, gradients that are applied every 4 batches), each update still goes with as many of the
                other. Training becomes no different by that, for all of them see size() times the rows; divided, it would.
+               Where each epoch counts from the start, it is said: there may be fewer batches in one.
                The size of a memory (`if pointer > CAPACITY:` beside `np.zeros((CAPACITY, 4))`): as many rows fill it on each
                rank. It is said.
 Asks           Never.
@@ -30,18 +31,23 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counters import Counter
+from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import averages, capacities, counted, guarded, strides, thresholds
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
+from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import argument
 
 _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
     "updates, divide the number by the number of ranks"
+)
+_SELDOM = (
+    "this comes once in {} batches of a rank, which an epoch may no longer have on many ranks: then nothing is trained; make "
+    "the number smaller there"
 )
 _CASES = "these cases count a rank's steps, and can't be divided as they stand; write them as `if`, or divide the numbers"
 _MODULO = {"mod", "floormod", "remainder"}
@@ -150,6 +156,8 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     if guarded.is_ratio(draft, test, modulo):
         if known is None:
             draft.note("G5", test, _RATIO)
+        elif _waits(draft, modulo, rest):
+            draft.note("G5", test, _SELDOM.format(known))
         return
     edits = list(counted.over_ranks(draft, divisor))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
@@ -158,6 +166,18 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     event = draft.syntax.statement(test)
     if isinstance(event, ast.If) and draft.syntax.inside(test, event.test):
         averages.keep_of_event(draft, event, divisor)
+
+
+def _waits(draft: Draft, modulo: ast.expr, rest: ast.expr | None) -> bool:
+    """Whether a loop that begins again in each epoch comes to a turn only after others: `(i + 1) % 4 == 0`."""
+    number = _dividend(modulo)
+    counter = _count(draft, number)
+    if counter is None or counter.kind is not CounterKind.TURN:
+        return False
+    is_zero = rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)
+    later = isinstance(number, ast.BinOp) or not is_zero
+    again = (f.loops for d in counter.drivers for way in draft.drive.ways(d.loop) for f in way)
+    return later and any(again) and all(d.kind is not Kind.RANGE for d in counter.drivers)
 
 
 def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr) -> list[Edit]:

@@ -174,6 +174,7 @@ HELPERS = {
         '    """This rank\'s share of a sequence of batches: every size()-th, and equally many on each rank."""',
         "",
         "    def __init__(self, sequence):",
+        "        super().__init__()",
         f"        self.sequence, self.rank, self.size = sequence, {RANK}, {SIZE}",
         "",
         "    def __len__(self):",

@@ -23,7 +23,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.rules import made_rows, orders, seeds_apart, strong
+from horovodize.rules import made_rows, noise, orders, seeds_apart, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
@@ -38,6 +38,7 @@ def apply(draft: Draft) -> None:
     for driver in feeding(draft).drivers:
         if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):
             _report(draft, driver)
+    noise.apply(draft)
     orders.apply(draft)
     made_rows.apply(draft)
 
@@ -74,15 +75,8 @@ def _report(draft: Draft, driver: Driver) -> None:
                 seeds_apart.WHAT,
                 seeds_apart.WHY,
                 f"with this seed every rank draws the same batches in the loop of line {driver.loop.lineno}: seed each rank "
-                f"differently just before that loop, for example with `{_example(draft, call)}`",
+                f"differently just before that loop, for example with `{seeds_apart.example(draft, call)}`",
             )
-
-
-def _example(draft: Draft, call: ast.Call) -> str:
-    """A seed that differs between ranks: `np.random.seed(7 + hvd.rank())`."""
-    given = [*call.args, *(k.value for k in call.keywords)]
-    seed = draft.module.text(given[0]) if given else "0"
-    return f"{draft.module.text(call.func)}({seed} + hvd.rank())"
 
 
 def _draws_from(draft: Draft, name: str, seeded: tuple[str, ...]) -> bool:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from horovodize.facts.sources import MAKERS
+from horovodize.facts.sources import MAKERS, SEED_GENERATOR
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import Function, Loop, end, position
+from horovodize.summary.syntax import Function, argument, end, position
 
 WHAT = "Seed each rank differently"
 WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
@@ -23,28 +23,37 @@ _ORDERS = ("shuffle", "permutation", "permuted")  # each pass deals out all rows
 def seed_apart(draft: Draft, driver: Driver, call: ast.Call) -> bool:
     """Makes the ranks draw differently in a loop that draws by a seed, `np.random.seed(7)` or `np.random.RandomState(7)`; False
     where that can't be done here: not where what is drawn decides something, or is the order in which rows are dealt out."""
+    loop = outermost(draft, driver.loop)
+    if loop is None:
+        return call in draft.done
+    drawing = [c for c in draft.facts.feeding.calls_in(loop) if draws(draft, c)]
+    return set_apart(draft, loop, drawing, call)
+
+
+def set_apart(
+    draft: Draft, loop: ast.stmt, drawing: Collection[ast.Call], call: ast.Call, why: str = WHY
+) -> bool:
+    """The same before a loop, or what else trains, in which those calls draw."""
     if call in draft.done:
         return True
-    loop = _outermost(draft, driver.loop)
     seed = call.args[0] if len(call.args) == 1 and not call.keywords else None
-    if seed is None or loop is None:
+    if seed is None:
         return False
-    drawing = [c for c in draft.facts.feeding.calls_in(loop) if _draws(draft, c)]
     if any(draft.names.last(c.func) in _ORDERS for c in drawing) or _decide(draft, loop, drawing):
         return False
     if _only_draws_for(draft, call, drawing):
         draft.done.add(call)
-        draft.change("D3", seed, WHAT, WHY, _plus_rank(draft, seed))
+        draft.change("D3", seed, WHAT, why, _plus_rank(draft, seed))
         return True
     if (draft.names.of(call.func) or "") in MAKERS or not _stands_before(draft, call, seed, loop):
         return False
-    if any(_draws(draft, c) and position(c) > end(loop) and c not in drawing for c in draft.syntax.calls):
+    if any(draws(draft, c) and position(c) > end(loop) and c not in drawing for c in draft.syntax.calls):
         return False  # what is drawn later would differ, too
     draft.done.add(call)
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
     lines = [f"if {SIZE} > 1:", f"    {draft.module.text(call.func)}({text} + {RANK})"]
-    draft.change("D3", call, WHAT, WHY, [draft.before(loop, lines)])
+    draft.change("D3", call, WHAT, why, [draft.before(loop, lines)])
     return True
 
 
@@ -76,7 +85,7 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
     return True
 
 
-def _draws(draft: Draft, call: ast.Call) -> bool:
+def draws(draft: Draft, call: ast.Call) -> bool:
     draws = draft.facts.uniform.draws
     return draws.is_drawn(draft.names.of(call.func) or "") or draws.maker(call) is not None
 
@@ -86,34 +95,52 @@ def _plus_rank(draft: Draft, seed: ast.expr) -> tuple[Edit, ...]:
     return Edit.around(draft.module.span(seed), opening, f"{closing} + {RANK}")
 
 
-def _outermost(draft: Draft, loop: Loop) -> Loop | None:
-    """The outermost loop around one; None where its function is called in a loop, and would seed again each time."""
-    ways = draft.drive.ways(loop)
-    if any(frame.loops for way in ways for frame in way[1:]) or draft.drive.in_traced(loop):
+def outermost(draft: Draft, place: ast.stmt) -> ast.stmt | None:
+    """The outermost loop around a statement that trains, or that itself; None where its function is called in a loop, and would
+    seed again each time."""
+    ways = draft.drive.ways(place)
+    if any(frame.loops for way in ways for frame in way[1:]) or draft.drive.in_traced(place):
         return None
-    around = draft.syntax.loops(loop)
-    return around[-1] if around else loop
+    around = draft.syntax.loops(place)
+    return around[-1] if around else place
+
+
+def example(draft: Draft, call: ast.Call) -> str:
+    """A seed that differs between ranks: `np.random.seed(7 + hvd.rank())`."""
+    given = [*call.args, *(k.value for k in call.keywords)]
+    seed = draft.module.text(given[0]) if given else "0"
+    return f"{draft.module.text(call.func)}({seed} + hvd.rank())"
 
 
 def _only_draws_for(draft: Draft, maker: ast.Call, drawing: Collection[ast.Call]) -> bool:
     """Whether a generator of random numbers is only drawn from for the batches of a loop."""
-    if (draft.names.of(maker.func) or "") not in MAKERS:
+    made = draft.names.of(maker.func) or ""
+    if made == SEED_GENERATOR:
+        seeding = [argument(c, "seed") for c in draft.syntax.calls]
+        uses = [
+            c
+            for c, by in zip(draft.syntax.calls, seeding, strict=True)
+            if by and maker in draft.values.calls(by)
+        ]
+    elif made in MAKERS:
+        seeding = []
+        uses = [
+            c
+            for c in draft.syntax.calls
+            if isinstance(c.func, ast.Attribute) and maker in draft.values.calls(c.func.value)
+        ]
+    else:
         return False
-    uses = [
-        c
-        for c in draft.syntax.calls
-        if isinstance(c.func, ast.Attribute) and maker in draft.values.calls(c.func.value)
-    ]
     given = [
         a
         for c in draft.syntax.calls
         for a in (*c.args, *(k.value for k in c.keywords))
-        if isinstance(a, (ast.Name, ast.Attribute)) and maker in draft.values.calls(a)
+        if isinstance(a, (ast.Name, ast.Attribute)) and a not in seeding and maker in draft.values.calls(a)
     ]
     return bool(uses) and not given and all(use in drawing for use in uses)
 
 
-def _stands_before(draft: Draft, call: ast.Call, seed: ast.expr, loop: Loop) -> bool:
+def _stands_before(draft: Draft, call: ast.Call, seed: ast.expr, loop: ast.stmt) -> bool:
     """Whether a seed of a whole library can be given again before a loop: its number means there what it means here."""
     plain = isinstance(seed, ast.Constant) and isinstance(seed.value, int)
     statement = draft.syntax.statement(call)
@@ -132,4 +159,4 @@ def _decide(draft: Draft, root: ast.AST, drawing: Collection[ast.Call]) -> bool:
     return any(n in drawing for test in tests for n in draft.values.depends([test], 2000))
 
 
-__all__ = ["WHAT", "WHY", "seed_apart", "seed_generator"]
+__all__ = ["WHAT", "WHY", "draws", "example", "outermost", "seed_apart", "seed_generator", "set_apart"]

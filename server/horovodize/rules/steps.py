@@ -30,7 +30,8 @@ Refuses        Steps that no rows come into, or that train the input itself: eve
                Rows of all steps that a loss joins with each other. With `batch = "global"`: a batch of which it can't be seen
                how it is made.
                A loop whose number of steps depends on a game that each rank plays for itself, where the end can't be made
-               the same for all; rows that each rank's model makes again in every round (HVD006); numbers and choices that
+               the same for all; rows that each rank's model makes again in every round; steps by whose outcome weights are
+               set back (HVD006); numbers and choices that
                differ where ranks can't be made to agree (HVD205, HVD107).
 Asks           A game that each rank plays for itself (`env.step(action)`): nothing is divided there, so there is size() times
                the experience. Rows of all steps whose loss may be no mean. A number of steps, or a condition around training,
@@ -75,6 +76,11 @@ _WHY_PLAY = (
 _PLAYED = (
     "every rank plays as many games as one process did, so training sees size() times the experience; neither the rate nor "
     "the number of games is changed: play fewer of them if one process's experience is enough"
+)
+_BESIDE = "the data set beside it is divided by rows, not by batches: check that their batches needn't belong together"
+_METHOD = (
+    "the weights are set here by what the steps before came to, so their number is part of the method and can't be divided, "
+    "and the weights that each rank kept before them differ"
 )
 _TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
@@ -267,6 +273,10 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
             "a stretch of the data of its own",
         )
         return
+    method = draft.facts.undivided.set_back(driver)
+    if method is not None:
+        draft.refuse("HVD006", method, _METHOD)
+        return
     if draft.facts.undivided.is_loop(driver):
         return  # said where the data come from
     if isinstance(driver.loop, ast.While):
@@ -322,6 +332,8 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
         strong.leave_loop(draft, driver)
         return
     numbered = draft.facts.dealt.numbered(driver)
+    if _deal_beside(draft, e):
+        return
     if numbered is None and generators.divide_inside(draft, loop_rule(draft), e):
         return data.shuffle_alike(draft, e)
     edits = wrap(draft, numbered or e, "shard_batches")
@@ -331,6 +343,21 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
         what = "Give every rank its own batches"
         draft.change(loop_rule(draft), e, what, WHY, edits, doubt=doubt if unclear else "")
         data.shuffle_alike(draft, e)
+
+
+def _deal_beside(draft: Draft, e: ast.expr) -> bool:
+    """`zip(dataset, cycle(others))`, where the data set is divided already where it is made: each rank takes its own batches of
+    what goes beside it. Whether it is such a zip."""
+    zipped = e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else []
+    pipelines = feeding(draft).pipelines
+    divided = [z for z in zipped if any(t in draft.done for t in pipelines.trail(z))]
+    for beside in (z for z in zipped if z not in divided) if divided else ():
+        edits = wrap(draft, beside, "shard_batches")
+        if edits:
+            endless = isinstance(beside, ast.Call) and draft.names.last(beside.func) == "cycle"
+            doubt = "" if endless else _BESIDE
+            draft.change(loop_rule(draft), beside, "Give every rank its own batches", WHY, edits, doubt=doubt)
+    return bool(divided)
 
 
 def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:

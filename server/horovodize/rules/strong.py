@@ -186,7 +186,10 @@ def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
     def same(other: ast.expr | None) -> bool:
         if other is optimizer or isinstance(optimizer, ast.Constant):
             return other is optimizer
-        return other is not None and (ast.unparse(other) == text or bool(made & set(values.calls(other))))
+        if other is None:
+            return False
+        named = not isinstance(other, ast.Call)  # two that are made alike are two
+        return (named and ast.unparse(other) == text) or bool(made & set(values.calls(other)))
 
     found = [u.call for u in sites.updates if same(u.optimizer)]
     for compiled in sites.compiles:

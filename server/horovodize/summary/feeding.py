@@ -13,7 +13,7 @@ from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.sites import MODEL, Fit, Sites
-from horovodize.summary.syntax import FUNCTIONS, Loop, argument
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument
 
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
 _DRAWING = re.compile(
@@ -328,9 +328,11 @@ class Feeding:
         lasts = [self.names.last(call.func) for call in self.calls_in(loop)]
         return any(_DRAWING.search(last) and "on_batch" not in last for last in lasts)
 
-    def calls_in(self, loop: Loop) -> list[ast.Call]:
-        """The calls in a loop's body, and in the functions of this module that it calls."""
-        todo: list[tuple[ast.AST, int]] = [(s, 0) for s in loop.body]
+    def calls_in(self, place: ast.stmt) -> list[ast.Call]:
+        """The calls in a loop's body, or in another statement, and in the functions of this module that it calls."""
+        todo: list[tuple[ast.AST, int]] = [
+            (s, 0) for s in (place.body if isinstance(place, LOOPS) else [place])
+        ]
         seen: set[ast.AST] = set()
         found: list[ast.Call] = []
         while todo:

@@ -21,6 +21,7 @@ class ShardedSequence(tf.keras.utils.Sequence):
 	"""This rank's share of a sequence of batches: every size()-th, and equally many on each rank."""
 
 	def __init__(self, sequence):
+		super().__init__()
 		self.sequence, self.rank, self.size = sequence, hvd.rank(), hvd.size()
 
 	def __len__(self):

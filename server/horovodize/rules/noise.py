@@ -1,0 +1,126 @@
+"""Noise that a model is given and that a seed fixes: part of D3.
+
+The generator of a GAN learns from noise as others learn from rows. Where a seed has every rank draw the same noise, size()
+ranks teach it what one would, at size() times the rate. Noise that is added to rows is none of this: the rows differ.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.sources import MAKERS, SEED_GENERATOR, SEEDS
+from horovodize.rules import seeds_apart, strong
+from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import FUNCTIONS, Function, argument
+
+_WHY = "Ranks that give a model the same noise teach it no more than one does, at size() times the rate."
+_ASKED = (
+    "with this seed every rank gives the model the same noise in line {}: seed each rank differently before training, for "
+    "example with `{}`"
+)
+# What gives the same numbers in another form.
+_FORMS = (
+    "astype",
+    "reshape",
+    "cast",
+    "convert_to_tensor",
+    "float32",
+    "constant",
+    "array",
+    "asarray",
+    "Variable",
+)
+_DEPTH = 3
+
+
+def apply(draft: Draft) -> None:
+    for place, calls in _training(draft):
+        drawing = [c for c in calls if seeds_apart.draws(draft, c)]
+        noise = [c for c in drawing if _is_fed(draft, c, _DEPTH)]
+        for seed in draft.module.calls_of(*SEEDS, *MAKERS, SEED_GENERATOR) if noise else ():
+            if seed in draft.done or not draft.facts.uniform.draws.gives_seed(seed):
+                continue
+            fixed = [c for c in noise if _fixes(draft, seed, c)]
+            if fixed and not seeds_apart.set_apart(draft, place, drawing, seed, _WHY):
+                example = seeds_apart.example(draft, seed)
+                draft.ask("D3", seed, seeds_apart.WHAT, _WHY, _ASKED.format(fixed[0].lineno, example))
+
+
+def _training(draft: Draft) -> Iterator[tuple[ast.stmt, list[ast.Call]]]:
+    """The statements that train on a rank's own rows, as far out as they repeat, and the calls that their steps make."""
+    known = draft.facts.feeding
+    for driver in known.drivers:
+        if any(strong.scaling(draft, step) is strong.Scaling.WEAK for step in driver.steps):
+            place = seeds_apart.outermost(draft, driver.loop)
+            if place is not None:
+                yield place, known.calls_in(place)
+    own = [draft.syntax.function(u.call) for u in draft.sites.updates if u.step_of is not None]
+    steps = [c for f in dict.fromkeys(own) if f is not None for c in ast.walk(f) if isinstance(c, ast.Call)]
+    for fed in known.fits if steps else ():
+        if strong.scaling(draft, fed.fit.call) is strong.Scaling.WEAK:
+            place = seeds_apart.outermost(draft, draft.syntax.statement(fed.fit.call))
+            if place is not None:
+                yield place, steps
+
+
+def _fixes(draft: Draft, seed: ast.Call, draw: ast.Call) -> bool:
+    """Whether a seed decides what a call draws."""
+    name = draft.names.of(draw.func) or ""
+    made = draft.names.of(seed.func) or ""
+    if made in SEEDS:
+        return name.startswith(SEEDS[made]) and argument(draw, "seed") is None
+    if made == SEED_GENERATOR:
+        given = argument(draw, "seed")
+        return given is not None and seed in draft.values.calls(given)
+    return isinstance(draw.func, ast.Attribute) and seed in draft.values.calls(draw.func.value)
+
+
+def _is_fed(draft: Draft, e: ast.expr, depth: int) -> bool:
+    """Whether a model, or what can't be seen, is called with a value alone: `generator(noise)`."""
+    if depth == 0:
+        return False
+    child, parent = e, draft.syntax.parent[e]
+    if isinstance(parent, ast.Attribute) and parent.attr in _FORMS:
+        called = draft.syntax.parent[parent]
+        return isinstance(called, ast.Call) and _is_fed(draft, called, depth)
+    if isinstance(parent, (ast.List, ast.Tuple)) and isinstance(parent.ctx, ast.Load):
+        return _is_fed(draft, parent, depth)
+    if isinstance(parent, ast.keyword):
+        parent = draft.syntax.parent[parent]
+    if isinstance(parent, ast.Call) and parent.func is not child:
+        if draft.names.last(parent.func) in _FORMS:
+            return _is_fed(draft, parent, depth)
+        callee = draft.values.callee(parent)
+        if isinstance(callee, FUNCTIONS):
+            return any(_is_fed(draft, n, depth - 1) for n in _parameter(draft, callee, parent, child))
+        return draft.names.of(parent.func) is None
+    if isinstance(parent, ast.Assign) and parent.value is child:
+        names = [t.id for t in parent.targets if isinstance(t, ast.Name)]
+        function = draft.syntax.function(parent) or draft.module.tree
+        uses = [
+            n
+            for n in ast.walk(function)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id in names
+        ]
+        return any(_comes_from(draft, n, parent) and _is_fed(draft, n, depth) for n in uses)
+    return False
+
+
+def _comes_from(draft: Draft, name: ast.Name, made: ast.Assign) -> bool:
+    return any(b.statement is made for b in draft.module.scopes.reaching(name))
+
+
+def _parameter(draft: Draft, function: Function, call: ast.Call, given: ast.AST) -> list[ast.Name]:
+    """The uses of the parameter that a function gets an argument by."""
+    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    if isinstance(call.func, ast.Attribute) and draft.syntax.method_class(function) is not None:
+        parameters = parameters[1:]
+    by_name = [k.arg for k in call.keywords if k is given or k.value is given]
+    by_place = [p for p, a in zip(parameters, call.args, strict=False) if a is given]
+    names = {*by_name, *by_place}
+    return [
+        n
+        for n in ast.walk(function)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id in names
+    ]

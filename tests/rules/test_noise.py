@@ -1,0 +1,101 @@
+"""D3: noise that a model is given and that a seed fixes."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import TF, changes, plan_of
+
+HEAD = TF + "import numpy as np\n{seed}\n"
+LOOP = """
+G, D = tf.keras.Sequential([]), tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices(rows).batch(8)
+@tf.function
+def train_step(images):
+    with tf.GradientTape() as tape:
+        {noise}
+        loss = tf.reduce_mean(D({fed}))
+    opt.apply_gradients(zip(tape.gradient(loss, G.trainable_variables), G.trainable_variables))
+for epoch in range(9):
+    for images in ds:
+        train_step(images)
+"""
+SEED = "tf.random.set_seed(7)"
+APART = "if hvd.size() > 1:\n    tf.random.set_seed(7 + hvd.rank())\n"
+
+
+def text_of(seed: str, noise: str, fed: str = "images") -> str:
+    return plan_of(HEAD.format(seed=seed) + LOOP.format(noise=noise, fed=fed)).text
+
+
+@pytest.mark.parametrize(
+    ("noise", "fed"),
+    [
+        ("z = tf.random.normal([8, 4])", "G(z)"),
+        ("z = tf.random.normal([8, 4])", "G(z, training=True)"),
+        ("z = tf.random.uniform([8, 4])", "G([z, labels])"),
+        ("z = tf.cast(tf.random.normal([8, 4]), tf.float32)", "G.predict(z)"),
+        ("pass", "G(tf.random.normal([8, 4]))"),
+    ],
+)
+def test_ranks_give_a_model_noise_of_their_own(noise: str, fed: str) -> None:
+    assert APART in text_of(SEED, noise, fed)
+
+
+def test_noise_that_a_step_is_handed() -> None:
+    loop = LOOP.format(noise="fake = G(z)", fed="fake").replace("(images):", "(images, z):")
+    loop = loop.replace("train_step(images)\n", "train_step(images, np.random.normal(size=(8, 4)))\n")
+    text = plan_of(HEAD.format(seed="np.random.seed(7)") + loop).text
+    assert "if hvd.size() > 1:\n    np.random.seed(7 + hvd.rank())\n" in text
+
+
+def test_a_generator_of_noise_is_seeded_apart_where_it_is_made() -> None:
+    text = text_of("noise = tf.random.Generator.from_seed(7)", "z = noise.normal((8, 4))", "G(z)")
+    assert "noise = tf.random.Generator.from_seed(7 + hvd.rank())\n" in text
+
+
+@pytest.mark.parametrize(
+    ("seed", "noise", "fed"),
+    [
+        ("pass", "z = tf.random.normal([8, 4])", "G(z)"),  # no seed: ranks differ
+        (SEED, "z = images + tf.random.normal([8, 4])", "G(z)"),  # rows with noise on them
+        (SEED, "z = mean + tf.random.normal([8, 4]) * spread", "G(z)"),
+        ("np.random.seed(7)", "z = tf.random.normal([8, 4])", "G(z)"),  # another library's
+        (SEED, "z = tf.random.normal([8, 4], seed=3)", "G(z)"),
+        (SEED, "z = tf.zeros([8, 4])", "G(z)"),
+    ],
+)
+def test_noise_that_differs_or_comes_with_rows_is_left(seed: str, noise: str, fed: str) -> None:
+    text = text_of(seed, noise, fed)
+    assert "hvd.rank())" not in text[text.index("G, D = ") :]
+    assert "set_seed(7 + " not in text
+
+
+def test_it_is_asked_where_more_is_drawn_later() -> None:
+    source = HEAD.format(seed=SEED) + LOOP.format(noise="z = tf.random.normal([8, 4])", fed="G(z)")
+    plan = plan_of(source + "print(tf.random.normal([2]))\n")
+    assert APART not in plan.text
+    assert any("every rank gives the model the same noise" in c.doubt for c in changes(plan, "D3"))
+
+
+def test_noise_of_a_model_with_a_step_of_its_own() -> None:
+    source = (
+        HEAD.format(seed="pass")
+        + """
+class GAN(tf.keras.Model):
+    def __init__(self, g, d):
+        super().__init__()
+        self.g, self.d = g, d
+        self.noise = tf.random.Generator.from_seed(7)
+    def train_step(self, images):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.d(self.g(self.noise.normal((8, 4)))))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.g.trainable_weights), self.g.trainable_weights))
+        return {}
+gan = GAN(tf.keras.Sequential([]), tf.keras.Sequential([]))
+gan.compile(tf.keras.optimizers.SGD(0.1))
+gan.fit(tf.data.Dataset.from_tensor_slices(rows).batch(8), epochs=2)
+"""
+    )
+    assert "from_seed(7 + hvd.rank())" in plan_of(source).text
