@@ -117,7 +117,7 @@ class Draws:
             if isinstance(o.node, ast.Constant) and o.node.value is None:
                 return True
             if isinstance(o.node, ast.Attribute) and self.module.names.of(o.node) is None:
-                default = self._default(o.node.attr)
+                default = self._default(o.node.attr) or self._set_in_class(o.node.attr)
                 if default is None or (isinstance(default, ast.Constant) and default.value is None):
                     return True
         return False
@@ -132,6 +132,27 @@ class Draws:
                 flag = self.module.names.last(call.func).startswith("DEFINE")
                 return argument(call, "default", 1 if flag else None)
         return None
+
+    def _set_in_class(self, name: str) -> ast.expr | None:
+        """What an attribute is for all objects of a class, or of a namespace: `class Config: seed = 7`, `Namespace(seed=7)`."""
+        found: list[ast.expr | None] = []
+        for b in self.module.syntax.every(ast.ClassDef):
+            for s in b.body:
+                targets = (
+                    s.targets
+                    if isinstance(s, ast.Assign)
+                    else [s.target]
+                    if isinstance(s, ast.AnnAssign)
+                    else []
+                )
+                if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+                    found.append(s.value)  # type: ignore[attr-defined]
+        for call in self.module.calls_called(
+            "SimpleNamespace", "Namespace", "EasyDict", "edict", "AttrDict", "Munch"
+        ):
+            found += [k.value for k in call.keywords if k.arg == name]
+        doubtful = [v for v in found if not isinstance(v, ast.Constant) or v.value is None]
+        return (doubtful or found or [None])[0]
 
     def _is_conditional(self, call: ast.Call) -> bool:
         """`if args.seed is not None: …`"""
