@@ -232,7 +232,7 @@ class Counters:
         drivers, fitted = set[Driver](), False
         for b in added:
             counted = self.counted_at(b.statement)
-            if counted is None or self._selects(b, counted[0]):
+            if counted is None or self._selects(b, counted[0]) or self._is_event(b.statement, counted[0]):
                 return None
             drivers |= counted[0]
             fitted |= counted[1]
@@ -304,6 +304,22 @@ class Counters:
         name = ast.unparse(b.anchor)
         return any(c.name == name for d in drivers for c in cursors_of(self.feeding, d))
 
+    def _is_event(self, place: ast.AST, drivers: set[Driver]) -> bool:
+        """Whether something happens only every so many steps, without a step: `bad += 1` under `if step % 100 == 0:` counts
+        evaluations, which are as many as before for the rows seen."""
+        return any(
+            isinstance(decision, ast.If)
+            and any(self.syntax.inside(decision, d.loop) for d in drivers)
+            and not any(self.syntax.inside(step, decision) for d in drivers for step in d.steps)
+            and any(self._is_modulo(n) for n in ast.walk(decision.test))
+            for decision, _ in self.syntax.conditions(place)
+        )
+
+    def _is_modulo(self, n: ast.AST) -> bool:
+        if isinstance(n, ast.BinOp):
+            return isinstance(n.op, ast.Mod)
+        return isinstance(n, ast.Call) and self.names.last(n.func) in ("mod", "floormod", "remainder")
+
     # ------------------------------------------------------------------ turns
 
     def _turn(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...], anchor: ast.AST) -> Counter | None:
@@ -357,7 +373,7 @@ class Counters:
         drivers, fitted = set[Driver](), False
         for call in added:
             counted = self.counted_at(call)
-            if counted is None or not self._is_amount(self._amount(call)):
+            if counted is None or not self._is_amount(self._amount(call)) or self._is_event(call, counted[0]):
                 return None
             drivers |= counted[0]
             fitted |= counted[1]
