@@ -3,7 +3,8 @@
 What it does   Where a counter of steps is compared (`step % 100 == 0`, `step == 5000`, `step >= warmup`, `step in (10, 500)`,
                `step - last >= 50`), what it is compared with is divided by `hvd.size()`, never to 0; where the program moves
                that on itself, what it starts with and moves on by (`next_save += 500`); what a sum of the steps since the
-               last event is divided by there (`running / 100`); likewise the steps that callbacks,
+               last event is divided by there (`running / 100`), and what a step is given goes by the steps of all ranks
+               where it is computed from their number (`beta = min(1.0, step / 1000)`); likewise the steps that callbacks,
                hooks and a `RunConfig` are given (`save_freq=1000`, `save_steps=500`). In a program that keeps its count of
                steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`.
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
@@ -33,7 +34,7 @@ import ast
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import averages, capacities, counted, guarded, strides, thresholds
+from horovodize.rules import annealing, averages, capacities, counted, guarded, strides, thresholds
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -73,6 +74,7 @@ def apply(draft: Draft) -> None:
     for modulo in draft.syntax.every(ast.BinOp):
         if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo) and not strides.tested(draft, modulo):
             _every(draft, modulo, modulo, None)
+    annealing.apply(draft)
 
 
 def _matched(draft: Draft, match: ast.Match) -> None:

@@ -35,7 +35,7 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr) -> None:
     if counts_a_share(draft, rate):
         return  # what the count is measured by is a rank's, too
     found = False
-    for read in _reads(draft, rate):
+    for read in reads(draft, rate):
         if counted.of(draft, read) is not None:  # else it is given what was told already
             draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
             found = True
@@ -94,7 +94,7 @@ def follow_fed(draft: Draft, rate: ast.expr) -> None:
                 follow(draft, value, value)
 
 
-def _reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
+def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
     """The places where a rate reads a counter of a rank's steps: in it, in what it is set from, in functions that give it.
     What functions are given comes before what they read of it."""
     todo: list[ast.AST] = [rate]

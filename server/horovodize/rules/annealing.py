@@ -1,0 +1,52 @@
+"""What a step is given that is computed from how many steps were taken: the weight of a part of the loss, a temperature, a
+share of teacher forcing. Part of G5.
+
+`beta = min(1.0, step / 1000)` goes by how much has been seen, as a rate does; so the formula is told the steps of all ranks.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.plan import Decision
+from horovodize.rules import counted, rates_by_step
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import counts_a_share, feeding
+
+_WHAT = "Tell the formula the steps of all ranks together"
+_WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
+_FORMULA = (ast.Div, ast.Pow)
+
+
+def apply(draft: Draft) -> None:
+    for driver in feeding(draft).drivers:
+        if not counted.is_divided(draft, driver):
+            continue
+        ways = [way for step in driver.steps for way in draft.drive.ways(step)]
+        for call in dict.fromkeys(f.node for way in ways for f in way if isinstance(f.node, ast.Call)):
+            for given in _given(call):
+                if not counts_a_share(draft, given):
+                    _tell(draft, given)
+
+
+def _tell(draft: Draft, given: ast.expr) -> None:
+    for read in rates_by_step.reads(draft, given):
+        if _is_in_formula(draft, read) and counted.of(draft, read) is not None:
+            draft.change("G5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
+
+
+def _given(call: ast.Call) -> Iterator[ast.expr]:
+    """What a call is given, of a dict (`feed_dict`) each value."""
+    for e in (*call.args, *(k.value for k in call.keywords)):
+        yield from e.values if isinstance(e, ast.Dict) else [e]
+
+
+def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count is divided, or is a power: `step / 1000`, `0.99 ** step`. What selects rows is no formula."""
+    around = []
+    for a in draft.syntax.ancestors(read):
+        if isinstance(a, (ast.Subscript, ast.Compare, ast.stmt)):
+            break
+        around.append(a)
+    return any(isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA) for a in around)
