@@ -514,3 +514,17 @@ def test_an_average_beside_the_event_is_none_of_it() -> None:
         + "        print(running / 100)\n"
     ).text
     assert "print(running / 100)" in text
+
+
+def test_a_dataset_that_numbers_its_batches() -> None:
+    """TensorFlow's tutorial of pix2pix counts so."""
+    loop = LOOP.replace("enumerate(ds)", "ds.repeat().take(900).enumerate()") + THEN.format(
+        "(i + 1) % 100 == 0"
+    )
+    text = plan_of(TAPE + DATA + loop).text
+    assert ".take(900 // hvd.size()).enumerate():" in text
+    assert "if (i + 1) % max(1, 100 // hvd.size()) == 0:" in text
+    ends = (
+        LOOP.replace("enumerate(ds)", "ds.repeat().enumerate()") + "        if i >= 500:\n            break\n"
+    )
+    assert "if i >= 500 // hvd.size():" in plan_of(TAPE + DATA + ends).text

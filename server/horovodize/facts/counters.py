@@ -18,7 +18,7 @@ from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS, Function, argument
+from horovodize.summary.syntax import FUNCTIONS, Function, argument, numbered
 
 CALLBACK = "tensorflow.keras.callbacks.Callback"
 BATCH_METHODS = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
@@ -335,12 +335,13 @@ class Counters:
         e: ast.expr = loop.iter
         while isinstance(e, ast.Call):
             called = self.names.last(e.func)
-            if called == "enumerate" and e.args:
+            data = numbered(e)
+            if data is not None:
                 if path == (0,):
                     return True
                 if path[:1] != (1,):
                     return False
-                e, path = e.args[0], path[1:]
+                e, path = data, path[1:]
             elif called == "zip":
                 if not path or not 0 <= path[0] < len(e.args):
                     return False

@@ -8,7 +8,7 @@ from functools import cached_property
 from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.selecting import derived_from, uses_of
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import Loop, numbered
 
 
 class Dealt:
@@ -37,15 +37,18 @@ class Dealt:
     def names(self, driver: Driver) -> set[str]:
         """The names in a driving loop that differ between the ranks: items of the data, and what is made of the number by
         which it is selected. The number itself goes on counting (see `rules/ranges`)."""
-        loop, names = driver.loop, self.feeding.names
+        loop = driver.loop
         if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
             given: list[ast.expr] = [use for c in cursors_of(self.feeding, driver) for use in c.selecting]
             return derived_from(loop, given + self._asked(loop))
         target, e = loop.target, loop.iter
-        while e is not driver.iterable and isinstance(e, ast.Call) and e.args:
-            if names.last(e.func) == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        while isinstance(e, ast.Call):
+            data = numbered(e)
+            if data is not None and isinstance(target, ast.Tuple) and len(target.elts) == 2:
                 target = target.elts[1]
-            e = e.args[0]
+            elif e is driver.iterable or not e.args:
+                break
+            e = e.args[0] if data is None else data
         if self.numbered(driver) is not None:
             target = loop.target
         found = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}

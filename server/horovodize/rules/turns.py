@@ -8,7 +8,7 @@ from horovodize.facts.counters import CounterKind
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, divide, feeding
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import Loop, numbered
 
 _WHY = "Every step averages size() batches, so as many are seen after 1/size() of the steps."
 
@@ -77,11 +77,13 @@ def _compared(test: ast.expr, operators: tuple[type[ast.cmpop], ...]) -> tuple[a
 def _number(loop: ast.For | ast.AsyncFor) -> str | None:
     """The name of the number of a turn: `for i, x in enumerate(data)`."""
     e: ast.expr = loop.iter
-    while isinstance(e, ast.Call) and e.args:
-        if isinstance(e.func, ast.Name) and e.func.id == "enumerate":
+    while isinstance(e, ast.Call):
+        if numbered(e) is not None:
             target = loop.target
             first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
             return first.id if isinstance(first, ast.Name) else None
+        if not e.args:
+            break
         e = e.args[0]
     return None
 

@@ -136,6 +136,17 @@ class Syntax:
         return found
 
 
+def numbered(call: ast.Call) -> ast.expr | None:
+    """What `enumerate(data)` or a dataset's `data.enumerate()` numbers; None of another call."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.value if call.func.attr == "enumerate" else None
+    return (
+        call.args[0]
+        if isinstance(call.func, ast.Name) and call.func.id == "enumerate" and call.args
+        else None
+    )
+
+
 def is_main_guard(node: ast.AST) -> bool:
     """`if __name__ == "__main__":`"""
     return isinstance(node, ast.If) and any(
