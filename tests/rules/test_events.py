@@ -506,6 +506,16 @@ def test_what_is_no_average_since_the_last_event_stays(then: tuple[str, ...]) ->
     assert then[0] in text
 
 
+def test_an_average_over_another_number_is_said() -> None:
+    source = (
+        TAPE
+        + DATA
+        + SUM.format(test="i % 300 == 0", then="            mean = running / 200\n            running = 0.0")
+    )
+    assert any("if this number counts steps" in n.message for n in plan_of(source).notes)
+    assert not plan_of(source.replace("/ 200", "/ 300")).notes
+
+
 def test_an_average_beside_the_event_is_none_of_it() -> None:
     text = plan_of(
         TAPE

@@ -19,6 +19,11 @@ from horovodize.summary.feeding import Driver
 
 _WHY = "A rank adds up 1/size() of the steps; so it divides by 1/size() of them."
 
+_PERHAPS_STEPS = (
+    "what is added up here since the last time is that of 1/size() of the steps; if this number counts steps, divide it by the "
+    "number of ranks"
+)
+
 
 def keep(draft: Draft, driver: Driver, rule: str) -> None:
     """Divides the divisors of sums over a loop that was divided, where they are how many steps it has."""
@@ -68,10 +73,15 @@ def keep_of_event(draft: Draft, event: ast.If, every: ast.expr) -> None:
     for divisor, what in divisors_in(draft, event) if sums else ():
         if not draft.syntax.inside(divisor, event) or not _names(what) & sums:
             continue
-        for factor in _factors(divisor):
-            if factor is not every and factor not in draft.done and ast.dump(factor) == ast.dump(every):
+        factors = _factors(divisor)
+        same = [f for f in factors if ast.dump(f) == ast.dump(every)]
+        for factor in same:
+            if factor not in draft.done:
                 edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, factor))
                 draft.change("G5", factor, "Average over the steps of a rank", _WHY, edits)
+        known = draft.facts.feeding.kinds.constant(divisor)
+        if not same and known is not None and known > 1:
+            draft.note("G5", divisor, _PERHAPS_STEPS)
 
 
 def _factors(e: ast.expr) -> list[ast.expr]:
