@@ -179,3 +179,31 @@ for i in range(100):
         in text
     )
     assert "tf.train.AdamOptimizer(0.1 * hvd.size())).minimize(tf.reduce_mean(tf.matmul(x, v)))" in text
+
+
+BOTH = """\
+import tensorflow as tf
+model, opt = tf.keras.Sequential([]), tf.keras.optimizers.SGD(0.1)
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = model(x) - y
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+@tf.function
+def first(batches):
+    for x, y in batches:
+        with tf.GradientTape() as tape:
+            loss = model(x) - y
+        {other}.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+first(unseen(a))
+for x, y in ds:
+    step(x, y)
+"""
+
+
+def test_an_optimizer_of_divided_and_of_undivided_steps_is_asked_about() -> None:
+    """Its rate grows for both."""
+    doubts = [c.doubt for c in plan_of(BOTH.format(other="opt")).changes if c.doubt]
+    assert any("by one optimizer" in doubt for doubt in doubts)
+    own = BOTH.format(other="other").replace("ds = tf", "other = tf.keras.optimizers.SGD(0.3)\nds = tf")
+    assert not any("by one optimizer" in c.doubt for c in plan_of(own).changes)

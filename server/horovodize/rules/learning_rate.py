@@ -58,6 +58,7 @@ def apply(draft: Draft) -> None:
                 rate = _rate_by_hand(draft, change)
                 _times(draft, rate, by_hand=rate is change)
     strong.ask_of_unseen(draft, "C5")
+    strong.ask_of_both(draft, "C5")
 
 
 def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:

@@ -54,6 +54,11 @@ _NORMALIZED = (
 )
 _WHY_UNSEEN = "Ranks that take size() times the rate on the same rows train something else."
 _UNSEEN = "the data of this step can't be followed; if this is all of the data, don't scale the rate"
+_WHY_BOTH = "A larger rate goes with a larger batch; steps on all of the data have none."
+_BOTH = (
+    "every rank takes these steps on all of the data, and those of line {} on its share, by one optimizer: its larger rate "
+    "holds for both; give them an optimizer each"
+)
 _WATCHED = (
     "every step sees the same data, and gradients are taken with respect to these rows, which are used elsewhere, too: give "
     "the loop a name of its own for them"
@@ -169,6 +174,19 @@ def ask_of_unseen(draft: Draft, rule: str) -> None:
         if step.feed is Feed.UNSEEN and step.vague and scaling(draft, site) is Scaling.WEAK:
             draft.ask(rule, step.vague[0], "Check what each step is taken on", _WHY_UNSEEN, _UNSEEN)
             return
+
+
+def ask_of_both(draft: Draft, rule: str) -> None:
+    """Asks about an optimizer that takes steps on a rank's share and others on all of the data: its rate grows for both."""
+    if not draft.growth:
+        return
+    optimizers = [u.optimizer for u in draft.sites.updates if u.optimizer is not None]
+    for optimizer in optimizers:
+        kinds = {site: scaling(draft, site) for site in sites_of(draft, optimizer)}
+        left = [site for site, kind in kinds.items() if kind is Scaling.SAME]
+        if left and Scaling.WEAK in kinds.values() and draft.once("both", left[0]):
+            divided = next(site.lineno for site, kind in kinds.items() if kind is Scaling.WEAK)
+            draft.ask(rule, left[0], "Check the rate of these steps", _WHY_BOTH, _BOTH.format(divided))
 
 
 def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
