@@ -87,6 +87,55 @@ def test_faults(after: dict[str, Any], says: str) -> None:
     assert says in faults(found)
 
 
+@pytest.mark.parametrize(
+    ("name", "alike"),
+    [
+        ("backup-1/state", True),
+        ("backup/1/state", True),
+        ("backup/state.rank-1", True),
+        ("backup1/state", True),
+        ("backup-11/state", False),  # another number than the rank's
+        ("other-1/state", False),  # nothing of the kind is written alone
+    ],
+)
+def test_a_copy_that_is_named_by_its_rank_is_no_file_too_many(name: str, alike: bool) -> None:
+    before = alone(files={"backup/state": 1})
+    after = two(files={"backup/state": 1}, second={"files": {name: 1}})
+    found = judge(before, after, "linear")
+    assert found.alike == alike
+    notes = [note for check in found.checks for note in check.notes]
+    assert (f"rank 1 writes copies of its own: {name}" in notes) == alike
+
+
+def test_copies_do_not_stand_for_the_file_itself() -> None:
+    found = judge(
+        alone(files={"backup/state": 1}), two(files={}, second={"files": {"backup-1/state": 1}}), "linear"
+    )
+    assert "backup/state is not written" in faults(found)
+
+
+@pytest.mark.parametrize(
+    ("mine", "its", "alike"),
+    [
+        (range(40), range(100, 140), True),
+        (
+            range(40, 80),
+            range(100, 140),
+            False,
+        ),  # rank 0 doesn't begin where it begins alone: a share is left out
+        (range(40), [*range(100, 139), 79], False),  # some of a data set, and some that aren't in it
+        (range(40), [*range(100, 120)] * 2, False),  # what is without end doesn't come twice
+        ([*range(20), *range(200, 220)], range(100, 140), False),
+    ],
+)
+def test_rows_drawn_without_end_are_others_on_other_ranks(mine: Any, its: Any, alike: bool) -> None:
+    rows = [{f"row {n}": list(one).count(n) for n in one} for one in (mine, its)]
+    after = run(*(rank(i, 2, steps=10, rates=[0.2] * 10, rows=one) for i, one in enumerate(rows)))
+    found = judge(alone(), after, "linear")
+    assert found.alike == alike
+    assert ("seen by no rank" in faults(found)) == (not alike)
+
+
 def test_rows_that_are_drawn_with_replacement_need_not_be_the_same_ones() -> None:
     before = alone(rows={f"row {n}": 1 + n % 3 for n in range(40)})
     drawn = [{f"row {n}": 1 + (n + side) % 3 for n in range(side, 40, 2)} for side in (1, 2)]

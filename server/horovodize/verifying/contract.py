@@ -145,11 +145,14 @@ def _files(alone: Run, run: Run) -> Check:
             for path, who in writers.items()
             if len(who) > 1
         ]
-    had = alone.ranks[0].written
+    had, _ = alone.ranks[0].written()
     has: dict[str, int] = {}
     for rank in run.ranks:
-        for path, times in rank.written.items():
+        written, copies = rank.written(had)
+        for path, times in written.items():
             has[path] = has.get(path, 0) + times
+        if copies:
+            notes.append(f"rank {rank.number} writes copies of its own: {min(copies)}")
     if not run.stopped:
         for path, times in had.items():
             if not has.get(path):
@@ -195,12 +198,24 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
         notes.append(
             "the rows carry something that differs by rank, such as their numbers: only their count is compared"
         )
+    elif _drawn_afresh(alone[0], run):
+        notes.append("other ranks than 0 draw rows of their own: only their number is compared")
     elif fixed and (missed := _missed(had, has)) > slack:
         broken.append(f"{missed:.0%} of the rows are seen by no rank, or by fewer than others")
     odd = len(run.ranks[0].batches) if strong else 0  # all rows in every step may leave a row over
     if max(counts) - min(counts) > max(batch, odd, 0.1 * max(counts)):
         broken.append(f"the ranks train on different numbers of rows: {', '.join(map(str, counts))}")
     return Check(name, tuple(broken), tuple(notes))
+
+
+def _drawn_afresh(alone: Run, run: Run) -> bool:
+    """Whether rows are drawn without end by a seed of the script's own, to which ranks add theirs: no row comes twice, rank 0
+    has those that come first alone, and each other rank has rows that neither it nor another had."""
+    had, first = alone.rows, run.ranks[0].rows
+    begin = set(list(had)[: len(first)])
+    once = max(had.values()) == 1 == max(run.rows.values())
+    goes_on = len(begin & first.keys()) >= 0.95 * len(first)
+    return once and goes_on and not any(had.keys() & rank.rows.keys() for rank in run.ranks[1:])
 
 
 def _missed(wanted: Any, found: Any) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -99,14 +99,20 @@ class Rank:
             return [_values(optimizer["at_end"]["trained"]) for optimizer in self.optimizers]
         return [_values(self.report["kept"])] if self.report["kept"] else []
 
-    @property
-    def written(self) -> dict[str, int]:
-        """How often each kind of file was written (names without numbers and what was drawn)."""
+    def written(self, others: Container[str] = ()) -> tuple[dict[str, int], set[str]]:
+        """How often each kind of file was written (names without numbers and what was drawn), and which files are this rank's
+        copies: named by its number, one of `others` without it."""
         found: Counter[str] = Counter()
+        copies = set()
         for path, times in self.report["files"].get("times", {}).items():
-            if not re.search(r"\.tmp|tempstate|_temp/", path):
-                found[kind_of(path)] += times
-        return dict(found)
+            if re.search(r"\.tmp|tempstate|_temp/", path):
+                continue
+            kind = kind_of(path)
+            if kind not in others and any(kind_of(p) in others for p in _without_rank(path, self.number)):
+                copies.add(path)
+            else:
+                found[kind] += times
+        return dict(found), copies
 
     @property
     def training_seconds(self) -> float:
@@ -194,6 +200,13 @@ def mean(values: Iterable[float]) -> float:
 def kind_of(path: str) -> str:
     """A path without its numbers: time stamps, process ids, epochs and steps."""
     return re.sub(r"\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path))
+
+
+def _without_rank(path: str, rank: int) -> list[str]:
+    """A path without the rank's number, for each place that may be it: "backup-1/log" was "backup/log"."""
+    places = re.finditer(rf"[-_.]?(?:rank[-_.]?)?(?<!\d){rank}(?!\d)", path)
+    cut = (path[: place.start()] + path[place.end() :] for place in places)
+    return [re.sub(r"/{2,}", "/", rest).lstrip("/") for rest in cut]
 
 
 def _values(variables: Sequence[dict[str, Any]]) -> list[float]:
