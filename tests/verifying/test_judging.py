@@ -115,6 +115,31 @@ def test_copies_do_not_stand_for_the_file_itself() -> None:
 
 
 @pytest.mark.parametrize(
+    ("steps", "end", "alike"),
+    [
+        ((20, 24), 0.105, True),  # stops by its loss, as other numbers of steps show; the loss is hardly above
+        ((20, 24), 0.2, False),  # stopped, but not because it was good enough
+        ((20, 20), 0.105, False),  # the number of steps is fixed: too few are a fault
+        ((20, 20), 0.09, True),
+    ],
+)
+def test_what_stops_when_it_is_good_enough_may_stop_sooner(
+    steps: tuple[int, int], end: float, alike: bool
+) -> None:
+    def losses(count: int, last: float) -> list[float]:
+        return [1.0] * (count // 2) + [last] * (count - count // 2)
+
+    rows = [{f"row {n}": count // 4 for n in range(16)} for count in steps]
+    before = [run(rank(steps=c, losses=losses(c, 0.1), rows=r)) for c, r in zip(steps, rows, strict=True)]
+    shares = [{f"row {n}": 3 for n in range(16) if n % 2 == side} for side in (0, 1)]
+    after = run(
+        *(rank(i, 2, steps=6, rates=[0.2] * 6, losses=losses(6, end), rows=shares[i]) for i in (0, 1))
+    )
+    found = judge(before, after, "linear")
+    assert (not faults(found)) == alike, faults(found)
+
+
+@pytest.mark.parametrize(
     ("mine", "its", "alike"),
     [
         (range(40), range(100, 140), True),

@@ -12,7 +12,7 @@ from horovodize.summary.syntax import argument
 
 _KEPT = (
     "this is the size of what is filled here, so it is not divided: on each rank it is full after as many of its own steps, "
-    "which are size() times as many rows"
+    "which are size() times as many rows; with fewer steps a rank never fills it, and what waits for that never happens"
 )
 # What makes or draws as many rows as a number says, and where that number stands: the parameter and its place.
 _SIZED: dict[str, tuple[tuple[str, int | None], ...]] = {

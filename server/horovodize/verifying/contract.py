@@ -191,7 +191,7 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
     elif not fixed and strong and isclose(ratio, run.size, rel_tol=0.15):
         notes.append(f"every rank draws as many rows as one process: together {ratio:.2g} times those alone")
     elif ratio < 1 and done_sooner(alone, run):
-        notes.append(f"stops sooner, with smaller losses than alone: after {ratio:.2g} times the rows")
+        notes.append(f"stops sooner, as good as alone: after {ratio:.2g} times the rows")
     elif not min(totals) / totals[0] - slack - 0.05 <= ratio <= max(totals) / totals[0] + slack + 0.05:
         broken.append(f"all ranks together train on {ratio:.2g} times the rows")
     elif has.total() > 10 * sum(has[row] for row in had):

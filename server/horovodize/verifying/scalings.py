@@ -11,6 +11,8 @@ from horovodize.verifying.runs import Run
 
 # Parts of the way at which a rate is looked for around the same place of the run alone.
 _AROUND = 0.1
+# How far above the loss of alone still counts as reached.
+_HARDLY = 1.15
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,14 @@ def scalings(alone: Sequence[Run], run: Run, rate: str) -> list[Scaling]:
 
 
 def done_sooner(alone: Sequence[Run], run: Run) -> bool:
-    """Whether every loss ends below all that it came to alone: what stops when it's good enough has stopped sooner."""
+    """Whether what stops when it's good enough has stopped sooner: every loss ends below all that it came to alone; or hardly
+    above, where it is seen to stop so, after other numbers of steps with other seeds. (One rank's own loss may be what was good
+    enough: the mean over ranks is above it.)"""
     columns = zip(run.curves, *(one.curves for one in alone), strict=False)
-    ends = [(its.last, min(curve.last for curve in others)) for its, *others in columns]
-    return bool(ends) and all(its < best for its, best in ends)
+    ends = [(its.last, [curve.last for curve in others]) for its, *others in columns]
+    if len({tuple(one.ranks[0].steps) for one in alone}) > 1:
+        return bool(ends) and all(its < _HARDLY * max(others) for its, others in ends)
+    return bool(ends) and all(its < min(others) for its, others in ends)
 
 
 def _grown(alone: Run, run: Run) -> float | None:
