@@ -117,7 +117,11 @@ def test_copies_do_not_stand_for_the_file_itself() -> None:
 @pytest.mark.parametrize(
     ("steps", "end", "alike"),
     [
-        ((20, 24), 0.105, True),  # stops by its loss, as other numbers of steps show; the loss is hardly above
+        (
+            (20, 24),
+            0.105,
+            True,
+        ),  # stops by its loss, as other numbers of steps show; the loss is hardly above
         ((20, 24), 0.2, False),  # stopped, but not because it was good enough
         ((20, 20), 0.105, False),  # the number of steps is fixed: too few are a fault
         ((20, 20), 0.09, True),
