@@ -62,6 +62,7 @@ def rank(
         "files": {"files": sorted(files), "prefixes": [], "log_dirs": [], "times": files},
         "kept": [],
         "draws": False,
+        "drew": False,
         "layers": [],
         "unseen": [],
         "limited": [],

@@ -212,3 +212,70 @@ def test_a_run_that_fails_on_ranks_differs_and_one_that_fails_alone_can_not_be_c
 
     with pytest.raises(CouldNotRun, match="doesn't train alone: it fails: ValueError: no"):
         verify("train.py", train, [2])
+
+
+def _trained(alone_steps: list[int], on_ranks: int, **more: Any) -> tuple[list[int], Any]:
+    """What trains, for `verify`: alone as many steps as listed, a seed each, and on two ranks; with the seeds trained."""
+    seeds: list[int] = []
+
+    def train(which: str, size: int, seed: int) -> Run:
+        seeds.append(seed)
+        if which == "original":
+            count = alone_steps[(seed - 20) // 100]
+            return run(rank(steps=count, rows={f"row {n}": count // 4 for n in range(16)}, **more))
+        rows = [{f"row {n}": on_ranks // 2 for n in range(16) if n % 2 == side} for side in (0, 1)]
+        given = {"steps": on_ranks, "rates": [0.2] * on_ranks, **more}
+        return run(*(rank(side, 2, rows=rows[side], **given) for side in (0, 1)))
+
+    return seeds, train
+
+
+@pytest.mark.parametrize(
+    ("steps", "on_ranks", "drew", "alike", "more"),
+    [
+        ([20] * 7, 10, True, True, 0),
+        ([20, 20, 20, 28, 16], 6, True, True, 1),  # draws how many epochs it trains: another seed shows it
+        ([20, 20, 20, 20, 28], 6, True, True, 2),
+        ([20] * 7, 4, True, False, 4),  # always the same number: too few are a fault
+        ([20, 20, 20, 28, 24, 16, 20], 40, True, False, 4),  # far more than it can draw
+        ([20, 20, 20, 28, 16], 6, False, False, 0),  # draws nothing before it trains
+    ],
+)
+def test_a_script_that_draws_how_long_it_trains(
+    steps: list[int], on_ranks: int, drew: bool, alike: bool, more: int
+) -> None:
+    seeds, train = _trained(steps, on_ranks, drew=drew)
+    found = verify("train.py", train, [2])
+    assert found.alike == alike, faults(found.judged[0])
+    assert len(seeds) == 4 + more
+    notes = [note for check in found.judged[0].checks for note in check.notes]
+    assert any("how long it trains differs" in note for note in notes) == (
+        len(set(steps[: 3 + more])) > 1 and drew
+    )
+
+
+@pytest.mark.parametrize(
+    ("alone_losses", "by_seed", "alike", "runs"),
+    [
+        ([0.1, 0.5], {20: 9.0, 120: 0.6}, True, 2),  # goes up alone, too: one unlucky seed says nothing
+        ([0.1, 0.5], {20: 9.0, 120: 9.0}, False, 2),
+        ([0.1, 0.5], {20: 0.6}, True, 1),
+        ([5.0, 0.5], {20: 9.0}, False, 1),  # goes down alone
+    ],
+)
+def test_a_loss_that_says_little_is_looked_at_with_another_seed(
+    alone_losses: list[float], by_seed: dict[int, float], alike: bool, runs: int
+) -> None:
+    begin, end = alone_losses
+    tried = []
+
+    def train(which: str, size: int, seed: int) -> Run:
+        if which == "original":
+            return alone(losses=[begin] * 10 + [end] * 10)[0]
+        tried.append(seed)
+        return two(losses=[begin] * 5 + [by_seed[seed]] * 5)
+
+    found = verify("train.py", train, [2])
+    assert found.alike == alike
+    assert len(tried) == runs
+    assert any("with one seed" in note for note in found.judged[0].parity.notes) == (alike and runs == 2)

@@ -9,19 +9,22 @@ from math import isclose, isnan
 from typing import Any
 
 from horovodize.verifying.runs import Rank, Run
-from horovodize.verifying.scalings import Scaling, done_sooner
+from horovodize.verifying.scalings import Scaling, done_sooner, drawn_length, span
 
 TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at. `broken` and `notes` say what was found; with neither it holds."""
+    """One thing that was looked at. `broken` and `notes` say what was found; with neither it holds.
+
+    length  whether how much was trained is broken"""
 
     name: str
     broken: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seen: bool = True
+    length: bool = False
 
     @property
     def holds(self) -> bool:
@@ -129,7 +132,7 @@ def _rates(alone: Run, run: Run, scaled: Sequence[Scaling]) -> Check:
     larger = any(one.kind == "weak" and one.larger_rate for one in scaled)
     if run.size > 1 and larger and run.ranks[0].report["sums"] >= max(1, 0.9 * steps):
         broken.append("the gradients are added up, not averaged, and the rate is multiplied, too")
-    return Check(name, tuple(broken))
+    return Check(name, tuple(broken), length=any(one.length for one in scaled))
 
 
 def _files(alone: Run, run: Run) -> Check:
@@ -174,6 +177,9 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
     notes: list[str] = []
     totals = [r.rows.total() for r in alone]
     ratio = has.total() / totals[0]
+    by_chance = drawn_length(alone)
+    least, most = span(totals, by_chance)
+    length = False
     counts = [rank.rows.total() for rank in run.ranks]
     batch = max(alone[0].ranks[0].batches)
     slack = run.size * batch / totals[0] + 0.1
@@ -192,8 +198,9 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
         notes.append(f"every rank draws as many rows as one process: together {ratio:.2g} times those alone")
     elif ratio < 1 and done_sooner(alone, run):
         notes.append(f"stops sooner, as good as alone: after {ratio:.2g} times the rows")
-    elif not min(totals) / totals[0] - slack - 0.05 <= ratio <= max(totals) / totals[0] + slack + 0.05:
+    elif not least / totals[0] - slack - 0.05 <= ratio <= most / totals[0] + slack + 0.05:
         broken.append(f"all ranks together train on {ratio:.2g} times the rows")
+        length = True
     elif has.total() > 10 * sum(has[row] for row in had):
         notes.append(
             "the rows carry something that differs by rank, such as their numbers: only their count is compared"
@@ -205,7 +212,12 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
     odd = len(run.ranks[0].batches) if strong else 0  # all rows in every step may leave a row over
     if max(counts) - min(counts) > max(batch, odd, 0.1 * max(counts)):
         broken.append(f"the ranks train on different numbers of rows: {', '.join(map(str, counts))}")
-    return Check(name, tuple(broken), tuple(notes))
+    if by_chance:
+        seen = ", ".join(map(str, sorted(set(totals))))
+        notes.append(
+            f"how long it trains differs by seed ({seen} rows alone, here {has.total()}): compared roughly"
+        )
+    return Check(name, tuple(broken), tuple(notes), length=length)
 
 
 def _drawn_afresh(alone: Run, run: Run) -> bool:

@@ -8,7 +8,7 @@ from math import isfinite
 
 from horovodize.verifying.contract import Check
 from horovodize.verifying.runs import Curve, Run
-from horovodize.verifying.scalings import Scaling
+from horovodize.verifying.scalings import Scaling, drawn_length
 
 POINTS = 40  # of a curve
 WAY = 0.75  # of the loss's way down that a run with larger batches has to go
@@ -24,13 +24,15 @@ class Compared:
 
     rows   rows that all ranks together saw at the end; 0 where they can't be seen
     differs  what is different, or nothing
-    since    the part of the way (0 to 1) from which on it lies above the band"""
+    since    the part of the way (0 to 1) from which on it lies above the band
+    rises    whether it doesn't go down alone, with some seed: a game's, or that of players against each other"""
 
     alone: list[list[float]]
     ranks: list[float]
     rows: int
     differs: str = ""
     since: float = 1.0
+    rises: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:
         rows,
         f"the loss ends at {its.last:.4g}, alone at {told} (from {start:.4g})",
         since / POINTS,
+        start <= high,
     )
 
 
@@ -110,6 +113,8 @@ def _weights(
     original, first = alone[0].ranks[0], run.ranks[0]
     if run.stopped or not scaled or any(one.kind != "strong" or one.fault for one in scaled):
         return "", ()
+    if drawn_length(alone) and original.steps != first.steps:
+        return "", ("how long it trains differs by seed: the weights at the end are not compared",)
     pairs = zip(original.weights, first.weights, strict=False)
     apart = max((_distance(a, b) for a, b in pairs), default=0.0)
     broadcast = all(one["trace"][0]["broadcasts"] for one in first.optimizers if one["trace"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from typing import Any
 
@@ -14,8 +14,11 @@ from horovodize.verifying.scalings import Scaling, scalings
 from horovodize.verifying.speed import Speed, speed
 
 SEED = 20
+MORE_SEEDS = 4  # that are trained alone at most, to see whether a script draws how long it trains
 # Which script, on how many ranks (0: alone, without Horovod's launcher), from which seed.
 Train = Callable[[str, int, int], Run]
+
+_UNLUCKY = "with one seed the loss differs, with another it doesn't: it says little, for alone it doesn't go down either"
 
 
 class CouldNotRun(Exception):
@@ -32,6 +35,18 @@ class Judged:
     scalings: list[Scaling] = field(default_factory=list)
     parity: Parity = field(default_factory=lambda: Parity([]))
     speed: Speed = field(default_factory=Speed)
+
+    @property
+    def length(self) -> bool:
+        """Whether more or less was trained than alone."""
+        return any(check.length for check in self.checks)
+
+    @property
+    def loss_alone(self) -> bool:
+        """Whether it differs in its loss, and in nothing else, where the loss says little: alone it doesn't go down."""
+        if self.alike or not all(check.holds for check in self.checks) or self.parity.weights:
+            return False
+        return all(one.rises for one in self.parity.losses if one.differs)
 
     @property
     def alike(self) -> bool:
@@ -98,9 +113,26 @@ def verify(
     if not alone[0].ranks[0].optimizers and not alone[0].ranks[0].weights:
         raise CouldNotRun(f"{script}: no training was seen{_unseen(alone[0])}")
     judged = []
+    seeded = len(alone)
     for size in sizes:
-        tell(f"on {size} rank{'s' if size > 1 else ''}")
-        judged.append(judge(alone, train("distributed", size, SEED), rate))
+        told = f"on {size} rank{'s' if size > 1 else ''}"
+        tell(told)
+        run = train("distributed", size, SEED)
+        one = judge(alone, run, rate)
+        while one.length and alone[0].ranks[0].report["drew"] and len(alone) < seeded + MORE_SEEDS:
+            seed = SEED + 100 * len(alone)
+            tell(f"alone, seed {seed}: it may draw how long it trains")
+            more = train("original", 0, seed)
+            if not more.complete:
+                break
+            alone.append(more)
+            one = judge(alone, run, rate)
+        if one.loss_alone:
+            tell(f"{told}, with another seed: the loss differs")
+            again = judge(alone, train("distributed", size, SEED + 100), rate)
+            if again.alike:
+                one = replace(again, parity=replace(again.parity, notes=(*again.parity.notes, _UNLUCKY)))
+        judged.append(one)
     notes = list(dict.fromkeys(f"not seen: {why}" for why in alone[0].ranks[0].report["unseen"]))
     if limited := alone[0].ranks[0].report["limited"]:
         notes.append(f"the data limit held for {', '.join(limited)}")
