@@ -59,7 +59,7 @@ def rank(
         "times": [[0.01 * step for step in range(len(losses))]],
         "collectives": log if log is not None else [("broadcast", "a"), ("allreduce", "b")] * (size > 1),
         "sums": 0,
-        "files": {"files": sorted(files), "prefixes": [], "log_dirs": [], "times": files},
+        "files": {"files": sorted(files), "prefixes": [], "log_dirs": [], "times": files, "outside": []},
         "kept": [],
         "draws": False,
         "drew": False,

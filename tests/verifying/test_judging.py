@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -279,3 +280,48 @@ def test_a_loss_that_says_little_is_looked_at_with_another_seed(
     assert found.alike == alike
     assert len(tried) == runs
     assert any("with one seed" in note for note in found.judged[0].parity.notes) == (alike and runs == 2)
+
+
+@pytest.mark.parametrize(
+    ("outside", "says"),
+    [
+        (["/data/ckpt", "/data/ckpt", "/data/ckpt"], "/data/ckpt"),
+        (["/data/a", "/data/b", "/data/a"], "/data/a"),
+        (["/tmp/x1", "/tmp/x2", "/tmp/x3"], ""),  # each run has its own, such as a temporary file's
+        (["/home/me/.cache/data.npz", "", ""], ""),  # the first has left it for all, such as a download
+    ],
+)
+def test_what_several_runs_write_at_the_same_place_is_said(outside: list[str], says: str) -> None:
+    left = iter(outside)
+
+    def train(which: str, size: int, seed: int) -> Run:
+        made = alone()[0] if which == "original" else two()
+        path = next(left)
+        made.ranks[0].report["files"]["outside"] = [path] if path else []
+        return made
+
+    found = verify("train.py", train, [2], seeds=2)
+    assert found.alike
+    notes = [note for note in found.notes if "written by several runs" in note]
+    assert len(notes) == bool(says)
+    assert all(f": {says}. " in note and "below its own folder" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("seen", "noted"),
+    [
+        ({}, True),
+        ({"files": ["out/log.txt"]}, False),
+        ({"prefixes": ["out/log"]}, False),
+        ({"log_dirs": ["out"]}, False),
+        ({"files": ["out/other.txt"]}, True),
+    ],
+)
+def test_a_file_that_no_rank_was_seen_to_write_is_another_programs(
+    seen: dict[str, list[str]], noted: bool
+) -> None:
+    after = two()
+    after.ranks[0].report["files"].update(seen)
+    found = judge(alone(), replace(after, files=["out/log.txt"]), "linear")
+    notes = [note for check in found.checks for note in check.notes if "another program" in note]
+    assert len(notes) == noted

@@ -163,6 +163,9 @@ def _files(alone: Run, run: Run) -> Check:
             elif abs(has[path] - times) > max(1, 0.15 * times) and not any(path in fault for fault in broken):
                 notes.append(f"{path} is written {has[path]} times, alone {times}")
         broken += [f"{path} is written, alone it isn't" for path in has if path not in had]
+    if unseen := run.written_unseen():
+        more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
+        notes.append(f"{unseen[0]}{more}: written by another program, so by how many ranks isn't seen")
     return Check("one writer a file", tuple(broken), tuple(notes))
 
 

@@ -166,6 +166,21 @@ class Run:
             found.update(rank.rows)
         return found
 
+    def written_unseen(self) -> list[str]:
+        """The files in its folder that no rank was seen to write: another program did, which ranks have started."""
+        written = [
+            rank.report["files"].get(kind, ())
+            for rank in self.ranks
+            for kind in ("files", "prefixes", "log_dirs")
+        ]
+        seen = tuple(path for paths in written for path in paths)
+        return [path for path in self.files if not path.startswith(seen) and "__pycache__" not in path]
+
+    @property
+    def outside(self) -> set[str]:
+        """The paths that were written to outside the folder that it ran in."""
+        return {path for rank in self.ranks for path in rank.report["files"].get("outside", ())}
+
     @property
     def curves(self) -> list[Curve]:
         """The losses: the mean over the ranks."""

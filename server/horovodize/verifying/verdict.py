@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
@@ -14,6 +15,7 @@ from horovodize.verifying.scalings import Scaling, scalings
 from horovodize.verifying.speed import Speed, speed
 
 SEED = 20
+_PATHS = 3  # how many of them a note names
 MORE_SEEDS = 4  # that are trained alone at most, to see whether a script draws how long it trains
 # Which script, on how many ranks (0: alone, without Horovod's launcher), from which seed.
 Train = Callable[[str, int, int], Run]
@@ -133,7 +135,8 @@ def verify(
             if again.alike:
                 one = replace(again, parity=replace(again.parity, notes=(*again.parity.notes, _UNLUCKY)))
         judged.append(one)
-    notes = list(dict.fromkeys(f"not seen: {why}" for why in alone[0].ranks[0].report["unseen"]))
+    notes = _shared_files([*alone, *(one.run for one in judged)])
+    notes += list(dict.fromkeys(f"not seen: {why}" for why in alone[0].ranks[0].report["unseen"]))
     if limited := alone[0].ranks[0].report["limited"]:
         notes.append(f"the data limit held for {', '.join(limited)}")
     return Verdict(script, alone, judged, notes)
@@ -150,6 +153,19 @@ def judge(alone: Sequence[Run], run: Run, rate: str) -> Judged:
         checks = [check for check in checks if check.seen]
         return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks))
     return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks), speed(alone[0], run))
+
+
+def _shared_files(runs: Sequence[Run]) -> list[str]:
+    """What several runs wrote at the same place, outside their copies of the folder: none but the first began without it."""
+    written = Counter(path for run in runs for path in run.outside)
+    paths = sorted(path for path, times in written.items() if times > 1)
+    if not paths:
+        return []
+    told = ", ".join(paths[:_PATHS]) + (f" and {len(paths) - _PATHS} more" if len(paths) > _PATHS else "")
+    return [
+        f"written by several runs, outside their copies of the folder: {told}. A run may read what the one before it left: "
+        "let the script write below its own folder, and verify again"
+    ]
 
 
 def _unseen(run: Run) -> str:
