@@ -2,7 +2,6 @@
 
 Tables only; `uniform.py` follows values to them. Names are canonical ones; a name that ends with a dot stands for all below
 it.
-
 """
 
 from __future__ import annotations

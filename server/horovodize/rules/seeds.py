@@ -23,7 +23,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.rules import made_rows, noise, orders, seeds_apart, strong
+from horovodize.rules import fed_noise, made_rows, orders, seeds_apart, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
@@ -38,7 +38,7 @@ def apply(draft: Draft) -> None:
     for driver in feeding(draft).drivers:
         if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):
             _report(draft, driver)
-    noise.apply(draft)
+    fed_noise.apply(draft)
     orders.apply(draft)
     made_rows.apply(draft)
 
