@@ -269,7 +269,7 @@ class Steps:
 
     def _graph_losses(self, site: ast.Call) -> Iterator[tuple[ast.expr, Context]]:
         graph, names = self.sites.graph, self.module.names
-        ops = list(graph.operations(graph._fetches(site)))
+        ops = list(graph.operations(graph.fetches(site)))
         made = [n for n in ops if n in graph.train_ops] or list(graph.train_ops)
         for op in made:
             if not isinstance(op, ast.Call):
