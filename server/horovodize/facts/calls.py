@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -206,7 +205,7 @@ class Calls:
 
     def _by_name(self, step: Step, call: ast.Call, func: ast.Name, item: Item) -> None:
         name = func.id
-        if self.flow.scopes.reaching(func) or not hasattr(builtins, name):
+        if not self.flow.scopes.is_builtin(func):
             self._unresolved(step, call, item)
         elif name == "len":
             step.ask_all(call.args, size=True)

@@ -430,7 +430,7 @@ class Turns:
     def _only_reads(self, call: ast.Call) -> bool:
         """Whether a call leaves its arguments as they are, or only in another order."""
         name, last = self.names.of(call.func) or "", self.names.last(call.func)
-        is_builtin = isinstance(call.func, ast.Name) and hasattr(builtins, call.func.id)
+        is_builtin = self.module.scopes.is_builtin(call.func)
         return (name.startswith(_LIBRARIES) and last not in _WRITES_INTO) or is_builtin or last == "shuffle"
 
     def _filled(self, loop: Loop) -> set[str]:
@@ -529,9 +529,7 @@ class Turns:
             return self._run(e, callee, context)
         if isinstance(callee, ast.ClassDef):
             return Part.NUMBER, ()
-        f, reaching = e.func, self.module.scopes.reaching
-        is_builtin = isinstance(f, ast.Name) and hasattr(builtins, f.id) and not reaching(f)
-        if name.startswith(_LIBRARIES) or is_builtin:
+        if name.startswith(_LIBRARIES) or self.module.scopes.is_builtin(e.func):
             return self._pure(e, given, context, last)
         return self._unknown(e, given, context, last)
 

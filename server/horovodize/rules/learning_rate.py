@@ -346,10 +346,16 @@ def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
 
 
 def _relative(draft: Draft, value: ast.expr) -> bool:
-    """Whether a new rate is made from the optimizer's own, which is scaled already."""
+    """Whether a new rate is made from the optimizer's own, which is scaled already, or from a list of those that it had."""
+    made_of = [n for n in draft.values.depends([value], 400) if isinstance(n, (ast.Name, ast.Attribute))]
+    if any(isinstance(n.ctx, ast.Load) and _is_rate(draft, n) for n in made_of):
+        return True
+    texts = {ast.unparse(n) for n in made_of}
     return any(
-        isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load) and _is_rate(draft, n)
-        for n in draft.values.depends([value], 400)
+        isinstance(call.func, ast.Attribute)
+        and ast.unparse(call.func.value) in texts
+        and any(_is_rate(draft, decays.read(draft, given)) for given in call.args)
+        for call in draft.sites.method_calls("append")
     )
 
 
