@@ -99,13 +99,17 @@ def can_agree(draft: Draft, node: ast.AST) -> bool:
     return draft.facts.uniform.reached_alike(node)
 
 
-def agree_value(draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt: str = "") -> bool:
+def agree_value(
+    draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt: str = "", *, is_reached: bool = False
+) -> bool:
     """`e` → rank 0's value of it, on all ranks; False where some rank may not come there. A name is set again before the
-    statement (a loop, say) that reads it, so that all that reads it later goes on with the same."""
+    statement (a loop, say) that reads it, so that all that reads it later goes on with the same.
+
+    is_reached: that all ranks come there is known otherwise"""
     statement = draft.syntax.statement(e)
     if e in draft.agreed:
         return True
-    if not can_agree(draft, e):
+    if not is_reached and not can_agree(draft, e):
         return False
     draft.agreed.add(e)
     if (

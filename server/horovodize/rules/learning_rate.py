@@ -24,9 +24,10 @@ Source         Seed 2.3.1, strict form of assignment, learning rate scaling. Err
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize import catalogue
-from horovodize.rules import decays, keras_session, own_rate, rates_by_step, schedule, strong
+from horovodize.rules import decays, keras_session, own_rate, rates_alike, rates_by_step, schedule, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
@@ -54,6 +55,7 @@ def apply(draft: Draft) -> None:
         if trained.call is not None and strong.grows(draft, trained.used_at):
             schedule.scale_decay(draft, trained.call, trained.class_name or "")
     _scale_later_settings(draft)
+    rates_alike.keep(draft, _rates(draft, optimizers))
     if strong.grows(draft, None):
         own_rate.scale_comparisons(draft, _is_rate)
     for step in draft.sites.hand_updates:
@@ -63,6 +65,18 @@ def apply(draft: Draft) -> None:
                 _times(draft, rate, by_hand=rate is change)
     strong.ask_of_unseen(draft, "C5")
     strong.ask_of_both(draft, "C5")
+
+
+def _rates(draft: Draft, optimizers: list[Trained]) -> Iterator[ast.expr]:
+    """What optimizers are made with, what their rates are set to later, and what sessions feed them."""
+    for trained in optimizers:
+        rate = rate_argument(trained.call, trained.class_name) if trained.call is not None else None
+        if rate is not None:
+            yield from rates_by_step.fed(draft, rate) if draft.in_graph else [rate]
+    for node in draft.syntax.nodes if not draft.in_graph else ():
+        setting = _set_rate(draft, node)
+        if setting is not None:
+            yield setting.value
 
 
 def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:

@@ -8,6 +8,7 @@ Where the count can't be followed it is asked.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize import catalogue
 from horovodize.facts.counters import BATCH_METHODS
@@ -62,17 +63,21 @@ def _tell_counts(draft: Draft, rate: ast.expr) -> bool:
 
 def follow_fed(draft: Draft, rate: ast.expr) -> None:
     """The same for what sessions feed a rate that is a placeholder: `feed_dict={rate: 0.1 * 0.99 ** step}`."""
+    for value in fed(draft, rate):
+        follow(draft, value, value)
+
+
+def fed(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
+    """What sessions feed a rate."""
     holders = {
         n
         for n in draft.values.depends([rate], _LIMIT)
         if isinstance(n, ast.Call) and draft.names.of(n.func) in _PLACEHOLDERS
     }
-    if not holders:
-        return
-    for fed in draft.syntax.every(ast.Dict):
-        for key, value in zip(fed.keys, fed.values, strict=True):
+    for feed in draft.syntax.every(ast.Dict) if holders else ():
+        for key, value in zip(feed.keys, feed.values, strict=True):
             if key is not None and holders & set(draft.values.calls(key)):
-                follow(draft, value, value)
+                yield value
 
 
 def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
