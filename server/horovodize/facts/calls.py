@@ -22,7 +22,7 @@ _KNOWN = frozenset(sys.stdlib_module_names) | set(
     "tensorflow numpy pandas sklearn scipy keras tf_keras yaml absl click fire hydra omegaconf matplotlib PIL cv2 h5py tqdm "
     "six horovod tensorflow_datasets tensorflow_addons tensorflow_hub tensorflow_probability gin ml_collections easydict munch "
     "attr attrs dotenv joblib imageio skimage nltk transformers datasets simplejson toml past future typer pydantic seaborn "
-    "librosa __future__".split()
+    "librosa imblearn __future__".split()
 )
 _ITERATING = {"list", "tuple", "iter", "next", "reversed", "map", "filter", "enumerate", "zip"}
 _ORDERLESS = {"sorted", "set", "frozenset", "min", "max", "sum", "any", "all", "dict"}

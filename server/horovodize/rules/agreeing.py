@@ -128,6 +128,27 @@ def agree_value(
     return True
 
 
+def agree_order(draft: Draft, where: ast.expr, rule: str, why: str) -> bool:
+    """A set whose order matters → a list in rank 0's order, on all ranks; False where that can't be."""
+    if isinstance(where, ast.Call) and isinstance(where.func, ast.Attribute):
+        return False  # `names.pop()`: the set itself goes on differing
+    if not can_agree(draft, where):
+        return False
+    if where not in draft.agreed:
+        draft.agreed.add(where)
+        listed = draft.syntax.parent[where]
+        if (
+            isinstance(listed, ast.Call)
+            and draft.names.last(listed.func) == "list"
+            and listed.args == [where]
+        ):
+            edits = Edit.around(draft.module.span(listed), f"{from_root(draft)}(", ")")
+        else:
+            edits = Edit.around(draft.module.span(where), f"{from_root(draft)}(list(", "))")
+        draft.change(rule, where, "Go through it in rank 0's order on all ranks", why, edits)
+    return True
+
+
 def _is_elif(draft: Draft, statement: ast.stmt) -> bool:
     start = draft.module.span(statement).start
     return isinstance(statement, ast.If) and draft.document.text.startswith("elif", start)

@@ -1,7 +1,8 @@
 """D1 datasets: every rank trains on its own part of a `tf.data` pipeline.
 
 What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right: after its source, before `map`, `shuffle` and
-               `batch`. All ranks get equally many elements. Files of unknown length get `shard_records(…)`: to be equally many,
+               `batch`; after a `batch` that makes sequences of elements (`ids.batch(101).map(split).batch(64)`), which must
+               follow each other. All ranks get equally many elements. Files of unknown length get `shard_records(…)`: to be equally many,
                the shares of some ranks end with the first elements again. Data that is repeated without end needs no equal
                counts: `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for evaluation divides
                it inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets a name of its own on
