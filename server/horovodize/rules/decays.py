@@ -197,7 +197,7 @@ def _counts(draft: Draft, e: ast.expr) -> bool:
 
 
 def _changes(draft: Draft, setting: Setting, e: ast.expr) -> bool:
-    """Whether something is set anew in the loops around a setting."""
+    """Whether something is set again in the loops around a setting."""
     loops = draft.syntax.loops(setting.place)
     names = (
         n
@@ -279,7 +279,7 @@ def _is_last(draft: Draft, setting: Setting, e: ast.expr) -> bool:
 
 
 def _reaches(draft: Draft, binding: Binding, use: ast.expr) -> bool:
-    """Whether what a binding gives is still there at a use in a later turn: it isn't set anew before that."""
+    """Whether what a binding gives is still there at a use in a later turn: it isn't set again before that."""
     if isinstance(use, ast.Name):
         return binding in draft.module.scopes.reaching(use)
     same = draft.values.attribute_bindings(use) if isinstance(use, ast.Attribute) else []
