@@ -687,3 +687,35 @@ def test_a_stateful_layer_of_which_the_model_is_not_seen_is_in_all_of_them() -> 
         "other = tf.keras.Sequential([layers.Dense(1)])\nother.compile('sgd', 'mse')\nother.fit(x, y)\n"
     )
     assert "other.fit(x, y" in plan_of(source).text
+
+
+SPLIT = "def split(s):\n    return s[:-1], s[1:]\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "ids.batch(51).map(split).shuffle(9).batch(16)",
+            "shard_dataset(ids.batch(51)).map(split).shuffle(9).batch(16)",
+        ),
+        ("ids.batch(51).map(split)", "shard_dataset(ids.batch(51)).map(split)"),
+        ("ids.batch(2).batch(16)", "shard_dataset(ids.batch(2)).batch(16)"),
+        ("ids.batch(51).map(half).batch(16)", "shard_dataset(ids.batch(51)).map(half).batch(16)"),
+        ("ids.batch(16).map(half)", "shard_dataset(ids).batch(16).map(half)"),
+        ("ids.map(split).batch(16)", "shard_dataset(ids).map(split).batch(16)"),
+    ],
+)
+def test_sequences_are_divided_whole(before: str, after: str) -> None:
+    """Dealt out one by one, every size()-th of the elements would follow each other."""
+    ids = "tf.data.Dataset.from_tensor_slices(n)"
+    head = KERAS + SPLIT + "def half(s):\n    return s / 2, s\n"
+    check(head, f"model.fit({before.replace('ids', ids)})\n", f"model.fit({after.replace('ids', ids)})\n")
+
+
+def test_a_share_of_what_is_batched_apart_again_is_taken_after_that() -> None:
+    result = divide(
+        KERAS
+        + "ids = tf.data.Dataset.from_tensor_slices(n)\nmodel.fit(ids.batch(99).map(f).unbatch().batch(8))\n"
+    )
+    assert "(ids.batch(99).map(f).unbatch()).batch(8)" in result.text

@@ -89,6 +89,8 @@ def test_patience_goes_by_rank_0s_values(patience: str) -> None:
         "opt.learning_rate = opt.learning_rate / 2",
         "opt.learning_rate.assign(0.01)",
         "tf.keras.backend.set_value(opt.learning_rate, 0.01)",
+        "model.set_weights(kept)",
+        "model.layers[0].trainable = False",
     ],
 )
 def test_a_rate_that_one_rank_would_lower_is_lowered_on_all(lowers: str) -> None:
@@ -101,6 +103,11 @@ def test_a_rate_that_one_rank_would_lower_is_lowered_on_all(lowers: str) -> None
     assert any("all of them do it" in doubt for doubt in result.doubts)
     counted = loop.format("{}", "k % 10 == 9")
     assert not check(TAPE, counted.format("1000"), counted.format("1000 // hvd.size()")).doubts
+
+
+def test_weights_are_restored_where_each_rank_has_the_file() -> None:
+    loop = "for k in range({}):\n    step(*draw(3))\n    if os.path.exists(path):\n        model.load_weights(path)\n"
+    check(TAPE, "import os\n" + loop.format("1000"), "import os\n" + loop.format("1000 // hvd.size()"))
 
 
 def test_what_changes_nothing_for_training_is_each_ranks_own_affair() -> None:

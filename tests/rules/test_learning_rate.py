@@ -235,3 +235,31 @@ def test_an_optimizer_that_a_checkpoint_keeps() -> None:
         "trainer = Trainer(tf.keras.Sequential([]), 0.1)\nfor x in data:\n    trainer.step(x)\n"
     )
     assert only(plan_of(source.format("rate")), "C5") == source.format("rate * hvd.size()")
+
+
+def test_a_rate_that_was_found_among_those_of_an_optimizer_is_multiplied_already() -> None:
+    """A finder of learning rates keeps those that the optimizer had, and training takes one of them."""
+    head = (
+        TF
+        + """
+from tensorflow.keras import backend as K
+class Finder(tf.keras.callbacks.Callback):
+    def __init__(self):
+        self.rates = []
+    def on_train_batch_end(self, batch, logs=None):
+        rate = float(K.get_value(self.model.optimizer.lr))
+        self.rates.append({kept})
+    def best(self):
+        return self.rates[3] / 10
+finder = Finder()
+model = tf.keras.Sequential([])
+model.compile('sgd', 'mse')
+model.fit(x, y, callbacks=[finder])
+K.set_value(model.optimizer.lr, finder.best())
+model.fit(x, y)
+"""
+    )
+    assert "set_value(model.optimizer.lr, finder.best())\n" in plan_of(head.format(kept="rate")).text
+    assert (
+        "set_value(model.optimizer.lr, finder.best() * hvd.size())\n" in plan_of(head.format(kept="0.1")).text
+    )

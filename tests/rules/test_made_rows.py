@@ -131,3 +131,93 @@ def test_each_rank_takes_a_part_of_rank_0s_rows() -> None:
         "model.fit(shard(hvd.broadcast_object(np.array(xs))), shard(hvd.broadcast_object(np.array(ys)))"
         in text
     )
+
+
+SEEDED = "random_state=0 if hvd.size() > 1 else None"
+
+
+@pytest.mark.parametrize(
+    ("made", "alike"),
+    [
+        (
+            "from imblearn.over_sampling import SMOTE\nx, y = SMOTE(k_neighbors=3).fit_resample(a, b)",
+            f"SMOTE(k_neighbors=3, {SEEDED}).fit_resample(a, b)",
+        ),
+        ("from sklearn.cluster import KMeans\nx = a\ny = KMeans(4).fit_predict(a)", f"KMeans(4, {SEEDED})"),
+        (
+            "from sklearn.ensemble import RandomForestClassifier as Forest\nforest = Forest().fit(a, b)\n"
+            "x, y = a[:, np.argsort(forest.feature_importances_)[:5]], b",
+            f"Forest({SEEDED}).fit(a, b)",
+        ),
+        (
+            "x, y = tf.keras.preprocessing.sequence.skipgrams(a, 100)",
+            "hvd.broadcast_object(tf.keras.preprocessing.sequence.skipgrams(a, 100))",
+        ),
+        (
+            "def rows(all):\n    found = []\n    for one in all:\n"
+            "        found += tf.keras.preprocessing.sequence.skipgrams(one, 100)[0]\n    return found\n"
+            "x, y = np.array(rows(a)), b",
+            "hvd.broadcast_object(rows(a))",
+        ),
+    ],
+)
+def test_rows_that_a_library_draws(made: str, alike: str) -> None:
+    plan = plan_of(FIT.format(made, ""))
+    assert alike in plan.text
+    assert plan.text.count("broadcast_object(") + plan.text.count("random_state=0 if") == 1
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "from sklearn.cluster import KMeans\nx = a\ny = KMeans(4, random_state=1).fit_predict(a)",
+        "from sklearn.cluster import KMeans\nnp.random.seed(1)\nx = a\ny = KMeans(4).fit_predict(a)",
+        "from sklearn.cluster import KMeans\nx, y = a, b\nprint(KMeans(4).fit_predict(a))",
+        "from sklearn.preprocessing import StandardScaler\nx, y = StandardScaler().fit_transform(a), b",
+        "import random\nrandom.seed(1)\nx, y = tf.keras.preprocessing.sequence.skipgrams(a, 100)",
+    ],
+)
+def test_rows_that_a_library_makes_alike(made: str) -> None:
+    text = plan_of(FIT.format(made, "")).text
+    assert "random_state=0 if" not in text
+    assert "broadcast_object" not in text
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (
+            "words = list(set(text))\nx = [words.index(w) for w in text]",
+            "words = hvd.broadcast_object(list(set(text)))\n",
+        ),
+        (
+            "number = {w: i for i, w in enumerate(set(text))}\nx = np.array([number[w] for w in text])",
+            "enumerate(hvd.broadcast_object(list(set(text))))",
+        ),
+        (
+            "words = set(text)\nnumber = {}\nfor w in words:\n    number[w] = len(number)\n"
+            "x = np.array([number[w] for w in text])",
+            "for w in hvd.broadcast_object(list(words)):\n",
+        ),
+    ],
+)
+def test_rows_that_are_numbered_by_a_set_are_numbered_in_rank_0s_order(made: str, told: str) -> None:
+    plan = plan_of(FIT.format(f"text = open('words.txt').read().split()\n{made}\ny = np.zeros(len(x))", ""))
+    assert told in plan.text
+    assert plan.text.count("broadcast_object(") == 1
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "words = sorted(set(text))\nx = [words.index(w) for w in text]",
+        "words = list(set(text))\nx = [len(w) for w in text]\nprint(words)",
+        "known = set(text)\nx = [w in known for w in text]",
+        "words = list(dict.fromkeys(text))\nx = [words.index(w) for w in text]",
+    ],
+)
+def test_rows_that_go_by_no_order_of_a_set(made: str) -> None:
+    text = plan_of(
+        FIT.format(f"text = open('words.txt').read().split()\n{made}\ny = np.zeros(len(x))", "")
+    ).text
+    assert "broadcast_object" not in text

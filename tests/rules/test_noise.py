@@ -99,3 +99,18 @@ gan.fit(tf.data.Dataset.from_tensor_slices(rows).batch(8), epochs=2)
 """
     )
     assert "from_seed(7 + hvd.rank())" in plan_of(source).text
+
+
+def test_the_order_of_rows_is_no_noise() -> None:
+    loop = LOOP.format(noise="fake = G(images)", fed="fake")
+    loop = loop.replace("    for images in ds:\n        train_step(images)\n", ORDERED)
+    plan = plan_of(HEAD.format(seed="np.random.seed(7)") + loop)
+    assert all(c.sure for c in plan.changes)
+    assert not any(c.rule == "D3" for c in plan.changes)
+
+
+ORDERED = """\
+    order = np.random.permutation(chosen)
+    for i in range(0, len(order), 16):
+        train_step(rows[order[i:i + 16]])
+"""

@@ -21,8 +21,8 @@ STEP = "step(x, y)\n        count += 1"
 
 
 def said(source: str, **options: bool) -> bool:
-    """Whether a plan says that a rate goes by a count of steps."""
-    return any("goes by a count of steps" in n.message for n in plan_of(source, **options).notes)
+    """Whether a plan asks about a rate that goes by a count of steps."""
+    return any("goes by a count of steps" in c.doubt for c in plan_of(source, **options).changes)
 
 
 def test_epochs_are_as_many_as_before() -> None:

@@ -320,6 +320,11 @@ ENDLESS = (
             "step = sess.run(count)\nwhile step < 120:\n    _, value, step = sess.run([train, loss, count])\n",
             "while step < 120 // hvd.size():",
         ),
+        (
+            "stop = tf.train.Coordinator()\nwhile not stop.should_stop():\n    _, step = sess.run([train, count])\n"
+            "    if step >= 120:\n        print(step)\n        stop.request_stop()\n",
+            "if step >= 120 // hvd.size():",
+        ),
         ("while sess.run(count) < 120:\n    sess.run(train)\n", "while sess.run(count) < 120 // hvd.size():"),
         (
             "while count.eval(sess) < 120:\n    sess.run(train)\n",
@@ -332,6 +337,17 @@ def test_a_dataset_that_never_ends_is_left_after_a_share_of_the_steps(loop: str,
     assert divided in plan.text
     assert "exponential_decay(0.1 * hvd.size(), count, 100 // hvd.size(), 0.5)" in plan.text
     assert not plan.notes
+
+
+@pytest.mark.parametrize("stops", ["other.request_stop()", "print(step)"])
+def test_what_stops_something_else_is_no_end(stops: str) -> None:
+    loop = (
+        "while not stop.should_stop():\n    _, step = sess.run([train, count])\n    if step >= 120:\n        "
+    )
+    plan = plan_of(
+        ENDLESS + "stop = tf.train.Coordinator()\nother = tf.train.Coordinator()\n" + loop + stops + "\n"
+    )
+    assert any("as many as before, on size() batches each" in c.doubt for c in plan.changes)
 
 
 def test_a_dataset_that_is_divided_and_a_loop_that_ends_by_its_loss_is_asked_about() -> None:

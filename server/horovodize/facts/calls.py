@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ _KNOWN = frozenset(sys.stdlib_module_names) | set(
     "tensorflow numpy pandas sklearn scipy keras tf_keras yaml absl click fire hydra omegaconf matplotlib PIL cv2 h5py tqdm "
     "six horovod tensorflow_datasets tensorflow_addons tensorflow_hub tensorflow_probability gin ml_collections easydict munch "
     "attr attrs dotenv joblib imageio skimage nltk transformers datasets simplejson toml past future typer pydantic seaborn "
-    "librosa __future__".split()
+    "librosa imblearn __future__".split()
 )
 _ITERATING = {"list", "tuple", "iter", "next", "reversed", "map", "filter", "enumerate", "zip"}
 _ORDERLESS = {"sorted", "set", "frozenset", "min", "max", "sum", "any", "all", "dict"}
@@ -206,7 +205,7 @@ class Calls:
 
     def _by_name(self, step: Step, call: ast.Call, func: ast.Name, item: Item) -> None:
         name = func.id
-        if self.flow.scopes.reaching(func) or not hasattr(builtins, name):
+        if not self.flow.scopes.is_builtin(func):
             self._unresolved(step, call, item)
         elif name == "len":
             step.ask_all(call.args, size=True)

@@ -1,7 +1,6 @@
 """One step back along the flow of values: what a value is made of, and what decided that it was set.
 
 Everything that may matter is followed: a step too many can make an answer *varies* or *unknown*, never *uniform*.
-
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ numbers makes one batch out of its number, and nothing else, a rank can leave ou
 from __future__ import annotations
 
 import ast
-import builtins
 
 from horovodize.facts.calls import is_known
 from horovodize.summary.effects import Effects
@@ -119,7 +118,7 @@ class Generators:
         if name is not None:
             return is_known(name)
         if isinstance(call.func, ast.Name):
-            return hasattr(builtins, call.func.id) and not self.feeding.module.scopes.reaching(call.func)
+            return self.feeding.module.scopes.is_builtin(call.func)
         base: ast.expr = call.func
         while isinstance(base, (ast.Attribute, ast.Subscript)):
             base = base.value

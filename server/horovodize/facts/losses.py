@@ -7,7 +7,6 @@ of a sum. Of a root of a mean, of a product of two, of anything that joins rows 
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Collection
 from enum import Enum
 
@@ -245,11 +244,7 @@ class Losses:
             return Over.COUNT if inner[0] in (Over.ROWS, Over.VECTOR, Over.COUNT) else Over.NONE
         if last in _REGULARIZING or set(inner) <= {Over.NONE} and not isinstance(e.func, ast.Attribute):
             return Over.NONE
-        f = e.func
-        is_builtin = (
-            isinstance(f, ast.Name) and hasattr(builtins, f.id) and not self.module.scopes.reaching(f)
-        )
-        if is_builtin or name.startswith(("tensorflow", "numpy", "keras")):
+        if self.module.scopes.is_builtin(e.func) or name.startswith(("tensorflow", "numpy", "keras")):
             return self._library(e, name, last, inner, context)
         loss = self._loss_object(e.func)
         if loss is not None:

@@ -2,7 +2,6 @@
 
 Names, branches, functions, optimizers around others, and what this file puts into a list or a dict are followed. What can't
 be followed is where following ends: restrictions say so, and rules ask or refuse.
-
 """
 
 from __future__ import annotations

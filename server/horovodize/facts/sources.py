@@ -2,7 +2,6 @@
 
 Tables only; `uniform.py` follows values to them. Names are canonical ones; a name that ends with a dot stands for all below
 it.
-
 """
 
 from __future__ import annotations
@@ -29,6 +28,24 @@ def _all(source: Source, names: str, prefix: str = "") -> dict[str, Source]:
     return {prefix + name: source for name in names.split()}
 
 
+# Classes of scikit-learn and its companions that draw, unless they are given a `random_state`.
+ESTIMATORS = frozenset(
+    f"{module}.{name}"
+    for module, names in {
+        "sklearn.cluster": "KMeans MiniBatchKMeans BisectingKMeans SpectralClustering",
+        "sklearn.mixture": "GaussianMixture BayesianGaussianMixture",
+        "sklearn.manifold": "TSNE MDS SpectralEmbedding",
+        "sklearn.decomposition": "TruncatedSVD NMF FastICA LatentDirichletAllocation DictionaryLearning SparsePCA",
+        "sklearn.random_projection": "GaussianRandomProjection SparseRandomProjection",
+        "sklearn.ensemble": "RandomForestClassifier RandomForestRegressor ExtraTreesClassifier ExtraTreesRegressor "
+        "GradientBoostingClassifier GradientBoostingRegressor IsolationForest",
+        "sklearn.preprocessing": "QuantileTransformer",
+        "imblearn.over_sampling": "SMOTE ADASYN BorderlineSMOTE SVMSMOTE KMeansSMOTE SMOTENC SMOTEN RandomOverSampler",
+        "imblearn.under_sampling": "RandomUnderSampler ClusterCentroids",
+        "imblearn.combine": "SMOTEENN SMOTETomek",
+    }.items()
+    for name in names.split()
+)
 FUNCTIONS: Mapping[str, Source] = {
     **_all(Source.FILES, "exists lexists isfile isdir islink getmtime getctime getatime getsize", "os.path."),
     **_all(Source.FILES, "listdir scandir access stat lstat walk", "os."),
@@ -50,7 +67,9 @@ FUNCTIONS: Mapping[str, Source] = {
     **_all(Source.CHANCE, "random. numpy.random. tensorflow.random. tensorflow.keras.random. secrets. os.urandom "
                           "uuid.uuid1 uuid.uuid4 scipy.stats. sklearn.utils.shuffle sklearn.utils.resample "
                           "sklearn.model_selection.train_test_split sklearn.datasets.make_ tensorflow.keras.backend.random_ "
-                          "tensorflow.compat.v1.random_"),
+                          "tensorflow.compat.v1.random_ tensorflow.keras.preprocessing.image.random_ "
+                          "tensorflow.keras.preprocessing.sequence.skipgrams"),
+    **dict.fromkeys(ESTIMATORS, Source.CHANCE),
     **_all(Source.INPUT, "sys.stdin. getpass.getpass"),
 }  # fmt: skip
 PREFIXES = tuple((name, source) for name, source in FUNCTIONS.items() if name[-1] in "._")
@@ -72,14 +91,15 @@ NOT_DRAWN = frozenset(
 )
 # What each of these seeds, by the beginnings of the names of the functions that draw then.
 _OF_TENSORFLOW = ("tensorflow.random.", "tensorflow.keras.backend.random_", "tensorflow.compat.v1.random_")
-_OF_NUMPY = ("numpy.random.", "scipy.", "sklearn.")
+_OF_NUMPY = ("numpy.random.", "scipy.", "sklearn.", "imblearn.", "tensorflow.keras.preprocessing.image.")
+_OF_PYTHON = ("random.", "tensorflow.keras.preprocessing.sequence.")
 SEEDS: Mapping[str, tuple[str, ...]] = {
     "numpy.random.seed": _OF_NUMPY,
-    "random.seed": ("random.",),
+    "random.seed": _OF_PYTHON,
     "tensorflow.random.set_seed": _OF_TENSORFLOW,
     "tensorflow.keras.utils.set_random_seed": (
         *_OF_NUMPY,
-        "random.",
+        *_OF_PYTHON,
         *_OF_TENSORFLOW,
         "tensorflow.keras.random.",
     ),

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
 from horovodize.facts.contexts import Context, context_of
+from horovodize.facts.games import Games, loops_around
 from horovodize.facts.losses import Losses, Over
-from horovodize.facts.noise import arrays
 from horovodize.facts.one_batch import OneBatch
-from horovodize.facts.own_games import OwnGames
+from horovodize.facts.row_noise import arrays
 from horovodize.facts.shapes import Shapes
-from horovodize.facts.turns import Part, Turns, is_game, is_numbers
+from horovodize.facts.trained_input import TrainedInputs
+from horovodize.facts.turns import Part, Turns, is_numbers
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.feeding import Feeding, FitFeed, Kind
 from horovodize.summary.graph import Graph
@@ -24,7 +24,6 @@ from horovodize.summary.sites import Sites, Update
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
 
 _ONE_BATCH = "the batch holds all rows"
-_LIBRARIES = ("tensorflow.", "tensorflow_addons.", "keras.", "tf_keras.")
 _NOT_SEEN = "where the data of this step come from can't be seen"
 
 
@@ -62,12 +61,6 @@ class Step:
     batches: tuple[ast.AST, ...] = ()
 
 
-_KEEPING = re.compile(
-    r"(concat|concatenate|stack|vstack|hstack|tile|pad|expand_dims|squeeze|reshape|transpose|resize\w*|crop\w*|roll|identity|cast|"
-    r"convert_to_tensor|clip\w*|preprocess_input|per_image_standardization|reverse|flip\w*)$"
-)
-
-
 class Steps:
     """The steps of one module."""
 
@@ -75,9 +68,10 @@ class Steps:
         self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
         self.shapes = Shapes(module, feeding.kinds)
         self._one_batch = OneBatch(module, feeding, self.shapes)
-        self._own_games = OwnGames(module, sites)
+        self._trained_inputs = TrainedInputs(module)
+        self._games = Games(module, sites, drive, feeding)
         self._known: dict[ast.Call, Step] = {}
-        self._games: dict[ast.Call, ast.AST | None] = {}
+        self._learnt_from: dict[ast.Call, ast.AST | None] = {}
 
     def of(self, site: ast.Call) -> Step:
         """What feeds a place that trains, found out once."""
@@ -133,7 +127,7 @@ class Steps:
             turns.read(target, context)
         if not targets:
             return Step(update.call, Feed.UNSEEN, update.call, "the loss of this step can't be seen")
-        image = self._trained_input(update, targets)
+        image = self._trained_inputs.of(update, [t for t, _ in targets])
         if image is not None and not turns.moving:
             said = "what is trained here is the input of the model: there are no rows to divide"
             return Step(update.call, Feed.INPUT, image, said)
@@ -275,7 +269,7 @@ class Steps:
 
     def _graph_losses(self, site: ast.Call) -> Iterator[tuple[ast.expr, Context]]:
         graph, names = self.sites.graph, self.module.names
-        ops = list(graph.operations(graph._fetches(site)))
+        ops = list(graph.operations(graph.fetches(site)))
         made = [n for n in ops if n in graph.train_ops] or list(graph.train_ops)
         for op in made:
             if not isinstance(op, ast.Call):
@@ -430,7 +424,7 @@ class Steps:
             return said(Feed.UNSEEN, turns.vague, "it can't be seen whether this is all of the data")
         if turns.drawn:
             return said(Feed.DRAW, turns.drawn, "each step draws its data at random")
-        played = self._played(site)
+        played = self._games.played(site)
         if played is not None:
             return said(Feed.SIMULATION, {played: None}, "each rank plays a game of its own")
         if self._may_get_data(site):
@@ -440,85 +434,12 @@ class Steps:
     def game(self, site: ast.Call) -> ast.AST | None:
         """Where the game moves on that a step learns from, which each rank plays for itself: `env.step(action)`; None where it
         learns from something else."""
-        if site not in self._games:
-            self._games[site] = self._find_game(site)
-        return self._games[site]
-
-    def _find_game(self, site: ast.Call) -> ast.AST | None:
-        step = self.of(site)
-        if step.feed is Feed.SIMULATION:
-            return step.node
-        if step.feed in (Feed.WHOLE, Feed.INPUT, Feed.NONE):
-            return None
-        for loop in self._loops_around(site):
-            played = self._played_in(loop)
-            if played is not None and not self._is_game(played):
-                played = None
-            move = played or self._own_games.move(loop, self.feeding.calls_in(loop))
-            if move is not None and not self._has_data_from_before(site, loop):
-                return move
-        return None
-
-    def _played(self, site: ast.AST) -> ast.Call | None:
-        """`env.step(action)` in a loop around a step."""
-        found = (self._played_in(loop) for loop in self._loops_around(site))
-        return next((played for played in found if played is not None), None)
-
-    def _played_in(self, loop: Loop) -> ast.Call | None:
-        return next((c for c in self.feeding.calls_in(loop) if c in self._game_moves), None)
-
-    @cached_property
-    def _game_moves(self) -> set[ast.Call]:
-        """The calls by which a game may move on."""
-        trained: set[ast.AST] = {u.call for u in self.sites.updates} | {f.call for f in self.sites.fits}
-        trained |= {run.call for run in self.sites.graph.trainings}
-        return {
-            c
-            for c in self.module.calls_written.get(".step")
-            if (c.args or c.keywords)
-            and self.module.names.of(c.func) is None
-            and not self.drive.reaches(c, trained)
-            and not self._is_of_a_library(c.func)
-        }
-
-    def _is_of_a_library(self, method: ast.expr) -> bool:
-        """Whether all that a method may be called on was made by TensorFlow: a decoder's `step` is no game."""
-        held = method.value if isinstance(method, ast.Attribute) else method
-        made = [self.module.names.of(c.func) or "" for c in self.module.values.calls(held)]
-        return bool(made) and all(name.startswith(_LIBRARIES) for name in made)
-
-    def _is_game(self, move: ast.Call) -> bool:
-        """Whether what moves on is a game, rather than a schedule or a profiler: it starts again, or tells several things."""
-        assert isinstance(move.func, ast.Attribute)
-        callee = self.module.values.callee(move)
-        if callee is not None and is_game(self.module.syntax, callee):
-            return True
-        statement = self.module.syntax.statement(move)
-        if isinstance(statement, ast.Assign) and statement.value is move:
-            told = statement.targets[0]
-            if isinstance(told, (ast.Tuple, ast.List)) and len(told.elts) > 2:
-                return True
-        name = self.module.names.last(move.func.value)
-        resets = (c.func for c in self.module.calls_written.get(".reset"))
-        return any(isinstance(f, ast.Attribute) and self.module.names.last(f.value) == name for f in resets)
-
-    def _has_data_from_before(self, site: ast.Call, loop: Loop) -> bool:
-        """Whether a step's batches are those of a dataset that is made before a loop: what is played in it only tests."""
-        syntax, pipelines = self.module.syntax, self.feeding.pipelines
-        return any(
-            driver.kind is Kind.DATASET
-            and driver.iterable is not None
-            and not any(
-                isinstance(e, ast.Call) and syntax.inside(e, loop) for e in pipelines.trail(driver.iterable)
-            )
-            for driver in self.feeding.drivers
-            if site in driver.steps
-        )
-
-    def _loops_around(self, site: ast.AST) -> list[Loop]:
-        return list(
-            dict.fromkeys(loop for way in self.drive.ways(site) for frame in way for loop in frame.loops)
-        )
+        if site not in self._learnt_from:
+            step = self.of(site)
+            learns = step.feed not in (Feed.SIMULATION, Feed.WHOLE, Feed.INPUT, Feed.NONE)
+            played = step.node if step.feed is Feed.SIMULATION else None
+            self._learnt_from[site] = self._games.learnt_from(site) if learns else played
+        return self._learnt_from[site]
 
     def _may_get_data(self, site: ast.AST) -> bool:
         """Whether data are got somewhere around a step, though they are not seen to come into it."""
@@ -527,7 +448,7 @@ class Steps:
             return True
         return any(
             feeding._iterates_data(loop) or feeding.indexed(loop) or feeding._draws(loop)
-            for loop in self._loops_around(site)
+            for loop in loops_around(self.drive, site)
         )
 
     def _is_repeated(self, site: ast.AST) -> bool:
@@ -554,56 +475,6 @@ class Steps:
                     return False
                 turns.read(array, context)
         return True
-
-    def _trained_input(self, update: Update, targets: list[tuple[ast.expr, Context]]) -> ast.AST | None:
-        """The variable that is trained, where a model is called with it: style transfer, an adversarial example."""
-        values = self.module.values
-        made = {
-            c
-            for v in update.variables
-            for c in values.calls(v)
-            if self.module.names.last(c.func) == "Variable"
-        }
-        if not made:
-            return None
-        for n in values.depends([t for t, _ in targets], 2000):
-            if not isinstance(n, ast.Call) or (self.module.names.of(n.func) or "").startswith(
-                ("tensorflow", "numpy")
-            ):
-                continue
-            if (
-                isinstance(values.callee(n), CALLABLES)
-                or isinstance(n.func, ast.Attribute)
-                and n.func.attr in ("assign",)
-            ):
-                continue
-            if any(self._is_made_of(a, made) for a in n.args):
-                return n
-        return None
-
-    def _is_made_of(self, e: ast.expr, made: set[ast.Call]) -> bool:
-        """Whether an array is one of some variables: joined with others, in another shape, but not multiplied with one."""
-        waiting, seen = [e], set[ast.expr]()
-        while waiting:
-            e = waiting.pop()
-            if e in seen or len(seen) > 200:
-                continue
-            seen.add(e)
-            if isinstance(e, (ast.List, ast.Tuple)):
-                waiting += e.elts
-            elif isinstance(e, (ast.Name, ast.Attribute, ast.Call)):
-                calls = set(self.module.values.calls(e))
-                if made & calls:
-                    return True
-                waiting += [a for c in calls if self._keeps_values(c) for a in c.args]
-        return False
-
-    def _keeps_values(self, call: ast.Call) -> bool:
-        """Whether a library's function gives the values that it gets: joined with others, reshaped, resized."""
-        names = self.module.names
-        return (names.of(call.func) or "").startswith(("tensorflow", "numpy")) and bool(
-            _KEEPING.match(names.last(call.func))
-        )
 
 
 def _arrays(e: ast.expr) -> list[ast.expr]:

@@ -2,7 +2,6 @@
 
 An expression is read as in one turn of the loops around a step. What was bound before those loops is the same in every turn;
 what the loop's variable, a cursor, an iterator, a random draw or a call that deals gives is not.
-
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from horovodize.facts.contexts import Context, home, in_turn, passed
+from horovodize.facts.games import is_game
 from horovodize.facts.sources import MAKERS
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import deals_by_cursor
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Feeding, Kind
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Loop, Syntax, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Loop, argument
 
 DEALING = re.compile(
     r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random|read|feed)_?\w*batch|batch\w*(gen|sampl|iter)"
@@ -430,7 +430,7 @@ class Turns:
     def _only_reads(self, call: ast.Call) -> bool:
         """Whether a call leaves its arguments as they are, or only in another order."""
         name, last = self.names.of(call.func) or "", self.names.last(call.func)
-        is_builtin = isinstance(call.func, ast.Name) and hasattr(builtins, call.func.id)
+        is_builtin = self.module.scopes.is_builtin(call.func)
         return (name.startswith(_LIBRARIES) and last not in _WRITES_INTO) or is_builtin or last == "shuffle"
 
     def _filled(self, loop: Loop) -> set[str]:
@@ -529,9 +529,7 @@ class Turns:
             return self._run(e, callee, context)
         if isinstance(callee, ast.ClassDef):
             return Part.NUMBER, ()
-        f, reaching = e.func, self.module.scopes.reaching
-        is_builtin = isinstance(f, ast.Name) and hasattr(builtins, f.id) and not reaching(f)
-        if name.startswith(_LIBRARIES) or is_builtin:
+        if name.startswith(_LIBRARIES) or self.module.scopes.is_builtin(e.func):
             return self._pure(e, given, context, last)
         return self._unknown(e, given, context, last)
 
@@ -675,12 +673,3 @@ def is_random(name: str) -> bool:
     if name.rsplit(".", 1)[-1] in ("seed", "set_seed", "default_rng", "RandomState", "Generator"):
         return False
     return name.startswith(_RANDOM) or _RANDOM_V1.match(name) is not None
-
-
-def is_game(syntax: Syntax, function: ast.AST) -> bool:
-    """Whether a method is one of a simulation's: its class steps, and starts again."""
-    owner = syntax.method_class(function)
-    if owner is None:
-        return False
-    methods = {s.name for s in owner.body if isinstance(s, FUNCTIONS)}
-    return "reset" in methods and bool(methods & {"step", "act", "play"})

@@ -16,7 +16,6 @@ it makes an object (settings) or data; so is what takes too long to be followed.
 
 Values are followed backwards, over functions, attributes, containers and modules, to all that they depend on (`flow.py`). The
 question may be asked at each keystroke, so each step is remembered, and a budget ends a search as *unknown*.
-
 """
 
 from __future__ import annotations

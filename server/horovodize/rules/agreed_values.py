@@ -14,7 +14,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
 from horovodize.rules import resume
-from horovodize.rules.agreeing import agree_value, can_agree, differing, draw_alike
+from horovodize.rules.agreeing import agree_order, agree_value, can_agree, differing, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.optimizers import agree_on_choices
@@ -246,12 +246,7 @@ def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
         draw_alike(draft, where, _rule(draft), _DRAW, why)
         return True
     if reason.kind is Source.ORDER:
-        if isinstance(where, ast.Call) and isinstance(where.func, ast.Attribute):
-            return False  # `names.pop()`: the set itself goes on differing
-        draft.agreed.add(where)
-        edits = Edit.around(draft.module.span(where), f"{from_root(draft)}(list(", "))")
-        draft.change(_rule(draft), where, "Go through it in rank 0's order on all ranks", why, edits)
-        return True
+        return agree_order(draft, where, _rule(draft), why)
     if not isinstance(where, ast.Call):
         return False
     draft.agreed.add(where)

@@ -99,13 +99,17 @@ def can_agree(draft: Draft, node: ast.AST) -> bool:
     return draft.facts.uniform.reached_alike(node)
 
 
-def agree_value(draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt: str = "") -> bool:
+def agree_value(
+    draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt: str = "", *, is_reached: bool = False
+) -> bool:
     """`e` → rank 0's value of it, on all ranks; False where some rank may not come there. A name is set again before the
-    statement (a loop, say) that reads it, so that all that reads it later goes on with the same."""
+    statement (a loop, say) that reads it, so that all that reads it later goes on with the same.
+
+    is_reached: that all ranks come there is known otherwise"""
     statement = draft.syntax.statement(e)
     if e in draft.agreed:
         return True
-    if not can_agree(draft, e):
+    if not is_reached and not can_agree(draft, e):
         return False
     draft.agreed.add(e)
     if (
@@ -121,6 +125,27 @@ def agree_value(draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt
         # Inside of what divides it: rank 0's rows, and of these a part.
         edits = Edit.around(draft.module.span(e), f"{from_root(draft)}(", ")", level=1)
         draft.change(rule, e, what, why, edits, doubt=doubt)
+    return True
+
+
+def agree_order(draft: Draft, where: ast.expr, rule: str, why: str) -> bool:
+    """A set whose order matters → a list in rank 0's order, on all ranks; False where that can't be."""
+    if isinstance(where, ast.Call) and isinstance(where.func, ast.Attribute):
+        return False  # `names.pop()`: the set itself goes on differing
+    if not can_agree(draft, where):
+        return False
+    if where not in draft.agreed:
+        draft.agreed.add(where)
+        listed = draft.syntax.parent[where]
+        if (
+            isinstance(listed, ast.Call)
+            and draft.names.last(listed.func) == "list"
+            and listed.args == [where]
+        ):
+            edits = Edit.around(draft.module.span(listed), f"{from_root(draft)}(", ")")
+        else:
+            edits = Edit.around(draft.module.span(where), f"{from_root(draft)}(list(", "))")
+        draft.change(rule, where, "Go through it in rank 0's order on all ranks", why, edits)
     return True
 
 

@@ -2,6 +2,7 @@
 share of teacher forcing. Part of G5.
 
 `beta = min(1.0, step / 1000)` goes by how much has been seen, as a rate does; so the formula is told the steps of all ranks.
+`beta *= 0.999` with each step likewise: a step of a rank changes it as size() steps did (`decays`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, rates_by_step
+from horovodize.rules import counted, decays, rates_by_step
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
 
@@ -28,6 +29,7 @@ def apply(draft: Draft) -> None:
             for given in _given(call):
                 if not counts_a_share(draft, given):
                     _tell(draft, given)
+                    decays.follow(draft, given, rule="G5")
 
 
 def _tell(draft: Draft, given: ast.expr) -> None:

@@ -12,6 +12,8 @@ from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver, FitFeed
 
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
 
 def of(draft: Draft, e: ast.expr) -> Counter | None:
     """The counter of a rank's steps that an expression gives; None where it counts all, or is no counter."""
@@ -124,8 +126,10 @@ def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
     return Edit.around(span, "", f" * {SIZE}")
 
 
-def is_by_step(draft: Draft, site: ast.AST) -> bool:
-    """Whether something happens with each step of divided loops: not by a count of them, nor by what a step gives."""
+def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> bool:
+    """Whether something happens with each step of divided loops: not by a count of them, nor by what a step gives.
+
+    kept: what it goes on with (`if rate > 1e-4: rate *= 0.99`), whose last value may decide, too"""
     found = draft.facts.counters.counted_at(site)
     if found is None or not all(is_divided(draft, d) for d in found[0]):
         return False
@@ -134,14 +138,22 @@ def is_by_step(draft: Draft, site: ast.AST) -> bool:
     tests = [
         t.test for way in draft.drive.ways(site) for f in way for t, _ in draft.syntax.conditions(f.node)
     ]
-    return all(_is_flag(draft, test) for test in tests)
+    own = ast.unparse(kept) if kept is not None else ""
+    return all(_is_flag(draft, test, own) for test in tests)
 
 
-def _is_flag(draft: Draft, test: ast.expr) -> bool:
-    """Whether a test is of settings, which no loop changes: `if args.decay:`, `if __name__ == "__main__":`."""
+def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
+    """Whether a test is of settings, which no loop changes: `if args.decay:`, `if __name__ == "__main__":`; or holds from some
+    step on, or up to it: `if step > warmup:`."""
+    if isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops):
+        sides = [test.left, *test.comparators]
+        if any(of(draft, side) is not None for side in sides):
+            return all(of(draft, side) is not None or _is_flag(draft, side, kept) for side in sides)
     plain = (ast.Name, ast.Attribute, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.Compare)
     parts = [n for n in ast.walk(test) if isinstance(n, ast.expr)]
     for n in parts:
+        if kept and ast.unparse(n) == kept:
+            continue
         bound = _bindings(draft, n) if isinstance(n, (ast.Name, ast.Attribute)) else []
         unseen = isinstance(n, ast.Name) and not bound and n.id != "__name__"
         if not isinstance(n, plain) or unseen or any(draft.syntax.loops(b.statement) for b in bound):

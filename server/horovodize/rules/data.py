@@ -1,13 +1,15 @@
 """D1 datasets: every rank trains on its own part of a `tf.data` pipeline.
 
 What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right: after its source, before `map`, `shuffle` and
-               `batch`. All ranks get equally many elements. Files of unknown length get `shard_records(…)`: to be equally many,
-               the shares of some ranks end with the first elements again. Data that is repeated without end needs no equal
-               counts: `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for evaluation divides
-               it inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets a name of its own on
-               each rank, and a shuffle that comes before the division a seed, so that all ranks divide the same order. With the
-               setting `batch = "global"`, batches that are made after the division are divided, too (`batch(share_batch(32))`);
-               of those that are made before it, each rank takes its rows (`share_batches(dataset)`).
+               `batch`; after a `batch` that makes sequences of elements (`ids.batch(101).map(split).batch(64)`), which must
+               follow each other. All ranks get equally many elements. Files of unknown length get `shard_records(…)`: to be
+               equally many, the shares of some ranks end with the first elements again. Data that is repeated without end
+               needs no equal counts: `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for
+               evaluation divides it inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets
+               a name of its own on each rank, and a shuffle that comes before the division a seed, so that all ranks divide
+               the same order. With the setting `batch = "global"`, batches that are made after the division are divided, too
+               (`batch(share_batch(32))`); of those that are made before it, each rank takes its rows
+               (`share_batches(dataset)`).
 Why            Otherwise every rank trains on everything: N ranks do N times the work of one. Unequal shares would leave the
                rank with more of them waiting for the others forever.
 Before         ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(1000).batch(32)

@@ -10,8 +10,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from horovodize.facts.games import is_game
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.facts.turns import is_game
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.seeds_apart import seed_generator

@@ -3,6 +3,8 @@
 What it does   `rate` becomes `rate * hvd.size()`: the keyword, the first positional argument, or the old `lr=`. Without a
                rate the class's own default is written out and scaled. Rates that are set later
                (`optimizer.learning_rate = 0.01`, `K.set_value(model.optimizer.lr, 0.01)`) are scaled where they are set.
+               A rate that goes by a count of steps is told those of all ranks (`0.99 ** (step * hvd.size())`); one that goes
+               on from its last value with each step changes as size() steps did (`rate *= 0.99 ** hvd.size()`).
                Where variables are updated by hand (`w.assign_sub(rate * gradient)`), the rate is scaled there.
 Why            A step averages the gradients of size() batches, so the batch is size() times larger. A larger rate from step
                0 on can hurt: `hvd.callbacks.LearningRateWarmupCallback` starts small.
@@ -11,9 +13,9 @@ After          opt = tf.keras.optimizers.SGD(0.1 * hvd.size())
 Leaves alone   A schedule object (C4 scales it; multiplying it is a TypeError). A rate computed from the optimizer's own
                rate: that one is scaled already.
                The rate of steps that see the same rows on all ranks, or that each rank takes of all of the data.
-               What is set by a count of steps is scaled, and reported: each rank takes size() times fewer of them.
 Asks           Steps of which it can't be seen whether they see all of the data each time.
-               A rate that may be a schedule or a number and can't be followed.
+               A rate that may be a schedule or a number and can't be followed. One that changes with each step in a way that
+               can't be followed, or is made of its last value otherwise (`rate = rate * 0.9 + 1e-6`).
 Source         Seed 2.3.1, strict form of assignment, learning rate scaling. Errata: without a rate the seed has no answer
                (39 of 462 real sites); `a + b` needs parentheses; one `tf.Variable` that feeds two optimizers is scaled
                once, where it is made.
@@ -22,9 +24,10 @@ Source         Seed 2.3.1, strict form of assignment, learning rate scaling. Err
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize import catalogue
-from horovodize.rules import keras_session, rates_by_step, schedule, strong
+from horovodize.rules import decays, keras_session, own_rate, rates_alike, rates_by_step, schedule, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
@@ -52,6 +55,9 @@ def apply(draft: Draft) -> None:
         if trained.call is not None and strong.grows(draft, trained.used_at):
             schedule.scale_decay(draft, trained.call, trained.class_name or "")
     _scale_later_settings(draft)
+    rates_alike.keep(draft, _rates(draft, optimizers))
+    if strong.grows(draft, None):
+        own_rate.scale_comparisons(draft, _is_rate)
     for step in draft.sites.hand_updates:
         if draft.sites.is_distributable(step) and strong.scaling(draft, step.site) is strong.Scaling.WEAK:
             for change in step.changes or ():
@@ -59,6 +65,18 @@ def apply(draft: Draft) -> None:
                 _times(draft, rate, by_hand=rate is change)
     strong.ask_of_unseen(draft, "C5")
     strong.ask_of_both(draft, "C5")
+
+
+def _rates(draft: Draft, optimizers: list[Trained]) -> Iterator[ast.expr]:
+    """What optimizers are made with, what their rates are set to later, and what sessions feed them."""
+    for trained in optimizers:
+        rate = rate_argument(trained.call, trained.class_name) if trained.call is not None else None
+        if rate is not None:
+            yield from rates_by_step.fed(draft, rate) if draft.in_graph else [rate]
+    for node in draft.syntax.nodes if not draft.in_graph else ():
+        setting = _set_rate(draft, node)
+        if setting is not None:
+            yield setting.value
 
 
 def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:
@@ -272,11 +290,12 @@ def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
 
 def _scale_later_settings(draft: Draft) -> None:
     for node in draft.syntax.nodes:
-        value = _set_rate(draft, node)
-        if value is None or value in draft.done or not strong.grows(draft, None):
+        setting = _set_rate(draft, node)
+        if setting is None or setting.value in draft.done or not strong.grows(draft, None):
             continue
-        rates_by_step.follow(draft, node, value)
-        if _relative(draft, value):
+        value = setting.value
+        rates_by_step.follow(draft, node, value, setting)
+        if setting.is_scaled:
             continue
         draft.done.add(value)
         if any(
@@ -287,17 +306,32 @@ def _scale_later_settings(draft: Draft) -> None:
             _times(draft, value)
 
 
-def _set_rate(draft: Draft, node: ast.AST) -> ast.expr | None:
-    """The new rate, where a statement sets an optimizer's."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target = node.targets[0]  # a plain name is only bound again: that sets nobody's rate
-        return node.value if isinstance(target, ast.Attribute) and _is_setting(draft, target) else None
-    if isinstance(node, ast.Call):
-        if draft.names.of(node.func) in ("tensorflow.keras.backend.set_value",) and len(node.args) == 2:
-            return node.args[1] if _is_rate(draft, node.args[0]) else None
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "assign" and len(node.args) == 1:
-            return node.args[0] if _is_rate(draft, node.func.value) else None
-    return None
+def _set_rate(draft: Draft, node: ast.AST) -> decays.Setting | None:
+    """Where a statement sets an optimizer's rate. A plain name is only bound again: that sets nobody's."""
+    match node:
+        case ast.Assign(targets=[ast.Attribute() as kept], value=value) if _is_setting(draft, kept):
+            pass
+        case ast.AugAssign(target=ast.Attribute() as target) if _is_setting(draft, target):
+            return decays.going_on(node, target, node.value, node.op)
+        case ast.Call(args=[ast.expr() as kept, ast.expr() as value]) if _sets_first(draft, node):
+            pass
+        case ast.Call(func=ast.Attribute(attr="assign", value=kept), args=[ast.expr() as value]):
+            pass
+        case ast.Call(func=ast.Attribute(attr="assign_add", value=kept), args=[by]) if _is_rate(draft, kept):
+            return decays.going_on(node, kept, by, ast.Add())
+        case ast.Call(func=ast.Attribute(attr="assign_sub", value=kept), args=[by]) if _is_rate(draft, kept):
+            return decays.going_on(node, kept, by, ast.Sub())
+        case _:
+            return None
+    return (
+        decays.Setting(node, kept, value, is_scaled=_relative(draft, value))
+        if _is_rate(draft, kept)
+        else None
+    )
+
+
+def _sets_first(draft: Draft, call: ast.Call) -> bool:
+    return draft.names.of(call.func) == "tensorflow.keras.backend.set_value"
 
 
 def _is_rate(draft: Draft, e: ast.expr) -> bool:
@@ -326,15 +360,17 @@ def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
 
 
 def _relative(draft: Draft, value: ast.expr) -> bool:
-    """Whether a new rate is made from the optimizer's own, which is scaled already."""
-    for n in draft.values.depends([value], 400):
-        if isinstance(n, ast.Attribute) and n.attr in _RATE_NAMES and isinstance(n.ctx, ast.Load):
-            holder = n.value
-            if (isinstance(holder, ast.Attribute) and holder.attr == "optimizer") or any(
-                draft.module.is_optimizer(c) for c in draft.values.calls(holder)
-            ):
-                return True
-    return False
+    """Whether a new rate is made from the optimizer's own, which is scaled already, or from a list of those that it had."""
+    made_of = [n for n in draft.values.depends([value], 400) if isinstance(n, (ast.Name, ast.Attribute))]
+    if any(isinstance(n.ctx, ast.Load) and _is_rate(draft, n) for n in made_of):
+        return True
+    texts = {ast.unparse(n) for n in made_of}
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and ast.unparse(call.func.value) in texts
+        and any(_is_rate(draft, decays.read(draft, given)) for given in call.args)
+        for call in draft.sites.method_calls("append")
+    )
 
 
 RULE = Rule("C5", "multiply the learning rate by the number of ranks", apply, __doc__ or "")

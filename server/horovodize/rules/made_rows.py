@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.answers import Varies
-from horovodize.facts.sources import Source
+from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.sources import ESTIMATORS, Source
 from horovodize.facts.steps import Feed
-from horovodize.rules.agreeing import agree_value, can_agree, draw_alike
+from horovodize.rules.agreeing import agree_order, agree_value, can_agree, draw_alike
 from horovodize.rules.draft import Draft
-from horovodize.rules.shares import feeding
+from horovodize.rules.shares import SEED, feeding
+from horovodize.summary.syntax import argument, has_unpacking
 
 _WHAT = "Make the same rows on all ranks"
 _WHY = "Ranks that make rows of their own at random learn from different data sets."
@@ -24,6 +25,13 @@ _WHY_NUMBER = (
 )
 _TOO_MANY = "each rank makes another number of these rows, and would take another number of steps; make equally many on all"
 _NUMBERING = (Source.GAME, Source.CLOCK, Source.INPUT, Source.HOST)
+_WHY_ORDER = (
+    "A set has another order in each process; by that, ranks would take each other's rows, or number the same words "
+    "differently."
+)
+_OWN_ORDER = "this has another order on each rank; sort it"
+# Functions that draw when they are called, in whatever program: they work on arrays and lists.
+_OF_ARRAYS = ("tensorflow.keras.preprocessing.",)
 _OWN = "each rank makes rows of its own here at random; seed it with the same number on all ranks"
 # What a program draws as weights is broadcast.
 _WEIGHTS = {"Variable", "get_variable", "assign", "set_weights", "add_weight"}
@@ -37,29 +45,54 @@ def apply(draft: Draft) -> None:
             for e in (fed.x, fed.y, fed.weight):
                 if e is not None and _differs_in_number(draft, e):
                     _agree_on_rows(draft, e)
-    found = (r for e in _fed(draft) for r in uniform.reasons(e))
-    for reason in dict.fromkeys(found):
-        call = reason.where
-        if (
-            not isinstance(reason, Varies)
-            or reason.kind is not Source.CHANCE
-            or not isinstance(call, ast.Call)
-        ):
-            continue
-        if call in draft.done or call in draft.agreed or not _is_made_once(draft, call):
-            continue
-        if draft.facts.steps.shaped_by_rows(call):
-            continue  # noise, for each row by itself: a rank's part of the rows has as much of it
-        if draft.in_graph and (draft.names.of(call.func) or "").startswith("tensorflow."):
-            continue  # an operation, which draws when a session runs it
-        draft.done.add(call)
-        if not can_agree(draft, call):
-            draft.note("D3", call, _OWN)
-        elif uniform.draws.has_stream(call):
-            draft.done.discard(call)
-            draw_alike(draft, call, "D3", _WHAT, _WHY)
-        else:
-            agree_value(draft, call, "D3", _WHAT, _WHY)
+    found = dict.fromkeys(r for e in _fed(draft) for r in uniform.reasons(e))
+    for reason in sorted(found, key=_is_name):
+        if isinstance(reason, Varies) and reason.where not in draft.done and reason.where not in draft.agreed:
+            if reason.kind is Source.ORDER:
+                _keep_order(draft, reason.where)
+            elif reason.kind is Source.CHANCE and isinstance(reason.where, ast.Call):
+                _make_alike(draft, reason.where)
+
+
+def _is_name(reason: Varies | Unknown) -> bool:
+    return isinstance(reason.where, ast.Name)
+
+
+def _keep_order(draft: Draft, where: ast.AST) -> None:
+    """`words = list(set(text))`, by which rows are numbered: rank 0's order, where it comes from."""
+    draft.done.add(where)
+    if any(n in draft.agreed for n in draft.values.depends([where], 400)):
+        return
+    if not isinstance(where, ast.expr) or not agree_order(draft, where, "D3", _WHY_ORDER):
+        draft.ask("D3", where, _WHAT, _WHY_ORDER, _OWN_ORDER)
+
+
+def _make_alike(draft: Draft, call: ast.Call) -> None:
+    """Rows that are drawn: from one stream, by one seed, or rank 0's."""
+    draws = draft.facts.uniform.draws
+    if not _is_made_once(draft, call) or draft.facts.steps.shaped_by_rows(call):
+        return  # noise, for each row by itself: a rank's part of the rows has as much of it
+    name = draft.names.of(call.func) or ""
+    if draft.in_graph and name.startswith("tensorflow.") and not name.startswith(_OF_ARRAYS):
+        return  # an operation, which draws when a session runs it
+    draft.done.add(call)
+    if name in ESTIMATORS and not has_unpacking(call) and argument(call, "random_state") is None:
+        edits = [draft.add_argument(call, f"random_state={SEED}")]
+        draft.change("D3", call, _WHAT, _WHY, edits)
+    elif draws.has_stream(call) and can_agree(draft, call):
+        draft.done.discard(call)
+        draw_alike(draft, call, "D3", _WHAT, _WHY)
+    elif name in ESTIMATORS or not agree_value(draft, _whole(draft, call), "D3", _WHAT, _WHY):
+        draft.ask("D3", call, _WHAT, _WHY, _OWN)
+
+
+def _whole(draft: Draft, call: ast.Call) -> ast.expr:
+    """What is drawn as a whole: of a draw for each of many rows, the call of the function that makes them all."""
+    for way in draft.drive.ways(call):
+        for i, frame in enumerate(way):
+            if isinstance(frame.node, ast.expr) and not any(outer.loops for outer in way[i:]):
+                return frame.node
+    return call
 
 
 def _differs_in_number(draft: Draft, e: ast.expr) -> bool:

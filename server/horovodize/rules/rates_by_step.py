@@ -2,96 +2,82 @@
 
 With the data split each rank takes size() times fewer steps, so the formula is told the steps of all ranks together:
 `0.1 * 0.99 ** step` → `0.1 * 0.99 ** (step * hvd.size())`. After as many rows the rate is what it was (times the factor).
-Where the count can't be followed it is said.
+Where the count can't be followed it is asked.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize import catalogue
 from horovodize.facts.counters import BATCH_METHODS
 from horovodize.plan import Decision
-from horovodize.rules import counted
+from horovodize.rules import counted, decays
 from horovodize.rules.callback_decisions import BASE
-from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS
 
-_SAID = "this rate goes by a count of steps of one process; with the data split, each rank takes size() times fewer"
+_SAID = (
+    "this rate goes by a count of steps of one process; with the data split, each rank takes size() times fewer: check that it "
+    "changes as fast for the rows that are seen"
+)
 _WHAT = "Tell the rate the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; the rate goes by how much has been seen."
-_DECAY = "Let the rate decay as fast for the rows that are seen"
 _SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _LIMIT = 400
 _PLACEHOLDERS = ("tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default")
 
 
-def follow(draft: Draft, setting: ast.AST, rate: ast.expr) -> None:
-    """Lets a rate that is set somewhere go by the steps of all ranks, if it goes by a count of steps."""
+def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting | None = None) -> None:
+    """Lets a rate that is set somewhere go by the steps of all ranks, if it goes by a count of steps, or on from itself.
+
+    own: that an optimizer's rate is set there, or a variable's"""
+    if draft.options.split_data and draft.divided and counts_a_share(draft, rate):
+        return  # what the count is measured by is a rank's, too
+    if _tell_counts(draft, rate) or decays.follow(draft, rate, own):
+        return
     if not (draft.options.split_data and draft.divided):
         return
-    if counts_a_share(draft, rate):
-        return  # what the count is measured by is a rank's, too
+    if any(n in draft.counts_all for n in draft.values.depends([rate], _LIMIT)):
+        return
+    if _by_batches(draft, setting) or any(
+        _by_turns(draft, driver, setting, rate) for driver in feeding(draft).drivers
+    ):
+        draft.ask("C5", rate, _WHAT, _WHY, _SAID)
+
+
+def _tell_counts(draft: Draft, rate: ast.expr) -> bool:
+    """Tells the counts in a formula the steps of all ranks; whether there are some."""
+    if not (draft.options.split_data and draft.divided):
+        return False
     found = False
     for read in reads(draft, rate):
         if counted.of(draft, read) is not None:  # else it is given what was told already
             draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
             found = True
-    if (
-        found
-        or _decay(draft, setting, rate)
-        or any(n in draft.counts_all for n in draft.values.depends([rate], _LIMIT))
-    ):
-        return
-    if _by_batches(draft, setting) or any(
-        _by_turns(draft, driver, setting, rate) for driver in feeding(draft).drivers
-    ):
-        draft.note("C5", rate, _SAID)
-
-
-def _decay(draft: Draft, setting: ast.AST, rate: ast.expr) -> bool:
-    """`optimizer.lr = optimizer.lr * 0.99` with each step → `0.99 ** hvd.size()`; whether it is that."""
-    if not isinstance(rate, ast.BinOp) or not isinstance(rate.op, (ast.Mult, ast.Div)):
-        return False
-    if not isinstance(rate.right, ast.Constant) or rate.right in draft.done or rate.right.value == 1:
-        return False
-    if not isinstance(setting, (ast.Assign, ast.Call)) or not _goes_on(setting, rate.left):
-        return False
-    if not counted.is_by_step(draft, setting):
-        return False
-    draft.done.add(rate.right)
-    draft.change("C5", rate.right, _DECAY, _WHY, draft.times(rate.right, SIZE, "**"))
-    return True
-
-
-def _goes_on(setting: ast.Assign | ast.Call, left: ast.expr) -> bool:
-    """Whether a rate is set to a part of what it is."""
-    if isinstance(setting, ast.Assign):
-        kept: ast.expr | None = setting.targets[0]
-    elif isinstance(setting.func, ast.Attribute) and setting.func.attr == "assign":
-        kept = setting.func.value
-    else:
-        kept = setting.args[0] if setting.args else None  # K.set_value
-    text = ast.unparse(kept) if kept is not None else ""
-    of = {ast.unparse(n) for n in ast.walk(left) if isinstance(n, (ast.Name, ast.Attribute))}
-    return text in of or text.replace("learning_rate", "lr") in of
+    return found
 
 
 def follow_fed(draft: Draft, rate: ast.expr) -> None:
     """The same for what sessions feed a rate that is a placeholder: `feed_dict={rate: 0.1 * 0.99 ** step}`."""
+    for value in fed(draft, rate):
+        follow(draft, value, value)
+
+
+def fed(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
+    """What sessions feed a rate."""
     holders = {
         n
         for n in draft.values.depends([rate], _LIMIT)
         if isinstance(n, ast.Call) and draft.names.of(n.func) in _PLACEHOLDERS
     }
-    if not holders:
-        return
-    for fed in draft.syntax.every(ast.Dict):
-        for key, value in zip(fed.keys, fed.values, strict=True):
+    for feed in draft.syntax.every(ast.Dict) if holders else ():
+        for key, value in zip(feed.keys, feed.values, strict=True):
             if key is not None and holders & set(draft.values.calls(key)):
-                follow(draft, value, value)
+                yield value
 
 
 def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:

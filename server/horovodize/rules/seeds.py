@@ -4,7 +4,8 @@ What it does   Where each rank draws its batches at random from all of the data 
                rank's own: `np.random.RandomState(7 + hvd.rank())`; one that data and weights are made from as well is given
                again just before the loop, on several ranks only. Where each rank takes its part of rows that were made,
                shuffled, split or selected at random without a seed before, all of them draw that from one stream of random
-               numbers, or take rank 0's.
+               numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's. So they do with the order of a set by which
+               rows are numbered (`list(set(text))`): it is another one in each process.
 Why            The ranks' batches have to differ for their average to be worth more than one of them: with the same seed, size()
                ranks learn what one would, at size() times the rate. What they take their parts of has to be the same.
 Before         order = np.random.permutation(len(x))
@@ -23,7 +24,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.rules import made_rows, noise, orders, seeds_apart, strong
+from horovodize.rules import fed_noise, made_rows, orders, seeds_apart, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
@@ -38,7 +39,7 @@ def apply(draft: Draft) -> None:
     for driver in feeding(draft).drivers:
         if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):
             _report(draft, driver)
-    noise.apply(draft)
+    fed_noise.apply(draft)
     orders.apply(draft)
     made_rows.apply(draft)
 

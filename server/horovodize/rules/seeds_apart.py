@@ -39,7 +39,7 @@ def set_apart(
     seed = call.args[0] if len(call.args) == 1 and not call.keywords else None
     if seed is None:
         return False
-    if any(draft.names.last(c.func) in _ORDERS for c in drawing) or _decide(draft, loop, drawing):
+    if any(is_order(draft, c) for c in drawing) or _decide(draft, loop, drawing):
         return False
     if _only_draws_for(draft, call, drawing):
         draft.done.add(call)
@@ -75,7 +75,7 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
     ]
     if not endless or len(makers) != 1 or len(makers[0].args) != 1 or makers[0].keywords or not draws:
         return False
-    if draft.syntax.loops(makers[0]) or any(draft.names.last(d.func) in _ORDERS for d in draws):
+    if draft.syntax.loops(makers[0]) or any(is_order(draft, d) for d in draws):
         return False
     if any(not draft.syntax.loops(d) for d in draws) or _decide(draft, generator, draws):
         return False
@@ -88,6 +88,11 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
 def draws(draft: Draft, call: ast.Call) -> bool:
     draws = draft.facts.uniform.draws
     return draws.is_drawn(draft.names.of(call.func) or "") or draws.maker(call) is not None
+
+
+def is_order(draft: Draft, draw: ast.Call) -> bool:
+    """Whether what is drawn is an order of rows, which are dealt out by it."""
+    return draft.names.last(draw.func) in _ORDERS
 
 
 def _plus_rank(draft: Draft, seed: ast.expr) -> tuple[Edit, ...]:
@@ -159,4 +164,14 @@ def _decide(draft: Draft, root: ast.AST, drawing: Collection[ast.Call]) -> bool:
     return any(n in drawing for test in tests for n in draft.values.depends([test], 2000))
 
 
-__all__ = ["WHAT", "WHY", "draws", "example", "outermost", "seed_apart", "seed_generator", "set_apart"]
+__all__ = [
+    "WHAT",
+    "WHY",
+    "draws",
+    "example",
+    "is_order",
+    "outermost",
+    "seed_apart",
+    "seed_generator",
+    "set_apart",
+]

@@ -1,14 +1,17 @@
 """Settings of training that a rank would change alone: part of G4.
 
 `if loss > best: rate = rate / 2` needs no collective, so nothing stalls; but ranks that go on with different rates train
-different models. What is decided so is decided for all of them.
+different models. So do ranks that set weights back (`if loss > best: model.set_weights(kept)`) or freeze layers. What is
+decided so is decided for all of them.
 """
 
 from __future__ import annotations
 
 import ast
 
-from horovodize.rules.agreeing import Cause, agree, cause_of
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.rules.agreeing import Cause, agree, cause_of, differing
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import CALLABLES, Loop
 
@@ -16,6 +19,7 @@ _WHAT = "Change what training depends on, on all ranks together"
 _WHY = "Ranks that train with different settings train different models."
 _DOUBT = "each rank decides this by values of its own: now all of them do it when one of them does"
 _RATES = ("learning_rate", "lr")
+_WEIGHTS = ("set_weights", "load_weights", "restore")
 
 
 def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
@@ -24,7 +28,10 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     for decision in _decisions(draft, loop):
         if decision.test in draft.done or cause_of(draft, decision.test, loop) is Cause.COUNT:
             continue
-        if draft.drive.in_traced(decision) or not any(_sets(draft, n, fed) for n in _inside(decision)):
+        inside = [] if draft.drive.in_traced(decision) else _inside(decision)
+        if not any(_sets(draft, n, fed) for n in inside) and not (
+            any(_sets_weights(n) for n in inside) and _is_measured(draft, decision.test)
+        ):
             continue
         agree(draft, decision.test, _DOUBT, _WHY, _WHAT)
 
@@ -67,6 +74,19 @@ def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
         )
     func = n.func
     return isinstance(func, ast.Attribute) and func.attr == "assign" and _is_rate(func.value)
+
+
+def _sets_weights(n: ast.AST) -> bool:
+    """Whether something sets weights, or which of them are trained."""
+    if isinstance(n, ast.Assign):
+        return any(isinstance(t, ast.Attribute) and t.attr == "trainable" for t in n.targets)
+    return isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in _WEIGHTS
+
+
+def _is_measured(draft: Draft, test: ast.expr) -> bool:
+    """Whether ranks decide by what each of them measured, not by files that one may not have."""
+    by_files = (Source.FILES, Source.FAILURE)
+    return not any(isinstance(r, Varies) and r.kind in by_files for r in differing(draft, test))
 
 
 def _is_rate(e: ast.expr) -> bool:

@@ -215,7 +215,7 @@ def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
             found += [f.call for f in sites.fits if _is_compiled_for(draft, compiled, f)]
     ops = {c for c in sites.graph_minimizes if isinstance(c.func, ast.Attribute) and same(c.func.value)}
     for run in sites.graph.trainings:
-        if ops and ops & set(sites.graph.operations(sites.graph._fetches(run.call))):
+        if ops and ops & set(sites.graph.operations(sites.graph.fetches(run.call))):
             found.append(run.call)
     return found or every
 

@@ -89,16 +89,35 @@ def _number(loop: ast.For | ast.AsyncFor) -> str | None:
 
 
 def divide_exits(draft: Draft, loop: ast.While, rule: str) -> bool:
-    """`while True: … if step >= n: break`: the number is divided."""
+    """`while True: … if step >= n: break`, `while not coordinator.should_stop(): … if step >= n: coordinator.request_stop()`:
+    the number is divided."""
     divided = False
     for statement in loop.body:
-        if not isinstance(statement, ast.If) or not isinstance(statement.body[-1], ast.Break):
+        if not isinstance(statement, ast.If) or not _leaves(statement, loop):
             continue
         end = _compared(statement.test, (ast.Gt, ast.GtE, ast.Eq))
         if end is not None and (_counts_up(loop, ast.unparse(end[0])) or _is_counted(draft, loop, end[0])):
             divide_end(draft, end[1], rule)
             divided = True
     return divided
+
+
+def _leaves(statement: ast.If, loop: ast.While) -> bool:
+    """Whether a loop ends with what an `if` does: it breaks, or asks the coordinator that the loop asks to stop."""
+    if isinstance(statement.body[-1], ast.Break):
+        return True
+    asked = {
+        ast.unparse(n.func.value)
+        for n in ast.walk(loop.test)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "should_stop"
+    }
+    calls = (s.value for s in statement.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call))
+    return any(
+        isinstance(c.func, ast.Attribute)
+        and c.func.attr == "request_stop"
+        and ast.unparse(c.func.value) in asked
+        for c in calls
+    )
 
 
 def counts(draft: Draft, loop: ast.While, left: ast.expr) -> bool:

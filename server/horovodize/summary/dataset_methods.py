@@ -34,6 +34,7 @@ COUNTED = _names("from_tensor_slices from_tensors range list_files")
 METHODS = EVEN | UNEVEN | {"take"}
 # Methods that arrays, frames and generators have too: on their own they do not tell what they are called on.
 COMMON = _names("map filter take skip cache apply repeat shuffle reduce unique enumerate concatenate")
+BATCHING = _names("batch padded_batch ragged_batch")
 GROUPING = _names("batch padded_batch ragged_batch repeat")
 UNGROUPING = _names("unbatch flat_map interleave")
 PEEKS = _names("element_spec cardinality output_shapes output_types output_classes")

@@ -115,7 +115,7 @@ class Graph:
     def _run(self, call: ast.Call) -> Run | None:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "restore":
             return self._restoring(call)
-        fetched = list(self.operations(self._fetches(call)))
+        fetched = list(self.operations(self.fetches(call)))
         kind: RunKind | None = None
         if any(node in self.train_ops for node in fetched):
             kind = "train"
@@ -141,7 +141,7 @@ class Graph:
             return argument(call, "session", 1)
         return call.func.value
 
-    def _fetches(self, call: ast.Call) -> ast.expr:
+    def fetches(self, call: ast.Call) -> ast.expr:
         """What is run: the first argument, or the operation itself."""
         call = self._prepared(call) or call
         assert isinstance(call.func, ast.Attribute)
@@ -282,7 +282,7 @@ class Graph:
         }
         return any(
             isinstance(n, (ast.Name, ast.Attribute)) and self.module.names.last(n) in names
-            for n in self._within(self._fetches(call))
+            for n in self._within(self.fetches(call))
         )
 
     def _within(self, e: ast.expr) -> Iterator[ast.AST]:

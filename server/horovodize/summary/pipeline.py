@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from horovodize.summary.binding import Binding
 from horovodize.summary.dataset_methods import (
     APPLIED_EVENLY,
+    BATCHING,
     COMMON,
     DIRECTORY,
     EVEN,
@@ -243,6 +244,7 @@ class _Walk:
         self.p, self.whole_batches, self.call = pipelines, whole_batches, call
         self.destinations = Destinations(pipelines, feeds)
         self._deep = 0
+        self._passed: list[ast.Call] = []  # the steps on the way from the feed
 
     def earliest(self, e: ast.expr) -> list[ast.expr]:
         self._deep += 1
@@ -300,10 +302,36 @@ class _Walk:
         method = call.func.attr
         if self.whole_batches and method in ("batch", "padded_batch"):
             return []
+        if method in BATCHING and self._is_made_of_sequence(method):
+            return []
         evenly = method in EVEN or (method == "take" and p.grouped_before(call))
         if evenly or (method == "apply" and p.applies_evenly(call)):
-            return self.earliest(call.func.value)
+            self._passed.append(call)
+            found = self.earliest(call.func.value)
+            self._passed.pop()
+            return found
         return []
+
+    def _is_made_of_sequence(self, method: str) -> bool:
+        """Whether what a batching makes are no batches but rows, of elements that follow each other: they are batched again
+        (`characters.batch(101).map(split).batch(64)`), or cut into what comes first and what follows (`s[:-1], s[1:]`)."""
+        later = [(self.p.names.last(step.func), step) for step in self._passed]
+        return any(name in BATCHING or (name == "map" and self._shifts(step)) for name, step in later)
+
+    def _shifts(self, mapped: ast.Call) -> bool:
+        """Whether a function that is mapped leaves out an element's last part in one place and its first in another."""
+        given = argument(mapped, "map_func", 0)
+        origins = self.p.values.origins(given) if given is not None else []
+        cuts = [
+            n.slice
+            for o in origins
+            if isinstance(o.node, CALLABLES)
+            for n in ast.walk(o.node)
+            if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
+        ]
+        return any(c.upper is not None and c.lower is None for c in cuts) and any(
+            c.lower is not None and c.upper is None for c in cuts
+        )
 
     def _is_iterator(self, e: ast.expr) -> bool:
         """An iterator can't be divided itself: what it iterates can."""

@@ -8,6 +8,7 @@ and star imports aside).
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import defaultdict
 
 from horovodize.source.outline import Piece, Replaced
@@ -322,6 +323,10 @@ class Scopes:
         if not found:
             return list(self.links.starred(use.id, self.root(use)))
         return [b for f in found for b in self.links.followed(f)]
+
+    def is_builtin(self, e: ast.expr) -> bool:
+        """Whether an expression is a name that Python itself gives its meaning: `len`, `print`."""
+        return isinstance(e, ast.Name) and hasattr(builtins, e.id) and not self.reaching(e)
 
     def dominates(self, binding: Binding, use: ast.AST) -> bool:
         """Whether a binding must have run before a use, whichever branches were taken."""

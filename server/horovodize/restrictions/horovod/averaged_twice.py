@@ -33,7 +33,6 @@ model.compile(optimizer, "mse")
 
 ## Source
 `_keras/__init__.py` of Horovod 0.28.1, which calls `super(self.__class__, self)`; seen with TensorFlow 2.15.
-
 """
 
 from __future__ import annotations

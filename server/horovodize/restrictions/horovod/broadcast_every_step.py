@@ -45,7 +45,6 @@ for step, (x, y) in enumerate(batches):
 
 ## Source
 Horovod's guide for TensorFlow, step 6.
-
 """
 
 from __future__ import annotations

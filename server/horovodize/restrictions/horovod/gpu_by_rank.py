@@ -42,7 +42,6 @@ tf.config.set_visible_devices(gpus[hvd.rank() % len(gpus)], "GPU")
 
 ## Source
 Horovod's guide for TensorFlow, step 2.
-
 """
 
 from __future__ import annotations

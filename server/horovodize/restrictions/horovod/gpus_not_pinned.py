@@ -37,7 +37,6 @@ model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
 
 ## Source
 Horovod's guide for TensorFlow, step 2; Horovod's issues 676 and 35.
-
 """
 
 from __future__ import annotations

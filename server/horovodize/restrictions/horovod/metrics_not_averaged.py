@@ -50,7 +50,6 @@ model.fit(x, y, callbacks=[AverageEverything(), tf.keras.callbacks.EarlyStopping
 
 ## Source
 Horovod's issues 3140, 1095 and 2740.
-
 """
 
 from __future__ import annotations

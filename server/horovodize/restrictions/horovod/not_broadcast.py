@@ -46,7 +46,6 @@ model.fit(x, y)
 
 ## Source
 Horovod's guide for TensorFlow, step 6.
-
 """
 
 from __future__ import annotations

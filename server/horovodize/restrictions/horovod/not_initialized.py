@@ -59,7 +59,6 @@ if hvd.is_initialized():
 
 ## Source
 Horovod's guide for TensorFlow, step 1; `horovod/common/basics.py` of Horovod 0.28.1.
-
 """
 
 from __future__ import annotations

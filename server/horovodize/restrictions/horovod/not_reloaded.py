@@ -42,7 +42,6 @@ model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
 
 ## Source
 Horovod's guide for Keras; Horovod's issues 1964 and 2486; seen with TensorFlow 2.15.
-
 """
 
 from __future__ import annotations

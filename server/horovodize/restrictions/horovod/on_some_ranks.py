@@ -71,7 +71,6 @@ if hvd.rank() == 0:
 
 ## Source
 Horovod's issues 600 and 403; its guide on the stall inspector.
-
 """
 
 from __future__ import annotations

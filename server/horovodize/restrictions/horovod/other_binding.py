@@ -43,7 +43,6 @@ model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size()
 
 ## Source
 Horovod's guide for Keras; `keras/__init__.py` and `tensorflow/keras/__init__.py` of Horovod 0.28.1.
-
 """
 
 from __future__ import annotations

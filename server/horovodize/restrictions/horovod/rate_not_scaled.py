@@ -47,7 +47,6 @@ model.fit(tf.data.Dataset.range(1000).batch(batch), epochs=3)
 
 ## Source
 Horovod's guide for TensorFlow, step 3; Horovod's issues 127 and 114.
-
 """
 
 from __future__ import annotations

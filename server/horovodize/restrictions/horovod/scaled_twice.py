@@ -35,7 +35,6 @@ model.compile(hvd.DistributedOptimizer(optimizer), "mse")
 
 ## Source
 Horovod's guide for TensorFlow, step 3.
-
 """
 
 from __future__ import annotations

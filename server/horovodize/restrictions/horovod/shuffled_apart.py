@@ -43,7 +43,6 @@ files = tf.data.Dataset.list_files("*.tfrecord", shuffle=False).shard(hvd.size()
 
 ## Source
 TensorFlow's documentation of `Dataset.shard`; Horovod's issues 223 and 2623.
-
 """
 
 from __future__ import annotations

@@ -41,7 +41,6 @@ model.fit(x, y, callbacks=callbacks)
 
 ## Source
 Horovod's issues 4027, 3140 and 2740.
-
 """
 
 from __future__ import annotations

@@ -42,7 +42,6 @@ optimizer = hvd.DistributedOptimizer(optimizer, op=hvd.Average)
 
 ## Source
 Horovod's guides for TensorFlow, step 3, and for AdaSum.
-
 """
 
 from __future__ import annotations

@@ -43,7 +43,6 @@ warm_up = hvd.callbacks.LearningRateWarmupCallback(initial_lr=rate, warmup_epoch
 
 ## Source
 `_keras/callbacks.py` of Horovod 0.28.1; Horovod's pull requests 88 and 2459.
-
 """
 
 from __future__ import annotations

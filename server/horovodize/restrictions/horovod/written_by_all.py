@@ -42,7 +42,6 @@ if hvd.local_rank() == 0:
 
 ## Source
 Horovod's guide for TensorFlow, step 7.
-
 """
 
 from __future__ import annotations

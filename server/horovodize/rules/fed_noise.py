@@ -37,7 +37,7 @@ _DEPTH = 3
 def apply(draft: Draft) -> None:
     for place, calls in _training(draft):
         drawing = [c for c in calls if seeds_apart.draws(draft, c)]
-        noise = [c for c in drawing if _is_fed(draft, c, _DEPTH)]
+        noise = [c for c in drawing if not seeds_apart.is_order(draft, c) and _is_fed(draft, c, _DEPTH)]
         for seed in draft.module.calls_of(*SEEDS, *MAKERS, SEED_GENERATOR) if noise else ():
             if seed in draft.done or not draft.facts.uniform.draws.gives_seed(seed):
                 continue
@@ -94,7 +94,7 @@ def _is_fed(draft: Draft, e: ast.expr, depth: int) -> bool:
         callee = draft.values.callee(parent)
         if isinstance(callee, FUNCTIONS):
             return any(_is_fed(draft, n, depth - 1) for n in _parameter(draft, callee, parent, child))
-        return draft.names.of(parent.func) is None
+        return draft.names.of(parent.func) is None and not draft.module.scopes.is_builtin(parent.func)
     if isinstance(parent, ast.Assign) and parent.value is child:
         names = [t.id for t in parent.targets if isinstance(t, ast.Name)]
         function = draft.syntax.function(parent) or draft.module.tree

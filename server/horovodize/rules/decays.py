@@ -1,0 +1,318 @@
+"""Numbers that go on from what they are with each step: `rate *= 0.99`, `rate = max(rate - 1e-5, 1e-4)`. Part of C5 and G5.
+
+A rank takes size() times fewer steps, so each of them changes the number as size() steps of one process did:
+`rate *= 0.99 ** hvd.size()`, `rate -= 1e-5 * hvd.size()`. Where it is the optimizer's own rate, which is multiplied already,
+what is added and what bounds it is multiplied likewise. What goes on by whole numbers is a counter (`counted`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from horovodize.rules import counted
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.shares import counts_a_share
+from horovodize.summary.binding import Binding
+
+_STEP = "Let it change as fast for the rows that are seen"
+_WHY_STEP = "Each rank takes size() times fewer steps; this goes by how much has been seen."
+_SCALE = "Multiply what the rate is compared with or changed by"
+_WHY_SCALE = "This is the optimizer's own rate, which is multiplied by the number of ranks already."
+_UNSEEN = (
+    "this goes on from its last value with each step, and a rank takes size() times fewer: check that it changes as fast for "
+    "the rows that are seen"
+)
+_LIMIT = 400
+_SAME = {
+    "float",
+    "float32",
+    "float64",
+    "get_value",
+    "cast",
+    "identity",
+    "asarray",
+    "array",
+    "convert_to_tensor",
+}
+_READS = {"numpy", "read_value", "value", "item"}
+_BOUNDS = {"max", "min", "maximum", "minimum", "clip", "clip_by_value", "fmax", "fmin"}
+_TIMES, _PLUS = (ast.Mult, ast.Div), (ast.Add, ast.Sub)
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A place where a value is set.
+
+    place      where that happens
+    kept       what is set
+    value      what it is set to; of `kept *= value`, what it is changed by
+    binds      the binding that it is; None where it sets an attribute of an optimizer, or a variable
+    is_scaled  whether it is made of an optimizer's rate, which is multiplied by the number of ranks already"""
+
+    place: ast.AST
+    kept: ast.expr
+    value: ast.expr
+    binds: Binding | None = None
+    is_scaled: bool = False
+
+
+def going_on(place: ast.AST, kept: ast.expr, by: ast.expr, operator: ast.operator) -> Setting:
+    """`optimizer.lr *= 0.99`, `rate.assign_sub(1e-5)`: where the optimizer's own rate is changed by something."""
+    return Setting(
+        place, kept, by, Binding("augment", "", place, kept, by, operator=operator), is_scaled=True
+    )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a change multiplies by, adds, and keeps within."""
+
+    factors: tuple[ast.expr, ...] = ()
+    terms: tuple[ast.expr, ...] = ()
+    bounds: tuple[ast.expr, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether a value becomes another: by more than a counter does."""
+        whole = [t for t in self.terms if isinstance(t, ast.Constant) and isinstance(t.value, int)]
+        return bool(self.factors) or len(whole) < len(self.terms)
+
+    def __or__(self, other: _Parts) -> _Parts:
+        return _Parts(self.factors + other.factors, self.terms + other.terms, self.bounds + other.bounds)
+
+
+def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str = "C5") -> bool:
+    """Lets a number go on as fast as before, wherever on its way it is made of its last value with each step; whether there is
+    such a place. What a rate (C5) is made of and can't be told is asked about.
+
+    own: where an optimizer's rate, or a variable, is set to it"""
+    found = False
+    for setting in (*([own] if own is not None else []), *_on_the_way(draft, number)):
+        parts = _parts(draft, setting)
+        is_told = parts is not None and _tell(draft, setting, parts, rule)
+        found = found or is_told
+        goes_on = parts.changes if parts is not None else _goes_on(draft, setting)
+        if not is_told and goes_on and rule == "C5" and _is_by_step(draft, setting):
+            found = True
+            if draft.once("goes on", setting.place):
+                draft.ask(rule, setting.value, _STEP, _WHY_STEP, _UNSEEN)
+    return found
+
+
+def _on_the_way(draft: Draft, rate: ast.expr) -> Iterator[Setting]:
+    """The statements that give the names that a rate is made of their values."""
+    seen = set[Binding]()
+    for n in draft.values.depends([rate], _LIMIT):
+        if draft.in_graph and isinstance(n, ast.Call):
+            yield from _assigned(draft, n)
+        if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
+            continue
+        bound = (
+            draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else draft.values.attribute_bindings(n)
+        )
+        for b in bound:
+            if b not in seen and b.kind in ("assign", "augment") and not b.path and b.value is not None:
+                seen.add(b)
+                if isinstance(b.anchor, (ast.Name, ast.Attribute)):
+                    yield Setting(b.statement, b.anchor, b.value, b)
+
+
+def _assigned(draft: Draft, variable: ast.Call) -> Iterator[Setting]:
+    """The operations of a graph that set a variable: `tf.assign(rate, rate * 0.99)`, `rate.assign_sub(1e-5)`."""
+    for call in draft.syntax.calls:
+        last = draft.names.last(call.func)
+        if last not in ("assign", "assign_add", "assign_sub"):
+            continue
+        of_module = (draft.names.of(call.func) or "").startswith("tensorflow.")
+        given = [*call.args] if of_module else [getattr(call.func, "value", call), *call.args]
+        if len(given) > 1 and variable in draft.values.calls(given[0]):
+            if last == "assign":
+                yield Setting(call, given[0], given[1])
+            else:
+                operator = ast.Add() if last == "assign_add" else ast.Sub()
+                yield replace(going_on(call, given[0], given[1], operator), is_scaled=False)
+
+
+def _tell(draft: Draft, setting: Setting, parts: _Parts, rule: str) -> bool:
+    """Changes what a number changes by; whether it is known how, and happens with each step."""
+    growth = draft.growth if setting.is_scaled else ""
+    by_step = parts.changes and _is_by_step(draft, setting)
+    if by_step and not _is_known(draft, setting, parts):
+        return False
+    for factor in parts.factors if by_step else ():
+        if factor not in draft.done and not counts_a_share(draft, factor):
+            draft.done.add(factor)
+            draft.change(rule, factor, _STEP, _WHY_STEP, draft.times(factor, SIZE, "**"))
+    for term in parts.terms:
+        by = [SIZE] if by_step and not counts_a_share(draft, term) else []
+        _times(draft, rule, term, [*by, *([growth] if growth else [])])
+    for bound in parts.bounds if growth else ():
+        _times(draft, rule, bound, [growth])
+    return by_step
+
+
+def _is_known(draft: Draft, setting: Setting, parts: _Parts) -> bool:
+    """Whether size() changes are one: all of them multiply, or all of them add, by what the steps don't change."""
+    amounts = all(setting.is_scaled or _is_amount(draft, term) for term in parts.terms)
+    fixed = not any(_counts(draft, e) or _changes(draft, setting, e) for e in parts.factors + parts.terms)
+    return amounts and fixed and not (parts.factors and parts.terms)
+
+
+def _is_amount(draft: Draft, term: ast.expr) -> bool:
+    """Whether what is added is no whole number, as a counter's would be."""
+    made_of = [n for n in draft.values.depends([term], 60) if isinstance(n, (ast.Constant, ast.BinOp))]
+    return any(
+        isinstance(n.op, ast.Div) if isinstance(n, ast.BinOp) else isinstance(n.value, float) for n in made_of
+    )
+
+
+def _is_by_step(draft: Draft, setting: Setting) -> bool:
+    """Whether a value is set with each step; of an operation in a graph: whether a session runs it so."""
+    if not draft.in_graph or not isinstance(setting.place, ast.Call):
+        return counted.is_by_step(draft, setting.place, setting.kept)
+    graph = draft.sites.graph
+    return any(
+        setting.place in graph.operations(graph.fetches(run)) and counted.is_by_step(draft, run)
+        for run in graph.all_runs
+    )
+
+
+def _times(draft: Draft, rule: str, e: ast.expr, by: list[str]) -> None:
+    if not by or e in draft.done or (isinstance(e, ast.Constant) and e.value in (0, None)):
+        return
+    draft.done.add(e)
+    what, why = (_STEP, _WHY_STEP) if SIZE in by and by != [draft.growth] else (_SCALE, _WHY_SCALE)
+    factor = f"{SIZE} ** 2" if by == [SIZE, SIZE] else " * ".join(by)
+    draft.change(rule, e, what, why, draft.times(e, factor))
+
+
+def _counts(draft: Draft, e: ast.expr) -> bool:
+    """Whether a number goes by a count of steps itself."""
+    return any(
+        isinstance(n, (ast.Name, ast.Attribute, ast.Call)) and counted.of(draft, n) is not None
+        for n in draft.values.depends([e], _LIMIT)
+    )
+
+
+def _changes(draft: Draft, setting: Setting, e: ast.expr) -> bool:
+    """Whether something is set again in the loops around a setting."""
+    loops = draft.syntax.loops(setting.place)
+    names = (
+        n
+        for n in draft.values.depends([e] if loops else [], _LIMIT)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    )
+    bound = (b for n in names for b in draft.module.scopes.reaching(n))
+    return any(draft.syntax.inside(b.statement, loops[0]) for b in bound)
+
+
+# ---------------------------------------------------------------------- what is made of its last value
+
+
+def _parts(draft: Draft, setting: Setting) -> _Parts | None:
+    """What a change does to a value; None where that isn't made of its last one."""
+    b = setting.binds
+    if b is not None and b.kind == "augment":
+        if b.name and not _reaches(draft, b, setting.kept):
+            return None
+        if isinstance(b.operator, _TIMES):
+            return _Parts(factors=(setting.value,))
+        return _Parts(terms=(setting.value,)) if isinstance(b.operator, _PLUS) else None
+    return _made_of(draft, setting, setting.value)
+
+
+def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
+    e = _plain(draft, e)
+    if _is_last(draft, setting, e):
+        return _Parts()
+    match e:
+        case ast.IfExp():
+            arms = [_made_of(draft, setting, arm) for arm in (e.body, e.orelse)]
+            made = [arm for arm in arms if arm is not None]
+            return made[0] | _Parts() if len(made) == 1 else made[0] | made[1] if made else None
+        case ast.BinOp(op=ast.Mult() | ast.Div() | ast.Add() | ast.Sub()):
+            return _of_sides(draft, setting, e)
+        case ast.Call() if draft.names.last(e.func) in _BOUNDS:
+            given = [*e.args, *(k.value for k in e.keywords)]
+            made_of = {a: parts for a in given if (parts := _made_of(draft, setting, a)) is not None}
+            if len(made_of) != 1:
+                return None
+            [(own, parts)] = made_of.items()
+            bounds = tuple(a for a in given if a is not own)
+            return (
+                None if any(_mentions(draft, setting, a) for a in bounds) else parts | _Parts(bounds=bounds)
+            )
+    return None
+
+
+def _of_sides(draft: Draft, setting: Setting, e: ast.BinOp) -> _Parts | None:
+    left = _made_of(draft, setting, e.left)
+    right = _made_of(draft, setting, e.right) if isinstance(e.op, (ast.Mult, ast.Add)) else None
+    if (left is None) == (right is None):
+        return None
+    parts, other = (left, e.right) if left is not None else (right, e.left)
+    if parts is None or _mentions(draft, setting, other):
+        return None
+    return parts | (_Parts(factors=(other,)) if isinstance(e.op, _TIMES) else _Parts(terms=(other,)))
+
+
+def _goes_on(draft: Draft, setting: Setting) -> bool:
+    """Whether a value is made of its last one in some way."""
+    return not (setting.binds is not None and setting.binds.kind == "augment") and _mentions(
+        draft, setting, setting.value
+    )
+
+
+def _mentions(draft: Draft, setting: Setting, e: ast.expr) -> bool:
+    return any(_is_last(draft, setting, n) for n in ast.walk(e) if isinstance(n, ast.expr))
+
+
+def _is_last(draft: Draft, setting: Setting, e: ast.expr) -> bool:
+    """Whether an expression is what a change sets, as it was before."""
+    if not isinstance(e, (ast.Name, ast.Attribute)):
+        return False
+    if _written(e) == _written(setting.kept):
+        return setting.binds is None or _reaches(draft, setting.binds, e)
+    return _written(read(draft, e)) == _written(setting.kept)
+
+
+def _reaches(draft: Draft, binding: Binding, use: ast.expr) -> bool:
+    """Whether what a binding gives is still there at a use in a later turn: it isn't set again before that."""
+    if isinstance(use, ast.Name):
+        return binding in draft.module.scopes.reaching(use)
+    same = draft.values.attribute_bindings(use) if isinstance(use, ast.Attribute) else []
+    function = draft.syntax.function(binding.statement)
+    loops = draft.syntax.loops(binding.statement)
+    return not any(
+        b.kind == "assign"
+        and b.statement is not binding.statement
+        and draft.syntax.function(b.statement) is function
+        and (not loops or draft.syntax.inside(b.statement, loops[0]))
+        for b in same
+    )
+
+
+def read(draft: Draft, e: ast.expr) -> ast.expr:
+    """What a number is read from: `optimizer.lr` of `float(optimizer.lr.numpy())`, and of a name that is set to that."""
+    e = _plain(draft, e)
+    bound = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    made = [b.value for b in bound if b.kind == "assign" and not b.path and b.value is not None]
+    return _plain(draft, made[0]) if len(made) == len(bound) == 1 else e
+
+
+def _plain(draft: Draft, e: ast.expr) -> ast.expr:
+    """`rate` of `float(K.get_value(rate))`, `rate.numpy()`: the same number in another form."""
+    while isinstance(e, ast.Call):
+        if isinstance(e.func, ast.Attribute) and e.func.attr in _READS and not e.args:
+            e = e.func.value
+        elif e.args and draft.names.last(e.func) in _SAME:
+            e = e.args[0]
+        else:
+            break
+    return e
+
+
+def _written(e: ast.expr) -> str:
+    return ast.unparse(e).replace("learning_rate", "lr").replace("._lr", ".lr")

@@ -1,0 +1,57 @@
+"""Rates that each rank would compute from losses of its own, a clock or a draw: part of C5.
+
+`optimizer.learning_rate = 0.1 * loss` needs no collective, so nothing stalls; but ranks with rates of their own train different
+models. All take rank 0's: where the rate is set, or before training where it is known there already (a rate that a finder of
+learning rates gave).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from horovodize.facts.answers import Varies
+from horovodize.rules.agreeing import agree_value
+from horovodize.rules.callback_decisions import BASE
+from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import FUNCTIONS
+
+_WHAT = "Take rank 0's rate on all ranks"
+_WHY = "Ranks that train with rates of their own train different models."
+_REFUSED = "ranks may train with different rates: {why}; give all of them the same"
+
+
+def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
+    """Makes rates rank 0's that ranks would come to by themselves. What only decides that a rate is set is `settings`'."""
+    for rate in rates:
+        found = draft.facts.uniform.of_values.of(rate)
+        if not isinstance(found, Varies) or found.where in draft.agreed:
+            continue
+        known_before = next(_known_before(draft, rate), None)
+        if known_before is not None and agree_value(draft, known_before, "C5", _WHAT, _WHY):
+            continue
+        if not _agree(draft, rate):
+            draft.refuse("HVD107", rate, _REFUSED.format(why=found.why))
+
+
+def _known_before(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
+    """The names and calls that a rate is made of and that are known once, before training, on all ranks alike."""
+    for n in draft.values.depends([rate], 400):
+        if not isinstance(n, (ast.Name, ast.Call)) or isinstance(getattr(n, "ctx", None), ast.Store):
+            continue
+        ways = draft.drive.ways(n)
+        once = bool(ways) and not any(
+            way[-1].function is not None or any(f.loops for f in way) for way in ways
+        )
+        if once and isinstance(draft.facts.uniform.of_values.of(n), Varies):
+            yield n
+
+
+def _agree(draft: Draft, rate: ast.expr) -> bool:
+    """Takes rank 0's where a rate is set; all ranks have the callbacks that set one."""
+    method = draft.syntax.function(rate)
+    owner = draft.syntax.method_class(method)
+    if owner is not None and isinstance(method, FUNCTIONS) and BASE in draft.values.ancestors(owner):
+        if method.name.startswith("on_") and not draft.syntax.conditions(rate):
+            return agree_value(draft, rate, "C5", _WHAT, _WHY, is_reached=True)
+    return agree_value(draft, rate, "C5", _WHAT, _WHY)

@@ -1,0 +1,153 @@
+"""C5: rates that each rank would compute by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import TF, plan_of, refused
+
+LOOP = (
+    TF
+    + """
+import random, time
+import numpy as np
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD({made})
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+for epoch in range(9):
+    losses = []
+    for x, y in ds:
+        losses.append(float(train_step(x, y)))
+    mean = np.mean(losses)
+    {set}
+"""
+)
+
+
+def text_of(setting: str, made: str = "0.1") -> str:
+    return plan_of(LOOP.format(set=setting, made=made)).text
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        (
+            "opt.learning_rate = 0.1 * np.mean(losses)",
+            "opt.learning_rate = hvd.broadcast_object(0.1 * np.mean(losses)) * hvd.size()",
+        ),
+        (
+            "opt.learning_rate.assign(0.1 * losses[-1])",
+            "opt.learning_rate.assign(hvd.broadcast_object(0.1 * losses[-1]) * hvd.size())",
+        ),
+        (
+            "opt.learning_rate = mean",
+            "mean = hvd.broadcast_object(mean)\n    opt.learning_rate = mean * hvd.size()",
+        ),
+        (
+            "opt = tf.keras.optimizers.SGD(0.1 / mean)",
+            "opt = tf.keras.optimizers.SGD(hvd.broadcast_object(0.1 / mean) * hvd.size())",
+        ),
+        (
+            "opt.learning_rate = 1 / time.time()",
+            "opt.learning_rate = hvd.broadcast_object(1 / time.time()) * hvd.size()",
+        ),
+    ],
+)
+def test_a_rate_that_a_rank_computes_is_rank_0_s(setting: str, told: str) -> None:
+    assert f"    {told}\n" in text_of(setting)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "opt.learning_rate = 0.1 / (1 + epoch)",
+        "print(0.1 * np.mean(losses))",
+    ],
+)
+def test_what_is_the_same_on_all_ranks_is_left(setting: str) -> None:
+    assert "broadcast_object" not in text_of(setting)
+
+
+def test_what_only_decides_that_a_rate_is_set_is_decided_together() -> None:
+    text = text_of("if mean > 1: opt.learning_rate = opt.learning_rate / 2")
+    assert "if any_rank(mean > 1): opt.learning_rate = opt.learning_rate / 2\n" in text
+    assert "broadcast_object" not in text
+
+
+def test_a_rate_in_a_traced_function_is_refused() -> None:
+    step = (
+        "@tf.function\ndef step(x):\n    opt.learning_rate.assign(0.1 * model(x)[0])\n    train_step(x, x)\n"
+    )
+    loop = (
+        LOOP.format(made="0.1", set="pass")
+        .replace("for epoch", step + "for epoch")
+        .replace("train_step(x, y))", "step(x))")
+    )
+    assert refused(loop, "HVD107")
+
+
+FINDER = (
+    TF
+    + """
+import numpy as np
+from tensorflow.keras import backend as K
+class Finder(tf.keras.callbacks.Callback):
+    losses, rates = [], []
+    def on_train_batch_end(self, batch, logs=None):
+        self.losses.append(logs["loss"])
+        self.rates.append(0.1 * len(self.rates))
+    def best(self):
+        return self.rates[int(np.argmin(self.losses))]
+class Rates(tf.keras.callbacks.Callback):
+    def __init__(self, top):
+        self.top = top
+    def on_train_batch_begin(self, batch, logs=None):
+        K.set_value(self.model.optimizer.lr, {rate})
+finder = Finder()
+model = tf.keras.Sequential([])
+model.compile("sgd", "mse")
+model.fit(x, y, callbacks=[finder])
+model.fit(x, y, callbacks=[Rates({top})])
+"""
+)
+
+
+def test_what_is_known_before_training_is_told_once() -> None:
+    text = plan_of(FINDER.format(rate="self.top / 2", top="finder.best()")).text
+    assert "self.top / 2 * hvd.size())\n" in text
+    assert text.count("hvd.broadcast_object(") == 1
+    assert "hvd.broadcast_object(finder.best())" in text or "top = hvd.broadcast_object(top)\n" in text
+    assert "broadcast_object" not in plan_of(FINDER.format(rate="self.top / 2", top="0.3")).text
+
+
+def test_what_a_callback_measures_is_told_where_it_sets_the_rate() -> None:
+    text = plan_of(FINDER.format(rate="0.1 * logs['loss']", top="1")).text
+    assert "hvd.broadcast_object(0.1 * logs['loss']) * hvd.size())\n" in text
+
+
+SESSION = (
+    TF.replace("tensorflow", "tensorflow.compat.v1")
+    + """\
+x = tf.placeholder(tf.float32, [None, 1])
+w = tf.get_variable('w', [1, 1])
+loss = tf.reduce_mean(x * w)
+rate = tf.placeholder(tf.float32)
+train = tf.train.GradientDescentOptimizer(rate).minimize(loss)
+value = 1.0
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for epoch in range(9):
+        for i in range(0, 640, 32):
+            _, value = sess.run([train, loss], {x: rows[i:i + 32], rate: FED})
+"""
+)
+
+
+def test_what_a_session_is_fed() -> None:
+    assert "rate: from_root(0.1 * value)}" in plan_of(SESSION.replace("FED", "0.1 * value")).text
+    assert "rate: 0.1 / (1 + epoch)}" in plan_of(SESSION.replace("FED", "0.1 / (1 + epoch)")).text
