@@ -325,3 +325,17 @@ def test_a_file_that_no_rank_was_seen_to_write_is_another_programs(
     found = judge(alone(), replace(after, files=["out/log.txt"]), "linear")
     notes = [note for check in found.checks for note in check.notes if "another program" in note]
     assert len(notes) == noted
+
+
+@pytest.mark.parametrize(
+    ("varies", "end", "alike"),
+    [
+        (0.4, 1.3, True),  # alone it goes down by less than it varies from step to step
+        (0.4, 4.5, False),
+        (0.01, 1.3, False),
+    ],
+)
+def test_a_loss_of_a_few_steps_varies(varies: float, end: float, alike: bool) -> None:
+    before = alone(losses=[1 - 0.005 * step + varies * (-1) ** step for step in range(20)])
+    found = judge(before, two(losses=[1.0] * 9 + [end]), "linear")
+    assert found.alike == alike, found.parity

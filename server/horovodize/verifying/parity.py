@@ -25,14 +25,14 @@ class Compared:
     rows   rows that all ranks together saw at the end; 0 where they can't be seen
     differs  what is different, or nothing
     since    the part of the way (0 to 1) from which on it lies above the band
-    rises    whether it doesn't go down alone, with some seed: a game's, or that of players against each other"""
+    flat     whether it goes down alone by no more than it varies: a game's, that of adversaries, that of a few steps"""
 
     alone: list[list[float]]
     ranks: list[float]
     rows: int
     differs: str = ""
     since: float = 1.0
-    rises: bool = False
+    flat: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,10 @@ def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:
         )
     low, high, start = min(ends), max(ends), alone[0].first
     band = max(high - low, 0.1 * abs(high), 1e-6)
-    lost = its.last > high + band and (start <= high or start - its.last < WAY * (start - high))
-    # Losses of players against each other go up and down: they must stay of a size.
-    if lost and start <= high and its.last <= 3 * max(abs(low), abs(high), abs(start)):
+    flat = start - high <= 2 * alone[0].noise
+    lost = its.last > high + band and (flat or start - its.last < WAY * (start - high))
+    # Losses of players against each other go up and down, and those of a few steps vary: they must stay of a size.
+    if lost and flat and its.last <= 3 * max(abs(low), abs(high), abs(start)):
         lost = False
     if not lost:
         return Compared(curves, ranks, rows)
@@ -102,7 +103,7 @@ def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:
         rows,
         f"the loss ends at {its.last:.4g}, alone at {told} (from {start:.4g})",
         since / POINTS,
-        start <= high,
+        flat,
     )
 
 

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from math import sqrt
 from typing import Any
 
 TAIL = 0.1  # the part of the steps whose losses make the first and the final loss
@@ -26,6 +28,14 @@ class Curve:
     @property
     def last(self) -> float:
         return mean(self.losses[-self._few :])
+
+    @property
+    def noise(self) -> float:
+        """How far `first` and `last` may be off by chance: from how the loss varies from one step to the next."""
+        apart = [abs(b - a) for a, b in pairwise(self.losses)]
+        return (
+            mean(apart) / 1.13 / sqrt(self._few) if apart else 0.0
+        )  # 1.13: mean distance of two draws, in deviations
 
     @property
     def _few(self) -> int:

@@ -48,7 +48,7 @@ class Judged:
         """Whether it differs in its loss, and in nothing else, where the loss says little: alone it doesn't go down."""
         if self.alike or not all(check.holds for check in self.checks) or self.parity.weights:
             return False
-        return all(one.rises for one in self.parity.losses if one.differs)
+        return all(one.flat for one in self.parity.losses if one.differs)
 
     @property
     def alike(self) -> bool:
