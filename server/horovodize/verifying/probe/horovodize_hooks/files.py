@@ -66,7 +66,9 @@ class Files:
             if relative not in where:
                 where.add(relative)
                 self.delay()
-        elif not full.startswith((self._root + os.sep, "/dev/", "/proc/")) and full != self._root:
+        elif not full.startswith((self._root + os.sep, "/dev/", "/proc/")) and not _is_nameless(
+            where is self.files, full
+        ):
             self.outside.add(full)
 
     def delay(self) -> None:
@@ -157,3 +159,8 @@ class Files:
             original(file, name, mode, *args, **kwargs)
 
         h5py.File.__init__ = __init__
+
+
+def _is_nameless(as_file: bool, path: str) -> bool:
+    """Whether a file is made in a directory without a name, as temporary files are: nobody finds it there."""
+    return as_file and os.path.isdir(path)
