@@ -13,8 +13,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,8 +79,10 @@ def run_ranks(
     limit        seconds after which all is ended
     log          a folder that keeps `rank-N.txt`; with ranks on other machines, one that they see, too
 
-    Ctrl-C ends all ranks, and the result says so. No process stays. Raises CannotRun."""
+    Ctrl-C ends all ranks, and the result says so; so do SIGTERM and SIGHUP, by which editors end what they have started. No process
+    stays. Raises CannotRun."""
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_ended_as_by_ctrl_c())
         if log is None:
             said = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="horovodize-ranks-")))
         else:
@@ -93,6 +96,21 @@ def run_ranks(
         ours = [python, str(_RANK), str(said), python, *map(str, command)]
         line = [*launch_line(launcher, ranks, hosts, around), *ours] if ranks else ours
         return _Run(line, folder, around, said, on_line, on_idle).result(limit)
+
+
+@contextlib.contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise KeyboardInterrupt: the ranks have sessions of their own, and would go on without us."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = [(number, signal.signal(number, signal.default_int_handler)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def launch_line(launcher: str, ranks: int, hosts: str | None, environment: Mapping[str, str]) -> list[str]:
