@@ -79,8 +79,8 @@ def run_ranks(
     limit        seconds after which all is ended
     log          a folder that keeps `rank-N.txt`; with ranks on other machines, one that they see, too
 
-    Ctrl-C ends all ranks, and the result says so; so do SIGTERM and SIGHUP, by which editors end what they have started. No process
-    stays. Raises CannotRun."""
+    Ctrl-C ends all ranks, and the result says so. SIGTERM and SIGHUP, by which editors end what they started, do the same.
+    No process stays. Raises CannotRun."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(_ended_as_by_ctrl_c())
         if log is None:
