@@ -249,10 +249,22 @@ class _Run:
         self._signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(_GRACE)
+        patience = time.monotonic() + _GRACE
+        while any(map(_runs, pids)) and time.monotonic() < patience:
+            time.sleep(0.02)  # they are not ours to wait for, and on a busy machine take a moment to die
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, number)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return bool(
+            Path(f"/proc/{pid}/cmdline").read_bytes()
+        )  # a dead one that nobody has waited for has none
+    except OSError:
+        return False
 
 
 def _started_by(said: Path) -> list[int]:

@@ -39,13 +39,13 @@ export const USUAL_RANKS = 2;
 const FRESH = 5_000; // milliseconds for which a Python stays what it is
 
 /** What a task says in tasks.json; see `taskDefinitions` of package.json. */
-interface Definition extends TaskDefinition {
+export interface Definition extends TaskDefinition {
   readonly script: string;
   readonly ranks?: number;
   readonly hosts?: string;
   readonly arguments?: string[];
-  /** Distribute in memory first: `horovodize run`. */
-  readonly distribute?: boolean;
+  /** "run": distribute in memory first. Default: train the script as it is. "verify" and "doctor" are made by commands only. */
+  readonly action?: "train" | "run" | "verify" | "doctor";
 }
 
 /** A script that may be run, saved, and what it trains with. */
@@ -178,7 +178,8 @@ export class Training extends Owner implements TaskProvider {
     const { ranks, hosts } = trainingSettings(uri);
     const python = await this.python(folder?.uri ?? uri);
     const command = doctorLine(program, python, ranks ?? USUAL_RANKS, hosts);
-    const task = new Task({ type: TYPE, doctor: true }, folder ?? TaskScope.Workspace, l10n.t("check the training environment"), TYPE, run(command, folder?.uri.fsPath, python));
+    const definition: Definition = { type: TYPE, script: "", action: "doctor" };
+    const task = new Task(definition, folder ?? TaskScope.Workspace, l10n.t("check the training environment"), TYPE, run(command, folder?.uri.fsPath, python));
     task.presentationOptions = { reveal: TaskRevealKind.Always, panel: TaskPanelKind.Dedicated, clear: true };
     await tasks.executeTask(task);
   }
@@ -192,7 +193,7 @@ export class Training extends Owner implements TaskProvider {
       script: folder === undefined ? uri.fsPath : path.relative(folder.uri.fsPath, uri.fsPath).replaceAll("\\", "/"),
       ranks: ranks ?? settings.ranks ?? USUAL_RANKS,
       ...(chosen === "" ? {} : { hosts: chosen }),
-      ...(distribute ? { distribute } : {}),
+      ...(distribute ? { action: "run" as const } : {}),
     };
     return this.make(definition, uri, folder);
   }
@@ -200,7 +201,7 @@ export class Training extends Owner implements TaskProvider {
   private async make(definition: Definition, script: Uri, folder: WorkspaceFolder | undefined, name?: string): Promise<Task> {
     const settings = trainingSettings(script);
     const ranks = definition.ranks ?? settings.ranks ?? USUAL_RANKS;
-    const distribute = definition.distribute === true;
+    const distribute = definition.action === "run";
     const title =
       name ?? (distribute ? l10n.t("run {0} distributed on {1} ranks", definition.script, ranks) : l10n.t("train {0} on {1} ranks", definition.script, ranks));
     const python = await this.python(folder?.uri ?? script);

@@ -26,7 +26,7 @@ import { trainingSettings } from "../settings";
 import { verifyLine } from "../training/commandLine";
 import { missing } from "../training/horovodrun";
 import { saying } from "../training/saying";
-import { pathOf, TYPE, USUAL_RANKS, type Training } from "../training/training";
+import { pathOf, TYPE, USUAL_RANKS, type Definition, type Training } from "../training/training";
 import { heard } from "./process";
 import { Reports } from "./report";
 import { lastError, verdictOf } from "./verdict";
@@ -79,9 +79,10 @@ export class Verifying extends Owner {
     const python = await this.training.python(folder?.uri ?? uri);
     const lacking = python === undefined ? [] : missing(python);
     const ranks = Math.max(2, trainingSettings(uri).ranks ?? USUAL_RANKS);
-    const title = l10n.t("verify {0} on {1} ranks", workspace.asRelativePath(uri, false), ranks);
+    const name = workspace.asRelativePath(uri, false);
+    const title = l10n.t("verify {0} on {1} ranks", name, ranks);
     if (python === undefined || lacking.length > 0) {
-      await tasks.executeTask(taskOf(title, folder, saying(python?.executable, lacking)));
+      await tasks.executeTask(taskOf(title, name, folder, saying(python?.executable, lacking)));
       return;
     }
     const place = mkdtempSync(path.join(tmpdir(), "horovodize-verify-"));
@@ -92,7 +93,7 @@ export class Verifying extends Owner {
     try {
       const { status, output } = await this.watched(title, (onLine, ended) => {
         const env = { ...process.env, PATH: pathOf(python) };
-        return taskOf(title, folder, heard(command, folder?.uri.fsPath ?? path.dirname(uri.fsPath), env, { line: onLine, ended }));
+        return taskOf(title, name, folder, heard(command, folder?.uri.fsPath ?? path.dirname(uri.fsPath), env, { line: onLine, ended }));
       });
       if (status === 0 || status === 1) {
         this.take(uri, text, verdict, report, output);
@@ -171,8 +172,9 @@ export class Verifying extends Owner {
   }
 }
 
-function taskOf(title: string, folder: WorkspaceFolder | undefined, execution: CustomExecution): Task {
-  const task = new Task({ type: TYPE, verify: title }, folder ?? TaskScope.Workspace, title, TYPE, execution);
+function taskOf(title: string, script: string, folder: WorkspaceFolder | undefined, execution: CustomExecution): Task {
+  const definition: Definition = { type: TYPE, script, action: "verify" };
+  const task = new Task(definition, folder ?? TaskScope.Workspace, title, TYPE, execution);
   task.presentationOptions = { reveal: TaskRevealKind.Always, panel: TaskPanelKind.Dedicated, clear: true };
   return task;
 }
