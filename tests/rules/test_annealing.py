@@ -76,3 +76,11 @@ def test_what_no_step_is_given_is_left() -> None:
     plan = plan_of(HEAD.format(value="count / 1000", given="1.0"))
     assert "beta = count / 1000\n" in plan.text
     assert not any("the formula" in c.what for c in changes(plan, "G5"))
+
+
+def test_what_is_divided_by_a_ranks_steps_is_left() -> None:
+    """The number of steps is divided there already, as the average's."""
+    head = HEAD[: HEAD.index("count = 0")]
+    loop = "n = 1000\nmean = 0.0\nfor k in range(n):\n    mean += train_step(draw(), 1, k / n) / n\n"
+    text = plan_of(head + loop).text
+    assert "train_step(draw(), 1, k / max(1, n // hvd.size())) / max(1, n // hvd.size())" in text

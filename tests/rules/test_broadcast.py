@@ -162,8 +162,38 @@ def test_a_loop_in_a_comprehension_is_refused() -> None:
     refused(HEAD + STEP + "losses = [step(x) for x in data]\n", "HVD108", "statement")
 
 
-def test_a_step_that_shares_its_line_is_refused() -> None:
-    refused(HEAD + STEP + "for x in data: step(x); print(1)\n", "HVD108")
+@pytest.mark.parametrize(
+    ("loop", "parted"),
+    [
+        ("for x in data: step(x)\n", "for x in data:\n    step(x)\n{}"),
+        ("for x in data: step(x)  # all\n", "for x in data:\n    step(x)  # all\n{}"),
+        ("for x in data:\n    step(x); n = 1\n", "for x in data:\n    step(x)\n{}    n = 1\n"),
+        ("for x in data:\n    n = 1; step(x)\n", "for x in data:\n    n = 1\n    step(x)\n{}"),
+        (
+            "for x in data:\n    step(x) ;m = 2;  n = 1 # n\n",
+            "for x in data:\n    step(x)\n{}    m = 2\n    n = 1 # n\n",
+        ),
+        ("for x in data: step(x); n = 1;\n", "for x in data:\n    step(x)\n{}    n = 1;\n"),
+        (
+            "for x in data:\n    step(\n        x\n    ); n = 1\n",
+            "for x in data:\n    step(\n        x\n    )\n{}    n = 1\n",
+        ),
+    ],
+)
+def test_a_step_that_shares_its_line_gets_one_of_its_own(loop: str, parted: str) -> None:
+    text = plan_of(HEAD + STEP + loop).text.replace("shard_batches(data)", "data")
+    assert text.endswith(parted.format(BLOCK))
+
+
+def test_both_arms_of_a_line() -> None:
+    loop = "for x in data:\n    if x: step(x)\n    else: n = 1\n"
+    text = plan_of(HEAD + STEP + loop).text
+    assert "    if any_rank(x):\n        step(x)\n        if first_batch:\n" in text
+    assert text.endswith("    else: n = 1\n")
+
+
+def test_a_line_that_a_backslash_goes_on_with_is_refused() -> None:
+    refused(HEAD + STEP + "for x in data:\n    step(x); \\\n    n = 1\n", "HVD108")
 
 
 # ---------------------------------------------------------------------- what

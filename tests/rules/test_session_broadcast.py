@@ -359,3 +359,8 @@ def test_where_statistics_can_not_be_sent_it_is_said() -> None:
         + "        sess.run(train)\nfor i in range(9):\n    fit()\n"
     )
     assert any("batch-norm statistics of its own" in n.message for n in plan.notes)
+
+
+def test_an_initializer_that_shares_its_line() -> None:
+    init = "sess.run(tf.global_variables_initializer())"
+    assert f"{init}\n{SENT}n = 1\n" in text(BUILT + f"sess = tf.Session()\n{init}; n = 1\n" + LOOP)

@@ -6,10 +6,11 @@ one that takes the step. Where no statement can stand there, nothing is broadcas
 
 ## When it is reported
 Where a call that takes a step (`apply_gradients`, `minimize`, or the function of this file that does it and is called in the
-loop) stands in the test of an `if` or `while`, in the header of a `for`, in a comprehension or a lambda, in a `return`, or on
-one line with other statements. As an expression statement, on the right of an assignment, or as an argument of another call it
-is no violation. Neither is a Keras model's own `train_step`: `fit` broadcasts. Strict mode reports, as printed, every
-`apply_gradients` that is neither a statement nor the right side of an assignment.
+loop) stands in the test of an `if` or `while`, in the header of a `for`, in a comprehension or a lambda, or in a `return`.
+As an expression statement, on the right of an assignment, or as an argument of another call it is no violation, nor where
+it shares its line (`step(x); n += 1`, `for x in data: step(x)`): those statements are put on lines of their own, unless a
+backslash joins the line with the next. Neither is a Keras model's own `train_step`: `fit` broadcasts. Strict mode reports,
+as printed, every `apply_gradients` that is neither a statement nor the right side of an assignment.
 
 ## Quick fix
 Evaluate the call in a statement of its own, where nothing else has to be evaluated before it.
@@ -90,6 +91,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 from horovodize.summary.drive import Frame
+from horovodize.summary.shared_line import shared_line
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS
 
 _HEADERS = (
@@ -163,14 +165,8 @@ def _buried(context: Context, node: ast.expr) -> str | None:
         return None
     if isinstance(statement, (*_HEADERS, *FUNCTIONS, ast.ClassDef)):
         return f"in the header of {_article(statement)}"
-    block = context.syntax.block(statement)
-    i = block.index(statement)
-    crowded = (
-        not context.document.starts_line(statement)
-        or i + 1 < len(block)
-        and block[i + 1].lineno == statement.end_lineno
-    )
-    return "on one line with other statements" if crowded else None
+    parted = shared_line(context.module, statement) is not None
+    return None if parted else "on a line with other statements that is broken by a backslash"
 
 
 def _article(statement: ast.stmt) -> str:

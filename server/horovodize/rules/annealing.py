@@ -43,10 +43,13 @@ def _given(call: ast.Call) -> Iterator[ast.expr]:
 
 
 def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
-    """Whether a count is divided, or is a power: `step / 1000`, `0.99 ** step`. What selects rows is no formula."""
+    """Whether a count is divided, or is a power: `step / 1000`, `0.99 ** step`. What selects rows is no formula, and what is
+    divided by a rank's number of steps is right as it is."""
     around = []
     for a in draft.syntax.ancestors(read):
         if isinstance(a, (ast.Subscript, ast.Compare, ast.stmt)):
             break
         around.append(a)
-    return any(isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA) for a in around)
+    formulas = [a for a in around if isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA)]
+    by_share = any(a.right in draft.done or counts_a_share(draft, a.right) for a in formulas)
+    return bool(formulas) and not by_share

@@ -158,15 +158,15 @@ def _write(draft: Draft, block: _Block) -> None:
     if place.in_graph is not None:
         condition = f"{place.in_graph} == 1"
         lines = draft.lines_of(f"if {condition}:", *(f"    {c}" for c in calls), comment=comment)
-        edits.append(draft.after(place.statement, lines))
+        edits += draft.put_after(place.statement, lines)
     elif place.flag is None:
-        edits.append(draft.after(place.statement, draft.lines_of(*calls, comment=comment)))
+        edits += draft.put_after(place.statement, draft.lines_of(*calls, comment=comment))
     else:
         flag = draft.flag(place.flag_key(draft))
         name = f"{place.flag_prefix}{flag}"
         done = f"{name} = False"
         lines = [f"if {name}:", *(f"    {c}" for c in calls), *([] if place.choosing else [f"    {done}"])]
-        edits.append(draft.after(place.statement, draft.lines_of(*lines, comment=comment), level=1))
+        edits += draft.put_after(place.statement, draft.lines_of(*lines, comment=comment), level=1)
         if place.choosing is not None:
             edits.append(draft.after(place.choosing, [done], level=1))
         edits += place.initialise(draft, flag)

@@ -19,6 +19,7 @@ from horovodize.source import Edit, Move
 from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
+from horovodize.summary.shared_line import goes_on, shared_line
 from horovodize.summary.syntax import FUNCTIONS
 from horovodize.world.world import Keras, world_of
 
@@ -238,7 +239,7 @@ class Draft:
 
     def can_insert(self, statement: ast.stmt) -> bool:
         """Whether statements can be put around a statement: it starts its line and none follows it there."""
-        if not self.document.starts_line(statement):
+        if not self.document.starts_line(statement) or goes_on(self.module, statement):
             return False
         block = self.syntax.block(statement)
         i = block.index(statement)
@@ -285,6 +286,31 @@ class Draft:
         return Edit.insert(
             end, text, None, level - 10 * len(indent)
         )  # after an inner block before after the outer one
+
+    def can_put_after(self, statement: ast.stmt) -> bool:
+        """Whether statements can be put after one, on lines of their own, even where it shares its line with others."""
+        return self.can_insert(statement) or shared_line(self.module, statement) is not None
+
+    def put_after(self, statement: ast.stmt, lines: list[str], level: int = 0) -> list[Edit]:
+        """`after`, where a statement may share its line: `step(x); n += 1`, `for x in data: step(x)`. All statements of the
+        line are put on lines of their own; equal edits count once, so several rules may do so."""
+        shared = shared_line(self.module, statement)
+        if self.can_insert(statement) or shared is None:
+            return [self.after(statement, lines, level)]
+        indent = self.document.indentation(shared.statements[0]) + (self.unit if shared.is_suite else "")
+        edits = [Edit(gap, self.newline + indent) for gap in shared.gaps]
+        i = shared.statements.index(statement) + 1
+        if i < len(shared.statements):
+            span = self.module.span(shared.statements[i])
+            text = (
+                "".join(self._indented(line, indent, n) + self.newline for n, line in enumerate(lines))
+                + indent
+            )
+            return [*edits, Edit.insert(span.start, text, span, -5)]
+        line = (statement.end_lineno or statement.lineno) - 1
+        end = self.document.lines.starts[line] + len(self.document.lines.content(line))
+        text = "".join(self.newline + self._indented(line, indent, 1) for line in lines)
+        return [*edits, Edit.insert(end, text, None, level - 10 * len(indent))]
 
     def _indented(self, line: str, indent: str, i: int) -> str:
         line = self.newline.join(self.unit * _depth(part) + part.lstrip(" ") for part in line.split("\n"))

@@ -42,7 +42,7 @@ def send_after(draft: Draft, statement: ast.stmt, run: Run, session: str | None,
     lines = [f"{session}.run({built})" if session is not None else f"{built}.run()"]
     if session is not None and built == _BROADCAST and _has_own_graph(draft, run, statement):
         lines = [f"with {session}.graph.as_default():", *(f"    {line}" for line in lines)]
-    return [*edits, draft.after(statement, draft.lines_of(*lines, comment=comment), level=-1)]
+    return [*edits, *draft.put_after(statement, draft.lines_of(*lines, comment=comment), level=-1)]
 
 
 def _operation(draft: Draft, statement: ast.stmt) -> tuple[str, list[Edit]]:

@@ -216,7 +216,7 @@ def _trains_between(draft: Draft, first: ast.stmt, second: ast.stmt, sites: set[
 
 def _write(draft: Draft, place: _Place) -> None:
     statement = place.statement
-    if not draft.can_insert(statement):
+    if not draft.can_put_after(statement):
         draft.refuse(
             "HVD006", statement, "rank 0's variables have to be sent after this; give it a line of its own"
         )

@@ -163,7 +163,7 @@ def _at(
     frame = way[depth]
     statement = draft.syntax.statement(frame.node)
     header = isinstance(statement, (*LOOPS, ast.If, ast.With, ast.Return))
-    if (header and not draft.sites.updates_in(statement)) or not draft.can_insert(statement):
+    if (header and not draft.sites.updates_in(statement)) or not draft.can_put_after(statement):
         _awkward(draft, site, statement)
         return None
     if driver is None:
@@ -318,7 +318,7 @@ def _in_graph(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr
         )
         return None
     statement = draft.syntax.statement(site)
-    if not draft.can_insert(statement) or isinstance(statement, ast.Return):
+    if not draft.can_put_after(statement) or isinstance(statement, ast.Return):
         _awkward(draft, site, statement)
         return None
     assert isinstance(site.func, ast.Attribute)

@@ -253,12 +253,13 @@ class Document:
 
     def starts_line(self, statement: ast.stmt) -> bool:
         """Whether only white space stands before a statement on its line, so that lines can be put before it (`if x: f()`,
-        `else: f()`, `a; f()` and `elif` do not count)."""
+        `else: f()`, `a; f()` and `elif` do not count, nor what a backslash joins with the line before)."""
         span = self.span(statement)
         if isinstance(statement, ast.If) and self.text.startswith("elif", span.start):
             return False
         line = self.lines.starts[statement.lineno - 1]
-        return not self.text[line : span.start].strip(" \t\f")
+        joined = statement.lineno > 1 and self.lines.content(statement.lineno - 2).endswith("\\")
+        return not joined and not self.text[line : span.start].strip(" \t\f")
 
     def indentation(self, node: ast.stmt) -> str:
         """The white space before the line on which a statement starts."""
