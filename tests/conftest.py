@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# Speed is measured by `make bench`: no example fails because the machine was busy for a moment.
+hypothesis.settings.register_profile("horovodize", deadline=None)
+hypothesis.settings.load_profile("horovodize")
 
 # What versions the machine has around is not to decide what tests see.
 os.environ.pop("VIRTUAL_ENV", None)

@@ -2,18 +2,12 @@
 import numpy as np
 import tensorflow as tf
 
-
-class Settings:
-    seed = 4
-    rate = 0.01
-
-
-np.random.seed(Settings.seed)
+np.random.seed(4)
 x = np.random.rand(256, 4).astype('float32')
 y = x.sum(axis=1, keepdims=True)
 dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
-optimizer = tf.keras.optimizers.SGD(Settings.rate)
+optimizer = tf.keras.optimizers.SGD(0.01)
 accuracy = tf.keras.metrics.MeanAbsoluteError()
 
 
