@@ -126,11 +126,52 @@ def test_a_schedule_that_counts_a_rank_s_steps_is_told_those() -> None:
     assert f'"Rate."\n        {COUNTS}\n        return' in plan_of(source).text
 
 
-def test_a_schedule_whose_step_has_no_place_of_its_own_is_reported() -> None:
-    for parameters, body in (("step", " "), ("*step", "\n        ")):
-        plan = plan_of(HEAD + OWN.format(parameters, body, "0.1", "x, y"))
-        assert COUNTS not in plan.text
-        assert any("counts steps of one process" in n.message for n in plan.notes)
+def test_a_schedule_whose_body_stands_beside_its_head() -> None:
+    assert (
+        "return self.peak / (step * hvd.size()) * hvd.size()\n"
+        in plan_of(HEAD + OWN.format("step", " ", "0.1", "x, y")).text
+    )
+
+
+def test_a_schedule_whose_step_has_no_name_is_asked_about() -> None:
+    plan = plan_of(HEAD + OWN.format("*step", "\n        ", "0.1", "x, y"))
+    assert COUNTS not in plan.text
+    assert any("counts steps of one process" in c.doubt for c in plan.changes)
+
+
+NO_CONFIG = """\
+class Warm(d.LearningRateSchedule):
+    def __init__(self, {}):
+        {}
+    def __call__(self, step):
+        return self.peak / step
+model.compile(o.Adam(Warm(0.1)))
+model.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "given"),
+    [
+        ("peak, steps=9", "self.peak, self.n = peak, steps", "{'peak': self.peak, 'steps': self.n}"),
+        ("peak", "self.peak = tf.cast(peak, tf.float32)", "self.arguments_given"),
+        (
+            "peak",
+            "self.peak = peak\n        self.peak = tf.cast(self.peak, tf.float32)",
+            "self.arguments_given",
+        ),
+    ],
+)
+def test_a_schedule_without_a_configuration_is_given_one(parameters: str, body: str, given: str) -> None:
+    text = plan_of(HEAD + NO_CONFIG.format(parameters, body)).text.replace('"', "'")
+    assert f"    def get_config(self):\n        return {given}\n" in text
+    assert ("self.arguments_given = {'peak': peak}\n        self.peak" in text) == (
+        given == "self.arguments_given"
+    )
+
+
+def test_a_schedule_of_any_arguments_is_refused() -> None:
+    refused(HEAD + NO_CONFIG.format("*peaks", "self.peak = peaks[0]"), "HVD006", "get_config")
 
 
 def test_what_is_no_schedule_is_left() -> None:

@@ -157,3 +157,17 @@ def test_other_threads_may_run_ranks(run) -> None:
     thread.start()
     thread.join(60)
     assert statuses == [0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_an_editor_ends_us_with_ends_all(run, number: signal.Signals) -> None:
+    before, heard = signal.getsignal(number), []
+
+    def end(rank: int | None, line: str) -> None:
+        heard.append(line)
+        if len(heard) == 1:
+            os.kill(os.getpid(), number)
+
+    result = run("print('here', flush=True)\ntime.sleep(60)", on_line=end)
+    assert result.interrupted
+    assert signal.getsignal(number) == before

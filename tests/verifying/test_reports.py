@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -38,6 +39,11 @@ def test_json_has_no_numbers_that_json_does_not_have(verdict: Verdict) -> None:
 def test_the_page_needs_nothing_else_and_draws_each_loss(verdict: Verdict) -> None:
     page = as_page(verdict)
     assert "&lt;train&gt;.py" in page
+    elsewhere = as_page(replace(verdict, script="/far/away/train.py"))
+    assert (
+        '<h1 title="/far/away/train.py"><span class="bad">✗</span> train.py: does not train the same</h1>'
+        in elsewhere
+    )
     assert "http" not in page
     assert "<script" not in page
     picture = page[page.index("<svg") : page.index("</svg>") + 6]

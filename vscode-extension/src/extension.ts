@@ -14,6 +14,10 @@ import { TrustItem } from "./seeing/trustItem";
 import { Server } from "./server/server";
 import { WorkspacePythons } from "./server/workspacePython";
 import { Training } from "./training/training";
+import { VerdictDecorations } from "./verifying/decorations";
+import { TrainingLenses } from "./verifying/lenses";
+import { Verdicts } from "./verifying/verdicts";
+import { Verifying } from "./verifying/verifying";
 
 let server: Server | undefined;
 
@@ -31,6 +35,8 @@ export function activate(context: ExtensionContext): Api {
   const pages = new Pages(running);
   const distributing = new Distributing(running, pages);
   const previews = new Previews(distributing);
+  const training = new Training(context, running, pythons);
+  const verdicts = new Verdicts();
   context.subscriptions.push(
     log,
     pythons,
@@ -40,8 +46,12 @@ export function activate(context: ExtensionContext): Api {
     previews,
     new StatusItem(running, documents),
     new TrustItem(),
-    new LoopsView(running),
-    new Training(context, running, pythons),
+    new LoopsView(running, verdicts),
+    training,
+    verdicts,
+    new Verifying(running, training, verdicts),
+    new VerdictDecorations(running, verdicts),
+    new TrainingLenses(running, verdicts),
     registerDistributeWorkspace(running, pages),
     registerCommands(context, running, log, distributing, previews, pages),
   );

@@ -25,6 +25,11 @@ function pathSetting(name: string, scope: Uri | undefined): string {
   return text.trim() === "" ? "" : expandPath(text, homedir(), folder?.scheme === "file" ? folder.fsPath : undefined);
 }
 
+/** Whether anything is to stand above loops. */
+export function lensesShown(scope: ConfigurationScope): boolean {
+  return workspace.getConfiguration(SECTION, scope).get<boolean | null>("codeLens") ?? true;
+}
+
 export interface TrainingSettings {
   /** Null: ask. */
   readonly ranks: number | null;

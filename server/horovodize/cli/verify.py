@@ -66,6 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="what starts the ranks: horovodrun (default), mpirun, srun, or a command line")  # fmt: skip
     parser.add_argument("--format", choices=("text", "json", "html"), default="text", help="(default: text)")
     add_output_file(parser)
+    shell_completed(
+        parser.add_argument("--report", metavar="FILE", help="write the HTML page to FILE, too"), "FILE"
+    )
     add_option_flags(parser, "split_data", "rate", "batch", "tensorflow")
 
 
@@ -75,6 +78,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
     from horovodize.cli.doctor import tell_problems
     from horovodize.running.ranks import CannotRun, interpreter
+    from horovodize.verifying.page import as_page
     from horovodize.verifying.training import Trainer
     from horovodize.verifying.verdict import CouldNotRun, verify
 
@@ -106,6 +110,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
                 rate=options.rate,
                 tell=lambda text: console.message(f"{arguments.path}: training {text}"),
             )
+            if arguments.report:
+                Path(arguments.report).write_text(as_page(verdict), encoding="utf-8")
         except (CannotRun, CouldNotRun) as e:
             if python:
                 tell_problems(python, max(arguments.sizes), "", console, explained=True)

@@ -256,6 +256,8 @@ def _seed_source(draft: Draft, call: ast.Call) -> None:
         last.endswith("_dataset_from_directory") and argument(call, "seed") is None
     ):
         _add_seed(draft, call)
+    elif last == "timeseries_dataset_from_array" and shuffle is not None and argument(call, "seed") is None:
+        _add_seed(draft, call)
     elif last in ("make_csv_dataset", "make_batched_features_dataset"):
         if argument(call, "shuffle_seed") is None:
             _add_seed(draft, call, f"shuffle_seed={SEED}")

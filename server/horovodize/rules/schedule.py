@@ -23,7 +23,7 @@ import ast
 
 from horovodize import catalogue
 from horovodize.plan import Decision
-from horovodize.rules import rates_by_step
+from horovodize.rules import counted, rates_by_step
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import PLENTY, counts_a_share, feeding
@@ -33,6 +33,11 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _FEW = 3  # expressions of a list that are scaled one by one, as they are written; of numbers any number is
 _WHY = "The schedule starts from a rate for size() times the batch."
+_COUNT = "Count the steps of all ranks"
+_COUNTED = (
+    "this schedule counts steps of one process, and a rank takes size() times fewer: check that it changes as fast for the "
+    "rows that are seen"
+)
 _WHY_STEPS = "Each rank takes size() times fewer steps an epoch; the schedule counts steps."
 _WHY_DECAY = "Each rank takes size() times fewer steps an epoch; `decay` counts for each step."
 
@@ -183,16 +188,17 @@ def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
 def _count_all_steps(draft: Draft, call: Function) -> None:
     """A schedule of the user's own is told the steps of all ranks together: `step = step * hvd.size()`."""
     first, parameters = draft.start_of_body(call), [*call.args.posonlyargs, *call.args.args]
-    if len(parameters) < 2 or not draft.can_insert(first):
-        draft.note(
-            "C4",
-            call,
-            "this schedule counts steps of one process; with the data split, each rank takes size() times fewer",
-        )
+    if len(parameters) < 2:
+        draft.ask("C4", call, _COUNT, _WHY_STEPS, _COUNTED)
         return
     step = parameters[1].arg
-    line = draft.before(first, [f"{step} = {step} * {SIZE}"])
-    draft.change("C4", call, "Count the steps of all ranks", _WHY_STEPS, [line])
+    if draft.can_insert(first):
+        line = draft.before(first, [f"{step} = {step} * {SIZE}"])
+        draft.change("C4", call, _COUNT, _WHY_STEPS, [line])
+        return
+    for read in ast.walk(call):  # a body on the line of its `def`
+        if isinstance(read, ast.Name) and read.id == step and isinstance(read.ctx, ast.Load):
+            draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read))
 
 
 def _is_given_a_share(draft: Draft, cls: ast.ClassDef) -> bool:

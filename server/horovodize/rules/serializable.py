@@ -36,8 +36,8 @@ def _register(draft: Draft, cls: ast.ClassDef) -> None:
     methods = {s.name: s for s in cls.body if isinstance(s, FUNCTIONS)}
     edits: list[Edit] = []
     if "get_config" not in methods:
-        kept = _kept_arguments(methods.get("__init__"))
-        if kept is None:
+        init = methods.get("__init__")
+        if init is not None and (init.args.vararg or init.args.kwarg):
             draft.refuse(
                 "HVD006",
                 cls,
@@ -45,32 +45,50 @@ def _register(draft: Draft, cls: ast.ClassDef) -> None:
                 "arguments of its constructor",
             )
             return
-        items = ", ".join(
-            f"{draft.quoted(parameter)}: self.{attribute}" for parameter, attribute in kept.items()
-        )
-        edits.append(draft.after(cls.body[-1], ["", "def get_config(self):", f"    return {{{items}}}"]))
+        edits += _get_config(draft, cls, init)
     if not any("register" in ast.unparse(d) for d in cls.decorator_list):
         edits.append(draft.before(cls, [f"@{draft.tensorflow()}.keras.utils.register_keras_serializable()"]))
     if edits:
         draft.change("K1", cls, "Let the schedule be rebuilt from its configuration", _WHY, edits)
 
 
-def _kept_arguments(init: Function | None) -> dict[str, str] | None:
-    """{parameter: attribute that holds it}; None where an argument is not kept as it is."""
-    if init is None:
-        return {}
-    if init.args.vararg or init.args.kwarg:
-        return None
-    parameters = [a.arg for a in (*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs)][1:]
+def _get_config(draft: Draft, cls: ast.ClassDef, init: Function | None) -> list[Edit]:
+    """A method that gives the arguments of the constructor: from the attributes that hold them, or else from a dict of them."""
+    given = init.args if init is not None else None
+    parameters = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)][1:] if given else []
+    kept = _kept(init, parameters) if init is not None else {}
+    if init is None or set(kept) == set(parameters):
+        items = (f"{draft.quoted(parameter)}: self.{kept[parameter]}" for parameter in parameters)
+        return [
+            draft.after(cls.body[-1], ["", "def get_config(self):", f"    return {{{', '.join(items)}}}"])
+        ]
+    items = (f"{draft.quoted(parameter)}: {parameter}" for parameter in parameters)
+    own = init.args.args[0].arg if init.args.args else "self"
+    first = init.body[1] if ast.get_docstring(init) is not None and len(init.body) > 1 else init.body[0]
+    return [
+        draft.before(first, [f"{own}.arguments_given = {{{', '.join(items)}}}"]),
+        draft.after(cls.body[-1], ["", "def get_config(self):", "    return self.arguments_given"]),
+    ]
+
+
+def _kept(init: Function, parameters: list[str]) -> dict[str, str]:
+    """{parameter: the attribute that holds it as it is}"""
     kept: dict[str, str] = {}
     assigned: list[str] = []
     for node in ast.walk(init):
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                if isinstance(target, ast.Attribute):
-                    assigned.append(target.attr)
-                    if isinstance(node.value, ast.Name) and node.value.id in parameters:
-                        kept[node.value.id] = target.attr
-    if set(kept) != set(parameters) or any(assigned.count(a) > 1 for a in kept.values()):
-        return None
-    return kept
+                for one, value in _pairs(target, node.value):
+                    if isinstance(one, ast.Attribute):
+                        assigned.append(one.attr)
+                        if isinstance(value, ast.Name) and value.id in parameters:
+                            kept[value.id] = one.attr
+    return {parameter: name for parameter, name in kept.items() if assigned.count(name) == 1}
+
+
+def _pairs(target: ast.expr, value: ast.expr | None) -> list[tuple[ast.expr, ast.expr | None]]:
+    """What an assignment gives what: `self.a, self.b = a, b` is two."""
+    if isinstance(target, ast.Tuple):
+        values = value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) else None
+        return [(t, values[i] if values is not None else None) for i, t in enumerate(target.elts)]
+    return [(target, value)]

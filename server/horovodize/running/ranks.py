@@ -13,8 +13,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,8 +82,10 @@ def run_ranks(
     limit        seconds after which all is ended
     log          a folder that keeps `rank-N.txt`; with ranks on other machines, one that they see, too
 
-    Ctrl-C ends all ranks, and the result says so. No process stays. Raises CannotRun."""
+    Ctrl-C ends all ranks, and the result says so. SIGTERM and SIGHUP, by which editors end what they started, do the same.
+    No process stays. Raises CannotRun."""
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_ended_as_by_ctrl_c())
         if log is None:
             said = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="horovodize-ranks-")))
         else:
@@ -96,6 +99,21 @@ def run_ranks(
         ours = [python, str(_RANK), str(said), python, *map(str, command)]
         line = [*launch_line(launcher, ranks, hosts, around), *ours] if ranks else ours
         return _Run(line, folder, around, said, on_line, on_part, on_idle).result(limit)
+
+
+@contextlib.contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise KeyboardInterrupt: the ranks have sessions of their own, and would go on without us."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = [(number, signal.signal(number, signal.default_int_handler)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def launch_line(launcher: str, ranks: int, hosts: str | None, environment: Mapping[str, str]) -> list[str]:
@@ -238,10 +256,22 @@ class _Run:
         self._signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(_GRACE)
+        patience = time.monotonic() + _GRACE
+        while any(map(_runs, pids)) and time.monotonic() < patience:
+            time.sleep(0.02)  # they are not ours to wait for, and on a busy machine take a moment to die
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, number)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return bool(
+            Path(f"/proc/{pid}/cmdline").read_bytes()
+        )  # a dead one that nobody has waited for has none
+    except OSError:
+        return False
 
 
 def _started_by(said: Path) -> list[int]:

@@ -72,7 +72,9 @@ class Pipelines:
 
     def _made_as_dataset(self, node: ast.AST, path: tuple[int, ...]) -> bool:
         if not isinstance(node, ast.Call):
-            return isinstance(node, ast.Subscript) and self.is_dataset(node.value)
+            return isinstance(node, ast.Subscript) and (
+                self.is_dataset(node.value) or any(map(self.is_dataset, self.items(node)))
+            )
         name = self.names.of(node.func) or ""
         if (
             name.startswith("tensorflow.data.")
@@ -158,8 +160,13 @@ class Pipelines:
                     todo += self.values.returned(callee) if isinstance(callee, CALLABLES) else []
                     todo += [a for a in e.args if self.is_dataset(a)]
             elif isinstance(e, (ast.Name, ast.Attribute)):
-                for b in self.bindings(e):
+                bindings = self.bindings(e)
+                for b in bindings:
                     todo += self.given(b)
+                made = self.values.origins(e) if isinstance(e, ast.Attribute) and not bindings else []
+                todo += [o.node for o in made if isinstance(o.node, ast.Call) and not o.path]  # a property's
+            elif isinstance(e, ast.Subscript):
+                todo += self.items(e)
             elif isinstance(e, ast.IfExp):
                 todo += [e.body, e.orelse]
         return list(seen)
@@ -207,6 +214,30 @@ class Pipelines:
         if b.kind == "assign" and len(b.path) == 1:
             return list(self.part(b.value, b.path[0]))
         return []
+
+    def items(self, e: ast.Subscript) -> list[ast.expr]:
+        """What a dict of this scope holds by a key: `data["train"]` of `data = {"train": …}`, `data["train"] = …`."""
+        if not isinstance(e.slice, ast.Constant) or not isinstance(e.value, ast.Name):
+            return []
+        written, key = ast.unparse(e), e.slice.value
+        held = [
+            b.value for b in self.scopes.reaching(e.value) if isinstance(b.value, ast.Dict) and not b.path
+        ]
+        found = [
+            value
+            for d in held
+            for k, value in zip(d.keys, d.values, strict=True)
+            if isinstance(k, ast.Constant) and k.value == key
+        ]
+        scope = self.scopes.lookup(e.value.id, e)
+        return found + [
+            s.value
+            for s in self.syntax.every(ast.Assign)
+            for t in s.targets
+            if isinstance(t, ast.Subscript)
+            and ast.unparse(t) == written
+            and self.scopes.lookup(e.value.id, t) is scope
+        ]
 
     def part(self, value: ast.expr, i: int) -> Iterator[ast.expr]:
         """The expressions for part `i` of a value: the elements of tuples that a function of this module returns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from math import isfinite
+from pathlib import PurePath
 
 from horovodize.verifying.parity import Compared
 from horovodize.verifying.verdict import Judged, Verdict
@@ -26,13 +27,14 @@ table { border-collapse: collapse; } td, th { padding: .2rem .8rem .2rem 0; text
 
 
 def as_page(verdict: Verdict) -> str:
-    title = f"{verdict.script}: {'trains the same' if verdict.alike else 'does not train the same'}"
+    name = PurePath(verdict.script).name
+    title = f"{name}: {'trains the same' if verdict.alike else 'does not train the same'}"
     body = "".join(_judged(one) for one in verdict.judged)
     notes = "".join(f"<li>{escape(note)}</li>" for note in verdict.notes)
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
         f'<meta name="viewport" content="width=device-width">\n<style>{_STYLE}</style>\n'
-        f"<h1>{_mark(verdict.alike)} {escape(title)}</h1>\n"
+        f'<h1 title="{escape(verdict.script)}">{_mark(verdict.alike)} {escape(title)}</h1>\n'
         f"<p>Trained alone with {len(verdict.alone)} seeds, and distributed.</p>\n{body}"
         f"{f'<h2>Notes</h2><ul>{notes}</ul>' if notes else ''}\n</html>\n"
     )

@@ -14,6 +14,7 @@ import {
 import { Owner } from "../owner";
 import { WORKSPACE_SUMMARY, type FileState, type WorkspaceSummary } from "../protocol";
 import type { Server } from "../server/server";
+import { said, type Verdicts } from "../verifying/verdicts";
 import { placeOf, treeOf, type FileNode, type LoopNode, type Node } from "./loopsTree";
 
 const ICONS: Record<FileState, ThemeIcon> = {
@@ -42,11 +43,19 @@ export class LoopsView extends Owner implements TreeDataProvider<Node> {
 
   readonly onDidChangeTreeData = this.changed.event;
 
-  constructor(private readonly server: Server) {
+  constructor(
+    private readonly server: Server,
+    private readonly verdicts: Verdicts,
+  ) {
     super();
     this.view = this.own(window.createTreeView("horovodize.loops", { treeDataProvider: this, showCollapseAll: true }));
     const refresh = (): void => void this.refresh();
     this.own(server.onDidChangeSummaries(refresh));
+    this.own(
+      verdicts.onDidChange(() => {
+        this.changed.fire(undefined);
+      }),
+    );
     this.own(
       this.view.onDidChangeVisibility((event) => {
         if (event.visible) {
@@ -63,11 +72,26 @@ export class LoopsView extends Owner implements TreeDataProvider<Node> {
   getTreeItem(node: Node): TreeItem {
     const item = itemOf(node);
     item.id = node.id;
+    if (node.kind === "file" || node.kind === "loop") {
+      this.addVerdict(item, node.file.uri);
+    }
     const place = placeOf(node);
     if (place !== undefined) {
       item.command = { command: "horovodize.openPlace", title: l10n.t("Open"), arguments: [place] };
     }
     return item;
+  }
+
+  private addVerdict(item: TreeItem, uri: string): void {
+    const verified = this.verdicts.of(uri);
+    if (verified === undefined) {
+      return;
+    }
+    const text = said(verified);
+    item.description = [item.description, text].filter(Boolean).join(", ");
+    item.tooltip = typeof item.tooltip === "string" ? `${item.tooltip}\n${text}` : text;
+    item.contextValue = `${item.contextValue ?? ""} verified`;
+    item.accessibilityInformation = { label: [item.accessibilityInformation?.label, text].filter(Boolean).join(", ") };
   }
 
   private async refresh(): Promise<void> {

@@ -6,7 +6,12 @@ const INSTALLING = "https://horovod.readthedocs.io/en/stable/install_include.htm
 
 /** Few lines: the first is to be seen in a panel of the usual height. `python`: that which was found, if any; `lacking`: what it lacks. */
 export function saying(python: string | undefined, lacking: readonly string[]): CustomExecution {
-  return new CustomExecution(() => Promise.resolve(terminal(lines(python, lacking))));
+  return told(lines(python, lacking));
+}
+
+/** Ends with status 1. */
+export function told(text: readonly string[]): CustomExecution {
+  return new CustomExecution(() => Promise.resolve(terminal(text)));
 }
 
 function lines(python: string | undefined, lacking: readonly string[]): string[] {

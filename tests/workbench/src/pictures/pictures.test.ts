@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { ROOT, TENSORFLOW_PYTHON } from "../support/places";
 import { story } from "../support/session";
 import { placeOf } from "../support/text";
+import { until } from "../support/until";
 
 const PICTURES = join(ROOT, "build", "pictures");
 const THEMES = { light: "Default Light Modern", dark: "Default Dark Modern", contrast: "Default High Contrast" };
@@ -102,5 +103,21 @@ describe("Pictures of training, light", () => {
     await workbench.page.locator(".xterm-rows", { hasText: "Terminal will be reused by tasks" }).waitFor({ timeout: 400_000 });
     await workbench.focusEditor();
     await workbench.picture(join(PICTURES, "train-light.png"));
+  });
+});
+
+describe("Pictures of verifying, light", () => {
+  const settings = { ...ROOM, "workbench.colorTheme": THEMES.light, "horovodize.train.python": TENSORFLOW_PYTHON, "horovodize.train.ranks": 2 };
+  const opened = story({ "points/train.py": "keras_points.py" }, { settings, open: "points" });
+
+  it("of the report", async () => {
+    const { workbench } = opened();
+    await workbench.openFile("train.py");
+    await workbench.lens("Verify").locator("a", { hasText: /^Verify$/ }).click();
+    await workbench.rendered("train.py: trains the same").waitFor({ timeout: 500_000 });
+    await workbench.page.keyboard.press("Control+J"); // the terminal has said what it had to
+    await workbench.page.keyboard.press("Control+B");
+    await until("the loop says it", async () => (await workbench.behindLines()).some((text) => text.includes("trains the same")));
+    await workbench.picture(join(PICTURES, "verify-light.png"));
   });
 });

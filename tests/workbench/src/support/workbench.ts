@@ -170,6 +170,14 @@ export class Workbench {
     return this.editor.locator(".codelens-decoration", { hasText: text });
   }
 
+  /** What stands behind lines of the editor without being text of theirs. */
+  async behindLines(): Promise<string[]> {
+    return this.page.locator(".monaco-editor .view-line span[class*='ced-']").evaluateAll((found) =>
+      // The editor draws it with spaces that do not break.
+      found.map((one) => getComputedStyle(one, "::after").content.replaceAll("\u00a0", " ")),
+    );
+  }
+
   /** The cell of a notebook that holds a text. */
   cell(text: string): Locator {
     return this.page.locator(".notebookOverlay .monaco-list-row.code-cell-row, .notebookOverlay .monaco-list-row").filter({ hasText: text.replaceAll(" ", "\u00a0") });
