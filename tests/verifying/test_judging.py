@@ -339,3 +339,13 @@ def test_a_loss_of_a_few_steps_varies(varies: float, end: float, alike: bool) ->
     before = alone(losses=[1 - 0.005 * step + varies * (-1) ** step for step in range(20)])
     found = judge(before, two(losses=[1.0] * 9 + [end]), "linear")
     assert found.alike == alike, found.parity
+
+
+@pytest.mark.parametrize(("every", "alike"), [(1, False), (2, True), (5, True)])
+def test_variables_may_be_broadcast_after_each_epoch_but_not_with_each_step(every: int, alike: bool) -> None:
+    after = two()
+    for one in after.ranks:
+        for point in one.optimizers[0]["trace"]:
+            point["broadcasts"] = 1 + (point["iteration"] + 1) // every + point["iteration"] // 7
+    found = judge(alone(), after, "linear")
+    assert found.alike == alike, faults(found)
