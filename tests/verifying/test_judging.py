@@ -346,6 +346,6 @@ def test_variables_may_be_broadcast_after_each_epoch_but_not_with_each_step(ever
     after = two()
     for one in after.ranks:
         for point in one.optimizers[0]["trace"]:
-            point["broadcasts"] = 1 + (point["iteration"] + 1) // every + point["iteration"] // 7
+            point["broadcasts"] = 1 + (point["iteration"] + 1) // every + point["iteration"] // 8
     found = judge(alone(), after, "linear")
     assert found.alike == alike, faults(found)
