@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
 from pathlib import Path
 
 import pytest
 
+import horovodize
 from horovodize.cli import main
 
 TENSORFLOW = """\
@@ -203,3 +212,75 @@ def test_a_tree_of_statements(run, capfd: pytest.CaptureFixture[str]) -> None:
     out = capfd.readouterr().out
     assert "    8 ├─ Expr  model.fit([1] * 64, [2] * 64)  ← trains here\n" in out
     assert "    9 └─ If  if True:\n   10    └─ Pass  pass\n         else\n   12    └─ Expr  print(1)\n" in out
+
+
+BARS = """\
+if os.environ["HOROVOD_RANK"] == "0":
+    import time
+    for step in range(1, 16):
+        os.write(1, f"\\r{step:2d}/15 [==>..] - ETA: 3s - loss: 0.5000".encode())
+        time.sleep(0.1)
+    os.write(1, b"\\r15/15 [=====] - 2s - loss: 0.4000\\n")
+"""
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_is_a_line_that_is_replaced_on_a_terminal(run, launcher: str, terminal: bool) -> None:
+    Path("train.py").write_text(SCRIPT + BARS)
+    flags = ["--python", sys.executable, "--launcher", f"{launcher} 2"]
+    command = [sys.executable, "-m", "horovodize", "run", "-np", "2", *flags, "train.py"]
+    server = Path(horovodize.__file__).parents[1]
+    around = {**os.environ, "TERM": "xterm", "PYTHONPATH": f"{server}{os.pathsep}{os.environ['PYTHONPATH']}"}
+    said = _on_terminal(command, around) if terminal else _piped(command, around)
+    assert ("\x1b[Kstep " in said) == terminal
+    assert (" of 15 · loss 0.5000 · " in said and " steps a second · about " in said) == terminal
+    # What it came to stays, with and without a terminal, and nothing of the bars before it.
+    assert "15/15 [=====] - 2s - loss: 0.4000" in said
+    assert "ETA" not in said
+
+
+def _on_terminal(command: list[str], around: dict[str, str]) -> str:
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+    process = subprocess.Popen(command, stdout=its, stderr=its, stdin=its, env=around)
+    os.close(its)
+    found = bytearray()
+    with contextlib.suppress(OSError):  # Linux says so when nobody has the other end any more
+        while data := os.read(ours, 4096):
+            found += data
+    os.close(ours)
+    assert process.wait(30) == 0, found.decode()
+    return found.decode()
+
+
+def _piped(command: list[str], around: dict[str, str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, env=around, check=True, timeout=60)
+    return done.stdout + done.stderr
+
+
+def test_a_failure_says_what_is_wrong_with_the_environment(run) -> None:
+    status, _, err = run(SCRIPT.replace("model.fit", "model.fit(1 // 0)\nmodel.fit"))
+    assert status == 1
+    assert "warning: Horovod: not installed\n  what to do: horovodize build-horovod --python" in err
+    assert err.index("ZeroDivisionError") < err.index("warning: Horovod") < err.index("failed after")
+
+
+def test_doctor_is_named_where_a_failure_has_no_line(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from horovodize import diagnosing
+    from horovodize.diagnosing import Diagnosis
+
+    asked = []
+
+    def diagnose(python: str, ranks: int, on: str, **how: bool) -> Diagnosis:
+        asked.append((ranks, on, how))
+        return Diagnosis(python, ())
+
+    monkeypatch.setattr(diagnosing, "diagnose", diagnose)
+    _, _, err = run(SCRIPT)
+    assert not asked  # all is well
+    assert "doctor" not in err
+    _, _, err = run(SCRIPT.replace("model.fit", "model.fit(1 // 0)\nmodel.fit"))
+    assert asked == [(2, "", {"train": False, "remote": False})]
+    assert "doctor" not in err
+    _, _, err = run(SCRIPT.replace("model.fit", "os.kill(os.getpid(), 6)\nmodel.fit"))
+    assert "whether Horovod trains here at all: horovodize doctor --python" in err

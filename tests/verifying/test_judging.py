@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,6 +88,84 @@ def test_faults(after: dict[str, Any], says: str) -> None:
     assert says in faults(found)
 
 
+@pytest.mark.parametrize(
+    ("name", "alike"),
+    [
+        ("backup-1/state", True),
+        ("backup/1/state", True),
+        ("backup/state.rank-1", True),
+        ("backup1/state", True),
+        ("backup-11/state", False),  # another number than the rank's
+        ("other-1/state", False),  # nothing of the kind is written alone
+    ],
+)
+def test_a_copy_that_is_named_by_its_rank_is_no_file_too_many(name: str, alike: bool) -> None:
+    before = alone(files={"backup/state": 1})
+    after = two(files={"backup/state": 1}, second={"files": {name: 1}})
+    found = judge(before, after, "linear")
+    assert found.alike == alike
+    notes = [note for check in found.checks for note in check.notes]
+    assert (f"rank 1 writes copies of its own: {name}" in notes) == alike
+
+
+def test_copies_do_not_stand_for_the_file_itself() -> None:
+    found = judge(
+        alone(files={"backup/state": 1}), two(files={}, second={"files": {"backup-1/state": 1}}), "linear"
+    )
+    assert "backup/state is not written" in faults(found)
+
+
+@pytest.mark.parametrize(
+    ("steps", "end", "alike"),
+    [
+        (
+            (20, 24),
+            0.105,
+            True,
+        ),  # stops by its loss, as other numbers of steps show; the loss is hardly above
+        ((20, 24), 0.2, False),  # stopped, but not because it was good enough
+        ((20, 20), 0.105, False),  # the number of steps is fixed: too few are a fault
+        ((20, 20), 0.09, True),
+    ],
+)
+def test_what_stops_when_it_is_good_enough_may_stop_sooner(
+    steps: tuple[int, int], end: float, alike: bool
+) -> None:
+    def losses(count: int, last: float) -> list[float]:
+        return [1.0] * (count // 2) + [last] * (count - count // 2)
+
+    rows = [{f"row {n}": count // 4 for n in range(16)} for count in steps]
+    before = [run(rank(steps=c, losses=losses(c, 0.1), rows=r)) for c, r in zip(steps, rows, strict=True)]
+    shares = [{f"row {n}": 3 for n in range(16) if n % 2 == side} for side in (0, 1)]
+    after = run(
+        *(rank(i, 2, steps=6, rates=[0.2] * 6, losses=losses(6, end), rows=shares[i]) for i in (0, 1))
+    )
+    found = judge(before, after, "linear")
+    assert (not faults(found)) == alike, faults(found)
+
+
+@pytest.mark.parametrize(
+    ("mine", "its", "alike"),
+    [
+        (range(40), range(100, 140), True),
+        (
+            range(40, 80),
+            range(100, 140),
+            False,
+        ),  # rank 0 doesn't begin where it begins alone: a share is left out
+        (range(40), [*range(100, 139), 79], False),  # some of a data set, and some that aren't in it
+        (range(40), [*range(100, 120)] * 2, False),  # what is without end doesn't come twice
+        ([*range(20), *range(200, 220)], range(100, 140), False),
+    ],
+)
+def test_rows_drawn_without_end_are_others_on_other_ranks(mine: Any, its: Any, alike: bool) -> None:
+    rows = [{f"row {n}": list(one).count(n) for n in one} for one in (mine, its)]
+    after = run(*(rank(i, 2, steps=10, rates=[0.2] * 10, rows=one) for i, one in enumerate(rows)))
+    found = judge(alone(), after, "linear")
+    assert found.alike == alike
+    assert ("seen by no rank" in faults(found)) == (not alike)
+
+
 def test_rows_that_are_drawn_with_replacement_need_not_be_the_same_ones() -> None:
     before = alone(rows={f"row {n}": 1 + n % 3 for n in range(40)})
     drawn = [{f"row {n}": 1 + (n + side) % 3 for n in range(side, 40, 2)} for side in (1, 2)]
@@ -134,3 +213,129 @@ def test_a_run_that_fails_on_ranks_differs_and_one_that_fails_alone_can_not_be_c
 
     with pytest.raises(CouldNotRun, match="doesn't train alone: it fails: ValueError: no"):
         verify("train.py", train, [2])
+
+
+def _trained(alone_steps: list[int], on_ranks: int, **more: Any) -> tuple[list[int], Any]:
+    """What trains, for `verify`: alone as many steps as listed, a seed each, and on two ranks; with the seeds trained."""
+    seeds: list[int] = []
+
+    def train(which: str, size: int, seed: int) -> Run:
+        seeds.append(seed)
+        if which == "original":
+            count = alone_steps[(seed - 20) // 100]
+            return run(rank(steps=count, rows={f"row {n}": count // 4 for n in range(16)}, **more))
+        rows = [{f"row {n}": on_ranks // 2 for n in range(16) if n % 2 == side} for side in (0, 1)]
+        given = {"steps": on_ranks, "rates": [0.2] * on_ranks, **more}
+        return run(*(rank(side, 2, rows=rows[side], **given) for side in (0, 1)))
+
+    return seeds, train
+
+
+@pytest.mark.parametrize(
+    ("steps", "on_ranks", "drew", "alike", "more"),
+    [
+        ([20] * 7, 10, True, True, 0),
+        ([20, 20, 20, 28, 16], 6, True, True, 1),  # draws how many epochs it trains: another seed shows it
+        ([20, 20, 20, 20, 28], 6, True, True, 2),
+        ([20] * 7, 4, True, False, 4),  # always the same number: too few are a fault
+        ([20, 20, 20, 28, 24, 16, 20], 40, True, False, 4),  # far more than it can draw
+        ([20, 20, 20, 28, 16], 6, False, False, 0),  # draws nothing before it trains
+    ],
+)
+def test_a_script_that_draws_how_long_it_trains(
+    steps: list[int], on_ranks: int, drew: bool, alike: bool, more: int
+) -> None:
+    seeds, train = _trained(steps, on_ranks, drew=drew)
+    found = verify("train.py", train, [2])
+    assert found.alike == alike, faults(found.judged[0])
+    assert len(seeds) == 4 + more
+    notes = [note for check in found.judged[0].checks for note in check.notes]
+    assert any("how long it trains differs" in note for note in notes) == (
+        len(set(steps[: 3 + more])) > 1 and drew
+    )
+
+
+@pytest.mark.parametrize(
+    ("alone_losses", "by_seed", "alike", "runs"),
+    [
+        ([0.1, 0.5], {20: 9.0, 120: 0.6}, True, 2),  # goes up alone, too: one unlucky seed says nothing
+        ([0.1, 0.5], {20: 9.0, 120: 9.0}, False, 2),
+        ([0.1, 0.5], {20: 0.6}, True, 1),
+        ([5.0, 0.5], {20: 9.0}, False, 1),  # goes down alone
+    ],
+)
+def test_a_loss_that_says_little_is_looked_at_with_another_seed(
+    alone_losses: list[float], by_seed: dict[int, float], alike: bool, runs: int
+) -> None:
+    begin, end = alone_losses
+    tried = []
+
+    def train(which: str, size: int, seed: int) -> Run:
+        if which == "original":
+            return alone(losses=[begin] * 10 + [end] * 10)[0]
+        tried.append(seed)
+        return two(losses=[begin] * 5 + [by_seed[seed]] * 5)
+
+    found = verify("train.py", train, [2])
+    assert found.alike == alike
+    assert len(tried) == runs
+    assert any("with one seed" in note for note in found.judged[0].parity.notes) == (alike and runs == 2)
+
+
+@pytest.mark.parametrize(
+    ("outside", "says"),
+    [
+        (["/data/ckpt", "/data/ckpt", "/data/ckpt"], "/data/ckpt"),
+        (["/data/a", "/data/b", "/data/a"], "/data/a"),
+        (["/tmp/x1", "/tmp/x2", "/tmp/x3"], ""),  # each run has its own, such as a temporary file's
+        (["/home/me/.cache/data.npz", "", ""], ""),  # the first has left it for all, such as a download
+    ],
+)
+def test_what_several_runs_write_at_the_same_place_is_said(outside: list[str], says: str) -> None:
+    left = iter(outside)
+
+    def train(which: str, size: int, seed: int) -> Run:
+        made = alone()[0] if which == "original" else two()
+        path = next(left)
+        made.ranks[0].report["files"]["outside"] = [path] if path else []
+        return made
+
+    found = verify("train.py", train, [2], seeds=2)
+    assert found.alike
+    notes = [note for note in found.notes if "written by several runs" in note]
+    assert len(notes) == bool(says)
+    assert all(f": {says}. " in note and "below its own folder" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("seen", "noted"),
+    [
+        ({}, True),
+        ({"files": ["out/log.txt"]}, False),
+        ({"prefixes": ["out/log"]}, False),
+        ({"log_dirs": ["out"]}, False),
+        ({"files": ["out/other.txt"]}, True),
+    ],
+)
+def test_a_file_that_no_rank_was_seen_to_write_is_another_programs(
+    seen: dict[str, list[str]], noted: bool
+) -> None:
+    after = two()
+    after.ranks[0].report["files"].update(seen)
+    found = judge(alone(), replace(after, files=["out/log.txt"]), "linear")
+    notes = [note for check in found.checks for note in check.notes if "another program" in note]
+    assert len(notes) == noted
+
+
+@pytest.mark.parametrize(
+    ("varies", "end", "alike"),
+    [
+        (0.4, 1.3, True),  # alone it goes down by less than it varies from step to step
+        (0.4, 4.5, False),
+        (0.01, 1.3, False),
+    ],
+)
+def test_a_loss_of_a_few_steps_varies(varies: float, end: float, alike: bool) -> None:
+    before = alone(losses=[1 - 0.005 * step + varies * (-1) ** step for step in range(20)])
+    found = judge(before, two(losses=[1.0] * 9 + [end]), "linear")
+    assert found.alike == alike, found.parity

@@ -61,3 +61,18 @@ def test_the_command_trains_copies_and_writes_a_page(tmp_path: Path) -> None:
     assert "On 2 ranks: trains the same" in page
     assert "time with a collective under way" in page
     assert [path.name for path in folder.iterdir()] == ["train.py"]
+
+
+def test_what_other_runs_find_and_what_other_programs_write_is_said(tmp_path: Path) -> None:
+    left = tmp_path / "left" / "log.txt"
+    left.parent.mkdir()
+    writes = (
+        f"import subprocess\nwith open({str(left)!r}, 'a') as log:\n    log.write('done')\n"
+        "subprocess.run(['touch', 'touched'], check=True)\nimport tempfile\ntempfile.TemporaryFile().write(b'done')\n"
+    )
+    original, distributed = (text("plain", kind) + writes for kind in ("original", "by_hand"))
+    found = verify("plain", WarmTrainer(original, distributed, tmp_path, {}), [2], seeds=1)
+    assert found.alike, found.as_json()
+    assert [note for note in found.notes if f"their copies of the folder: {left}. " in note]  # that alone
+    notes = [note for check in found.judged[0].checks for note in check.notes]
+    assert any(note.startswith("touched: written by another program") for note in notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,25 @@ def _show(diagnosis: Diagnosis, console: Console) -> None:
     count = len(diagnosis.problems)
     if count:
         console.message(f"{count} {'problem' if count == 1 else 'problems'}")
+
+
+def tell_problems(python: str, ranks: int, hosts: str, console: Console, *, explained: bool) -> None:
+    """After a run that failed: what is wrong with its environment, as far as that shows without importing anything (a part of a
+    second). `explained`: the failure has a place in the user's lines, so `doctor` is only named where it isn't."""
+    from horovodize.diagnosing import diagnose
+
+    try:
+        problems = diagnose(python, ranks, hosts, train=False, remote=False).problems
+    except ValueError:  # the launcher takes such hosts, or has said so
+        return
+    for line in problems:
+        console.warning(f"{line.topic}: {line.text}")
+        console.line(f"  what to do: {line.remedy}", sys.stderr)
+    if not explained and not problems:
+        options = f" -np {ranks}" + (f" -H {hosts}" if hosts else "")
+        console.message(
+            f"whether Horovod trains here at all: horovodize doctor --python {shlex.quote(python)}{options}"
+        )
 
 
 def number(text: str) -> int:

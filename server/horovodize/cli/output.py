@@ -130,12 +130,20 @@ class Console:
         ):
             return
         self._progress_at = now
-        self._progress_shown = True
         filled = _BAR * done // total
         bar = "█" * filled + "░" * (_BAR - filled)
         room = max(os.get_terminal_size(sys.stderr.fileno()).columns - _BAR - 2 * len(str(total)) - 5, 0)
-        text = f"{bar} {done}/{total} {name[-room:] if room else ''}"
+        self._overwrite(f"{bar} {done}/{total} {name[-room:] if room else ''}")
+
+    def status(self, text: str) -> None:
+        """A line on standard error that the next one replaces, when that is a terminal; "" changes nothing."""
+        if text and not self.quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+            self._overwrite(text[: os.get_terminal_size(sys.stderr.fileno()).columns - 1])
+
+    def _overwrite(self, text: str) -> None:
+        self._progress_shown = True
         encoding = sys.stderr.encoding or "utf-8"
+        sys.stdout.flush()  # both may be the same terminal
         sys.stderr.write("\r\x1b[K" + text.encode(encoding, "replace").decode(encoding))
         sys.stderr.flush()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from horovodize.running.failures import START
+from horovodize.running.progress import Progress
 from horovodize.running.stalls import WARNING, StandstillWatch, stalls
 from horovodize.running.tracebacks import rewrite_traceback
 
@@ -39,6 +40,7 @@ class RankOutput:
         self._stalling: set[int] = set()
         self._asked = 0.0
         self._told: list[str] = []
+        self._progress = Progress()
         self._watch = StandstillWatch(log, staged.stood, staged.map, ranks)
 
     def heard(self, rank: int | None, line: str) -> None:
@@ -46,6 +48,8 @@ class RankOutput:
             self.launcher.append(line)
             return
         self._watch.heard()
+        if rank == 0:
+            self._progress.line(line, time.monotonic())
         said = self.said.setdefault(rank, [])
         said.append(line)
         del said[:-_KEPT]
@@ -61,6 +65,12 @@ class RankOutput:
             self._held_at[rank] = time.monotonic()
             return
         self._print(rank, line)
+
+    def part(self, rank: int | None, line: str) -> None:
+        """A line of a rank has grown that isn't finished: on a terminal, the bar of rank 0 is a line at its foot."""
+        self._watch.heard()
+        if rank == 0:
+            self.console.status(self._progress.part(line, time.monotonic()))
 
     def idle(self) -> None:
         now = time.monotonic()

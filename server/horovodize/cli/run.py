@@ -130,24 +130,41 @@ def _run(arguments: argparse.Namespace, prepared: Prepared, folder: Path, consol
     log = Path(arguments.log) if arguments.log else staged.log
     output = RankOutput(console, staged, arguments.ranks, log, full=arguments.full_traceback)
     try:
+        python = interpreter(arguments.python or "", prepared.script.parent)
+    except CannotRun as e:
+        raise CommandError(str(e)) from e
+    try:
         result = staged.run(
             arguments.ranks,
             arguments.arguments,
-            python=interpreter(arguments.python or "", prepared.script.parent),
+            python=python,
             hosts=arguments.hosts,
             launcher=arguments.launcher,
             on_line=output.heard,
+            on_part=output.part,
             on_idle=output.idle,
             log=log,
         )
     except CannotRun as e:
+        _look_around(arguments, python, console, explained=True)
         raise CommandError(str(e)) from e
     output.finish({rank for rank in range(arguments.ranks) if result.statuses.get(rank) != 0})
-    return _told(arguments, staged, output.launcher, result, console)
+    return _told(arguments, staged, python, output.launcher, result, console)
+
+
+def _look_around(arguments: argparse.Namespace, python: str, console: Console, *, explained: bool) -> None:
+    from horovodize.cli.doctor import tell_problems
+
+    tell_problems(python, arguments.ranks, arguments.hosts or "", console, explained=explained)
 
 
 def _told(
-    arguments: argparse.Namespace, staged: Staged, launcher: list[str], result: RunResult, console: Console
+    arguments: argparse.Namespace,
+    staged: Staged,
+    python: str,
+    launcher: list[str],
+    result: RunResult,
+    console: Console,
 ) -> int:
     """Says how a run ended."""
     from horovodize.running.failures import failures
@@ -174,12 +191,15 @@ def _told(
     if not lines:
         for line in launcher:
             console.message(line)
+        _look_around(arguments, python, console, explained=False)
         raise CommandError(f"{name}: the launcher ended with status {result.status} before any rank did")
     for number, line in enumerate(lines):
         if number == 0:
             console.error(line)
         else:
             console.line(line, sys.stderr)
+    explained = any(failure.first.where for failure in found.causes)
+    _look_around(arguments, python, console, explained=explained)
     console.message(f"{name}: failed after {result.seconds:.0f} s{kept}")
     return ExitStatus.FINDINGS
 

@@ -76,6 +76,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     import tempfile
     from pathlib import Path
 
+    from horovodize.cli.doctor import tell_problems
     from horovodize.running.ranks import CannotRun, interpreter
     from horovodize.verifying.page import as_page
     from horovodize.verifying.training import Trainer
@@ -84,6 +85,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     script = Path(arguments.path)
     distributed = Path(arguments.distributed) if arguments.distributed else None
     options = Configuration(arguments, console).settings(script.absolute().parent).options
+    python = ""
     with tempfile.TemporaryDirectory(prefix="horovodize-verify-", ignore_cleanup_errors=True) as folder:
         try:
             python = interpreter(arguments.python or "", script.absolute().parent)
@@ -111,12 +113,16 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             if arguments.report:
                 Path(arguments.report).write_text(as_page(verdict), encoding="utf-8")
         except (CannotRun, CouldNotRun) as e:
+            if python:
+                tell_problems(python, max(arguments.sizes), "", console, explained=True)
             raise CommandError(str(e)) from e
         except OSError as e:
             raise CommandError(f"{e.filename or script}: {e.strerror or e}") from e
     for path in dict.fromkeys(trainer.touched):
         console.warning(f"{path}, which is too large to be copied, has changed while the script was training")
     _write(verdict, arguments.format, console)
+    if not all(one.run.complete for one in verdict.judged):
+        tell_problems(python, max(arguments.sizes), "", console, explained=False)
     return ExitStatus.OK if verdict.alike else ExitStatus.FINDINGS
 
 

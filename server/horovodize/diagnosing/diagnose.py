@@ -15,7 +15,13 @@ from horovodize.launching.hosts import parse
 
 
 def diagnose(
-    python: str, ranks: int = 2, on: str = "", *, train: bool = True, folder: Path | None = None
+    python: str,
+    ranks: int = 2,
+    on: str = "",
+    *,
+    train: bool = True,
+    remote: bool = True,
+    folder: Path | None = None,
 ) -> Diagnosis:
     """Whether an interpreter can train with Horovod.
 
@@ -23,6 +29,7 @@ def diagnose(
     ranks     how many processes are meant to train
     on        on which hosts: "host1:4,host2:4"; "" for this one. Raises ValueError where it is not such a list
     train     whether to import TensorFlow and to train a step on two ranks of this host, too: some 15 seconds
+    remote    whether to look at other hosts, by ssh
     folder    where ranks are started (default: the current folder)"""
     named = parse(on)
     try:
@@ -43,7 +50,8 @@ def diagnose(
     lines.append(packages.xla(found, os.environ))
     if train:
         lines += _trained(executable, found, hosts.ranks_here(named, ranks))
-    lines += hosts.check(named, ranks, executable, found, folder or Path.cwd())
+    if remote:
+        lines += hosts.check(named, ranks, executable, found, folder or Path.cwd())
     return Diagnosis(executable, tuple(lines))
 
 

@@ -1,4 +1,6 @@
-"""Sizes that a count is compared with: a memory of 10,000 rows is full after 10,000, on each rank. Part of G5."""
+"""Memories that are filled by a count, and that training waits for: one of 10,000 rows is full after 10,000 rows. Part of G5.
+
+All ranks together fill theirs as soon as one process did where each rank's part is as large as its part of the rows."""
 
 from __future__ import annotations
 
@@ -6,14 +8,30 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.counters import CounterKind
-from horovodize.rules import counted
+from horovodize.plan import Decision
+from horovodize.rules import counted, guarded
 from horovodize.rules.draft import Draft
+from horovodize.rules.thresholds import WHAT, WHY
 from horovodize.summary.syntax import argument
 
 _KEPT = (
     "this is the size of what is filled here, so it is not divided: on each rank it is full after as many of its own steps, "
-    "which are size() times as many rows"
+    "which are size() times as many rows; with fewer steps a rank never fills it, and what waits for that never happens"
 )
+_ASKED = (
+    "training waits until this many rows are held, on each rank its own: it begins after size() times as many rows, and never "
+    "where a rank sees fewer; divide the size of the memory by the number of ranks, or confirm that it may begin later"
+)
+_PARTS = (
+    "training waits until this memory is full: with its size divided, all ranks together hold as many rows as one process, and "
+    "training begins as soon; check that a rank never draws more rows at once than its part holds"
+)
+_SOONER = (
+    "training waits until this many rows are held: with their number divided, it begins after as many rows of all ranks as "
+    "before; check that a rank never draws more rows at once than it then holds"
+)
+_ADDING = ("append", "appendleft", "add", "extend")
+_DRAWING = {"sample", "choice", "choices", "randint", "randrange", "permutation", "shuffle", "integers"}
 # What makes or draws as many rows as a number says, and where that number stands: the parameter and its place.
 _SIZED: dict[str, tuple[tuple[str, int | None], ...]] = {
     **dict.fromkeys(("zeros", "ones", "empty", "full", "ndarray"), (("shape", 0),)),
@@ -27,11 +45,134 @@ _SIZED: dict[str, tuple[tuple[str, int | None], ...]] = {
 
 
 def keeps(draft: Draft, test: ast.expr, count: ast.expr, bound: ast.expr) -> bool:
-    """Whether a bound stays as it is, for it is how much something holds that is filled by the count, or drawn from."""
+    """Whether a bound is how much something holds that is filled by the count, or drawn from: no number of steps that can be
+    divided where it's compared."""
     if not draft.divided or not _is_capacity(draft, test, count, bound):
         return False
-    draft.note("G5", test, _KEPT)
+    size = _size_of_all(draft, bound)
+    if size is not None and size in draft.done:
+        return True
+    if size is not None:
+        edits = counted.over_ranks(draft, size)
+        draft.change("G5", size, WHAT, WHY, edits, _PARTS, Decision.DIVIDED)
+    elif guarded.trains(draft, test):
+        draft.ask("G5", test, WHAT, WHY, _ASKED)
+    else:
+        draft.note("G5", test, _KEPT)
     return True
+
+
+def waits(draft: Draft, test: ast.expr, held: ast.expr, bound: ast.expr, operator: ast.cmpop) -> bool:
+    """Divides the bound of `len(memory) > 500` where training waits for it. Whether it is such a test."""
+    if not (isinstance(held, ast.Call) and draft.names.last(held.func) == "len" and len(held.args) == 1):
+        return False
+    memory = held.args[0]
+    known = draft.facts.feeding.kinds.constant(bound)
+    if not isinstance(memory, (ast.Name, ast.Attribute)) or (known is not None and known <= guarded.FEW):
+        return False
+    if not guarded.trains(draft, test) or not counted.is_whole(draft, bound):
+        return False
+    draws = _draws(draft, memory)
+    if not _is_filled_by_a_share(draft, memory) or _is_emptied(draft, memory, drawn=bool(draws)):
+        return False
+    made = _made_of(draft, bound)
+    if any(made & _made_of(draft, size) for call in draws for size in _sizes_of(draft, call)):
+        return True  # as many as are drawn at once
+    if draws and isinstance(operator, (ast.Gt, ast.GtE, ast.Lt, ast.LtE)):
+        edits = counted.over_ranks(draft, bound)
+        draft.change("G5", test, WHAT, WHY, edits, _SOONER, Decision.DIVIDED)
+    else:  # it may be trained on whole; and that it's full stays true, that it holds a part of that doesn't
+        draft.ask("G5", test, WHAT, WHY, _ASKED)
+    return True
+
+
+def _size_of_all(draft: Draft, bound: ast.expr) -> ast.expr | None:
+    """The number that a memory's size comes from: written once, training waits for it, and it's known what all that reads it
+    does with it. None for all others."""
+    if not isinstance(bound, ast.Name):
+        return None
+    bindings = draft.module.scopes.reaching(bound)
+    if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:
+        return None
+    value, home = bindings[0].value, draft.module.scopes.lookup(bound.id, bound)
+    known = draft.module.scopes.names.get(home, {}) if home is not None else {}
+    written = [b for b in known.get(bound.id, ()) if b is not bindings[0]]
+    if written or not (isinstance(value, ast.Constant) and type(value.value) is int):
+        return None
+    same = [n for n in draft.syntax.every(ast.Constant) if type(n.value) is int and n.value == value.value]
+    names = [n for n in draft.syntax.every(ast.Name) if n.id == bound.id and isinstance(n.ctx, ast.Load)]
+    names = [n for n in names if draft.module.scopes.lookup(n.id, n) == home]
+    sizes = set(_sizes(draft))
+    tests = [p for n in names if isinstance(p := draft.syntax.parent[n], ast.Compare)]
+    if len(same) > 1 or not all(_is_understood(draft, n, sizes) for n in names):
+        return None
+    return value if any(guarded.trains(draft, t) for t in tests) else None
+
+
+def _is_understood(draft: Draft, read: ast.Name, sizes: set[ast.expr]) -> bool:
+    """Whether a size is read as a memory's: how many rows it has, which is written next, whether it is full."""
+    parent = draft.syntax.parent[read]
+    if isinstance(parent, ast.BinOp):
+        return (
+            isinstance(parent.op, ast.Mod)
+            and parent.right is read
+            and counted.of(draft, parent.left) is not None
+        )
+    if isinstance(parent, ast.Compare) and len(parent.ops) == 1:
+        other = parent.comparators[0] if parent.left is read else parent.left
+        return counted.of(draft, other) is not None
+    return read in sizes
+
+
+def _is_filled_by_a_share(draft: Draft, memory: ast.Name | ast.Attribute) -> bool:
+    """Whether rows are added to it in loops only that are divided."""
+    places = _calls_on(draft, memory, *_ADDING)
+    found = [draft.facts.counters.counted_at(place) for place in places]
+    return bool(found) and all(
+        at is not None and at[0] and not at[1] and all(counted.is_divided(draft, d) for d in at[0])
+        for at in found
+    )
+
+
+def _is_emptied(draft: Draft, memory: ast.Name | ast.Attribute, drawn: bool) -> bool:
+    """Whether it begins again while training goes on, as a batch that is gathered; or, where nothing is drawn from it, gives
+    rows away, as a window that moves."""
+    bound = (
+        draft.module.scopes.reaching(memory)
+        if isinstance(memory, ast.Name)
+        else draft.values.attribute_bindings(memory)
+    )
+    again = any(draft.facts.counters.counted_at(b.statement) is not None for b in bound)
+    return again or bool(_calls_on(draft, memory, "clear", *(() if drawn else ("pop", "popleft"))))
+
+
+def _draws(draft: Draft, memory: ast.Name | ast.Attribute) -> list[ast.Call]:
+    """The calls that draw from it at random, or draw which of its rows to take."""
+    return [
+        call
+        for call in draft.syntax.calls
+        if draft.names.last(call.func) in _DRAWING
+        and any(_is_same(draft, n, memory) for a in call.args for n in ast.walk(a))
+    ]
+
+
+def _calls_on(draft: Draft, memory: ast.Name | ast.Attribute, *methods: str) -> list[ast.Call]:
+    return [
+        call
+        for call in draft.syntax.calls
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in methods
+        and _is_same(draft, call.func.value, memory)
+    ]
+
+
+def _is_same(draft: Draft, n: ast.AST, memory: ast.Name | ast.Attribute) -> bool:
+    if isinstance(n, ast.Name) and isinstance(memory, ast.Name):
+        scopes = draft.module.scopes
+        return n.id == memory.id and scopes.lookup(n.id, n) == scopes.lookup(memory.id, memory)
+    if isinstance(n, ast.Attribute) and isinstance(memory, ast.Attribute) and n.attr == memory.attr:
+        return bool(draft.values.receiver(n.value) & draft.values.receiver(memory.value))
+    return False
 
 
 def _is_capacity(draft: Draft, test: ast.expr, count: ast.expr, bound: ast.expr) -> bool:
@@ -66,12 +207,16 @@ def _made_of(draft: Draft, e: ast.expr) -> set[object]:
 def _sizes(draft: Draft) -> Iterator[ast.expr]:
     """The expressions that say how many rows something has."""
     for call in draft.syntax.calls:
-        for parameter, place in _SIZED.get(draft.names.last(call.func), ()):
-            given = argument(call, parameter, place)
-            if isinstance(given, (ast.Tuple, ast.List)):
-                yield from given.elts[:1]
-            elif given is not None:
-                yield given
+        yield from _sizes_of(draft, call)
+
+
+def _sizes_of(draft: Draft, call: ast.Call) -> Iterator[ast.expr]:
+    for parameter, place in _SIZED.get(draft.names.last(call.func), ()):
+        given = argument(call, parameter, place)
+        if isinstance(given, (ast.Tuple, ast.List)):
+            yield from given.elts[:1]
+        elif given is not None:
+            yield given
 
 
 def _fills(draft: Draft, count: ast.expr) -> bool:

@@ -22,9 +22,10 @@ Leaves alone   What is counted in epochs. Loops that are not divided. A look at 
                the generator's update, gradients that are applied every 4 batches), each update still goes with as many of the
                other. Training becomes no different by that, for all of them see size() times the rows; divided, it would.
                Where each epoch counts from the start, it is said: there may be fewer batches in one.
-               The size of a memory (`if pointer > CAPACITY:` beside `np.zeros((CAPACITY, 4))`): as many rows fill it on each
-               rank. It is said.
-Asks           Never.
+               The size of a memory (`if pointer > CAPACITY:` beside `np.zeros((CAPACITY, 4))`) that training doesn't wait for:
+               as many rows fill it on each rank. It is said.
+Asks           Where training waits until a memory is filled: its size, or the bound of `len(memory) > 500`, is divided if that
+               can be done; a rank must not draw more rows at once than it then holds.
 Source         Beyond the seed.
 """
 
@@ -94,6 +95,8 @@ def _matched(draft: Draft, match: ast.Match) -> None:
 def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop) -> None:
     for one, other in ((left, right), (right, left)):
         if strides.compared(draft, test, one, other, operator):
+            return
+        if capacities.waits(draft, test, one, other, operator):
             return
         if _divisor(draft, one) is not None:
             _every(draft, test, one, other)

@@ -22,10 +22,10 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
         else None
     )
     known = draft.facts.feeding.kinds.constant(divisor) if divisor is not None else None
-    return (known is None or known <= FEW) and _trains(draft, test)
+    return (known is None or known <= FEW) and trains(draft, test)
 
 
-def _trains(draft: Draft, test: ast.expr) -> bool:
+def trains(draft: Draft, test: ast.expr) -> bool:
     """Whether what is decided by a test is whether, or how, a step trains."""
     sites = set[ast.AST](draft_steps(draft))
     return any(draft.drive.reaches(s, sites) or _hands_on(draft, s, sites) for s in _decided(draft, test))
@@ -65,7 +65,7 @@ def _decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
 def decides(draft: Draft, test: ast.expr) -> bool:
     """Whether a test decides how training goes on, rather than what is shown of its first steps."""
     nodes = [n for s in _decided(draft, test) for n in ast.walk(s)]
-    return _trains(draft, test) or any(
+    return trains(draft, test) or any(
         isinstance(n, (ast.Break, ast.Return, ast.Raise))
         or (isinstance(n, ast.Attribute) and n.attr in ("lr", "learning_rate", "stop_training"))
         or (isinstance(n, ast.Name) and n.id in ("lr", "learning_rate"))

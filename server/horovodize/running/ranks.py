@@ -24,6 +24,7 @@ LAUNCHERS = ("horovodrun", "mpirun", "srun")
 _RANK = Path(__file__).parent / "rank.py"
 _LOOK = 0.1  # seconds between looks at what the ranks have said
 _GRACE = 8.0  # seconds to end in: horovodrun gives its processes five
+_PART = 4000  # characters of an unfinished line, in which a progress bar is drawn over and over
 _PREFIXED = re.compile(r"\[(\d+)\]<(?:stdout|stderr)>:(.*)", re.DOTALL)
 
 
@@ -62,6 +63,7 @@ def run_ranks(
     launcher: str = "horovodrun",
     environment: Mapping[str, str] | None = None,
     on_line: Heard | None = None,
+    on_part: Heard | None = None,
     on_idle: Callable[[], None] | None = None,
     limit: float | None = None,
     log: Path | None = None,
@@ -75,6 +77,7 @@ def run_ranks(
     launcher     "horovodrun", "mpirun", "srun", or a command line that ends where ours begins ("mpirun -np 4 --oversubscribe")
     environment  instead of this process's own
     on_line      is given each line as it comes, without its end, and the rank (None: the launcher itself)
+    on_part      is given the end of a line that isn't finished and has grown, such as a progress bar, and the rank
     on_idle      is called some times a second
     limit        seconds after which all is ended
     log          a folder that keeps `rank-N.txt`; with ranks on other machines, one that they see, too
@@ -95,7 +98,7 @@ def run_ranks(
         around["PYTHONUNBUFFERED"] = "1"
         ours = [python, str(_RANK), str(said), python, *map(str, command)]
         line = [*launch_line(launcher, ranks, hosts, around), *ours] if ranks else ours
-        return _Run(line, folder, around, said, on_line, on_idle).result(limit)
+        return _Run(line, folder, around, said, on_line, on_part, on_idle).result(limit)
 
 
 @contextlib.contextmanager
@@ -164,9 +167,10 @@ class _Run:
         environment: Mapping[str, str],
         said: Path,
         on_line: Heard | None,
+        on_part: Heard | None,
         on_idle: Callable[[], None] | None,
     ) -> None:
-        self.said, self.on_line, self.on_idle = said, on_line, on_idle
+        self.said, self.on_line, self.on_part, self.on_idle = said, on_line, on_part, on_idle
         self.readers: dict[int | None, _Reader] = {}
         launcher = said / "launcher.txt"
         self.readers[None] = _Reader(launcher)
@@ -214,8 +218,11 @@ class _Run:
         for path in sorted(self.said.glob("rank-*.txt")):
             self.readers.setdefault(int(path.stem.removeprefix("rank-")), _Reader(path))
         for rank, reader in sorted(self.readers.items(), key=lambda item: (item[0] is None, item[0] or 0)):
+            before = reader.size
             for line in reader.lines(last):
                 self._heard(rank, line)
+            if self.on_part is not None and rank is not None and reader.size > before and reader.part:
+                self.on_part(rank, reader.part)
 
     def _heard(self, rank: int | None, line: str) -> None:
         found = _PREFIXED.match(line) if rank is None else None
@@ -301,6 +308,16 @@ class _Reader:
     @property
     def text(self) -> str:
         return "".join(self._parts)
+
+    @property
+    def size(self) -> int:
+        """How many bytes were read."""
+        return self._at
+
+    @property
+    def part(self) -> str:
+        """The end of a line that isn't finished."""
+        return self._rest[-_PART:]
 
     def lines(self, last: bool = False) -> list[str]:
         """The lines that came since; with `last`, an unfinished one, too."""

@@ -57,6 +57,7 @@ class Staged:
         launcher: str = "horovodrun",
         environment: Mapping[str, str] | None = None,
         on_line: Heard | None = None,
+        on_part: Heard | None = None,
         on_idle: Callable[[], None] | None = None,
         limit: float | None = None,
         log: Path | None = None,
@@ -73,7 +74,7 @@ class Staged:
         command: list[str | Path] = [START, self.root / "table.json", *arguments]
         return run_ranks(
             command, ranks, python=python, folder=self.folder, hosts=hosts, launcher=launcher, environment=environment,
-            on_line=heard, on_idle=on_idle, limit=limit, log=log,
+            on_line=heard, on_part=on_part, on_idle=on_idle, limit=limit, log=log,
         )  # fmt: skip
 
 

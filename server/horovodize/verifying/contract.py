@@ -9,19 +9,22 @@ from math import isclose, isnan
 from typing import Any
 
 from horovodize.verifying.runs import Rank, Run
-from horovodize.verifying.scalings import Scaling, done_sooner
+from horovodize.verifying.scalings import Scaling, done_sooner, drawn_length, span
 
 TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at. `broken` and `notes` say what was found; with neither it holds."""
+    """One thing that was looked at. `broken` and `notes` say what was found; with neither it holds.
+
+    length  whether how much was trained is broken"""
 
     name: str
     broken: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seen: bool = True
+    length: bool = False
 
     @property
     def holds(self) -> bool:
@@ -129,7 +132,7 @@ def _rates(alone: Run, run: Run, scaled: Sequence[Scaling]) -> Check:
     larger = any(one.kind == "weak" and one.larger_rate for one in scaled)
     if run.size > 1 and larger and run.ranks[0].report["sums"] >= max(1, 0.9 * steps):
         broken.append("the gradients are added up, not averaged, and the rate is multiplied, too")
-    return Check(name, tuple(broken))
+    return Check(name, tuple(broken), length=any(one.length for one in scaled))
 
 
 def _files(alone: Run, run: Run) -> Check:
@@ -145,11 +148,14 @@ def _files(alone: Run, run: Run) -> Check:
             for path, who in writers.items()
             if len(who) > 1
         ]
-    had = alone.ranks[0].written
+    had, _ = alone.ranks[0].written()
     has: dict[str, int] = {}
     for rank in run.ranks:
-        for path, times in rank.written.items():
+        written, copies = rank.written(had)
+        for path, times in written.items():
             has[path] = has.get(path, 0) + times
+        if copies:
+            notes.append(f"rank {rank.number} writes copies of its own: {min(copies)}")
     if not run.stopped:
         for path, times in had.items():
             if not has.get(path):
@@ -157,6 +163,9 @@ def _files(alone: Run, run: Run) -> Check:
             elif abs(has[path] - times) > max(1, 0.15 * times) and not any(path in fault for fault in broken):
                 notes.append(f"{path} is written {has[path]} times, alone {times}")
         broken += [f"{path} is written, alone it isn't" for path in has if path not in had]
+    if unseen := run.written_unseen():
+        more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
+        notes.append(f"{unseen[0]}{more}: written by another program, so by how many ranks isn't seen")
     return Check("one writer a file", tuple(broken), tuple(notes))
 
 
@@ -171,6 +180,9 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
     notes: list[str] = []
     totals = [r.rows.total() for r in alone]
     ratio = has.total() / totals[0]
+    by_chance = drawn_length(alone)
+    least, most = span(totals, by_chance)
+    length = False
     counts = [rank.rows.total() for rank in run.ranks]
     batch = max(alone[0].ranks[0].batches)
     slack = run.size * batch / totals[0] + 0.1
@@ -188,19 +200,37 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
     elif not fixed and strong and isclose(ratio, run.size, rel_tol=0.15):
         notes.append(f"every rank draws as many rows as one process: together {ratio:.2g} times those alone")
     elif ratio < 1 and done_sooner(alone, run):
-        notes.append(f"stops sooner, with smaller losses than alone: after {ratio:.2g} times the rows")
-    elif not min(totals) / totals[0] - slack - 0.05 <= ratio <= max(totals) / totals[0] + slack + 0.05:
+        notes.append(f"stops sooner, as good as alone: after {ratio:.2g} times the rows")
+    elif not least / totals[0] - slack - 0.05 <= ratio <= most / totals[0] + slack + 0.05:
         broken.append(f"all ranks together train on {ratio:.2g} times the rows")
+        length = True
     elif has.total() > 10 * sum(has[row] for row in had):
         notes.append(
             "the rows carry something that differs by rank, such as their numbers: only their count is compared"
         )
+    elif _drawn_afresh(alone[0], run):
+        notes.append("other ranks than 0 draw rows of their own: only their number is compared")
     elif fixed and (missed := _missed(had, has)) > slack:
         broken.append(f"{missed:.0%} of the rows are seen by no rank, or by fewer than others")
     odd = len(run.ranks[0].batches) if strong else 0  # all rows in every step may leave a row over
     if max(counts) - min(counts) > max(batch, odd, 0.1 * max(counts)):
         broken.append(f"the ranks train on different numbers of rows: {', '.join(map(str, counts))}")
-    return Check(name, tuple(broken), tuple(notes))
+    if by_chance:
+        seen = ", ".join(map(str, sorted(set(totals))))
+        notes.append(
+            f"how long it trains differs by seed ({seen} rows alone, here {has.total()}): compared roughly"
+        )
+    return Check(name, tuple(broken), tuple(notes), length=length)
+
+
+def _drawn_afresh(alone: Run, run: Run) -> bool:
+    """Whether rows are drawn without end by a seed of the script's own, to which ranks add theirs: no row comes twice, rank 0
+    has those that come first alone, and each other rank has rows that neither it nor another had."""
+    had, first = alone.rows, run.ranks[0].rows
+    begin = set(list(had)[: len(first)])
+    once = max(had.values()) == 1 == max(run.rows.values())
+    goes_on = len(begin & first.keys()) >= 0.95 * len(first)
+    return once and goes_on and not any(had.keys() & rank.rows.keys() for rank in run.ranks[1:])
 
 
 def _missed(wanted: Any, found: Any) -> float:

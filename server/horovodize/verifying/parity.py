@@ -8,7 +8,7 @@ from math import isfinite
 
 from horovodize.verifying.contract import Check
 from horovodize.verifying.runs import Curve, Run
-from horovodize.verifying.scalings import Scaling
+from horovodize.verifying.scalings import Scaling, drawn_length
 
 POINTS = 40  # of a curve
 WAY = 0.75  # of the loss's way down that a run with larger batches has to go
@@ -24,13 +24,15 @@ class Compared:
 
     rows   rows that all ranks together saw at the end; 0 where they can't be seen
     differs  what is different, or nothing
-    since    the part of the way (0 to 1) from which on it lies above the band"""
+    since    the part of the way (0 to 1) from which on it lies above the band
+    flat     whether it goes down alone by no more than it varies: a game's, that of adversaries, that of a few steps"""
 
     alone: list[list[float]]
     ranks: list[float]
     rows: int
     differs: str = ""
     since: float = 1.0
+    flat: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,10 @@ def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:
         )
     low, high, start = min(ends), max(ends), alone[0].first
     band = max(high - low, 0.1 * abs(high), 1e-6)
-    lost = its.last > high + band and (start <= high or start - its.last < WAY * (start - high))
-    # Losses of players against each other go up and down: they must stay of a size.
-    if lost and start <= high and its.last <= 3 * max(abs(low), abs(high), abs(start)):
+    flat = start - high <= 2 * alone[0].noise
+    lost = its.last > high + band and (flat or start - its.last < WAY * (start - high))
+    # Losses of players against each other go up and down, and those of a few steps vary: they must stay of a size.
+    if lost and flat and its.last <= 3 * max(abs(low), abs(high), abs(start)):
         lost = False
     if not lost:
         return Compared(curves, ranks, rows)
@@ -100,6 +103,7 @@ def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:
         rows,
         f"the loss ends at {its.last:.4g}, alone at {told} (from {start:.4g})",
         since / POINTS,
+        flat,
     )
 
 
@@ -110,6 +114,8 @@ def _weights(
     original, first = alone[0].ranks[0], run.ranks[0]
     if run.stopped or not scaled or any(one.kind != "strong" or one.fault for one in scaled):
         return "", ()
+    if drawn_length(alone) and original.steps != first.steps:
+        return "", ("how long it trains differs by seed: the weights at the end are not compared",)
     pairs = zip(original.weights, first.weights, strict=False)
     apart = max((_distance(a, b) for a, b in pairs), default=0.0)
     broadcast = all(one["trace"][0]["broadcasts"] for one in first.optimizers if one["trace"])

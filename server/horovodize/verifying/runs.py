@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from math import sqrt
 from typing import Any
 
 TAIL = 0.1  # the part of the steps whose losses make the first and the final loss
@@ -26,6 +28,14 @@ class Curve:
     @property
     def last(self) -> float:
         return mean(self.losses[-self._few :])
+
+    @property
+    def noise(self) -> float:
+        """How far `first` and `last` may be off by chance: from how the loss varies from one step to the next."""
+        apart = [abs(b - a) for a, b in pairwise(self.losses)]
+        return (
+            mean(apart) / 1.13 / sqrt(self._few) if apart else 0.0
+        )  # 1.13: mean distance of two draws, in deviations
 
     @property
     def _few(self) -> int:
@@ -99,14 +109,20 @@ class Rank:
             return [_values(optimizer["at_end"]["trained"]) for optimizer in self.optimizers]
         return [_values(self.report["kept"])] if self.report["kept"] else []
 
-    @property
-    def written(self) -> dict[str, int]:
-        """How often each kind of file was written (names without numbers and what was drawn)."""
+    def written(self, others: Container[str] = ()) -> tuple[dict[str, int], set[str]]:
+        """How often each kind of file was written (names without numbers and what was drawn), and which files are this rank's
+        copies: named by its number, one of `others` without it."""
         found: Counter[str] = Counter()
+        copies = set()
         for path, times in self.report["files"].get("times", {}).items():
-            if not re.search(r"\.tmp|tempstate|_temp/", path):
-                found[kind_of(path)] += times
-        return dict(found)
+            if re.search(r"\.tmp|tempstate|_temp/", path):
+                continue
+            kind = kind_of(path)
+            if kind not in others and any(kind_of(p) in others for p in _without_rank(path, self.number)):
+                copies.add(path)
+            else:
+                found[kind] += times
+        return dict(found), copies
 
     @property
     def training_seconds(self) -> float:
@@ -160,6 +176,21 @@ class Run:
             found.update(rank.rows)
         return found
 
+    def written_unseen(self) -> list[str]:
+        """The files in its folder that no rank was seen to write: another program did, which ranks have started."""
+        written = [
+            rank.report["files"].get(kind, ())
+            for rank in self.ranks
+            for kind in ("files", "prefixes", "log_dirs")
+        ]
+        seen = tuple(path for paths in written for path in paths)
+        return [path for path in self.files if not path.startswith(seen) and "__pycache__" not in path]
+
+    @property
+    def outside(self) -> set[str]:
+        """The paths that were written to outside the folder that it ran in."""
+        return {path for rank in self.ranks for path in rank.report["files"].get("outside", ())}
+
     @property
     def curves(self) -> list[Curve]:
         """The losses: the mean over the ranks."""
@@ -194,6 +225,13 @@ def mean(values: Iterable[float]) -> float:
 def kind_of(path: str) -> str:
     """A path without its numbers: time stamps, process ids, epochs and steps."""
     return re.sub(r"\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path))
+
+
+def _without_rank(path: str, rank: int) -> list[str]:
+    """A path without the rank's number, for each place that may be it: "backup-1/log" was "backup/log"."""
+    places = re.finditer(rf"[-_.]?(?:rank[-_.]?)?(?<!\d){rank}(?!\d)", path)
+    cut = (path[: place.start()] + path[place.end() :] for place in places)
+    return [re.sub(r"/{2,}", "/", rest).lstrip("/") for rest in cut]
 
 
 def _values(variables: Sequence[dict[str, Any]]) -> list[float]:

@@ -11,6 +11,8 @@ from horovodize.verifying.runs import Run
 
 # Parts of the way at which a rate is looked for around the same place of the run alone.
 _AROUND = 0.1
+# How far above the loss of alone still counts as reached.
+_HARDLY = 1.15
 
 
 @dataclass(frozen=True)
@@ -18,11 +20,13 @@ class Scaling:
     """Of one optimizer: `kind` is "weak" (fewer steps with more rows each), "strong" (the same steps, the rows divided) or "".
 
     fault        what is wrong with steps or rate, or nothing
-    larger_rate  whether the rate is larger than alone"""
+    larger_rate  whether the rate is larger than alone
+    length       whether what is wrong is the number of steps"""
 
     kind: str
     fault: str = ""
     larger_rate: bool = False
+    length: bool = False
 
 
 def scalings(alone: Sequence[Run], run: Run, rate: str) -> list[Scaling]:
@@ -32,17 +36,34 @@ def scalings(alone: Sequence[Run], run: Run, rate: str) -> list[Scaling]:
     sooner = done_sooner(alone, run)
     grown = _grown(alone[0], run) if rate == "linear" else None
     count = min(len(its.optimizers), *(len(r.optimizers) for r in by_seed))
+    drawn = drawn_length(alone)
     return [
-        _scaling([r.optimizers[i] for r in by_seed], its.optimizers[i], run, rate, grown, sooner)
+        _scaling([r.optimizers[i] for r in by_seed], its.optimizers[i], run, rate, grown, sooner, drawn)
         for i in range(count)
     ]
 
 
+def drawn_length(alone: Sequence[Run]) -> bool:
+    """Whether a script draws how long it trains: with other seeds it takes other numbers of steps, and it draws before them."""
+    differs = len({tuple(one.ranks[0].steps) for one in alone}) > 1
+    return differs and all(one.ranks[0].report["drew"] for one in alone)
+
+
+def span(counts: Sequence[int], drawn: bool) -> tuple[int, int]:
+    """The least and the most of what some seeds gave; of what is drawn, others may give as much less or more again."""
+    low, high = min(counts), max(counts)
+    return (max(1, 2 * low - high), 2 * high - low) if drawn else (low, high)
+
+
 def done_sooner(alone: Sequence[Run], run: Run) -> bool:
-    """Whether every loss ends below all that it came to alone: what stops when it's good enough has stopped sooner."""
+    """Whether what stops when it's good enough has stopped sooner: every loss ends below all that it came to alone; or hardly
+    above, where it is seen to stop so, after other numbers of steps with other seeds. (One rank's own loss may be what was good
+    enough: the mean over ranks is above it.)"""
     columns = zip(run.curves, *(one.curves for one in alone), strict=False)
-    ends = [(its.last, min(curve.last for curve in others)) for its, *others in columns]
-    return bool(ends) and all(its < best for its, best in ends)
+    ends = [(its.last, [curve.last for curve in others]) for its, *others in columns]
+    if len({tuple(one.ranks[0].steps) for one in alone}) > 1:
+        return bool(ends) and all(its < _HARDLY * max(others) for its, others in ends)
+    return bool(ends) and all(its < min(others) for its, others in ends)
 
 
 def _grown(alone: Run, run: Run) -> float | None:
@@ -58,10 +79,11 @@ def _scaling(
     rate: str,
     grown: float | None,
     sooner: bool,
+    drawn: bool,
 ) -> Scaling:
     size = run.size
     steps = [one["steps"] for one in alone]
-    low, high = min(steps), max(steps)
+    low, high = span(steps, drawn)
     allowed = max(3, 0.3 * high / size)
     fewer = low / size - allowed <= its["steps"] <= high / size + allowed
     fewer = fewer or (sooner and its["steps"] < low / size)
@@ -86,7 +108,9 @@ def _scaling(
     if not budget:
         told = f"{low}" if low == high else f"{low} to {high}"
         return Scaling(
-            "", f"every rank takes {its['steps']} steps, alone {told}: neither as many nor 1/{size} of that"
+            "",
+            f"every rank takes {its['steps']} steps, alone {told}: neither as many nor 1/{size} of that",
+            length=True,
         )
     if isnan(its["first_rate"]) and not isnan(alone[0]["first_rate"]):
         return Scaling(kind, "the rate is not a number")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from typing import Any
 
@@ -14,8 +15,12 @@ from horovodize.verifying.scalings import Scaling, scalings
 from horovodize.verifying.speed import Speed, speed
 
 SEED = 20
+_PATHS = 3  # how many of them a note names
+MORE_SEEDS = 4  # that are trained alone at most, to see whether a script draws how long it trains
 # Which script, on how many ranks (0: alone, without Horovod's launcher), from which seed.
 Train = Callable[[str, int, int], Run]
+
+_UNLUCKY = "with one seed the loss differs, with another it doesn't: it says little, for alone it doesn't go down either"
 
 
 class CouldNotRun(Exception):
@@ -32,6 +37,18 @@ class Judged:
     scalings: list[Scaling] = field(default_factory=list)
     parity: Parity = field(default_factory=lambda: Parity([]))
     speed: Speed = field(default_factory=Speed)
+
+    @property
+    def length(self) -> bool:
+        """Whether more or less was trained than alone."""
+        return any(check.length for check in self.checks)
+
+    @property
+    def loss_alone(self) -> bool:
+        """Whether it differs in its loss, and in nothing else, where the loss says little: alone it doesn't go down."""
+        if self.alike or not all(check.holds for check in self.checks) or self.parity.weights:
+            return False
+        return all(one.flat for one in self.parity.losses if one.differs)
 
     @property
     def alike(self) -> bool:
@@ -98,10 +115,28 @@ def verify(
     if not alone[0].ranks[0].optimizers and not alone[0].ranks[0].weights:
         raise CouldNotRun(f"{script}: no training was seen{_unseen(alone[0])}")
     judged = []
+    seeded = len(alone)
     for size in sizes:
-        tell(f"on {size} rank{'s' if size > 1 else ''}")
-        judged.append(judge(alone, train("distributed", size, SEED), rate))
-    notes = list(dict.fromkeys(f"not seen: {why}" for why in alone[0].ranks[0].report["unseen"]))
+        told = f"on {size} rank{'s' if size > 1 else ''}"
+        tell(told)
+        run = train("distributed", size, SEED)
+        one = judge(alone, run, rate)
+        while one.length and alone[0].ranks[0].report["drew"] and len(alone) < seeded + MORE_SEEDS:
+            seed = SEED + 100 * len(alone)
+            tell(f"alone, seed {seed}: it may draw how long it trains")
+            more = train("original", 0, seed)
+            if not more.complete:
+                break
+            alone.append(more)
+            one = judge(alone, run, rate)
+        if one.loss_alone:
+            tell(f"{told}, with another seed: the loss differs")
+            again = judge(alone, train("distributed", size, SEED + 100), rate)
+            if again.alike:
+                one = replace(again, parity=replace(again.parity, notes=(*again.parity.notes, _UNLUCKY)))
+        judged.append(one)
+    notes = _shared_files([*alone, *(one.run for one in judged)])
+    notes += list(dict.fromkeys(f"not seen: {why}" for why in alone[0].ranks[0].report["unseen"]))
     if limited := alone[0].ranks[0].report["limited"]:
         notes.append(f"the data limit held for {', '.join(limited)}")
     return Verdict(script, alone, judged, notes)
@@ -118,6 +153,19 @@ def judge(alone: Sequence[Run], run: Run, rate: str) -> Judged:
         checks = [check for check in checks if check.seen]
         return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks))
     return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks), speed(alone[0], run))
+
+
+def _shared_files(runs: Sequence[Run]) -> list[str]:
+    """What several runs wrote at the same place, outside their copies of the folder: none but the first began without it."""
+    written = Counter(path for run in runs for path in run.outside)
+    paths = sorted(path for path, times in written.items() if times > 1)
+    if not paths:
+        return []
+    told = ", ".join(paths[:_PATHS]) + (f" and {len(paths) - _PATHS} more" if len(paths) > _PATHS else "")
+    return [
+        f"written by several runs, outside their copies of the folder: {told}. A run may read what the one before it left: "
+        "let the script write below its own folder, and verify again"
+    ]
 
 
 def _unseen(run: Run) -> str:

@@ -150,6 +150,7 @@ class Probe:
             "files": self.files.report() if self.files else {},
             "kept": self._kept(),
             "draws": self.randomness.drawn_in_training(),
+            "drew": self.randomness.drawn_before(),
             "layers": self._layers(),
             "unseen": self.unseen,
             "limited": self.limited,

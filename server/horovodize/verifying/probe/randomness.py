@@ -15,6 +15,7 @@ class Randomness:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self.draws = 0
+        self._at_start: tuple[Any, Any] | None = None
         self._at_first_step: tuple[Any, Any] | None = None
 
     def install(self) -> None:
@@ -23,6 +24,7 @@ class Randomness:
 
         random.seed(self._seed)
         np.random.seed(self._seed)
+        self._at_start = self._state()
         original = random_seed.get_seed
 
         def get_seed(op_seed: Any) -> Any:
@@ -42,6 +44,10 @@ class Randomness:
     def drawn_in_training(self) -> bool:
         """Whether anything was drawn by Python or NumPy's shared generators since the first step."""
         return self._at_first_step is not None and self._at_first_step != self._state()
+
+    def drawn_before(self) -> bool:
+        """Whether anything was drawn by them before the first step, such as how long to train."""
+        return self._at_first_step is not None and self._at_first_step != self._at_start
 
     def _state(self) -> tuple[Any, Any]:
         import numpy as np

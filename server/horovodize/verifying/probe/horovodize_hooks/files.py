@@ -24,6 +24,7 @@ class Files:
     prefixes   beginnings of paths, where TensorFlow makes up the rest (checkpoints: prefix.index, prefix.data-…)
     log_dirs   directories in which a summary writer made event files
     times      how often each of these was written to
+    outside    what is written elsewhere, whole paths: other runs write there, too, and read what this one has left
 
     `slow` makes the first writes take long."""
 
@@ -34,6 +35,7 @@ class Files:
         self.prefixes: set[str] = set()
         self.log_dirs: set[str] = set()
         self.times: Counter[str] = Counter()
+        self.outside: set[str] = set()
 
     def install(self) -> None:
         sys.addaudithook(self._audit)
@@ -46,10 +48,11 @@ class Files:
             "files": sorted(self.files),
             "prefixes": sorted(self.prefixes),
             "log_dirs": sorted(self.log_dirs),
+            "outside": sorted(self.outside),
         }
 
     def note(self, where: set[str], path: Any) -> None:
-        """Adds a path to one of the sets, if it is below the directory."""
+        """Adds a path to one of the sets if it is below the directory, else to what is outside."""
         if hasattr(path, "numpy"):
             path = path.numpy()
         try:
@@ -63,6 +66,10 @@ class Files:
             if relative not in where:
                 where.add(relative)
                 self.delay()
+        elif not full.startswith((self._root + os.sep, "/dev/", "/proc/")) and not _is_nameless(
+            where is self.files, full
+        ):
+            self.outside.add(full)
 
     def delay(self) -> None:
         """Comes before a write."""
@@ -152,3 +159,8 @@ class Files:
             original(file, name, mode, *args, **kwargs)
 
         h5py.File.__init__ = __init__
+
+
+def _is_nameless(as_file: bool, path: str) -> bool:
+    """Whether a file is made in a directory without a name, as temporary files are: nobody finds it there."""
+    return as_file and os.path.isdir(path)

@@ -1,0 +1,173 @@
+"""G5 where training waits until a memory is filled: as many rows of all ranks fill it as filled that of one process."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import changes, doubts, only, plan_of
+
+HEAD = TAPE + "import random\nfrom collections import deque\n"
+ARRAY = """
+CAPACITY = 600
+memory = np.zeros((CAPACITY, 4))
+seen = 0
+def remember(row):
+    global seen
+    memory[seen % CAPACITY] = row
+    seen += 1
+def learn():
+    rows = memory[np.random.choice(CAPACITY, 32)]
+    step(rows, rows)
+for i in range(5000):
+    remember(np.random.normal(size=4))
+    if seen > CAPACITY:
+        learn()
+"""
+LISTED = """
+START, BATCH = 500, 32
+memory = deque(maxlen=1000)
+for i in range(5000):
+    memory.append(np.random.normal(size=4))
+    if {}:
+        rows = np.stack(random.sample(memory, BATCH))
+        step(rows, rows)
+"""
+
+
+FILLED_BEFORE = (
+    LISTED.format("len(memory) > START")
+    .replace("memory =", "other = []\nmemory =")
+    .replace(
+        "for i in range(5000):\n    memory",
+        "for i in range(9000):\n    memory.append(i)\nfor i in range(5000):\n    other",
+    )
+)
+GATHERED = LISTED.format("len(memory) > START").replace("random.sample(memory, BATCH)", "latest(memory)")
+EMPTIED = """
+batch = []
+for i in range(5000):
+    batch.append(np.random.normal(size=4))
+    if len(batch) >= 64:
+        rows = np.stack(random.sample(batch, 32))
+        step(rows, rows)
+        batch = []
+"""
+
+
+def test_a_memory_that_training_waits_for_is_divided_where_it_is_made_and_asked_about() -> None:
+    plan = plan_of(HEAD + ARRAY)
+    divided = HEAD + ARRAY.replace("CAPACITY = 600", "CAPACITY = max(1, 600 // hvd.size())")
+    assert only(plan, "G5") == divided
+    (doubt,) = doubts(plan, "G5")
+    assert "together" in doubt
+    assert not any("is not divided" in n.message for n in plan.notes)
+
+
+def test_what_is_said_of_it_before_it_is_full_is_no_other_count() -> None:
+    """A test that only prints comes first, and goes by the same size."""
+    printed = ARRAY.replace(
+        "    if seen > CAPACITY:\n", "    if seen > CAPACITY:\n        print(i)\n    if seen > CAPACITY:\n"
+    )
+    plan = plan_of(HEAD + printed)
+    assert len(changes(plan, "G5")) == 1
+    assert "CAPACITY = max(1, 600 // hvd.size())" in plan.text
+    assert not any("is not divided" in n.message for n in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("CAPACITY = 600", "CAPACITY = 600\nprint(CAPACITY)"),  # it means something else, too
+        ("CAPACITY = 600", "CAPACITY = 600\nif len(sys.argv) > 1:\n    CAPACITY = 900"),  # made in two places
+        ("np.zeros((CAPACITY, 4))", "np.zeros((600, 4))"),  # the number stands elsewhere, too
+        ("choice(CAPACITY, 32)", "choice(600, 32)"),
+    ],
+)
+def test_a_size_that_is_not_seen_whole_is_asked_about_at_the_test(old: str, new: str) -> None:
+    plan = plan_of("import sys\n" + HEAD + ARRAY.replace(old, new))
+    assert "max(1, CAPACITY" not in plan.text
+    assert "600 //" not in plan.text
+    (doubt,) = doubts(plan, "G5")
+    assert "never" in doubt
+
+
+def test_a_memory_that_training_does_not_wait_for_is_noted_only() -> None:
+    plan = plan_of(
+        HEAD
+        + ARRAY.replace(
+            "    if seen > CAPACITY:\n        learn()",
+            "    learn()\n    if seen > CAPACITY:\n        print(i)",
+        )
+    )
+    assert doubts(plan, "G5") == []
+    assert any("is not divided" in n.message for n in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("len(memory) > START", "len(memory) > max(1, START // hvd.size())"),
+        ("len(memory) >= 500", "len(memory) >= max(1, 500 // hvd.size())"),
+        ("START < len(memory)", "max(1, START // hvd.size()) < len(memory)"),
+        ("len(memory) > START and i % 4 == 0", "len(memory) > max(1, START // hvd.size()) and i % 4 == 0"),
+    ],
+)
+def test_training_begins_after_as_many_rows_of_all_ranks(test: str, after: str) -> None:
+    plan = plan_of(HEAD + LISTED.format(test))
+    assert only(plan, "G5") == HEAD + LISTED.format(after)
+    (doubt,) = doubts(plan, "G5")
+    assert "draws" in doubt
+
+
+def test_what_is_not_seen_to_be_drawn_from_is_asked_about() -> None:
+    plan = plan_of(HEAD + GATHERED)
+    assert "len(memory) > START:" in plan.text
+    (doubt,) = doubts(plan, "G5")
+    assert "never" in doubt
+
+
+def test_full_exactly_can_not_be_divided_but_is_asked_about() -> None:
+    plan = plan_of(HEAD + LISTED.format("len(memory) == 1000"))
+    assert "len(memory) == 1000" in plan.text
+    assert len(doubts(plan, "G5")) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LISTED.format("len(memory) > BATCH"),  # as many as are drawn
+        LISTED.format("len(memory) >= 8"),  # few
+        LISTED.format("len(rows_of_all) > START").replace("memory =", "rows_of_all = [0] * 900\nmemory ="),  # isn't filled
+        FILLED_BEFORE,
+        EMPTIED,
+        GATHERED + "        memory.popleft()\n",  # a window
+        EMPTIED.replace("        batch = []", "        batch.clear()"),
+        LISTED.format("True") + "    if len(memory) > START:\n        print(i)\n",  # trains in any case
+    ],
+)  # fmt: skip
+def test_what_training_does_not_wait_for_is_left(text: str) -> None:
+    plan = plan_of(HEAD + text)
+    assert changes(plan, "G5") == []
+
+
+def test_a_memory_that_an_agent_holds() -> None:
+    agent = """
+class Agent:
+    def __init__(self):
+        self.memory = []
+    def remember(self, row):
+        self.memory.append(row)
+    def learn(self):
+        if len(self.memory) < 500:
+            return
+        rows = np.stack(random.sample(self.memory, 32))
+        step(rows, rows)
+agent = Agent()
+for i in range(5000):
+    agent.remember(np.random.normal(size=4))
+    agent.learn()
+"""
+    plan = plan_of(HEAD + agent)
+    assert "if len(self.memory) < max(1, 500 // hvd.size()):" in plan.text
+    assert len(doubts(plan, "G5")) == 1
