@@ -211,6 +211,7 @@ def test_rows_that_are_numbered_by_a_set_are_numbered_in_rank_0s_order(made: str
     "made",
     [
         "words = sorted(set(text))\nx = [words.index(w) for w in text]",
+        "words = sorted(list(set(text)))\nx = [words.index(w) for w in text]",
         "words = list(set(text))\nx = [len(w) for w in text]\nprint(words)",
         "known = set(text)\nx = [w in known for w in text]",
         "words = list(dict.fromkeys(text))\nx = [words.index(w) for w in text]",

@@ -148,6 +148,11 @@ with tf.Session() as sess:
 )
 
 
+def test_a_schedule_is_no_number() -> None:
+    made = "tf.keras.optimizers.schedules.CosineDecay(0.1, int(time.time()))"
+    assert "broadcast_object(tf.keras" not in text_of("pass", made)
+
+
 def test_what_a_session_is_fed() -> None:
     assert "rate: from_root(0.1 * value)}" in plan_of(SESSION.replace("FED", "0.1 * value")).text
     assert "rate: 0.1 / (1 + epoch)}" in plan_of(SESSION.replace("FED", "0.1 / (1 + epoch)")).text

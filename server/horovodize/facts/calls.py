@@ -224,7 +224,7 @@ class Calls:
         elif name in _ITERATING:
             self._iterating(step, call, name, item)
         elif name in _ORDERLESS and not item.size:
-            for e in self._arguments(call):
+            for e in map(self._unlisted, self._arguments(call)):
                 step.ask(e, (ITEM,) if len(call.args) == 1 else ())
                 step.ask(e, (), True)
         elif name == "range" and not item.path:
@@ -233,6 +233,17 @@ class Calls:
             step.ask_all(call.args)
         else:
             step.ask_all(self._arguments(call), item.size)
+
+    def _unlisted(self, e: ast.expr) -> ast.expr:
+        """`words` of `list(words)`: in what order a list holds them is nothing to who sorts it."""
+        while (
+            isinstance(e, ast.Call)
+            and self.names.last(e.func) in ("list", "tuple")
+            and self.flow.scopes.is_builtin(e.func)
+            and len(e.args) == 1
+        ):
+            e = e.args[0]
+        return e
 
     def _iterating(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
         given, path = self._arguments(call), item.path

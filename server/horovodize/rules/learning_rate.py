@@ -71,8 +71,8 @@ def _rates(draft: Draft, optimizers: list[Trained]) -> Iterator[ast.expr]:
     """What optimizers are made with, what their rates are set to later, and what sessions feed them."""
     for trained in optimizers:
         rate = rate_argument(trained.call, trained.class_name) if trained.call is not None else None
-        if rate is not None:
-            yield from rates_by_step.fed(draft, rate) if draft.in_graph else [rate]
+        if rate is not None and not _has_schedule(draft, trained):
+            yield from rates_by_step.fed(draft, rate, directly=True) if draft.in_graph else [rate]
     for node in draft.syntax.nodes if not draft.in_graph else ():
         setting = _set_rate(draft, node)
         if setting is not None:

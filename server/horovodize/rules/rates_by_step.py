@@ -67,11 +67,11 @@ def follow_fed(draft: Draft, rate: ast.expr) -> None:
         follow(draft, value, value)
 
 
-def fed(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
-    """What sessions feed a rate."""
+def fed(draft: Draft, rate: ast.expr, *, directly: bool = False) -> Iterator[ast.expr]:
+    """What sessions feed a rate; `directly`: only where it is what they feed itself, not one that is made of it."""
     holders = {
         n
-        for n in draft.values.depends([rate], _LIMIT)
+        for n in (draft.values.calls(rate) if directly else draft.values.depends([rate], _LIMIT))
         if isinstance(n, ast.Call) and draft.names.of(n.func) in _PLACEHOLDERS
     }
     for feed in draft.syntax.every(ast.Dict) if holders else ():
