@@ -59,9 +59,13 @@ def test_alone_without_a_launcher(run) -> None:
 
 
 def test_how_ranks_end_is_known(run) -> None:
-    result = run(
-        "if rank == 1: os.kill(os.getpid(), 9)\nif rank == 2: time.sleep(1); sys.exit(3)\ntime.sleep(30)", 3
+    # Rank 1 waits for rank 0: one that is ended before it has begun leaves no status.
+    text = (
+        "if rank == 0: open('here', 'w').close()\n"
+        "while rank == 1 and not os.path.exists('here'): time.sleep(0.01)\n"
+        "if rank == 1: os.kill(os.getpid(), 9)\nif rank == 2: time.sleep(1); sys.exit(3)\ntime.sleep(30)"
     )
+    result = run(text, 3)
     assert result.status
     assert result.statuses[1] == -signal.SIGKILL
     assert result.statuses[0] == -signal.SIGTERM
