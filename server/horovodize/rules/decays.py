@@ -38,6 +38,7 @@ _SAME = {
 }
 _READS = {"numpy", "read_value", "value", "item"}
 _BOUNDS = {"max", "min", "maximum", "minimum", "clip", "clip_by_value", "fmax", "fmin"}
+_VARIABLES = ("Variable", "variable", "get_variable", "get_local_variable")
 _TIMES, _PLUS = (ast.Mult, ast.Div), (ast.Add, ast.Sub)
 
 
@@ -105,7 +106,7 @@ def _on_the_way(draft: Draft, rate: ast.expr) -> Iterator[Setting]:
     """The statements that give the names that a rate is made of their values."""
     seen = set[Binding]()
     for n in draft.values.depends([rate], _LIMIT):
-        if draft.in_graph and isinstance(n, ast.Call):
+        if draft.in_graph and isinstance(n, ast.Call) and draft.names.last(n.func) in _VARIABLES:
             yield from _assigned(draft, n)
         if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
             continue
@@ -121,10 +122,8 @@ def _on_the_way(draft: Draft, rate: ast.expr) -> Iterator[Setting]:
 
 def _assigned(draft: Draft, variable: ast.Call) -> Iterator[Setting]:
     """The operations of a graph that set a variable: `tf.assign(rate, rate * 0.99)`, `rate.assign_sub(1e-5)`."""
-    for call in draft.syntax.calls:
+    for call in draft.module.calls_called("assign", "assign_add", "assign_sub"):
         last = draft.names.last(call.func)
-        if last not in ("assign", "assign_add", "assign_sub"):
-            continue
         of_module = (draft.names.of(call.func) or "").startswith("tensorflow.")
         given = [*call.args] if of_module else [getattr(call.func, "value", call), *call.args]
         if len(given) > 1 and variable in draft.values.calls(given[0]):
