@@ -118,3 +118,44 @@ def test_the_number_of_a_step_is_no_batch() -> None:
         source.replace("    step(next(gen))\n", "    if next(numbers) > 2:\n        step(next(gen))\n")
     ).text
     assert "any_rank" not in text
+
+
+NAMED = """\
+import numpy as np
+import tensorflow as tf
+{made}
+rows = rng.normal(size=(900, 4))
+{held}
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+for i in range(600):
+    step(rows[{drawn}])
+{after}
+"""
+MADE, DRAWN = "rng = np.random.default_rng(11)", "rng.integers(0, 900, 32)"
+
+
+def test_a_generator_that_made_the_rows_is_made_again_before_the_loop() -> None:
+    plan = plan_of(NAMED.format(made=MADE, held="", drawn=DRAWN, after=""))
+    assert "if hvd.size() > 1:\n    rng = np.random.default_rng(11 + hvd.rank())\n" in plan.text
+    assert f"\n{MADE}\n" in plan.text
+    assert all(c.sure for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("made", "held", "drawn", "after"),
+    [
+        (MADE, "again = rng", "again.integers(0, 900, 32)", ""),  # held by another name
+        (MADE, "", DRAWN, "print(rng.integers(9))"),  # drawn from later
+        ("rng = np.random.default_rng(seed_of('rows'))", "", DRAWN, ""),
+    ],
+)
+def test_a_generator_that_is_held_elsewhere_is_asked_about(
+    made: str, held: str, drawn: str, after: str
+) -> None:
+    plan = plan_of(NAMED.format(made=made, held=held, drawn=drawn, after=after))
+    assert "    rng = np.random.default_rng(" not in plan.text

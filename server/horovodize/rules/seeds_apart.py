@@ -45,14 +45,17 @@ def set_apart(
         draft.done.add(call)
         draft.change("D3", seed, WHAT, why, _plus_rank(draft, seed))
         return True
-    if (draft.names.of(call.func) or "") in MAKERS or not _stands_before(draft, call, seed, loop):
+    made = (draft.names.of(call.func) or "") in MAKERS
+    name = _name(draft, call, loop, drawing) if made else ""
+    if (made and not name) or not _stands_before(draft, call, seed, loop):
         return False
     if any(draws(draft, c) and position(c) > end(loop) and c not in drawing for c in draft.syntax.calls):
         return False  # what is drawn later would differ, too
     draft.done.add(call)
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
-    lines = [f"if {SIZE} > 1:", f"    {draft.module.text(call.func)}({text} + {RANK})"]
+    again = f"{draft.module.text(call.func)}({text} + {RANK})"
+    lines = [f"if {SIZE} > 1:", f"    {name} = {again}" if name else f"    {again}"]
     draft.change("D3", call, WHAT, why, [draft.before(loop, lines)])
     return True
 
@@ -117,6 +120,24 @@ def example(draft: Draft, call: ast.Call) -> str:
     return f"{draft.module.text(call.func)}({seed} + hvd.rank())"
 
 
+def _name(draft: Draft, maker: ast.Call, loop: ast.stmt, drawing: Collection[ast.Call]) -> str:
+    """The variable that a generator of random numbers is made for, if all that draws from it in a loop draws by that name; ""
+    where something else holds it."""
+    statement = draft.syntax.statement(maker)
+    if not isinstance(statement, ast.Assign) or statement.value is not maker or len(statement.targets) > 1:
+        return ""
+    target, function = statement.targets[0], draft.syntax.function(maker)
+    if not isinstance(target, ast.Name) or draft.syntax.function(loop) is not function:
+        return ""
+    drawn_from = [
+        c.func.value
+        for c in drawing
+        if isinstance(c.func, ast.Attribute) and maker in draft.values.calls(c.func.value)
+    ]
+    by_name = (isinstance(e, ast.Name) and e.id == target.id for e in drawn_from)
+    return target.id if drawn_from and all(by_name) else ""
+
+
 def _only_draws_for(draft: Draft, maker: ast.Call, drawing: Collection[ast.Call]) -> bool:
     """Whether a generator of random numbers is only drawn from for the batches of a loop."""
     made = draft.names.of(maker.func) or ""
@@ -146,10 +167,11 @@ def _only_draws_for(draft: Draft, maker: ast.Call, drawing: Collection[ast.Call]
 
 
 def _stands_before(draft: Draft, call: ast.Call, seed: ast.expr, loop: ast.stmt) -> bool:
-    """Whether a seed of a whole library can be given again before a loop: its number means there what it means here."""
+    """Whether a seed of a whole library, or of a generator with a name, can be given again before a loop: its number means
+    there what it means here."""
     plain = isinstance(seed, ast.Constant) and isinstance(seed.value, int)
     statement = draft.syntax.statement(call)
-    alone = isinstance(statement, ast.Expr) and statement.value is call
+    alone = isinstance(statement, (ast.Expr, ast.Assign)) and statement.value is call
     named = isinstance(seed, ast.Name) and draft.syntax.function(call) in (None, draft.syntax.function(loop))
     return alone and (plain or named) and draft.can_insert(loop)
 
