@@ -217,3 +217,18 @@ def test_epochs_that_a_run_has_behind_it_are_rank_0s(keeper: str, name: str) -> 
 def test_what_may_be_no_number_of_turns_is_not_sent(made: str) -> None:
     restored = f"done = {made}\n{KEEPERS['in a class']}except Exception as e:\n    pass\n"
     untouched("G6", HEAD + restored + EPOCHS.replace("    if e < done:\n        continue\n", ""))
+
+
+@pytest.mark.parametrize("test", ["int(ck.step) % 100 == 0", "not int(ck.step) % 100"])
+def test_what_was_added_up_since_such_an_event_is_that_of_a_rank_s_steps(test: str) -> None:
+    added = LOOP.replace("step(*next(batches))", "total += step(*next(batches))")
+    event = f"    if {test}:\n        print(total / 100)\n        total, began = 0.0, now()\n"
+    text = plan_of(HEAD + "total = 0.0\n" + KEPT + added + event).text
+    assert "print(total / max(1, 100 // hvd.size()))\n" in text
+
+
+def test_a_rate_that_a_function_makes_of_such_a_count_is_not_asked_about() -> None:
+    loop = "for k in range(int(ck.step), n):\n    opt.learning_rate = rate_at(k)\n    step(*next(batches))\n"
+    loop += "    ck.step.assign_add(1)\n"
+    plan = plan_of(HEAD + KEPT + "def rate_at(k):\n    return 0.1 / (k + 1)\n" + loop)
+    assert all(c.sure for c in plan.changes)

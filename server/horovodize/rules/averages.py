@@ -48,19 +48,23 @@ def keep_of_dataset(draft: Draft, driver: Driver, rule: str) -> None:
     _divide(draft, driver, rule, lambda e: _is_whole(draft, e, rows, set(trail)))
 
 
-def keep_of_event(draft: Draft, event: ast.If, every: ast.expr) -> None:
+def keep_of_event(draft: Draft, test: ast.expr, every: ast.expr) -> None:
     """The same of a sum that starts again with an event every so many steps: the divisors in it that are that number.
 
-    event: what happens every so many steps, divided already
+    test:  what says whether it comes, divided already
     every: that number"""
+    event = draft.syntax.statement(test)
+    if not isinstance(event, ast.If) or not draft.syntax.inside(test, event.test):
+        return
     loops = draft.syntax.loops(event)
     reset = {
-        t.id
+        name.id
         for s in event.body
         for n in ast.walk(s)
         if isinstance(n, ast.Assign)
         for t in n.targets
-        if isinstance(t, ast.Name)
+        for name in ast.walk(t)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
     }
     sums = reset & {
         n.target.id

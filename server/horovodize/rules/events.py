@@ -168,9 +168,7 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
-    event = draft.syntax.statement(test)
-    if isinstance(event, ast.If) and draft.syntax.inside(test, event.test):
-        averages.keep_of_event(draft, event, divisor)
+    averages.keep_of_event(draft, test, divisor)
 
 
 def _waits(draft: Draft, modulo: ast.expr, rest: ast.expr | None) -> bool:

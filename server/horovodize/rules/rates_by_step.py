@@ -134,8 +134,8 @@ def _by_batches(draft: Draft, setting: ast.AST) -> bool:
 def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) -> bool:
     """Whether a rate that is set in a loop over batches is made from the number of its turn, or from another counter."""
     loop = driver.loop
-    if not draft.syntax.inside(setting, loop):
-        return False
+    if loop in draft.strided_loops or not draft.syntax.inside(setting, loop):
+        return False  # its number counts the steps of all ranks
     names = {
         n.target.id
         for s in loop.body

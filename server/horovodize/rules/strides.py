@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import counted, guarded
+from horovodize.rules import averages, counted, guarded
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 
@@ -28,6 +28,7 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
             _count_updates(draft, number)
         else:
             _every(draft, test, number, left, right, operator)
+            averages.keep_of_event(draft, test, _divisor(left))
         return True
     if counted.all_of(draft, left) is None:
         return False
@@ -47,6 +48,7 @@ def tested(draft: Draft, modulo: ast.BinOp) -> bool:
     elif modulo not in draft.done:
         draft.done.add(modulo)
         draft.change("G5", modulo, _WHAT, _WHY, Edit.around(draft.module.span(modulo), "", f" >= {SIZE}"))
+        averages.keep_of_event(draft, modulo, modulo.right)
     return True
 
 
@@ -55,6 +57,11 @@ def _count_updates(draft: Draft, number: ast.expr) -> None:
     if number not in draft.done:
         draft.done.add(number)
         draft.change("G5", number, _RATIO, _WHY, draft.times(number, SIZE, "//"))
+
+
+def _divisor(modulo: ast.expr) -> ast.expr:
+    """`M` of `step % M`, `tf.math.mod(step, M)`."""
+    return modulo.right if isinstance(modulo, ast.BinOp) else modulo.args[1]  # type: ignore[attr-defined]
 
 
 def _numerator(draft: Draft, e: ast.expr) -> ast.expr | None:
