@@ -215,6 +215,26 @@ def test_a_run_that_fails_on_ranks_differs_and_one_that_fails_alone_can_not_be_c
         verify("train.py", train, [2])
 
 
+@pytest.mark.parametrize(("again", "alike"), [((1.0, 2.0), False), ((1.0, 2.5), True), (None, False)])
+def test_a_script_that_ends_elsewhere_each_time_is_not_compared_by_its_weights(
+    again: tuple[float, ...] | None, alike: bool
+) -> None:
+    seeds: list[int] = []
+
+    def train(which: str, size: int, seed: int) -> Run:
+        if which == "distributed":
+            return run(rank(weights=(1.0, 2.7)))
+        seeds.append(seed)
+        if seeds.count(seed) == 1:
+            return run(rank())
+        return run(rank(weights=again)) if again is not None else run(rank(error="ValueError: no"), status=1)
+
+    found = verify("train.py", train, [1])
+    assert found.alike == alike
+    assert seeds == [20, 120, 220, 20]
+    assert any("doesn't repeat itself" in note for note in found.judged[0].parity.notes) == alike
+
+
 def _trained(alone_steps: list[int], on_ranks: int, **more: Any) -> tuple[list[int], Any]:
     """What trains, for `verify`: alone as many steps as listed, a seed each, and on two ranks; with the seeds trained."""
     seeds: list[int] = []

@@ -12,6 +12,7 @@ from horovodize.verifying.scalings import Scaling, drawn_length
 
 POINTS = 40  # of a curve
 WAY = 0.75  # of the loss's way down that a run with larger batches has to go
+SAME = 1e-4  # how far the weights of two runs of one process may end from each other: rounding
 CLOSE = 2e-2  # how far the weights of a run may end from the original's: rounding
 APART = (
     0.25  # the same where the first step comes before the broadcast, as in Keras, and so is each rank's own
@@ -119,7 +120,7 @@ def _weights(
     pairs = zip(original.weights, first.weights, strict=False)
     apart = max((_distance(a, b) for a, b in pairs), default=0.0)
     broadcast = all(one["trace"][0]["broadcasts"] for one in first.optimizers if one["trace"])
-    if apart <= (1e-4 if run.size == 1 else CLOSE if broadcast else APART):
+    if apart <= (SAME if run.size == 1 else CLOSE if broadcast else APART):
         return "", ()
     told = f"the steps are the same, but the weights end {apart:.2g} of their length from the original's"
     had, has = alone[0].rows, run.rows
@@ -139,6 +140,12 @@ def _weights(
     ):
         excuses.append("other batches")
     return ("", (f"{told}: {', '.join(excuses)}",)) if excuses else (told, ())
+
+
+def repeats(one: Run, other: Run) -> bool:
+    """Whether two runs of the same script with the same seed end with the same weights, as far as arithmetic goes."""
+    pairs = zip(one.ranks[0].weights, other.ranks[0].weights, strict=False)
+    return all(_distance(a, b) <= SAME for a, b in pairs)
 
 
 def _distance(one: Sequence[float], other: Sequence[float]) -> float:

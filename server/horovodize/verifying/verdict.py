@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from horovodize.verifying.contract import Check, contract
-from horovodize.verifying.parity import Parity, parity
+from horovodize.verifying.parity import Parity, parity, repeats
 from horovodize.verifying.runs import Run
 from horovodize.verifying.scalings import Scaling, scalings
 from horovodize.verifying.speed import Speed, speed
@@ -20,6 +20,9 @@ MORE_SEEDS = 4  # that are trained alone at most, to see whether a script draws 
 # Which script, on how many ranks (0: alone, without Horovod's launcher), from which seed.
 Train = Callable[[str, int, int], Run]
 
+_UNREPEATED = (
+    "alone it doesn't repeat itself with the same seed, either: the weights at the end are not compared"
+)
 _UNLUCKY = "with one seed the loss differs, with another it doesn't: it says little, for alone it doesn't go down either"
 
 
@@ -114,8 +117,8 @@ def verify(
         alone.append(run)
     if not alone[0].ranks[0].optimizers and not alone[0].ranks[0].weights:
         raise CouldNotRun(f"{script}: no training was seen{_unseen(alone[0])}")
-    judged = []
-    seeded = len(alone)
+    judged: list[Judged] = []
+    seeded, repeated = len(alone), None
     for size in sizes:
         told = f"on {size} rank{'s' if size > 1 else ''}"
         tell(told)
@@ -131,15 +134,28 @@ def verify(
             one = judge(alone, run, rate)
         if one.loss_alone:
             tell(f"{told}, with another seed: the loss differs")
-            again = judge(alone, train("distributed", size, SEED + 100), rate)
-            if again.alike:
-                one = replace(again, parity=replace(again.parity, notes=(*again.parity.notes, _UNLUCKY)))
+            other = judge(alone, train("distributed", size, SEED + 100), rate)
+            if other.alike:
+                one = replace(other, parity=replace(other.parity, notes=(*other.parity.notes, _UNLUCKY)))
+        if one.parity.weights:
+            if repeated is None:
+                tell("alone, again: does it repeat itself?")
+                again = train("original", 0, SEED)
+                repeated = not again.complete or repeats(alone[0], again)
+            one = one if repeated else _without_weights(one)
         judged.append(one)
     notes = _shared_files([*alone, *(one.run for one in judged)])
     notes += list(dict.fromkeys(f"not seen: {why}" for why in alone[0].ranks[0].report["unseen"]))
     if limited := alone[0].ranks[0].report["limited"]:
         notes.append(f"the data limit held for {', '.join(limited)}")
     return Verdict(script, alone, judged, notes)
+
+
+def _without_weights(one: Judged) -> Judged:
+    """What is judged of a script that ends with other weights each time, by threads that race: all but these."""
+    found = one.parity
+    cause = "" if not any(loss.differs for loss in found.losses) else found.cause
+    return replace(one, parity=replace(found, weights="", cause=cause, notes=(*found.notes, _UNREPEATED)))
 
 
 def judge(alone: Sequence[Run], run: Run, rate: str) -> Judged:
