@@ -222,3 +222,25 @@ def test_rows_that_go_by_no_order_of_a_set(made: str) -> None:
         FIT.format(f"text = open('words.txt').read().split()\n{made}\ny = np.zeros(len(x))", "")
     ).text
     assert "broadcast_object" not in text
+
+
+NOISE = """\
+import numpy as np
+import tensorflow as tf
+x = np.load("x.npy")
+y = np.random.randn(len(x), 1)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+for i in range(600):
+    rows = {}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x[rows]) - y[rows])
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def test_noise_on_rows_that_each_rank_draws_is_that_of_one_set_of_rows() -> None:
+    drawn = plan_of(NOISE.format("np.random.randint(0, len(x), 8)")).text
+    assert "y = alike(np.random.randn)(len(x), 1)\n" in drawn
+    dealt = plan_of(NOISE.replace("range(600)", "range(0, len(x), 8)").format("slice(i, i + 8)")).text
+    assert "y = np.random.randn(len(x), 1)\n" in dealt

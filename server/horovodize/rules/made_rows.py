@@ -16,6 +16,7 @@ from horovodize.facts.steps import Feed
 from horovodize.rules.agreeing import agree_order, agree_value, can_agree, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding
+from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import argument, has_unpacking
 
 _WHAT = "Make the same rows on all ranks"
@@ -70,7 +71,9 @@ def _keep_order(draft: Draft, where: ast.AST) -> None:
 def _make_alike(draft: Draft, call: ast.Call) -> None:
     """Rows that are drawn: from one stream, by one seed, or rank 0's."""
     draws = draft.facts.uniform.draws
-    if not _is_made_once(draft, call) or draft.facts.steps.shaped_by_rows(call):
+    if not _is_made_once(draft, call):
+        return
+    if draft.facts.steps.shaped_by_rows(call) and not _draws_batches(draft):
         return  # noise, for each row by itself: a rank's part of the rows has as much of it
     name = draft.names.of(call.func) or ""
     if draft.in_graph and name.startswith("tensorflow.") and not name.startswith(_OF_ARRAYS):
@@ -84,6 +87,15 @@ def _make_alike(draft: Draft, call: ast.Call) -> None:
         draw_alike(draft, call, "D3", _WHAT, _WHY)
     elif name in ESTIMATORS or not agree_value(draft, _whole(draft, call), "D3", _WHAT, _WHY):
         draft.ask("D3", call, _WHAT, _WHY, _OWN)
+
+
+def _draws_batches(draft: Draft) -> bool:
+    """Whether each rank draws its batches from all rows: then a row is to be the same wherever it's drawn."""
+    known = feeding(draft)
+    return any(
+        driver.kind is Kind.RANGE and not driver.indexed and not known.next_calls(driver)
+        for driver in known.drivers
+    )
 
 
 def _whole(draft: Draft, call: ast.Call) -> ast.expr:
