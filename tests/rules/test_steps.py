@@ -607,3 +607,19 @@ for i in range(9):
     model.fit(x, y)
 """
     assert [r.code for r in divide(KERAS + play).draft.reasons] == codes
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("from mine import load\nbatches = load(32)\n", True),
+        ("import mine.data\nbatches = mine.data.Batches(32)\n", True),
+        ("def load(n):\n    return [open(f) for f in names]\nbatches = load(32)\n", False),
+        ("import numpy as np\nbatches = np.load('batches.npy')\n", False),
+    ],
+)
+def test_batches_that_a_module_makes_which_is_not_read(made: str, said: bool) -> None:
+    """Where it shuffles, ranks would take every size()-th of different orders."""
+    result = divide(TAPE + made + "for x, y in batches:\n    step(x, y)\n")
+    assert "shard_batches(batches)" in result.text
+    assert any("in which order this gives its batches" in n for n in result.notes) == said

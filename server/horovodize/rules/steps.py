@@ -44,6 +44,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.calls import is_known
 from horovodize.rules import arrays, averages, cursors, data, generators, global_batch, resume, strong, turns
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_apart, own_batches
@@ -83,6 +84,10 @@ _METHOD = (
     "and the weights that each rank kept before them differ"
 )
 _TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
+_ORDER = (
+    "it can't be seen in which order this gives its batches, of which each rank takes every size()-th: where it shuffles, it "
+    "must do so alike on all ranks"
+)
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
 
@@ -343,6 +348,15 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
         what = "Give every rank its own batches"
         draft.change(loop_rule(draft), e, what, WHY, edits, doubt=doubt if unclear else "")
         data.shuffle_alike(draft, e)
+        if _is_made_elsewhere(draft, e):
+            draft.note(loop_rule(draft), e, _ORDER)
+
+
+def _is_made_elsewhere(draft: Draft, e: ast.expr) -> bool:
+    """Whether a function of a module that is not read makes what is iterated."""
+    made = (o.node for o in draft.values.origins(e) if isinstance(o.node, ast.Call))
+    names = (draft.names.of(c.func) for c in made if draft.values.callee(c) is None)
+    return any(name is not None and not is_known(name) for name in names)
 
 
 def _deal_beside(draft: Draft, e: ast.expr) -> bool:
