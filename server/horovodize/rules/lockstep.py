@@ -10,7 +10,7 @@ import ast
 
 from horovodize.facts.answers import Uniform
 from horovodize.facts.exits import deciding, exits, skips, tests
-from horovodize.rules import settings
+from horovodize.rules import settings, threads
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.agreeing import ALIKE, WHY, Cause, agree, cause_of
 from horovodize.rules.draft import Draft
@@ -32,6 +32,7 @@ def keep_in_step(draft: Draft) -> None:
     """Makes ranks leave training loops together; refuses where they can't."""
     known = feeding(draft)
     sites = _sites(draft)
+    threads.refuse(draft, sites)
     agree_on_values(draft, [frame for site in sites for way in draft.drive.ways(site) for frame in way])
     seen: set[Loop] = set()
     for site in sites:

@@ -22,14 +22,11 @@ Source         Beyond the seed, which divides no steps of a Session.
 
 from __future__ import annotations
 
-import ast
-
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
 from horovodize.rules.steps import divide_loops
-from horovodize.summary.syntax import CALLABLES, argument
 
 _QUEUES = (
     "batch",
@@ -42,7 +39,6 @@ _QUEUES = (
 
 
 def apply(draft: Draft) -> None:
-    _threads(draft)
     divide_loops(draft)
     if not begins(draft, "S5"):
         return
@@ -54,23 +50,6 @@ def apply(draft: Draft) -> None:
             call,
             "this queue is not divided: every rank reads all of it, in an order of its own; give each rank its own files",
         )
-
-
-def _threads(draft: Draft) -> None:
-    """`threading.Thread(target=worker.train)`"""
-    sites: set[ast.AST] = {run.call for run in draft.sites.graph.trainings}
-    for call in draft.module.calls_of("threading.Thread"):
-        target = argument(call, "target", 1)
-        if target is None:
-            continue
-        run = [o.node for o in draft.values.origins(target) if isinstance(o.node, CALLABLES)]
-        if any(draft.drive.reaches(f, sites) for f in run):
-            draft.refuse(
-                "HVD006",
-                call,
-                "threads train here, and take turns differently on every rank: ranks would wait for steps that the others "
-                "do not take; train in one thread",
-            )
 
 
 def _unseen_datasets(draft: Draft) -> None:
