@@ -264,3 +264,44 @@ for x in data:
     opt_c.apply_gradients(zip(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables))
 """
     assert [c for c in copies(source) if not c.startswith("opt_c")] == ["critic.variables"]
+
+
+# ---------------------------------------------------------------------- what each rank sets by its own rows
+
+
+def asked(source: str) -> int:
+    """How many places are asked about that drift apart."""
+    return sum("differs more and more" in c.doubt for c in plan_of(source).changes)
+
+
+BOOK = "book = tf.Variable({begins})\n"
+DRAWN = "tf.random.normal([4, 3])"
+
+
+@pytest.mark.parametrize(
+    ("begins", "more", "sent", "places"),
+    [
+        (DRAWN, "book.assign(0.9 * book + 0.1 * model(x))\n", ["[book]"], 1),
+        ("tf.zeros([4, 3])", "book.assign(0.9 * book + 0.1 * model(x))\n", [], 1),
+        (DRAWN, "book.assign(0.9 * book)\n", ["[book]"], 0),  # the same on all
+        ("1.0", "book.assign(book * 0.99)\n", [], 0),
+        ("tf.zeros([4, 3])", "if now:\n    book.assign(model(x))\n", [], 0),  # not with each step
+    ],
+)
+def test_what_the_loss_is_made_with_and_a_step_sets(
+    begins: str, more: str, sent: list[str], places: int
+) -> None:
+    source = program(BOOK.format(begins=begins), "x @ book", more=more)
+    assert asked(source) == places
+    plan = plan_of(source)
+    assert [name for name in ("[book]",) if f"broadcast_variables({name}" in plan.text] == sent
+
+
+def test_what_is_set_from_what_is_set() -> None:
+    made = BOOK.format(begins=DRAWN) + "sums = tf.Variable(book)\n"
+    more = "sums.assign_add(model(x))\nbook.assign(sums / 2)\n"
+    assert asked(program(made, "x @ book", more=more)) == 2
+
+
+def test_what_is_kept_but_not_in_the_loss() -> None:
+    assert asked(program("seen = tf.Variable(0.0)\n", more="seen.assign_add(tf.reduce_sum(model(x)))\n")) == 0

@@ -35,7 +35,7 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from horovodize.rules import keras_session, statistics
-from horovodize.rules.copies import copies_at
+from horovodize.rules.copies import ask_of_drifting, copies_at
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_place import Place, place_of
@@ -77,6 +77,7 @@ def apply(draft: Draft) -> None:
             _collect(draft, blocks, fit.call, (fit.model,), None, of_model=True)
     for block in _merged(draft, blocks):
         block.copies = copies_at(draft, block.place, {*block.variables})
+        ask_of_drifting(draft, block.place)
         _write(draft, block)
 
 

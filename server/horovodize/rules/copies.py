@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias, TypeGuard
 
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import OF_MODEL, is_one_variable
@@ -29,6 +31,12 @@ _WEIGHTLESS = re.compile(
     r"|RepeatVector|Activation|ReLU|LeakyReLU|ELU|Softmax|Lambda|Rescaling|Resizing|CenterCrop|Input\w*|Masking"
     r"|(UpSampling|ZeroPadding|Cropping)\dD|Add|Subtract|Multiply|Average|Maximum|Minimum|Concatenate|Dot"
     r"|StringLookup|IntegerLookup|TextVectorization|Normalization|Discretization|CategoryEncoding|Hashing|HashedCrossing)$"
+)
+_WHAT = "Keep what the loss is made with the same on all ranks"
+_WHY = "Ranks whose losses are made with other numbers train for other aims."
+_DRIFTS = (
+    "each rank sets this by its own rows with each step, and the loss is made with it: it differs more and more between the "
+    "ranks; average what it is set by with `hvd.allreduce`"
 )
 Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, and where it is written to
 
@@ -157,8 +165,54 @@ def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
         if call in used and has_weights(draft, e) and is_wanted(e, call):
             yield ast.Attribute(e, "variables", ast.Load()), call
     for n in draft.syntax.every(ast.Name, ast.Attribute):
-        if n in used and _is_variables(draft, n) and is_wanted(n, n) and not made_of(draft, n) & set_by_hand:
-            yield n, n
+        if n in used and _is_variables(draft, n) and is_wanted(n, n):
+            if not made_of(draft, n) & set_by_hand or _starts_apart(draft, n):
+                yield n, n
+
+
+def _starts_apart(draft: Draft, variable: ast.Name | ast.Attribute) -> bool:
+    """Whether each rank draws what a variable begins with."""
+    begins = [
+        argument(made, "initial_value", 0)
+        for made in made_of(draft, variable)
+        if isinstance(made, ast.Call) and draft.names.of(made.func) == "tensorflow.Variable"
+    ]
+    if any(_is_variable(e, draft) and _starts_apart(draft, e) for e in begins):
+        return True  # a copy of one
+    found = (r for e in begins if e is not None for r in draft.facts.uniform.of_values.reasons(e))
+    return any(isinstance(r, Varies) and r.kind is Source.CHANCE for r in found)
+
+
+def ask_of_drifting(draft: Draft, place: Place) -> None:
+    """Asks about variables that the loss is made with and that each rank sets by its own rows with each step: the codebook of a
+    quantizer, statistics of a layer of one's own. They differ more and more, as batch norm's would."""
+    sets = [
+        (call, call.func.value)
+        for call in draft.sites.method_calls(*_ASSIGNS)
+        if isinstance(call.func, ast.Attribute) and call.args and _is_variable(call.func.value, draft)
+    ]
+    used = set(draft.values.depends(_losses(draft)))
+    read, before = _made(draft, used), set[ast.AST]()
+    while read != before:  # what is set from what is set
+        before = set(read)
+        for call, kept in sets:
+            if made_of(draft, kept) & read:
+                read |= _made(draft, draft.values.depends(call.args, 400))
+    for call, kept in sets:
+        found = draft.facts.uniform.of_values.reasons(call.args[0])
+        own = any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found)
+        if own and made_of(draft, kept) & read and _is_in_every_turn(draft, call, place):
+            if draft.once("drifts", call):
+                draft.ask("G2", call, _WHAT, _WHY, _DRIFTS)
+
+
+def _made(draft: Draft, nodes: Iterable[ast.AST]) -> set[ast.AST]:
+    """What the names among some nodes were set to."""
+    return {made for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
+
+
+def _is_variable(e: ast.expr | None, draft: Draft) -> TypeGuard[ast.Name | ast.Attribute]:
+    return isinstance(e, (ast.Name, ast.Attribute)) and _is_variables(draft, e)
 
 
 def _losses(draft: Draft) -> Iterator[ast.AST]:
