@@ -110,6 +110,26 @@ def test_weights_are_restored_where_each_rank_has_the_file() -> None:
     check(TAPE, "import os\n" + loop.format("1000"), "import os\n" + loop.format("1000 // hvd.size()"))
 
 
+def test_a_rate_that_patience_lowers_needs_no_question_where_rank_0_decides() -> None:
+    loop = """\
+best, wait = 9.0, 0
+for k in range(1000):
+    loss = step(*draw(3))
+    if loss < best:
+        best, wait = loss, 0
+    else:
+        wait += 1
+        if wait == 2:
+            opt.learning_rate = opt.learning_rate / 2
+        if wait == 5:
+            break
+"""
+    result = divide(TAPE + loop)
+    assert "    loss, best = hvd.broadcast_object((loss, best))\n" in result.text.replace(chr(0xE001), "hvd")
+    assert "any_rank" not in result.text
+    assert not [d for d in result.doubts if "all of them do it" in d]
+
+
 def test_what_changes_nothing_for_training_is_each_ranks_own_affair() -> None:
     loop = "for k in range({}):\n    loss = step(*draw(3))\n    if loss > worst:\n        worst = loss\n"
     check(TAPE, loop.format("1000"), loop.format("1000 // hvd.size()"))

@@ -28,6 +28,8 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     for decision in _decisions(draft, loop):
         if decision.test in draft.done or cause_of(draft, decision.test, loop) is Cause.COUNT:
             continue
+        if any(("told", a) in draft.done_once for a in (decision, *draft.syntax.ancestors(decision))):
+            continue  # by rank 0's values, on all ranks
         inside = [] if draft.drive.in_traced(decision) else _inside(decision)
         if not any(_sets(draft, n, fed) for n in inside) and not (
             any(_sets_weights(n) for n in inside) and _is_measured(draft, decision.test)
