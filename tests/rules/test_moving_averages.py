@@ -70,6 +70,29 @@ def test_weights_that_a_program_mixes_itself(before: str, after: str) -> None:
     check("G7", HEAD, LOOP + PAIRS.format(before), LOOP + PAIRS.format(after))
 
 
+LISTS = LOOP + "    {}kept = {}[{} for k, w in zip(kept, model.{})]\n"
+MIXED, TOLD = "d * k + (1 - d) * w", "d ** hvd.size() * k + (1 - d ** hvd.size()) * w"
+
+
+@pytest.mark.parametrize("weights", ["get_weights()", "trainable_variables"])
+@pytest.mark.parametrize("first", ["", "model.get_weights() if kept is None else "])
+def test_lists_of_weights_that_a_program_keeps(weights: str, first: str) -> None:
+    before, after = (LISTS.format("", first, mixed, weights) for mixed in (MIXED, TOLD))
+    check("G7", HEAD + "kept, d = None, 0.99\n", before, after)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        LISTS.format("if i % 50 == 0: ", "", MIXED, "get_weights()"),
+        LISTS.format("other = 0; ", "", MIXED, "get_weights()").replace("zip(kept,", "zip(held,"),
+        LOOP + "    kept = [d * k + (1 - d) * w for k, w in zip(kept, losses)]\n",
+    ],
+)
+def test_lists_that_are_no_average_of_weights_by_the_step(kept: str) -> None:
+    assert changes(plan_of(HEAD + "kept, d = None, 0.99\n" + kept), "G7") == []
+
+
 @pytest.mark.parametrize(("share", "size"), [(0.9, 1), (0.9, 2), (0.99, 16)])
 def test_as_much_is_left_after_as_many_rows(share: float, size: int) -> None:
     alone, together = 5.0, 5.0

@@ -64,7 +64,7 @@ def apply(draft: Draft) -> None:
             every = argument(call, "ema_overwrite_frequency")
             if every is not None and draft.facts.feeding.kinds.constant(every) is not None:
                 draft.change("G7", every, _WHAT, _WHY, counted.over_ranks(draft, every))
-    for kept, value, site in (*_assigned(draft), *_mixed_lists(draft)):
+    for kept, value, site in (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft)):
         if counted.is_by_step(draft, site):
             _mix(draft, kept, value)
 
@@ -134,6 +134,33 @@ def _mixed_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
             for of, name in zip(iterated.args, target.elts, strict=False):
                 if ast.unparse(of).startswith(ast.unparse(call.func.value) + "."):
                     yield ast.unparse(name), made.elt, call
+
+
+def _kept_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
+    """The same of `kept = [0.99 * k + 0.01 * w for k, w in zip(kept, model.get_weights())]`, the first time aside."""
+    for statement in draft.syntax.every(ast.Assign):
+        target, value = statement.targets[0], statement.value
+        if not isinstance(target, (ast.Name, ast.Attribute)):
+            continue
+        arms = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+        for made in (arm for arm in arms if isinstance(arm, ast.ListComp)):
+            pairs, items = made.generators[0].iter, made.generators[0].target
+            if not isinstance(items, ast.Tuple) or not isinstance(pairs, ast.Call):
+                continue
+            if draft.names.last(pairs.func) != "zip" or not any(_is_weights(draft, e) for e in pairs.args):
+                continue
+            for of, name in zip(pairs.args, items.elts, strict=False):
+                if ast.unparse(of) == ast.unparse(target):
+                    yield ast.unparse(name), made.elt, statement
+
+
+def _is_weights(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression gives a model's weights."""
+    return any(
+        (isinstance(n, ast.Call) and draft.names.last(n.func) == "get_weights")
+        or (isinstance(n, ast.Attribute) and n.attr in _WEIGHTS)
+        for n in draft.values.depends([e], 100)
+    )
 
 
 def _mix(draft: Draft, kept: str, value: ast.expr) -> None:
