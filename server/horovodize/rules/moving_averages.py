@@ -150,16 +150,18 @@ def _kept_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
             if draft.names.last(pairs.func) != "zip" or not any(_is_weights(draft, e) for e in pairs.args):
                 continue
             for of, name in zip(pairs.args, items.elts, strict=False):
-                if ast.unparse(of) == ast.unparse(target):
+                is_mixed = _shares(ast.unparse(name), made.elt) is not None
+                if ast.unparse(of) == ast.unparse(target) and is_mixed:
                     yield ast.unparse(name), made.elt, statement
 
 
 def _is_weights(draft: Draft, e: ast.expr) -> bool:
-    """Whether an expression gives a model's weights."""
+    """Whether an expression is a model's weights: not what is computed from them, as gradients are."""
+    nodes = [o.node for o in draft.values.origins(e)]
     return any(
         (isinstance(n, ast.Call) and draft.names.last(n.func) == "get_weights")
         or (isinstance(n, ast.Attribute) and n.attr in _WEIGHTS)
-        for n in draft.values.depends([e], 100)
+        for n in nodes
     )
 
 
