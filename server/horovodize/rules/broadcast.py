@@ -6,7 +6,8 @@ What it does   In the loop that takes the steps, after the step: `if first_batch
                batch normalization is used, rank 0's statistics are taken again when the loop ends: they are never averaged, so
                they drift apart.
                What the program keeps beside the model and brings up to date from it (a target network, moving averages) is
-               broadcast with it, and so is what the loss is made with but no step trains (a random network, a frozen layer).
+               broadcast with it, and so is what the loss is made with but no step trains (a random network, a frozen layer,
+               a variable that each rank draws).
 Why            Ranks start from different random weights and must not go on with them. Before the first step, a model may
                have no variables yet and an optimizer has no slots.
 Before         for x, y in dataset:
@@ -20,6 +21,7 @@ After          first_batch = True
                        first_batch = False
 Leaves alone   A model's own `train_step` under `fit`: the callback broadcasts (K3).
                Variables that are updated by hand (`w.assign_sub(rate * gradient)`) have no optimizer: they are broadcast alone.
+Asks           Variables that the loss is made with and that each rank sets by its own rows (a quantizer's codebook).
 Refuses        A step of which the model or the optimizer can't be named where the loop is; steps whose loop runs inside a
                traced function that restores a checkpoint; a class of the file with an `apply_gradients` of its own that is no
                TensorFlow optimizer (HVD006).
