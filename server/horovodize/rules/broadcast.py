@@ -21,10 +21,10 @@ After          first_batch = True
                        first_batch = False
 Leaves alone   A model's own `train_step` under `fit`: the callback broadcasts (K3).
                Variables that are updated by hand (`w.assign_sub(rate * gradient)`) have no optimizer: they are broadcast alone.
-Asks           Variables that the loss is made with and that each rank sets by its own rows (a quantizer's codebook).
 Refuses        A step of which the model or the optimizer can't be named where the loop is; steps whose loop runs inside a
                traced function that restores a checkpoint; a class of the file with an `apply_gradients` of its own that is no
                TensorFlow optimizer (HVD006).
+Asks           Variables that the loss is made with and that each rank sets by its own rows (a quantizer's codebook).
 Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(…)`, applies it and reads it again: empty,
                nothing is broadcast; its flag inside `@tf.function` is read while tracing, so the broadcast never runs or runs
                in every step (measured, horovod#1402); one flag for two models leaves the second without; models that are
