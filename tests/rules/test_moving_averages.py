@@ -128,3 +128,38 @@ def test_optimizers_that_average() -> None:
     )
     assert "ema_overwrite_frequency=max(1, 100 // hvd.size()), ema_momentum=0.99 ** hvd.size())" in plan.text
     untouched("G7", TF + model.format("tf.keras.optimizers.SGD(0.1, use_ema=False)"))
+
+
+def test_a_decay_that_goes_by_the_steps_is_told_those_of_all_ranks() -> None:
+    loop = (
+        LOOP
+        + "    d = min(0.99, (1 + {0}) / (10 + {0}))\n"
+        + PAIRS.format("s.assign(d{1} * s + (1 - d{1}) * w)")
+    )
+    check("G7", HEAD, loop.format("i", ""), loop.format("i * hvd.size()", " ** hvd.size()"))
+
+
+@pytest.mark.parametrize("every", ["4", "400"])
+def test_where_a_step_trains_every_few_batches_the_average_goes_by_those(every: str) -> None:
+    head = HEAD + "waiting = [tf.Variable(v, trainable=False) for v in model.trainable_variables]\n"
+    loop = """\
+def gather(x, y):
+    with tf.GradientTape() as tape:
+        loss = model(x) - y
+    for a, g in zip(waiting, tape.gradient(loss, model.trainable_variables)):
+        a.assign_add(g)
+def update():
+    opt.apply_gradients(zip(waiting, model.trainable_variables))
+    for s, w in zip(slow.variables, model.variables):
+        s.assign(0.9{0} * s + (1 - 0.9{0}) * w)
+for i, (x, y) in enumerate(ds):
+    gather(x, y)
+    if i % {1} == 0:
+        opt.learning_rate = 0.1 * 0.9 ** {2}
+        update()
+        n += 1
+"""
+    plan = plan_of(head + "n = 0\n" + loop.format("", every, "n"))
+    assert f"if i % {every} == 0" in plan.text
+    assert "0.9 ** (n * hvd.size())" in plan.text
+    assert "s.assign(0.9 ** hvd.size() * s + (1 - 0.9 ** hvd.size()) * w)" in plan.text

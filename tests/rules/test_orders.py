@@ -182,6 +182,22 @@ def test_what_feeds_training_shuffles_alike() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("draws", "order"),
+    [
+        ("k = np.random.permutation(9)", False),
+        ("np.random.shuffle(k)", False),
+        ("self.p = np.random.permutation(9)", True),
+        ("np.random.shuffle(self.p)", True),
+    ],
+)
+def test_what_a_sequence_draws_for_one_batch_is_no_order(draws: str, order: bool) -> None:
+    head = "class Rows(tf.keras.utils.Sequence):\n    def __getitem__(self, i):\n"
+    result = divide(FIT + head + f"        {draws}\n        return a[k], b[k]\nmodel.fit(Rows())\n")
+    assert "alike" not in result.text
+    assert any("some rows are seen twice" in note for note in result.notes) is order
+
+
 def test_an_order_that_one_rank_alone_makes_is_only_reported() -> None:
     head = (
         "for epoch in range(9):\n    if random.random() < 0.5:\n        np.random.shuffle(p)\n    for i in "

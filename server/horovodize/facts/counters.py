@@ -307,10 +307,11 @@ class Counters:
     def _is_event(self, place: ast.AST, drivers: set[Driver]) -> bool:
         """Whether something happens only every so many steps, without a step: `bad += 1` under `if step % 100 == 0:` counts
         evaluations, which are as many as before for the rows seen."""
+        steps: set[ast.AST] = {step for d in drivers for step in d.steps}
         return any(
             isinstance(decision, ast.If)
             and any(self.syntax.inside(decision, d.loop) for d in drivers)
-            and not any(self.syntax.inside(step, decision) for d in drivers for step in d.steps)
+            and not any(self.drive.reaches(s, steps) for s in (*decision.body, *decision.orelse))
             and any(self._is_modulo(n) for n in ast.walk(decision.test))
             for decision, _ in self.syntax.conditions(place)
         )

@@ -28,14 +28,15 @@ def apply(draft: Draft) -> None:
         for call in dict.fromkeys(f.node for way in ways for f in way if isinstance(f.node, ast.Call)):
             for given in _given(call):
                 if not counts_a_share(draft, given):
-                    _tell(draft, given)
+                    tell(draft, given)
                     decays.follow(draft, given, rule="G5")
 
 
-def _tell(draft: Draft, given: ast.expr) -> None:
+def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
+    """Tells the formulas in a value, which read how many steps were taken, the steps of all ranks."""
     for read in rates_by_step.reads(draft, given):
         if _is_in_formula(draft, read) and counted.of(draft, read) is not None:
-            draft.change("G5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
+            draft.change(rule, read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:

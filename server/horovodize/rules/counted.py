@@ -6,6 +6,7 @@ import ast
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.steps import Feed
+from horovodize.rules import guarded
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, may_be_none
 from horovodize.source import Edit
@@ -127,7 +128,8 @@ def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
 
 
 def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> bool:
-    """Whether something happens with each step of divided loops: not by a count of them, nor by what a step gives.
+    """Whether something happens with each step of divided loops: not by a count of them, nor by what a step gives. Steps that
+    train every few turns (gradients that are added up over 4 batches) are steps.
 
     kept: what it goes on with (`if rate > 1e-4: rate *= 0.99`), whose last value may decide, too"""
     found = draft.facts.counters.counted_at(site)
@@ -139,7 +141,13 @@ def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> boo
         t.test for way in draft.drive.ways(site) for f in way for t, _ in draft.syntax.conditions(f.node)
     ]
     own = ast.unparse(kept) if kept is not None else ""
-    return all(_is_flag(draft, test, own) for test in tests)
+    return all(_is_flag(draft, test, own) or _is_ratio(draft, test) for test in tests)
+
+
+def _is_ratio(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test says with which batches a step trains, which is the same on many ranks: `if (i + 1) % 4 == 0:`."""
+    modulos = [n for n in ast.walk(test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)]
+    return len(modulos) == 1 and guarded.is_ratio(draft, test, modulos[0])
 
 
 def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:

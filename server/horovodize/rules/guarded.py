@@ -13,7 +13,8 @@ _JUMPS = (ast.Continue, ast.Return)
 
 
 def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
-    """Whether `step % M` tells which updates go with which: every M-th step trains something, too, and M is small."""
+    """Whether `step % M` tells which updates go with which: every M-th step trains something, too, and M is small; or every
+    M-th step applies the gradients that all of them added up."""
     divisor = (
         modulo.right
         if isinstance(modulo, ast.BinOp)
@@ -22,7 +23,18 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
         else None
     )
     known = draft.facts.feeding.kinds.constant(divisor) if divisor is not None else None
-    return (known is None or known <= FEW) and trains(draft, test)
+    return trains(draft, test) and (known is None or known <= FEW or _applies_gathered(draft, test))
+
+
+def _applies_gathered(draft: Draft, test: ast.expr) -> bool:
+    """Whether what is decided by a test applies gradients that are taken whatever it decides."""
+    decided = _decided(draft, test)
+    return any(
+        update.gradients
+        and any(draft.drive.reaches(s, {update.call}) for s in decided)
+        and not any(draft.drive.reaches(s, set(update.gradients)) for s in decided)
+        for update in draft.sites.updates
+    )
 
 
 def trains(draft: Draft, test: ast.expr) -> bool:

@@ -2,7 +2,8 @@
 
 What it does   `decay` becomes `decay ** hvd.size()`: of `tf.train.ExponentialMovingAverage` where it is applied to weights, of
                the add-ons' `MovingAverage`, of an optimizer with `use_ema=True` (there `ema_overwrite_frequency` is divided,
-               too), and where a program mixes weights itself: `copy.assign(decay * copy + (1 - decay) * weight)`.
+               too), and where a program mixes weights itself: `copy.assign(decay * copy + (1 - decay) * weight)`. A decay that
+               is computed from the number of steps is told those of all ranks.
 Why            Each rank takes size() times fewer steps. One of them stands for size() steps of one process, after which
                `decay ** size()` of an old value is left.
 Before         for copy, weight in zip(slow.variables, model.variables):
@@ -20,7 +21,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.rules import counted
+from horovodize.rules import annealing, counted
 from horovodize.rules.copies import blended
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
@@ -172,6 +173,7 @@ def _mix(draft: Draft, kept: str, value: ast.expr) -> None:
         draft.note("G7", value, _SAID)
         return
     left, comes = shares
+    annealing.tell(draft, left, "G7")
     rest = _rest_of_one(comes)
     if rest is not None and ast.dump(rest) == ast.dump(left):
         _raise(draft, left)

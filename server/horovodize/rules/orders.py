@@ -160,7 +160,7 @@ def _masks(draft: Draft) -> Iterator[ast.Call]:
 
 
 def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
-    if call in draft.done or draft.drive.in_traced(call):
+    if call in draft.done or draft.drive.in_traced(call) or _is_of_one_batch(draft, call):
         return
     if not feeds.is_drawn_by_all(call) and not draft.facts.uniform.reached_alike(call):
         draft.note(
@@ -171,6 +171,17 @@ def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
         )
         return
     draw_alike(draft, call, "D3", "Draw the same on all ranks", _SHARED)
+
+
+def _is_of_one_batch(draft: Draft, call: ast.Call) -> bool:
+    """Whether a `Sequence` draws when it is asked for a batch, which one rank is, and keeps nothing of it."""
+    function = draft.syntax.function(call)
+    if not isinstance(function, ast.FunctionDef) or function.name != "__getitem__":
+        return False
+    statement = draft.syntax.statement(call)
+    kept = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    shuffled = call.args[0] if draft.names.last(call.func) == "shuffle" and call.args else None
+    return not kept and not isinstance(shuffled, ast.Attribute)
 
 
 def _keep_states(draft: Draft) -> None:

@@ -46,7 +46,18 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.calls import is_known
-from horovodize.rules import arrays, averages, cursors, data, generators, global_batch, resume, strong, turns
+from horovodize.rules import (
+    arrays,
+    averages,
+    cursors,
+    data,
+    generators,
+    global_batch,
+    resume,
+    seeded_games,
+    strong,
+    turns,
+)
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -308,6 +319,7 @@ def _plays(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:
     place = loops[-1] if loops else steps[0]
     if draft.once("games", place):
         draft.ask(rule, place, _PLAY, _WHY_PLAY, _PLAYED)
+        seeded_games.tell(draft, rule, loops)
     return True
 
 
