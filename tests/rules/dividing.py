@@ -85,7 +85,7 @@ class Rank:
 def helper(name: str, rank: int, size: int, **names: Any) -> Any:
     """A helper function as it stands in distributed programs, on a pretended rank."""
     lines = [
-        line.format(name=name, tf="tf", quote="'", secrets="secrets", root="from_root")
+        line.format(name=name, tf="tf", quote="'", seed="from_root(secrets.randbits(32))")
         for line in HELPERS[name]
     ]
     source = "\n".join(lines).replace("\ue000", "hvd")

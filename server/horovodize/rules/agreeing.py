@@ -71,24 +71,28 @@ def agree(
 # ---------------------------------------------------------------------- values
 
 
-def alike(draft: Draft) -> str:
+def alike(draft: Draft, *, seeded: bool = False) -> str:
     """The name of a helper function: `alike(random.choice)` draws the same on all ranks, without a communication at each
-    draw. All ranks have to come to each such draw."""
-    if not draft.stream:
+    draw. All ranks have to come to each such draw.
+
+    seeded: that the program fixes by a seed what is drawn; if it fixes all of it, each run draws the same"""
+    if not draft.stream and seeded:
+        draft.stream["seed"] = "0"
+    elif not seeded and draft.stream.get("seed", "0") == "0":
         secrets = draft.fresh("secrets")
         draft.extra_imports.append(
             f"import secrets as {secrets}" if secrets != "secrets" else "import secrets"
         )
-        draft.stream |= {"secrets": secrets, "root": from_root(draft)}
+        draft.stream["seed"] = f"{from_root(draft)}({secrets}.randbits(32))"
     return draft.helper("alike")
 
 
-def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str) -> None:
+def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str, *, seeded: bool = False) -> None:
     """`random.choice(x)` → `alike(random.choice)(x)`, once."""
     draft.agreed.add(call)
     if call not in draft.done:
         draft.done.add(call)
-        edits = Edit.around(draft.module.span(call.func), f"{alike(draft)}(", ")")
+        edits = Edit.around(draft.module.span(call.func), f"{alike(draft, seeded=seeded)}(", ")")
         draft.change(rule, call, what, why, edits)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.games import is_game
 from horovodize.facts.sources import MAKERS, SEEDS
+from horovodize.plan import Decision
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.seeds_apart import seed_generator
@@ -49,7 +50,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
             Edit.insert(span.start, f"{draft.helper('own_batch')}(", span),
             Edit(Span(opening, opening + 1), comma),
         ]
-        draft.change(rule, call, "Give every rank its own batches", _WHY, edits)
+        draft.change(rule, call, "Give every rank its own batches", _WHY, edits, decision=Decision.SHARED)
 
 
 def draws_apart(draft: Draft, generator: Function) -> bool:

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 
 from horovodize.facts.sources import MAKERS, SEED_GENERATOR, SEEDS
 from horovodize.rules import seeds_apart, strong
+from horovodize.rules.agreeing import draw_alike
 from horovodize.rules.draft import Draft
+from horovodize.rules.orders import SHARED
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 _WHY = "Ranks that give a model the same noise teach it no more than one does, at size() times the rate."
@@ -42,9 +44,20 @@ def apply(draft: Draft) -> None:
             if seed in draft.done or not draft.facts.uniform.draws.gives_seed(seed):
                 continue
             fixed = [c for c in noise if _fixes(draft, seed, c)]
+            if fixed:
+                _order_alike(
+                    draft, [c for c in drawing if seeds_apart.is_order(draft, c) and _fixes(draft, seed, c)]
+                )
             if fixed and not seeds_apart.set_apart(draft, place, drawing, seed, _WHY):
                 example = seeds_apart.example(draft, seed)
                 draft.ask("D3", seed, seeds_apart.WHAT, _WHY, _ASKED.format(fixed[0].lineno, example))
+
+
+def _order_alike(draft: Draft, orders: list[ast.Call]) -> None:
+    """Lets orders of rows come from a stream of their own: the seed that they go by will be another on each rank."""
+    if all(draft.facts.uniform.reached_alike(c) and not draft.drive.in_traced(c) for c in orders):
+        for call in orders:
+            draw_alike(draft, call, "D3", "Draw the same on all ranks", SHARED, seeded=True)
 
 
 def _training(draft: Draft) -> Iterator[tuple[ast.stmt, list[ast.Call]]]:

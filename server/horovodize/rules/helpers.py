@@ -151,7 +151,7 @@ HELPERS = {
     ),
     "alike": (
         "def {name}(draw):",
-        '    """A function that draws at random; on several ranks from one stream, which starts by a number of rank 0\'s."""',
+        '    """A function that draws at random; on several ranks from one stream of random numbers."""',
         f"    if {SIZE} == 1:",
         "        return draw",
         "    source = draw.__self__",
@@ -162,7 +162,7 @@ HELPERS = {
         "    return getattr(getattr({name}, kind), draw.__name__)",
         "",
         "",
-        "{name}.seed = {root}({secrets}.randbits(32))",
+        "{name}.seed = {seed}",
     ),
     "any_rank": (
         "def {name}(condition):",

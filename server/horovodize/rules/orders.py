@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from horovodize.plan import Decision
+from horovodize.rules import streams
 from horovodize.rules.agreeing import alike, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding
@@ -18,32 +20,25 @@ from horovodize.summary.drive import Frame
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import Loop, argument, has_unpacking, position
 
-# What deals rows out to the ranks.
-_DEALING = {
-    "shard",
-    "shard_dataset",
-    "shard_stream",
-    "shard_batches",
-    "ShardedSequence",
-    "rounds",
-    "own_batch",
-}
 _SHUFFLES = ("shuffle", "permutation")
 _SELECTIONS = ("choice", "sample")
 _STATES = ("get_state", "set_state", "getstate", "setstate")
 _TESTED = ("rand", "random", "random_sample", "uniform", "binomial")  # of NumPy: `np.random.rand(n) < 0.8`
 _SPLITS = ("train_test_split", "KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit")
-_SHARED = "Every rank takes its part of the same order; in orders of their own the parts would overlap and leave rows out."
+SHARED = "Every rank takes its part of the same order; in orders of their own the parts would overlap and leave rows out."
 
 
 def apply(draft: Draft) -> None:
     """Runs after the rules that deal rows out."""
-    if not _DEALING & draft.helpers.keys():
+    if not any(c.decision is Decision.SHARED for c in draft.changes):
         return
     feeds = _Feeds(draft)
     for call in _drawing(draft, _SHUFFLES):
         if feeds.prepares(call) or feeds.orders(call):
             _draw_alike(draft, feeds, call)
+    for call in _drawing(draft, _SHUFFLES, seeded=True):
+        if feeds.orders(call) and streams.is_shared(draft, call, feeds.loops, feeds.sources):
+            _draw_alike(draft, feeds, call, seeded=True)
     for call in (*_drawing(draft, _SELECTIONS), *_masks(draft)):
         if feeds.prepares(call) and feeds.depends_on(call):
             _draw_alike(draft, feeds, call)
@@ -139,14 +134,14 @@ def _deals(draft: Draft, driver: Driver) -> bool:
     return driver.indexed or driver.kind is not Kind.RANGE
 
 
-def _drawing(draft: Draft, methods: tuple[str, ...]) -> Iterator[ast.Call]:
-    """Calls of the random functions of these names, and of the methods of generators, that no seed fixes."""
+def _drawing(draft: Draft, methods: tuple[str, ...], *, seeded: bool = False) -> Iterator[ast.Call]:
+    """Calls of the random functions of these names, and of the methods of generators, that no seed fixes; or that one does."""
     for call in draft.module.calls_of(*(f"{m}.{f}" for m in ("numpy.random", "random") for f in methods)):
-        if not draft.facts.uniform.draws.is_seeded(draft.names.of(call.func) or ""):
+        if draft.facts.uniform.draws.is_seeded(draft.names.of(call.func) or "") is seeded:
             yield call
     for call in draft.sites.method_calls(*methods):
         maker = draft.facts.uniform.draws.maker(call)
-        if maker is not None and not draft.facts.uniform.draws.gives_seed(maker):
+        if maker is not None and draft.facts.uniform.draws.gives_seed(maker) is seeded:
             yield call
 
 
@@ -159,7 +154,7 @@ def _masks(draft: Draft) -> Iterator[ast.Call]:
             yield call
 
 
-def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
+def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call, *, seeded: bool = False) -> None:
     if call in draft.done or draft.drive.in_traced(call) or _is_of_one_batch(draft, call):
         return
     if not feeds.is_drawn_by_all(call) and not draft.facts.uniform.reached_alike(call):
@@ -170,7 +165,7 @@ def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
             "seen twice and some not at all; seed NumPy with the same number on all ranks",
         )
         return
-    draw_alike(draft, call, "D3", "Draw the same on all ranks", _SHARED)
+    draw_alike(draft, call, "D3", "Draw the same on all ranks", SHARED, seeded=seeded)
 
 
 def _is_of_one_batch(draft: Draft, call: ast.Call) -> bool:
@@ -189,13 +184,19 @@ def _keep_states(draft: Draft) -> None:
     stream which the rows are shuffled by, or rows and targets would no longer belong together."""
     if "alike" not in draft.helpers:
         return
-    for call in _drawing(draft, _STATES):
+    drawn_alike = [c for c in draft.agreed if isinstance(c, ast.Call)]
+    seeded = [
+        c
+        for c in _drawing(draft, _STATES, seeded=True)
+        if any(streams.same(draft, c, d) for d in drawn_alike)
+    ]
+    for call in (*_drawing(draft, _STATES), *seeded):
         draft.change(
             "D3",
             call,
             "Keep the state of what all ranks draw from",
             "Rows and targets that are shuffled in turn by one state come out in one order.",
-            Edit.around(draft.module.span(call.func), f"{alike(draft)}(", ")"),
+            Edit.around(draft.module.span(call.func), f"{alike(draft, seeded=call in seeded)}(", ")"),
         )
 
 
@@ -212,7 +213,7 @@ def _seed(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
             "D3",
             call,
             "Draw the same on all ranks",
-            _SHARED,
+            SHARED,
             [draft.add_argument(call, f"random_state={SEED}")],
         )
     elif feeds.orders(call):

@@ -4,7 +4,8 @@ What it does   Where each rank draws its batches at random from all of the data 
                rank's own: `np.random.RandomState(7 + hvd.rank())`; one that data and weights are made from as well is given
                again just before the loop, on several ranks only. Where each rank takes its part of rows that were made,
                shuffled, split or selected at random without a seed before, all of them draw that from one stream of random
-               numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's. So they do with the order of a set by which
+               numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's. So they do with an order that is drawn by a
+               seed, where each rank draws from the same stream for rows of its own, too, and with the order of a set by which
                rows are numbered (`list(set(text))`): it is another one in each process.
 Why            The ranks' batches have to differ for their average to be worth more than one of them: with the same seed, size()
                ranks learn what one would, at size() times the rate. What they take their parts of has to be the same.

@@ -39,7 +39,7 @@ def set_apart(
     seed = call.args[0] if len(call.args) == 1 and not call.keywords else None
     if seed is None:
         return False
-    if any(is_order(draft, c) for c in drawing) or _decide(draft, loop, drawing):
+    if any(is_order(draft, c) and c not in draft.agreed for c in drawing) or _decide(draft, loop, drawing):
         return False
     if _only_draws_for(draft, call, drawing):
         draft.done.add(call)

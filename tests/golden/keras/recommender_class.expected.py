@@ -26,7 +26,7 @@ def shard(rows):
 
 
 def alike(draw):
-    """A function that draws at random; on several ranks from one stream, which starts by a number of rank 0's."""
+    """A function that draws at random; on several ranks from one stream of random numbers."""
     if hvd.size() == 1:
         return draw
     source = draw.__self__
