@@ -72,3 +72,47 @@ def test_modules_beside_each_other() -> None:
     )
     assert [DEFINED in made[name] for name in ("first", "second", "train")] == [True, False, False]
     assert "from first import shard\n" in made["second"]
+
+
+# ---------------------------------------------------------------------- what a module runs when it is imported
+
+BASE = """\
+import numpy as np
+class Base:
+    def loop(self, data):
+        order = np.random.permutation(len(data))
+        for b in range(0, len(data), 20):
+            print(b, self.step(data[order[b : b + 20]]))
+"""
+AUTO = """\
+import keras
+from base import Base
+class Auto(Base):
+    def __init__(self):
+        self.model = keras.models.Sequential([keras.layers.Dense(4)])
+        self.model.compile(loss='mse', optimizer=keras.optimizers.Adam(1e-3))
+    def step(self, x):
+        return self.model.train_on_batch(x, x)
+"""
+START = "import numpy as np\nfrom nets import Auto\nAuto().loop({})\n"
+SEED = "alike.seed = hvd.broadcast_object(secrets.randbits(32))"
+
+
+@pytest.mark.parametrize("data", ["np.load('rows.npy')", "np.random.rand(200, 4)"])
+def test_a_module_asks_rank_0_for_nothing_while_it_is_imported(data: str) -> None:
+    """It is imported before Horovod is initialised."""
+    texts = changed(result(START.format(data), base=BASE, nets=AUTO))
+    made = {path[3:-3]: text for path, text in texts.items()}
+    assert "order = alike(np.random.permutation)" in made["base"]
+    assert f"    if not hasattr(alike, 'seed'):\n        {SEED}\n" in made["base"].replace('"', "'")
+    assert f"\n{SEED}" not in made["base"]
+    assert ("def alike" in made["train"]) is ("alike(np" in made["train"])
+    compile(made["base"], "base", "exec")
+
+
+def test_the_script_imports_the_keras_that_it_asks_for_its_version() -> None:
+    made = files("", "", nets="pass\n")
+    assert "import keras\n" not in made["train"]
+    texts = changed(result(START.format("np.load('rows.npy')"), base=BASE, nets=AUTO))
+    script = texts["/p/train.py"]
+    assert script.index("import keras\n") < script.index("if hasattr(keras, ")

@@ -42,6 +42,7 @@ from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer
+from horovodize.rules.subclass_parts import guarded
 from horovodize.summary.syntax import FUNCTIONS
 
 _WHY = "Ranks start from different random weights; from here on they hold the same."
@@ -152,7 +153,8 @@ def _write(draft: Draft, block: _Block) -> None:
     place = block.place
     calls = [f"{name} = {value}" for name, value in block.variables.items() if value is not None]
     all_variables = (*block.variables, *block.optimizers, *block.copies)
-    calls += [f"{CORE}.broadcast_variables({v}, root_rank=0)" for v in all_variables]
+    for v in all_variables:
+        calls += guarded(draft, place.statement, v, f"{CORE}.broadcast_variables({v}, root_rank=0)")
     if keras_session.is_wanted(draft):
         calls = [f"{KERAS}.broadcast_global_variables(0)"]
     comment = "Horovod: from here on every rank holds rank 0's variables."

@@ -106,13 +106,13 @@ def _tensorflow(draft: Draft) -> str:
 def _written(draft: Draft, tree: ast.Module) -> str:
     """All that rules have written into a file so far."""
     if len(draft.syntax.trees) == 1:
-        return "".join(draft.new_text(e) for c in draft.changes for e in c.edits)
+        return "\n".join(draft.new_text(e) for c in draft.changes for e in c.edits)
     first = tree.body[0] if tree.body else None
     if first is None:
         return ""
     index = draft.document.member_at(draft.module.span(first).start)
     edits = [e for c in draft.changes for e in c.edits if draft.document.member_at(e.span.start) == index]
-    return "".join(draft.new_text(e) for e in edits)
+    return "\n".join(draft.new_text(e) for e in edits)
 
 
 def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Mapping[str, Elsewhere]) -> None:
@@ -140,7 +140,7 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
     functions = [
         line
         for purpose, name in helpers.items()
-        for line in ("", "", *helper_lines(draft, purpose, name, tf))
+        for line in ("", "", *helper_lines(draft, purpose, name, tf, imported=tree is not draft.module.tree))
     ]
     quiet, needed = _silence(draft, tree, place.last)
     body = [*start, *functions]

@@ -239,9 +239,24 @@ GRAPH_HELPERS = {
 }
 
 
-def helper_lines(draft: Draft, purpose: str, name: str, tf: str) -> list[str]:
-    """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file."""
-    lines = (GRAPH_HELPERS if draft.in_graph and purpose in GRAPH_HELPERS else HELPERS)[purpose]
+# What a module defines that may be imported before Horovod is initialised.
+IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
+    "alike": (
+        *HELPERS["alike"][:4],
+        "    if not hasattr({name}, {quote}seed{quote}):",
+        "        {name}.seed = {seed}",
+        *HELPERS["alike"][4:-3],
+    ),
+}
+
+
+def helper_lines(draft: Draft, purpose: str, name: str, tf: str, *, imported: bool = False) -> list[str]:
+    """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file;
+    `imported`: that the file is a module of a script."""
+    table = (GRAPH_HELPERS if draft.in_graph and purpose in GRAPH_HELPERS else HELPERS) | (
+        IMPORTED_HELPERS if imported else {}
+    )
+    lines = table[purpose]
     config = draft.config_to_make[0] if draft.config_to_make else "None"
     names = {"name": name, "tf": tf, "quote": draft.document.quote, "config": config, "growth": draft.growth}
     return [line.format(**names, **draft.stream) for line in lines]

@@ -58,7 +58,10 @@ def keras_name(draft: Draft) -> str:
     """What the Keras that a script uses is called; it is imported if it is not."""
     if not uses_standalone_keras(draft):
         return f"{draft.tensorflow()}.keras"
-    known = [b.name for b in draft.module.scopes.imports if b.imported == "keras"]
+    script = draft.module.tree
+    known = [
+        b.name for b in draft.module.scopes.imports if b.imported == "keras" and b.statement in script.body
+    ]
     if not known and "import keras" not in draft.extra_imports:
         draft.extra_imports.append("import keras")
     return known[0] if known else "keras"

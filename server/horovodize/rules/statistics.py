@@ -10,6 +10,7 @@ import ast
 
 from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, KERAS, Draft
+from horovodize.rules.subclass_parts import guarded
 from horovodize.summary.sites import Fit
 from horovodize.summary.syntax import Loop
 
@@ -40,7 +41,9 @@ def may_have_statistics(draft: Draft) -> bool:
 def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
     """Broadcasts the models' statistics after a loop that took steps."""
     if models and may_have_statistics(draft) and draft.can_insert(loop):
-        lines = dict.fromkeys(_sending(draft, model) for model in models)
+        sent = dict.fromkeys((model, _sending(draft, model)) for model in models)
+        lines = [line for model, sending in sent for line in guarded(draft, loop, model, sending)]
+        lines = list(dict.fromkeys(lines)) if keras_session.is_wanted(draft) else lines
         draft.change("G2", loop, _WHAT, _WHY, [draft.after(loop, draft.lines_of(*lines, comment=_COMMENT))])
 
 
