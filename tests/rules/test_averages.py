@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import TAPE, check, unchanged
+from .pairs import plan_of
 
 N = "max(1, {} // hvd.size())".format
 
@@ -74,3 +75,35 @@ def test_what_is_no_sum_over_the_loop_stays() -> None:
 
 def test_loops_that_are_not_divided_keep_their_averages() -> None:
     unchanged(TAPE, "total = 0\nfor x in a:\n    total += model(x)\nprint(total / len(a))\n")
+
+
+# ---------------------------------------------------------------------- divided by the turns so far
+
+TURNS = "for i in {}:\n    total += step(a[i], b)\n    if i % 7 == 0:\n        print(i)\nprint({})\n"
+
+
+def test_an_average_over_the_turns_so_far_is_of_a_ranks_own() -> None:
+    """The last number of `rounds` is that of the last turn alone."""
+    plan = plan_of(TAPE + "n, total = 90, 0.0\n" + TURNS.format("range(n)", "total / (i + 1)"))
+    assert "for i, own_i in enumerate(shard(range(n))):\n    total += step(a[own_i], b)\n" in plan.text
+    assert "total / (i + 1)" in plan.text
+    plain = plan_of(TAPE + "n, total = 90, 0.0\n" + TURNS.format("range(n)", "total / n"))
+    assert "for i, own_i in rounds(range(n)):" in plain.text
+
+
+def test_an_average_after_a_loop_that_counts_nothing_else() -> None:
+    loop = "for i in range(n):\n    total += step(a[i], b)\nprint(total / (i + 1))\n"
+    assert "for i, own_i in enumerate(shard(range(n))):" in plan_of(TAPE + "n, total = 90, 0.0\n" + loop).text
+
+
+def test_where_the_last_turn_is_asked_for_it_is_said() -> None:
+    loop = TURNS.format("range(n)", "total / (i + 1)").replace("i % 7 == 0", "i == n - 1")
+    plan = plan_of(TAPE + "n, total = 90, 0.0\n" + loop)
+    assert "in rounds(range(n)):" in plan.text
+    assert [n for n in plan.notes if "that of the last of all turns" in n.message]
+
+
+def test_an_average_over_the_turns_of_a_bar() -> None:
+    loop = "from tqdm import trange\nbar = trange(n)\nfor i in bar:\n    total += step(a[i], b)\n"
+    plan = plan_of(TAPE + "n, total = 90, 0.0\n" + loop + "    bar.set_postfix(loss=total / (i + 1))\n")
+    assert "total / ((i // hvd.size()) + 1)" in plan.text

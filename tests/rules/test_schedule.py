@@ -286,3 +286,15 @@ def test_the_decay_of_tensorflow_1_s_rmsprop_is_of_its_average() -> None:
         "with tf.Session() as sess:\n    sess.run(tf.global_variables_initializer())\n"
         "    for i in range(100):\n        sess.run(train, {x: draw()})\n",
     )
+
+
+def test_a_rate_that_is_a_schedule_in_some_cases_is_scaled_once() -> None:
+    """`return rate` of one case and what the schedule of the other starts from are the same number."""
+    decide = "def decide(rate, steps=None):\n    if steps is None:\n        return rate\n"
+    decide += "    return d.PolynomialDecay(rate, {}, {})\n"
+    head = MODEL + SCHEDULES
+    run = "model.compile(o.SGD(decide({}, 300)))\n" + FIT + "model.compile(o.SGD(decide({})))\n" + FIT
+    plan = plan_of(head + decide.format("steps", "1e-5") + run.format("0.1", "0.2"))
+    assert decide.format("max(1, steps // hvd.size())", "1e-5 * hvd.size()") in plan.text
+    assert "decide(0.1 * hvd.size(), 300)" in plan.text
+    assert "decide(0.2 * hvd.size())" in plan.text

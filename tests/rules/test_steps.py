@@ -623,3 +623,39 @@ def test_batches_that_a_module_makes_which_is_not_read(made: str, said: bool) ->
     result = divide(TAPE + made + "for x, y in batches:\n    step(x, y)\n")
     assert "shard_batches(batches)" in result.text
     assert any("in which order this gives its batches" in n for n in result.notes) == said
+
+
+# ---------------------------------------------------------------------- iterators that are not seen
+
+NEXT = "{}\nfor turn in range(2000):\n    x, y = {}\n    step(x, y)\n"
+UNSEEN = "in which order this gives its batches"
+
+
+@pytest.mark.parametrize(
+    ("feed", "draw"),
+    [
+        ("feed = tf.keras.preprocessing.image.ImageDataGenerator().flow(a, b, 8)", "next(feed)"),  # shuffles for itself
+        ("feed = iter(tf.data.Dataset.from_tensor_slices((a, b)).repeat().batch(8))", "next(feed)"),  # divided there
+        ("ds = tf.data.Dataset.from_tensor_slices((a, b)).shuffle(99).batch(8)", "next(iter(ds))"),
+    ],
+)  # fmt: skip
+def test_iterators_that_give_each_rank_its_own(feed: str, draw: str) -> None:
+    plan = plan_of(TAPE + NEXT.format(feed, draw))
+    assert "own_batch" not in plan.text
+    assert not [n for n in plan.notes if UNSEEN in n.message]
+
+
+@pytest.mark.parametrize(
+    ("feed", "seen"),
+    [
+        ("from feeds import load\nfeed = iter(load(32))", False),
+        ("feed = tf.keras.preprocessing.image.ImageDataGenerator().flow(a, b, 8, shuffle=False)", False),
+        ("import itertools\nfeed = itertools.cycle([(a, b), (b, a)])", True),
+        ("feed = iter(zip(a, b))", True),
+        ("def rows():\n    for i in range(9):\n        yield a[i], b[i]\nfeed = rows()", True),
+    ],
+)
+def test_what_other_iterators_give_is_dealt_out(feed: str, seen: bool) -> None:
+    plan = plan_of(TAPE + NEXT.format(feed, "next(feed)"))
+    assert "x, y = own_batch(next, feed)\n" in plan.text
+    assert (not [n for n in plan.notes if UNSEEN in n.message]) is seen

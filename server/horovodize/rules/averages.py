@@ -32,6 +32,12 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
         _divide(draft, driver, rule, lambda e: any(_same(draft, e, count) for count in counts))
 
 
+def by_turns(draft: Draft, driver: Driver, turn: ast.Name) -> list[ast.expr]:
+    """The divisors of sums over a loop that are made from the number of its turn: `total / (i + 1)`."""
+    sums = _sums(driver)
+    return [d for d, what in divisors_in(draft, driver.loop) if turn.id in _names(d) and _names(what) & sums]
+
+
 def keep_of_dataset(draft: Draft, driver: Driver, rule: str) -> None:
     """The same of a loop over a dataset that was divided: a sum is divided by how many batches or rows that has as a whole."""
     known = feeding(draft)

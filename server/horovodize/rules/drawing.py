@@ -20,11 +20,16 @@ from horovodize.rules.shares import feeding
 from horovodize.source import Edit, Span
 from horovodize.summary.cursors import deals_by_cursor
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.syntax import FUNCTIONS, Function, has_unpacking
+from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
 _EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
 _RANDOM = ("numpy.random", "random.", "tensorflow.random", "sklearn.utils.shuffle")
+_FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
+ORDER = (
+    "it can't be seen in which order this gives its batches, of which each rank takes every size()-th: where it shuffles, it "
+    "must do so alike on all ranks"
+)
 _DEPTH = 3
 _WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
 
@@ -51,6 +56,8 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
             Edit(Span(opening, opening + 1), comma),
         ]
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits, decision=Decision.SHARED)
+        if not _is_seen(draft, call):
+            draft.note(rule, call, ORDER)
 
 
 def draws_apart(draft: Draft, generator: Function) -> bool:
@@ -133,9 +140,53 @@ def _function_deals(draft: Draft, function: Function, depth: int) -> bool:
 
 
 def _draws_from_generator(draft: Draft, call: ast.Call) -> bool:
-    """`next(batches)` of a generator of the project that yields the same on every rank."""
+    """`next(batches)` of what yields the same on every rank: a generator of the project, or what is not known to be a data set
+    (those are divided where they are made) or to shuffle for itself."""
     source = call.args[0] if call.args else None
-    generator = feeding(draft).kinds.generator(source) if source is not None else None
-    if generator is None:
+    if source is None or feeding(draft).pipelines.is_dataset(source) or _is_begun_there(draft, source):
         return False
+    generator = feeding(draft).kinds.generator(source)
+    if generator is None:
+        return not any(_shuffles(draft, made) for made in _sources(draft, source))
     return not draws_apart(draft, generator)
+
+
+def _is_seen(draft: Draft, call: ast.Call) -> bool:
+    """Whether what deals out batches is a function, a class or a list of the project, or TensorFlow's own."""
+    is_next = isinstance(call.func, ast.Name) and call.func.id == "next"
+    held = call.args[0] if is_next else call.func.value if isinstance(call.func, ast.Attribute) else None
+    if not is_next and draft.values.callee(call) is not None:
+        return True
+    if held is None or feeding(draft).kinds.generator(held) is not None:
+        return held is not None
+    made = list(_sources(draft, held))
+    names = [draft.names.of(c.func) or "" for c in made]
+    return bool(made) and all(
+        name.startswith(("tensorflow.", "itertools."))
+        or draft.module.scopes.is_builtin(c.func)
+        or draft.values.callee(c) is not None
+        for name, c in zip(names, made, strict=True)
+    )
+
+
+def _is_begun_there(draft: Draft, source: ast.expr) -> bool:
+    """`next(iter(batches))`: the first batch, again and again."""
+    return isinstance(source, ast.Call) and draft.names.last(source.func) == "iter"
+
+
+def _sources(draft: Draft, source: ast.expr) -> Iterator[ast.Call]:
+    """The calls that make what an iterator goes through: of `iter(load(32))` `load(32)`, too."""
+    for call in draft.values.calls(source):
+        yield call
+        if draft.names.last(call.func) == "iter" and call.args:
+            yield from draft.values.calls(call.args[0])
+
+
+def _shuffles(draft: Draft, made: ast.Call) -> bool:
+    """Whether Keras' image generators deal out rows in an order of their own: by default, without a seed."""
+    if draft.names.last(made.func) not in _FLOWS:
+        return False
+    shuffle, seed = argument(made, "shuffle"), argument(made, "seed")
+    ordered = isinstance(shuffle, ast.Constant) and shuffle.value is False
+    is_seeded = seed is not None or draft.facts.uniform.draws.is_seeded("numpy.random.")
+    return not ordered and not is_seeded

@@ -162,7 +162,13 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
     for origin in origins:
         call = origin.call
         if call is not None and schedule.is_schedule(draft, call):
-            schedule.scale(draft, call)
+            shared = _shared_rates(draft, call, origins)
+            for node in shared if draft.once("schedule of a scaled rate", call) else ():
+                scale_rate(draft, node, seen | {rate})
+            if shared:
+                schedule.divide_steps(draft, call)
+            else:
+                schedule.scale(draft, call)
         elif call is not None and _is_variable(draft, call):
             value = argument(call, "initial_value", 0) or argument(call, "value", 0)
             if value is not None and value not in draft.done:
@@ -174,6 +180,15 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
             draft.refuse(
                 "HVD006", rate, "this learning rate may be a number or a schedule; make it one of them"
             )
+
+
+def _shared_rates(draft: Draft, call: ast.Call, origins: list[Origin]) -> list[ast.expr]:
+    """What a schedule's rates come from, where one of them is the rate itself in other cases: that is scaled, once, and not
+    where the schedule is made: `return rate if steps is None else ExponentialDecay(rate, steps, 0.9)`."""
+    numbers = {o.node for o in origins if o.call is None}
+    given = schedule.rates(draft, call)
+    sources = [o.node for e in given for o in draft.values.origins(e) if isinstance(o.node, ast.expr)]
+    return sources if numbers & set(sources) else []
 
 
 def _made_elsewhere(draft: Draft, origin: Origin) -> bool:

@@ -11,7 +11,7 @@ import ast
 
 from horovodize.facts.counters import RESUMING, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import resume, strong
+from horovodize.rules import averages, resume, strong
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
@@ -23,6 +23,10 @@ from horovodize.summary.syntax import argument
 WHY = "Every step averages size() batches, so 1/size() of the steps makes an epoch."
 EVERYTHING = "every rank trains on all of it"
 _STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
+_LAST = (
+    "in the last turn, and after the loop, this number is that of the last of all turns, and what is added up that of a rank's "
+    "turns: divide by how many those are"
+)
 _DIVIDE = "Divide the steps among the ranks"
 
 
@@ -56,11 +60,22 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         draft.done.add(n)
         draft.divided = True
         edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
+        edits += _turns_so_far(draft, driver)
         draft.change(rule, e, "Give every rank its own batches", WHY, edits, decision=Decision.SHARED)
     elif traced or (isinstance(e, ast.Call) and draft.names.last(e.func) == "trange"):
         _leave(draft, driver, e, rule)
     else:
         _deal_out(draft, driver, e, rule)
+
+
+def _turns_so_far(draft: Draft, driver: Driver) -> list[Edit]:
+    """`total / (i + 1)` → `total / (i // hvd.size() + 1)` where a rank takes every size()-th number."""
+    turn = driver.loop.target if isinstance(driver.loop, (ast.For, ast.AsyncFor)) else None
+    if not isinstance(turn, ast.Name):
+        return []
+    read = [n for d in averages.by_turns(draft, driver, turn) for n in ast.walk(d) if isinstance(n, ast.Name)]
+    spans = [draft.module.span(n) for n in read if n.id == turn.id]
+    return [edit for span in spans for edit in Edit.around(span, "(", f" // {SIZE})")]
 
 
 def _leave(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
@@ -205,7 +220,8 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     `for i, own_i in rounds(range(n))`."""
     variable = _variable(driver.loop, e)
     uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
-    if variable is None or uses is None or not uses.counting:
+    averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
+    if variable is None or uses is None or not (uses.counting or averaged):
         edits = wrap(draft, e, "shard")
         what = "Give every rank its own batches" if driver.indexed else _DIVIDE
         if edits:
@@ -219,12 +235,27 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     within = isinstance(draft.syntax.parent[variable], (ast.Tuple, ast.List))
     opening, closing = ("(", ")") if within else ("", "")
     edits = (
-        *Edit.around(draft.module.span(e), f"{draft.helper('rounds')}(", ")"),
+        *_counted(draft, e, uses.counting, averaged, rule),
         *Edit.around(draft.module.span(variable), opening, f", {own}{closing}"),
         *(Edit(draft.module.span(use), own) for use in uses.selecting),
     )
     what = "Give every rank its own batches, and let all count the same turns"
     draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
+
+
+def _counted(
+    draft: Draft, e: ast.expr, counting: list[ast.Name], averaged: list[ast.expr], rule: str
+) -> tuple[Edit, ...]:
+    """`rounds(range(n))`, whose last number is that of the last turn alone, for `if i == n - 1:`. Where sums are divided by the
+    number of turns so far, `total / (i + 1)`, `enumerate(shard(range(n)))`, whose last number is a rank's own."""
+    span = draft.module.span(e)
+    named = isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") and len(e.args) == 1
+    tests = (draft.syntax.parent[n] for n in counting)
+    if averaged and named and not any(isinstance(t, ast.Compare) for t in tests):
+        return Edit.around(span, f"enumerate({draft.helper('shard')}(", "))")
+    for divisor in averaged:
+        draft.note(rule, divisor, _LAST)
+    return Edit.around(span, f"{draft.helper('rounds')}(", ")")
 
 
 def _variable(loop: ast.stmt, e: ast.expr) -> ast.Name | None:

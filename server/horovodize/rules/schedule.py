@@ -83,6 +83,17 @@ def scale(draft: Draft, call: ast.Call) -> None:
     divide_steps(draft, call)
 
 
+def rates(draft: Draft, call: ast.Call) -> list[ast.expr]:
+    """The rates that a schedule is made with, where they can be seen."""
+    name = draft.names.of(call.func) or ""
+    parameters = catalogue.schedule_parameters(name)
+    if parameters is None or parameters.rate_is_list:
+        return []
+    index = _positions(name)
+    given = (argument(call, rate, index.get(rate)) for rate in (parameters.rate, *parameters.other_rates))
+    return [value for value in given if value is not None and not _is_none(value)]
+
+
 def divide_steps(draft: Draft, call: ast.Call) -> None:
     """Divides the step numbers of one schedule, once: those of a decayed rate that is scaled as a whole, too. Where no loop is
     divided every rank takes all steps, and a schedule goes on counting them."""

@@ -59,7 +59,7 @@ from horovodize.rules import (
     turns,
 )
 from horovodize.rules.draft import Draft
-from horovodize.rules.drawing import draws_apart, own_batches
+from horovodize.rules.drawing import ORDER, draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.ranges import EVERYTHING, WHY, divide_range
 from horovodize.rules.rule import Rule
@@ -96,10 +96,6 @@ _METHOD = (
     "and the weights that each rank kept before them differ"
 )
 _TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
-_ORDER = (
-    "it can't be seen in which order this gives its batches, of which each rank takes every size()-th: where it shuffles, it "
-    "must do so alike on all ranks"
-)
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
 
@@ -362,7 +358,7 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
         draft.change(loop_rule(draft), e, what, WHY, edits, doubt=doubt if unclear else "")
         data.shuffle_alike(draft, e)
         if _is_made_elsewhere(draft, e):
-            draft.note(loop_rule(draft), e, _ORDER)
+            draft.note(loop_rule(draft), e, ORDER)
 
 
 def _is_made_elsewhere(draft: Draft, e: ast.expr) -> bool:
