@@ -107,3 +107,10 @@ def test_an_average_over_the_turns_of_a_bar() -> None:
     loop = "from tqdm import trange\nbar = trange(n)\nfor i in bar:\n    total += step(a[i], b)\n"
     plan = plan_of(TAPE + "n, total = 90, 0.0\n" + loop + "    bar.set_postfix(loss=total / (i + 1))\n")
     assert "total / ((i // hvd.size()) + 1)" in plan.text
+
+
+@pytest.mark.parametrize("divisor", ["n * 8", "float(n * 8)", "8 * n"])
+def test_a_factor_of_the_divisor(divisor: str) -> None:
+    loop = "for i in range({}):\n    total += step(*draw())\nprint(total / ({}))\n"
+    after = loop.format(N("n"), divisor.replace("n * 8", f"{N('n')} * 8").replace("8 * n", f"8 * {N('n')}"))
+    check(TAPE + "from feeds import draw\ntotal = 0.0\n", loop.format("n", divisor), after)

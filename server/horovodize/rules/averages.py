@@ -110,15 +110,16 @@ def _factors(e: ast.expr) -> list[ast.expr]:
 
 def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr], bool]) -> None:
     sums = _sums(driver)
-    for divisor, what in divisors_in(draft, driver.loop):
-        if divisor in draft.done or not _names(what) & sums or not counts(divisor):
-            continue
-        draft.done.add(divisor)
-        opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
-        edits = draft.decided(
-            Decision.DIVIDED, Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
-        )
-        draft.change(rule, divisor, "Average over the steps of a rank", _WHY, edits)
+    for divided_by, what in divisors_in(draft, driver.loop):
+        for divisor in (divided_by, *_factors(divided_by)) if _names(what) & sums else ():
+            if divided_by in draft.done or divisor in draft.done or not counts(divisor):
+                continue
+            draft.done.add(divisor)
+            opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
+            edits = draft.decided(
+                Decision.DIVIDED, Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
+            )
+            draft.change(rule, divisor, "Average over the steps of a rank", _WHY, edits)
 
 
 def _is_whole(draft: Draft, e: ast.expr, rows: set[str], trail: set[ast.expr]) -> bool:

@@ -391,8 +391,11 @@ class Feeding:
 
     def _is_small(self, loop: Loop) -> bool:
         e = self.iterable(loop)
-        if isinstance(e, ast.Call) and len(e.args) == 1:
-            n = self.kinds.constant(e.args[0])
+        args = e.args if isinstance(e, ast.Call) else []
+        if len(args) == 2 and self.kinds.constant(args[0]) == 0:
+            args = args[1:]
+        if len(args) == 1:
+            n = self.kinds.constant(args[0])
             return n is not None and n <= _SMALL
         return False
 
