@@ -10,7 +10,8 @@ Before         model.compile(optimizer="adam", loss="mse")
 After          model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())),
                              loss="mse")
 Leaves alone   Models with a `train_step` of their own (K7 wraps its tape). Optimizers used by tapes only (G1).
-Asks           An optimizer that comes from a place that can't be seen: wrapped where it is used, its rate scaled there.
+Asks           An optimizer that comes from a place that can't be seen: wrapped where it is used, its rate scaled there. A model
+               of which it can't be seen whether it is one that is compiled elsewhere in the project.
 Source         Seed 2.3.1, assignment and `model.compile`. Errata: the seed prints `hvd.size` without the call, and knows
                only "adam"; optimizers inline in `compile` (108 of 290 real sites) are not its strict form.
 """
@@ -18,6 +19,7 @@ Source         Seed 2.3.1, assignment and `model.compile`. Errata: the seed prin
 from __future__ import annotations
 
 import ast
+import os.path
 
 from horovodize import catalogue
 from horovodize.rules import keras_3, keras_session, strong
@@ -26,12 +28,18 @@ from horovodize.rules.optimizers import Trained, is_of_base, trained_optimizers,
 from horovodize.rules.rule import Rule
 from horovodize.rules.serializable import make_serializable
 from horovodize.source import Edit
+from horovodize.source.project import ProjectDocument
 from horovodize.summary.sites import Compile, Fit
 from horovodize.summary.syntax import FUNCTIONS
 
 _WHY = "`fit` then applies gradients that are averaged over all ranks."
 _UNSEEN = (
     "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
+)
+_WRAP = "Wrap the optimizer that the model comes with, and scale its rate"
+_PERHAPS = (
+    "it can't be seen whether this is the model that is compiled in {}, where its optimizer is wrapped and its rate scaled; "
+    "if it is another one, wrap and scale its optimizer where it is compiled"
 )
 # What `check` warns of where following an optimizer back ends.
 _ABOUT_ORIGINS = ("HVD103", "HVD105", "HVD106", "HVD107")
@@ -71,7 +79,14 @@ def apply(draft: Draft) -> None:
         if draft.keras_3:
             keras_3.turn_off_xla(draft, site)
     for fit in draft.sites.fits:
-        if not is_compiled_here(draft, fit):
+        if is_compiled_here(draft, fit):
+            continue
+        unused = [
+            site for site in draft.sites.compiles if not any(_is_of(draft, f, site) for f in draft.sites.fits)
+        ]
+        if unused:
+            draft.ask("K1", fit.call, _WRAP, _WHY, _PERHAPS.format(_where(draft, unused[0].call)))
+        else:
             _wrap_compiled_elsewhere(draft, fit)
 
 
@@ -119,17 +134,28 @@ def _is_wrapped_already(draft: Draft, trained: Trained) -> bool:
 def is_compiled_here(draft: Draft, fit: Fit) -> bool:
     """Whether this file compiles the model of a fit, as far as can be told: under the same name, or the same object. (A
     model that `load_model` makes comes compiled: K8.)"""
-    text = ast.unparse(fit.model)
-    made = set(draft.values.calls(fit.model))
-    if any(draft.names.last(c.func) == "load_model" for c in made):
+    if any(draft.names.last(c.func) == "load_model" for c in draft.values.calls(fit.model)):
         return True
-    for site in draft.sites.compiles:
-        if ast.unparse(site.model) == text or made & set(draft.values.calls(site.model)):
-            return True
-        owner = draft.syntax.owner(site.call)
-        if owner is not None and any(draft.values.callee(c) is owner for c in made):
-            return True  # the model's class compiles itself
-    return False
+    return any(_is_of(draft, fit, site) for site in draft.sites.compiles)
+
+
+def _is_of(draft: Draft, fit: Fit, site: Compile) -> bool:
+    """Whether a `compile` is that of the model that is fitted, as far as can be told."""
+    made = set(draft.values.calls(fit.model))
+    if ast.unparse(site.model) == ast.unparse(fit.model) or made & set(draft.values.calls(site.model)):
+        return True
+    owner = draft.syntax.owner(site.call)
+    return owner is not None and any(draft.values.callee(c) is owner for c in made)  # it compiles itself
+
+
+def _where(draft: Draft, node: ast.AST) -> str:
+    """`nets.py, line 7`; in a script alone the line."""
+    whole, span = draft.document, draft.module.span(node)
+    if not isinstance(whole, ProjectDocument):
+        return f"line {whole.lines.line_of(span.start) + 1}"
+    index = whole.member_at(span.start)
+    member = whole.members[index]
+    return f"`{os.path.basename(member.path)}`, line {member.lines.line_of(whole.local_span(index, span).start) + 1}"
 
 
 def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
@@ -157,7 +183,7 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
     draft.change(
         "K1",
         fit.call,
-        "Wrap the optimizer that the model comes with, and scale its rate",
+        _WRAP,
         _WHY,
         [draft.before(statement, draft.lines_of(*lines, comment="Horovod: this model comes compiled."))],
         doubt="the model is compiled in another file: check that its rate is a number, and not scaled there",

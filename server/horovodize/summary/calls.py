@@ -120,7 +120,8 @@ class CallGraph:
         if named or any(True for _ in self._known_elsewhere(f.value)):
             return None
         methods = self.definitions.methods(f.attr)
-        return methods[0] if len(methods) == 1 else None
+        hands_on = self.syntax.function(f) in methods  # `def save(self): self.model.save()`: another object's
+        return methods[0] if len(methods) == 1 and not hands_on else None
 
     def _most_derived(self, methods: list[Function]) -> Function | None:
         """Of methods of one name, that of a class from which none of the others' classes is derived."""

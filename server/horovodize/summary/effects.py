@@ -71,7 +71,7 @@ _CONSUMING = {
     "send", "pop", "popleft", "popitem", "append", "appendleft", "extend", "extendleft", "insert", "add", "remove", "discard",
     "clear", "update", "setdefault", "sort", "reverse", "shuffle", "assign", "assign_add", "assign_sub", "update_state",
     "reset_state", "reset_states", "read", "readline", "readlines", "get_next", "get_batch", "next_batch", "__next__",
-    "set_weights", "load_weights", "restore", "put", "push", "write", "seed",
+    "set_weights", "load_weights", "restore", "put", "push", "write", "seed", "compile", "build", "adapt", "set_value",
 }  # fmt: skip
 _CONSUMING_BUILTINS = {"next", "setattr", "delattr", "exec"}
 _RANDOM = re.compile(
