@@ -98,8 +98,27 @@ class Draws:
         return any(
             name.startswith(SEEDS[self.module.names.of(seed.func) or ""])
             and (draw is None or not self._comes_after(seed, draw))
+            and not self.is_undone(seed, draw)
             for seed in self._seeding
         )
+
+    def is_undone(self, seed: ast.Call, draw: ast.AST | None = None) -> bool:
+        """Whether the program takes a seed back before a draw: `np.random.seed(1); shuffle(x); np.random.seed(None)`."""
+        same = self.module.calls_of(self.module.names.of(seed.func) or "")
+        undoing = [c for c in same if self._takes_back(c) and position(c) > position(seed)]
+        syntax = self.module.syntax
+        between = draw is not None and any(
+            isinstance(draw, ast.expr)
+            and syntax.function(draw) is syntax.function(c) is syntax.function(seed)
+            and position(seed) < position(draw) < position(c)
+            for c in undoing
+        )
+        return bool(undoing) and not between
+
+    def _takes_back(self, call: ast.Call) -> bool:
+        """`np.random.seed()`, `np.random.seed(None)`"""
+        given = [*call.args, *(k.value for k in call.keywords)]
+        return not given or (isinstance(given[0], ast.Constant) and given[0].value is None)
 
     def gives_seed(self, call: ast.Call) -> bool:
         """Whether a call that seeds, or makes a generator, gives it a seed, the same on every rank."""

@@ -14,9 +14,11 @@ from horovodize.plan import Decision
 from horovodize.rules import counted, decays, rates_by_step
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
+from horovodize.summary.syntax import argument
 
 _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
+_SET_VALUE = "tensorflow.keras.backend.set_value"
 _FORMULA = (ast.Div, ast.Pow)
 
 
@@ -30,6 +32,25 @@ def apply(draft: Draft) -> None:
                 if not counts_a_share(draft, given):
                     tell(draft, given)
                     decays.follow(draft, given, rule="G5")
+    for value in (*_objectives(draft), *_set(draft)):
+        tell(draft, value)
+
+
+def _objectives(draft: Draft) -> Iterator[ast.expr]:
+    """What gradients are taken of, which may weigh its parts by the steps so far."""
+    for gradient in draft.sites.training_gradients:
+        target = argument(gradient, "target", 0)
+        if target is not None:
+            yield target
+
+
+def _set(draft: Draft) -> Iterator[ast.expr]:
+    """What variables are set to with each step: `beta.assign(step / 1000)`, `K.set_value(self.weight, …)`."""
+    calls = [*draft.sites.method_calls("assign"), *draft.module.calls_of(_SET_VALUE)]
+    for call in calls if not draft.in_graph else ():
+        value = call.args[-1] if call.args else argument(call, "value")
+        if value is not None and counted.is_by_step(draft, call):
+            yield value
 
 
 def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:

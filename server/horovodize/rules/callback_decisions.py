@@ -11,11 +11,20 @@ from collections.abc import Iterator
 
 from horovodize.rules.agreeing import agree
 from horovodize.rules.draft import Draft
+from horovodize.rules.statistics import may_have_statistics
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, position
 
 BASE = "tensorflow.keras.callbacks.Callback"
 BATCH = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 _RATES = ("lr", "learning_rate")
+_ASKING = (
+    "predict",
+    "predict_on_batch",
+    "predict_generator",
+    "evaluate",
+    "evaluate_generator",
+    "test_on_batch",
+)
 _CLOCKS = ("time.", "datetime.", "timeit.")
 _WHAT = "Decide on all ranks together"
 _WHY = "A rank that stops alone leaves the others waiting; ranks with rates of their own drift apart: all do as one would."
@@ -66,8 +75,12 @@ def _stop_value(statement: ast.stmt) -> list[ast.expr]:
 
 
 def _is_own(draft: Draft, tests: list[ast.expr]) -> bool:
-    """Whether what a callback decides by is made from the time, or from what one rank measured of a batch."""
+    """Whether what a callback decides by is made from the time, from what one rank measured of a batch, or from what a model
+    says that has batch-norm statistics: they are each rank's own until `fit` ends."""
+    normalised = may_have_statistics(draft)
     for n in draft.values.depends(tests, 300):
+        if normalised and isinstance(n, ast.Call) and _asks_model(n):
+            return True
         if isinstance(n, ast.Call) and (draft.names.of(n.func) or "").startswith(_CLOCKS):
             return True
         if _is_logs_of_a_batch(draft, n):
@@ -80,6 +93,12 @@ def _is_own(draft: Draft, tests: list[ast.expr]) -> bool:
         ):
             return True
     return False
+
+
+def _asks_model(call: ast.Call) -> bool:
+    """`self.model.predict(x)`, `self.model(x)`"""
+    func = call.func
+    return isinstance(func, ast.Attribute) and (func.attr in _ASKING or func.attr == "model")
 
 
 def _is_logs_of_a_batch(draft: Draft, n: ast.AST) -> bool:

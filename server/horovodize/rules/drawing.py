@@ -68,7 +68,8 @@ def draws_apart(draft: Draft, generator: Function) -> bool:
 
 def generates_freely(draft: Draft, generator: Function) -> bool:
     """Whether a generator function draws from a random stream that no seed fixes."""
-    if any(draft.facts.uniform.draws.gives_seed(c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
+    known = draft.facts.uniform.draws
+    if any(known.gives_seed(c) and not known.is_undone(c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
         return False  # if only where an option says so: then all would draw the same
     called = [draft.values.callee(c) for c in ast.walk(generator) if isinstance(c, ast.Call)]
     bodies = [generator, *(f for f in called if isinstance(f, FUNCTIONS))]

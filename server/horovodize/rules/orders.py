@@ -137,7 +137,7 @@ def _deals(draft: Draft, driver: Driver) -> bool:
 def _drawing(draft: Draft, methods: tuple[str, ...], *, seeded: bool = False) -> Iterator[ast.Call]:
     """Calls of the random functions of these names, and of the methods of generators, that no seed fixes; or that one does."""
     for call in draft.module.calls_of(*(f"{m}.{f}" for m in ("numpy.random", "random") for f in methods)):
-        if draft.facts.uniform.draws.is_seeded(draft.names.of(call.func) or "") is seeded:
+        if draft.facts.uniform.draws.is_seeded(draft.names.of(call.func) or "", call) is seeded:
             yield call
     for call in draft.sites.method_calls(*methods):
         maker = draft.facts.uniform.draws.maker(call)
