@@ -84,3 +84,63 @@ def test_what_is_divided_by_a_ranks_steps_is_left() -> None:
     loop = "n = 1000\nmean = 0.0\nfor k in range(n):\n    mean += train_step(draw(), 1, k / n) / n\n"
     text = plan_of(head + loop).text
     assert "train_step(draw(), 1, k / max(1, n // hvd.size())) / max(1, n // hvd.size())" in text
+
+
+# ---------------------------------------------------------------------- under `fit`
+
+STEP = """\
+class VAE(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.beta = tf.Variable(0.0, trainable=False)
+        self.count = tf.Variable(0, trainable=False)
+    def train_step(self, data):
+        self.count.assign_add(1)
+        {}
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self(data)) + {}
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_weights), self.trainable_weights))
+        return {{'loss': loss}}
+model = VAE()
+model.compile(optimizer='sgd')
+model.fit(np.load('x.npy'), epochs=20, batch_size=32)
+"""
+CALLED = """\
+class Anneal(tf.keras.callbacks.Callback):
+    def {}(self, n, logs=None):
+        self.count += 1
+        tf.keras.backend.set_value(self.weight, min(1.0, self.count / 5000))
+model = tf.keras.Sequential([])
+model.compile('sgd', 'mse')
+model.fit(x, y, callbacks=[Anneal()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("set_to", "weight"),
+    [
+        ("self.beta.assign({} / 1000)", "self.beta"),
+        ("beta = {} / 1000", "beta"),
+        ("pass", "{} / 1000 * tf.nn.l2_loss(self.w)"),
+    ],
+)
+def test_weights_of_a_loss_that_go_by_the_steps_of_fit(set_to: str, weight: str) -> None:
+    text = plan_of(
+        "import numpy as np\n" + TF + STEP.format(set_to.format("self.count"), weight.format("self.count"))
+    ).text
+    told = "self.count * hvd.size()"
+    assert set_to.format(told) in text
+    assert weight.format(told) in text
+
+
+def test_what_counts_what_else_is_left() -> None:
+    text = plan_of(
+        "import numpy as np\n" + TF + STEP.format("self.beta.assign(self.other / 1000)", "self.beta")
+    ).text
+    assert "self.beta.assign(self.other / 1000)" in text
+
+
+@pytest.mark.parametrize(("name", "told"), [("on_train_batch_end", True), ("on_epoch_end", False)])
+def test_a_weight_that_a_callback_sets(name: str, told: bool) -> None:
+    text = plan_of(TF + CALLED.format(name)).text
+    assert ("self.count * hvd.size() / 5000" in text) is told

@@ -95,3 +95,11 @@ def test_what_was_gathered_of_batches_is_a_rank_s_own(gathers: str, does: str) -
     body = "mean = np.mean(self.losses)\nif n and mean > self.last:\n    " + does + "\nself.last = mean\n"
     source = method("on_train_batch_end", gathers) + method("on_epoch_end", body)
     assert asked(source) == ["n and mean > self.last"]
+
+
+@pytest.mark.parametrize(("layer", "own"), [("BatchNormalization()", True), ("Dense(3)", False)])
+@pytest.mark.parametrize("ask", ["self.model.predict(x)", "self.model.evaluate(x, y)[1]", "self.model(x)"])
+def test_what_a_model_says_is_a_rank_s_own_where_it_keeps_statistics(ask: str, layer: str, own: bool) -> None:
+    stop = f"score = np.mean({ask})\nif score > self.best:\n    self.model.stop_training = True\n"
+    source = method("on_epoch_end", stop) + f"layer = tf.keras.layers.{layer}\n"
+    assert asked(source) == (["score > self.best"] if own else [])

@@ -538,3 +538,12 @@ def test_a_dataset_that_numbers_its_batches() -> None:
         LOOP.replace("enumerate(ds)", "ds.repeat().enumerate()") + "        if i >= 500:\n            break\n"
     )
     assert "if i >= 500 // hvd.size():" in plan_of(TAPE + DATA + ends).text
+
+
+def test_a_counter_that_is_handed_on_with_the_loops_own_batch_selects_none() -> None:
+    loop = "n = 0\nfor batch in batches(x, 16):\n    a, b = get_batch(batch, model, n)\n    step(a, b)\n    n += 1\n"
+    plan = plan_of(
+        TAPE + "from feeds import batches, get_batch\n" + loop + "    if n % 100 == 0:\n        print(n)\n"
+    )
+    assert "n % max(1, 100 // hvd.size()) == 0" in plan.text
+    assert "own_batch" not in plan.text

@@ -103,3 +103,16 @@ def test_states_are_those_of_the_stream_that_orders_come_from() -> None:
     loop += "        y = np.random.normal(size=len(a[k]))\n        step(a[k], b)\n"
     share = "range(0, n, 3)"
     check(HEAD + FREE, loop.format("", "", share), loop.format("alike(", ")", f"shard({share})"))
+
+
+ENDLESS = "def rows():\n    while True:\n        np.random.shuffle(x)\n        yield x[:9], x[:9]\n"
+SPLIT = "np.random.seed(1)\nnp.random.shuffle(x)\n{}model.fit(rows(), steps_per_epoch=90)\n"
+
+
+@pytest.mark.parametrize(
+    ("taken_back", "dealt"), [("np.random.seed(None)\n", False), ("np.random.seed()\n", False), ("", True)]
+)
+def test_a_seed_that_is_taken_back_fixes_what_came_before(taken_back: str, dealt: bool) -> None:
+    text = divide(KERAS + "x = np.load('x.npy')\n" + ENDLESS + SPLIT.format(taken_back)).text
+    assert "np.random.seed(1)\nnp.random.shuffle(x)\n" in text
+    assert ("shard_batches(rows())" in text) is dealt

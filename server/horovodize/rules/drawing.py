@@ -43,7 +43,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
     if any(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
         return
     for call in _drawn_in(draft, driver):
-        if call in draft.done:
+        if call in draft.done or _is_given_batch(draft, driver, call):
             continue
         draft.done.add(call)
         draft.once("own batch", call)
@@ -58,6 +58,14 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits, decision=Decision.SHARED)
         if not _is_seen(draft, call):
             draft.note(rule, call, ORDER)
+
+
+def _is_given_batch(draft: Draft, driver: Driver, call: ast.Call) -> bool:
+    """Whether a call makes something of the batch that the loop iterates: `get_batch(batch, model)`."""
+    if isinstance(driver.loop, ast.While) or driver.kind is Kind.RANGE:
+        return False
+    own = {n.id for n in ast.walk(driver.loop.target) if isinstance(n, ast.Name)}
+    return any(isinstance(n, ast.Name) and n.id in own for a in call.args for n in ast.walk(a))
 
 
 def draws_apart(draft: Draft, generator: Function) -> bool:

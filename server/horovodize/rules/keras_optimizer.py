@@ -209,10 +209,10 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
         )
         return
     name, grown = draft.same_name("optimizer"), strong.factor(draft, used_at)
-    lines = [
-        *([f"{name}.learning_rate = {name}.learning_rate{grown}"] if grown else []),
-        *([f"{name} = {HVD}.DistributedOptimizer({name})"] if in_wrapper else []),
-    ]
+    scaling = [f"{name}.learning_rate = {name}.learning_rate{grown}"] if grown else []
+    wrapping = [f"{name} = {HVD}.DistributedOptimizer({name})"] if in_wrapper else []
+    # Of Keras 2's optimizers Horovod makes new ones: scaled before, one that two models share would be scaled twice.
+    lines = [*scaling, *wrapping] if draft.keras_3 else [*wrapping, *scaling]
     draft.change(
         "K2" if not doubt else "K1",
         used_at,

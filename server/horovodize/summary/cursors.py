@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from horovodize.summary.feeding import Driver, Feeding
+from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.syntax import COMPREHENSIONS, Function, Loop, end, position
 
 # Calls that make a number (or numbers) of others.
@@ -52,6 +52,9 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
     fed: set[ast.AST] | None = None
     for name in sorted(moved - _own_names(loop)):
         selectors, selecting = _selection(feeding, body, name)
+        if driver.kind is not Kind.RANGE:  # what is given the loop's own batch, too, selects none
+            own = _own_names(loop)
+            selectors = {s for s in selectors if not (isinstance(s, ast.Call) and _mentions(s, own))}
         if not selectors:
             continue
         if fed is None:
