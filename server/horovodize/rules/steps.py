@@ -91,6 +91,10 @@ _PLAYED = (
     "the number of games is changed: play fewer of them if one process's experience is enough"
 )
 _BESIDE = "the data set beside it is divided by rows, not by batches: check that their batches needn't belong together"
+_IN_ORDER = (
+    f"each step goes on from the state of the one before, so the batches are not divided: {EVERYTHING}; give each rank a "
+    "stretch of the data of its own"
+)
 _METHOD = (
     "the weights are set here by what the steps before came to, so their number is part of the method and can't be divided, "
     "and the weights that each rank kept before them differ"
@@ -278,20 +282,15 @@ def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:
     if draft.in_graph and feeding(draft).carries_state(driver):
-        strong.leave(draft, driver.steps)
-        draft.note(
-            loop_rule(draft),
-            driver.loop,
-            f"each step goes on from the state of the one before, so the batches are not divided: {EVERYTHING}; give each rank "
-            "a stretch of the data of its own",
-        )
-        return
+        return _leave_in_order(draft, driver)
     method = draft.facts.undivided.set_back(driver)
     if method is not None:
         draft.refuse("HVD006", method, _METHOD)
         return
     if draft.facts.undivided.is_loop(driver):
         return  # said where the data come from
+    if feeding(draft).carries_layers_state(driver):
+        return _leave_in_order(draft, driver)
     if isinstance(driver.loop, ast.While):
         return _divide_while(draft, driver, driver.loop)
     e = driver.iterable
@@ -302,6 +301,12 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     if driver.kind is not Kind.DATASET and not _divide_zipped(draft, e):
         _deal_batches(draft, driver, e)
     turns.divide_ends(draft, driver, loop_rule(draft))
+
+
+def _leave_in_order(draft: Draft, driver: Driver) -> None:
+    """Says of a loop that its batches can't be dealt out: a recurrent network's state goes from each to the next."""
+    strong.leave(draft, driver.steps)
+    draft.note(loop_rule(draft), driver.loop, _IN_ORDER)
 
 
 def _plays(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:

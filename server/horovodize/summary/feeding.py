@@ -86,13 +86,20 @@ class Feeding:
         rows then means something."""
         return self._concerns(self._stateful, data)
 
+    def carries_layers_state(self, driver: Driver) -> bool:
+        """The same of the model that a hand-written loop trains."""
+        return self._are_in(self._stateful, [f.model for f in self.sites.fits if f.call in driver.steps])
+
     def has_fixed_batch(self, data: ast.expr) -> bool:
         """Whether the model that is trained on data is built for one batch size, so that a last smaller batch is an error."""
         return self._concerns(self._of_fixed_batch, data)
 
     def _concerns(self, layers: list[ast.Call], data: ast.expr) -> bool:
         """Whether some of these layers may be in a model that is trained on data: where it can't be told, they are."""
-        trained = [fed.fit.model for fed in self.fits if fed.x is data]
+        return self._are_in(layers, [fed.fit.model for fed in self.fits if fed.x is data])
+
+    def _are_in(self, layers: list[ast.Call], trained: list[ast.expr]) -> bool:
+        """Whether some layers may be in models: in others that are not known, where none is given."""
         if not layers or not trained:
             return bool(layers)
         made = [set(self.values.calls(model)) & self._models.keys() for model in trained]
