@@ -547,3 +547,16 @@ def test_a_counter_that_is_handed_on_with_the_loops_own_batch_selects_none() -> 
     )
     assert "n % max(1, 100 // hvd.size()) == 0" in plan.text
     assert "own_batch" not in plan.text
+
+
+GAN = "every = 10\nfor i in range(20000):\n    d = step(*draw())\n    if (i + 1) % 5 == 0:\n        g = other()\n    if (i + 1) % every == 0:\n"
+
+
+@pytest.mark.parametrize(("shown", "least"), [("d", 1), ("d, g", 5)])
+def test_an_event_comes_no_earlier_than_what_it_reads(shown: str, least: int) -> None:
+    """What updates give that come every 5 steps, as alone, is not there before."""
+    other = "def other():\n    with tf.GradientTape() as tape:\n        loss = model(draw()[0])\n    opt.apply_gradients(zip("
+    other += "tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n    return loss\n"
+    plan = plan_of(TAPE + "from feeds import draw\n" + other + GAN + f"        print({shown})\n")
+    assert f"if (i + 1) % max({least}, every // hvd.size()) == 0" in plan.text
+    assert "if (i + 1) % 5 == 0:" in plan.text

@@ -94,15 +94,15 @@ def is_whole(draft: Draft, count: ast.expr) -> bool:
     )
 
 
-def over_ranks(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
-    """`n` → `max(1, n // hvd.size())`; one that may be None is kept if it is."""
+def over_ranks(draft: Draft, count: ast.expr, least: int = 1) -> tuple[Edit, ...]:
+    """`n` → `max(1, n // hvd.size())`; one that may be None is kept if it is. `least`: what it is never less than."""
     draft.done.add(count)
     opening, closing = ("(", ")") if needs_parentheses(count) else ("", "")
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         return Edit.around(
-            draft.module.span(count), f"({draft.module.text(count)} and max(1, ", f" // {SIZE}))"
+            draft.module.span(count), f"({draft.module.text(count)} and max({least}, ", f" // {SIZE}))"
         )
-    return Edit.around(draft.module.span(count), f"max(1, {opening}", f"{closing} // {SIZE})")
+    return Edit.around(draft.module.span(count), f"max({least}, {opening}", f"{closing} // {SIZE})")
 
 
 def text_over_ranks(draft: Draft, count: ast.expr) -> str:

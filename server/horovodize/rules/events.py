@@ -164,7 +164,7 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
         elif _waits(draft, modulo, rest):
             draft.note("G5", test, _SELDOM.format(known))
         return
-    edits = list(counted.over_ranks(draft, divisor))
+    edits = list(counted.over_ranks(draft, divisor, guarded.turns_of_what_is_shown(draft, test)))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)

@@ -37,6 +37,32 @@ def _applies_gathered(draft: Draft, test: ast.expr) -> bool:
     )
 
 
+def turns_of_what_is_shown(draft: Draft, test: ast.expr) -> int:
+    """After how many turns there is what an event reads: that of updates which come every few turns, as alone
+    (`if step % 5 == 0: g_loss = …`); 1 where all of it is always there."""
+    event = draft.syntax.statement(test)
+    read = [n for s in _decided(draft, test) for n in ast.walk(s) if isinstance(n, ast.Name)]
+    found = [1]
+    for name in read if isinstance(event, ast.If) else ():
+        bindings = draft.module.scopes.reaching(name) if isinstance(name.ctx, ast.Load) else []
+        turns = [
+            _turns_of(draft, b.statement) for b in bindings if not draft.syntax.inside(b.statement, event)
+        ]
+        found += [max(turns)] if turns and all(turns) else []
+    return max(found)
+
+
+def _turns_of(draft: Draft, statement: ast.AST) -> int:
+    """How many turns there are between two times that a statement runs, where it goes with updates; 0 if it comes else."""
+    for decision, _ in draft.syntax.conditions(statement):
+        modulos = [
+            n for n in ast.walk(decision.test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)
+        ]
+        if len(modulos) == 1 and is_ratio(draft, decision.test, modulos[0]):
+            return draft.facts.feeding.kinds.constant(modulos[0].right) or 0
+    return 0
+
+
 def trains(draft: Draft, test: ast.expr) -> bool:
     """Whether what is decided by a test is whether, or how, a step trains."""
     sites = set[ast.AST](draft_steps(draft))
