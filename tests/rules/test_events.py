@@ -549,7 +549,7 @@ def test_a_counter_that_is_handed_on_with_the_loops_own_batch_selects_none() -> 
     assert "own_batch" not in plan.text
 
 
-GAN = "every = 10\nfor i in range(20000):\n    d = step(*draw())\n    if (i + 1) % 5 == 0:\n        g = other()\n    if (i + 1) % every == 0:\n"
+GAN = "every = 10\nfor i in range(20000):\n    d = step(*draw())\n    if (i + 1) % 5 == 0:\n        g = other()\n"
 
 
 @pytest.mark.parametrize(("shown", "least"), [("d", 1), ("d, g", 5)])
@@ -557,6 +557,65 @@ def test_an_event_comes_no_earlier_than_what_it_reads(shown: str, least: int) ->
     """What updates give that come every 5 steps, as alone, is not there before."""
     other = "def other():\n    with tf.GradientTape() as tape:\n        loss = model(draw()[0])\n    opt.apply_gradients(zip("
     other += "tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n    return loss\n"
-    plan = plan_of(TAPE + "from feeds import draw\n" + other + GAN + f"        print({shown})\n")
+    plan = plan_of(
+        TAPE
+        + "from feeds import draw\n"
+        + other
+        + GAN
+        + "    if (i + 1) % every == 0:\n"
+        + f"        print({shown})\n"
+    )
     assert f"if (i + 1) % max({least}, every // hvd.size()) == 0" in plan.text
     assert "if (i + 1) % 5 == 0:" in plan.text
+
+
+# ---------------------------------------------------------------------- events inside events
+
+INNER = "for i in range(6001):\n    step(*draw())\n    if i % 50 == 0:\n        note(i)\n        if {}:\n            save(i)\n"
+
+
+@pytest.mark.parametrize(
+    ("inner", "divided"),
+    [
+        ("i % 1000 == 0", "i % (20 * max(1, 50 // hvd.size())) == 0"),
+        ("i == 3000", "i == 60 * max(1, 50 // hvd.size())"),
+        ("i == 6000", "i == (6001 // hvd.size() - 1) // max(1, 50 // hvd.size()) * max(1, 50 // hvd.size())"),
+        ("i % 70 == 0", "i % max(1, 70 // hvd.size()) == 0"),  # no multiple
+        ("j % 1000 == 0", "j % 1000 == 0"),
+    ],
+)
+def test_an_event_inside_another_comes_with_it(inner: str, divided: str) -> None:
+    plan = plan_of(TAPE + "from feeds import draw, note, save\nj = 3\n" + INNER.format(inner))
+    assert f"if {divided}:\n" in plan.text
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 16])
+def test_both_come_as_often_as_alone(size: int) -> None:
+    steps, every = 6000 // size, max(1, 50 // size)
+    together = sum(1 for i in range(steps) if i % every == 0 and i % (20 * every) == 0)
+    assert abs(together - 6) <= (1 if size <= 7 else 2)
+    last = (6001 // size - 1) // every * every
+    assert last % every == 0
+    assert last in range(6001 // size)
+
+
+POOL = """\
+class Pool:
+    def __init__(self):
+        self.size, self.held, self.kept = 50, 0, []
+    def __call__(self, image):
+        if self.held < self.size:
+            self.kept.append(image)
+            self.held += 1
+            return image
+        return self.kept[int(np.random.rand() * self.size)]
+pool = Pool()
+for i in range(2000):
+    x, y = draw()
+    step(pool(x), y)
+"""
+
+
+def test_what_a_pool_holds_is_no_number_of_steps() -> None:
+    plan = plan_of(TAPE + "from feeds import draw\n" + POOL)
+    assert "if self.held < self.size:" in plan.text

@@ -182,3 +182,18 @@ def test_a_range_with_a_name_that_others_go_through_stays_as_it_is_made(before: 
     text = divide(TAPE + before + loop.format("turns")).text
     assert before in text
     assert "in turns:\n    step" not in text
+
+
+def test_so_many_more_steps_after_those_of_a_checkpoint() -> None:
+    source = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32)
+count = tf.train.get_or_create_global_step()
+train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.square(x - tf.Variable(1.0)), global_step=count)
+with tf.Session() as sess:
+    tf.train.Saver().restore(sess, tf.train.latest_checkpoint('d'))
+    start = sess.run(count)
+    for i in range(start, start + 1000):
+        sess.run(train, {x: data.next_batch(8)})
+"""
+    assert "range(start, start + 1000 // hvd.size()):" in plan_of(source).text

@@ -7,6 +7,7 @@ import pytest
 from horovodize.rules import root_rank
 
 from .guarding import HEAD, Guarded, apply, check
+from .pairs import plan_of
 
 RULES = (root_rank.RULE,)
 WAIT = '# Wait until rank 0 has written it.\nhvd.broadcast(0, root_rank=0, name="saved")'
@@ -221,3 +222,18 @@ def test_a_name_that_not_every_rank_makes_is_reported() -> None:
     result = apply(HEAD + "import time\n" + program + "        model.load_weights(p)\nback()\n", *RULES)
     assert "broadcast_object" not in result.text
     assert any("did not write" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(("folder", "waits"), [("data/train", True), ("data/other", False)])
+def test_a_folder_whose_files_rank_0_writes(folder: str, waits: bool) -> None:
+    source = f"""\
+import tensorflow as tf
+for i in range(9):
+    tf.io.write_file(f'data/train/{{i}}.png', make(i))
+ds = tf.keras.utils.image_dataset_from_directory('{folder}', batch_size=8)
+model = tf.keras.Sequential([])
+model.compile('sgd', 'mse')
+model.fit(ds)
+"""
+    plan = plan_of(source)
+    assert ("hvd.broadcast(0, root_rank=0" in plan.text) is waits

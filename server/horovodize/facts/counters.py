@@ -234,6 +234,8 @@ class Counters:
             counted = self.counted_at(b.statement)
             if counted is None or self._selects(b, counted[0]) or self._is_event(b.statement, counted[0]):
                 return None
+            if self._fills(b):
+                return None
             drivers |= counted[0]
             fitted |= counted[1]
         starts = [b.value for b in bindings if b not in added and b.value is not None and not b.path]
@@ -303,6 +305,18 @@ class Counters:
             return True
         name = ast.unparse(b.anchor)
         return any(c.name == name for d in drivers for c in cursors_of(self.feeding, d))
+
+    def _fills(self, b: Binding) -> bool:
+        """Whether a number goes on only until it has come to another: it counts what something holds.
+        `if self.held < self.size: self.held += 1`"""
+        name = ast.unparse(b.anchor)
+        return any(
+            isinstance(decision, ast.If)
+            and isinstance(decision.test, ast.Compare)
+            and isinstance(decision.test.ops[0], (ast.Lt, ast.LtE))
+            and ast.unparse(decision.test.left) == name
+            for decision, _ in self.syntax.conditions(b.statement)
+        )
 
     def _is_event(self, place: ast.AST, drivers: set[Driver]) -> bool:
         """Whether something happens only every so many steps, without a step: `bad += 1` under `if step % 100 == 0:` counts

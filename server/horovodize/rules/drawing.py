@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.games import is_game
 from horovodize.facts.sources import MAKERS, SEEDS
+from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
@@ -23,12 +24,17 @@ from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
+_DRAWS = re.compile("rand|sample|draw|noise", re.I)
 _EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
 _RANDOM = ("numpy.random", "random.", "tensorflow.random", "sklearn.utils.shuffle")
 _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 ORDER = (
     "it can't be seen in which order this gives its batches, of which each rank takes every size()-th: where it shuffles, it "
     "must do so alike on all ranks"
+)
+_UNSEEN = (
+    "it can't be seen what gives these steps their data: unless that draws at random, every rank gets the same batches, and "
+    "trains on 1/size() of them"
 )
 _DEPTH = 3
 _WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
@@ -42,7 +48,10 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
         return
     if any(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
         return
-    for call in _drawn_in(draft, driver):
+    drawn = list(_drawn_in(draft, driver))
+    if not drawn and not draft.in_graph and _is_unseen(draft, driver):
+        draft.note(rule, driver.loop, _UNSEEN)
+    for call in drawn:
         if call in draft.done or _is_given_batch(draft, driver, call):
             continue
         draft.done.add(call)
@@ -58,6 +67,24 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits, decision=Decision.SHARED)
         if not _is_seen(draft, call):
             draft.note(rule, call, ORDER)
+
+
+def _is_unseen(draft: Draft, driver: Driver) -> bool:
+    """Whether nothing is known of what feeds the steps of a loop: a function of a module that isn't read gives it."""
+    feeds = {draft.facts.steps.of(step).feed for step in driver.steps}
+    fed = [a for step in driver.steps for a in (*step.args, *(k.value for k in step.keywords))]
+    calls = [o.node for a in fed for o in draft.values.origins(a) if isinstance(o.node, ast.Call)]
+    unread = [c for c in calls if draft.values.callee(c) is None and not _is_known(draft, c)]
+    return feeds == {Feed.UNSEEN} and bool(unread) and not feeding(draft).next_calls(driver)
+
+
+def _is_known(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call is of TensorFlow, NumPy or Python itself, or draws by its name."""
+    name = draft.names.of(call.func) or ""
+    library = name.startswith(("tensorflow.", "numpy.", "random.")) or draft.module.scopes.is_builtin(
+        call.func
+    )
+    return library or bool(_DRAWS.search(draft.names.last(call.func)))
 
 
 def _is_given_batch(draft: Draft, driver: Driver, call: ast.Call) -> bool:

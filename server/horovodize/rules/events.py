@@ -35,7 +35,7 @@ import ast
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import annealing, averages, capacities, counted, guarded, strides, thresholds
+from horovodize.rules import annealing, averages, capacities, counted, guarded, nested, strides, thresholds
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -164,7 +164,13 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
         elif _waits(draft, modulo, rest):
             draft.note("G5", test, _SELDOM.format(known))
         return
-    edits = list(counted.over_ranks(draft, divisor, guarded.turns_of_what_is_shown(draft, test)))
+    around = nested.outer(draft, test, _dividend(modulo))
+    within = nested.multiple(draft, around, divisor) if around is not None else None
+    if within is not None:
+        draft.done.add(divisor)
+        edits = [Edit(draft.module.span(divisor), f"({within})")]
+    else:
+        edits = list(counted.over_ranks(draft, divisor, guarded.turns_of_what_is_shown(draft, test)))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
@@ -221,8 +227,19 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
     few = all(k is not None and k <= guarded.FEW for k in known)
     if all(k is not None and k <= 1 for k in known) or (few and not guarded.decides(draft, test)):
         return
-    edits = [edit for b in bounds for edit in counted.over_ranks(draft, b)]
+    edits = [edit for b in bounds for edit in _over_ranks(draft, test, b)]
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
+
+
+def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr) -> tuple[Edit, ...]:
+    """A bound over the number of ranks; inside an event that comes every so many steps, the same of those events."""
+    sides = [test.left] if isinstance(test, ast.Compare) else []
+    around = next((a for side in sides if (a := nested.outer(draft, test, side)) is not None), None)
+    within = nested.multiple(draft, around, bound) if around is not None else None
+    if within is None:
+        return counted.over_ranks(draft, bound)
+    draft.done.add(bound)
+    return (Edit(draft.module.span(bound), within),)
 
 
 def _whole_steps(bound: ast.expr) -> ast.expr:

@@ -11,7 +11,7 @@ import ast
 
 from horovodize.facts.counters import RESUMING, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import averages, resume, strong
+from horovodize.rules import averages, counted, nested, resume, strong
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
@@ -136,12 +136,15 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
     if isinstance(start, ast.Constant) and start.value == 0:
         _keep_last(draft, driver, stop, 0, rule)
         _divide_count(draft, stop, rule)
+    elif isinstance(stop, ast.BinOp) and isinstance(stop.op, ast.Add) and _is(start, stop.right):
+        _divide_count(draft, stop.left, rule)
     elif (
         isinstance(stop, ast.BinOp)
         and isinstance(stop.op, ast.Add)
-        and ast.dump(stop.right) == ast.dump(start)
-    ):
-        _divide_count(draft, stop.left, rule)
+        and _is(start, stop.left)
+        and _counts_ranks(draft, start)
+    ):  # so many more
+        _divide_count(draft, stop.right, rule)
     elif stop not in draft.done and _counts_ranks(draft, start):
         draft.done.add(stop)
         draft.divided = True
@@ -169,6 +172,11 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
             opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
             edits = [*Edit.around(span, f"{first} + max(1, ({opening}", f"{closing} - {first}) // {SIZE})")]
         draft.change(rule, stop, _DIVIDE, WHY, edits, decision=Decision.DIVIDED)
+
+
+def _is(start: ast.expr, other: ast.expr) -> bool:
+    """Whether a loop's first number is written as another."""
+    return ast.dump(start) == ast.dump(other)
 
 
 def _counts_ranks(draft: Draft, start: ast.expr) -> bool:
@@ -205,6 +213,10 @@ def _keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: s
         turn = isinstance(left, ast.Name) and left.id == target.id
         if turn and isinstance(right, ast.Constant) and right.value == end - 1 and right not in draft.done:
             draft.done.add(right)
+            around = nested.outer(draft, n, left)
+            if around is not None:  # the last of those that the event around it comes at
+                every = counted.text_over_ranks(draft, around)
+                last = f"({last}) // {every} * {every}"
             draft.change(
                 rule,
                 right,

@@ -94,7 +94,8 @@ class Files:
         )  # what rank 0 tells makes others wait
         for read in reads:
             for write in writes:
-                if write.family == read.family and self._same_file(write, read):
+                same = write.family == read.family and self._same_file(write, read)
+                if same or self._is_in_folder(write, read):
                     yield from self._in_order(write, read)
 
     # ------------------------------------------------------------------ accesses
@@ -139,7 +140,7 @@ class Files:
             if name in _MODEL_READERS:
                 yield Access(node, "model", _path(node, 0))
             elif name in _FOLDER_READERS or method == "flow_from_directory":
-                yield Access(node, "folder", None)
+                yield Access(node, "folder", _path(node, 0) or argument(node, "directory"))
             elif name in _FILE_READERS or (self.outputs.is_open(node) and self.outputs.opened(node) is None):
                 yield Access(node, "file", self.outputs.path(node) or _path(node, 0))
             elif method == "load_weights" or (
@@ -157,7 +158,7 @@ class Files:
     # ------------------------------------------------------------------ the same file?
 
     def _same_file(self, write: Access, read: Access) -> bool:
-        if write.path is None or read.path is None:
+        if write.path is None or read.path is None or write.family == "folder":
             return write.family != "file"
         (text, written), (other, wanted) = self._where(write.path), self._where(read.path)
         if text == other:
@@ -165,6 +166,13 @@ class Files:
         if written is not None and wanted is not None:
             return _may_be_same(written, wanted)
         return write.family == "model"
+
+    def _is_in_folder(self, write: Access, read: Access) -> bool:
+        """Whether a file is written into a folder that is gone through: `f"data/{i}.png"` and `listdir("data")`."""
+        if write.family != "file" or read.family != "folder" or write.path is None or read.path is None:
+            return False
+        written, folder = self._where(write.path)[1], self._where(read.path)[1]
+        return written is not None and folder is not None and _may_be_same(written, folder)
 
     def _where(self, path: ast.expr) -> tuple[str, str | None]:
         """A path as it is written, and how it begins where that is written out."""
