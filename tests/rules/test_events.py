@@ -619,3 +619,33 @@ for i in range(2000):
 def test_what_a_pool_holds_is_no_number_of_steps() -> None:
     plan = plan_of(TAPE + "from feeds import draw\n" + POOL)
     assert "if self.held < self.size:" in plan.text
+
+
+def test_a_number_that_goes_on_in_strides_still_comes_to_its_event() -> None:
+    loop = "n = 9600\nfor k in range(0, n, 32):\n    step(a[k : k + 32], b)\n    if k % 3200 == 0:\n        print(k)\n"
+    plan = plan_of(TAPE + loop)
+    assert "if k % (max(1, 3200 // 32 // hvd.size()) * 32) == 0" in plan.text
+
+
+TESTED = """\
+class Trainer:
+    def __init__(self):
+        self.since = 0
+    def run(self):
+        for i in range(5000):
+            step(*draw())
+            if {}:
+                break
+    def test(self):
+        self.since += 1
+        return self.since > 5
+Trainer().run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "divided"), [("i % 200 == 0 and self.test()", False), ("self.test() and i % 200 == 0", True)]
+)
+def test_tests_that_come_every_so_many_steps_are_counted_as_such(test: str, divided: bool) -> None:
+    plan = plan_of(TAPE + "from feeds import draw\n" + TESTED.format(test))
+    assert ("self.since > max(1, 5 // hvd.size())" in plan.text) is divided

@@ -207,3 +207,26 @@ def test_an_optimizer_of_divided_and_of_undivided_steps_is_asked_about() -> None
     assert any("by one optimizer" in doubt for doubt in doubts)
     own = BOTH.format(other="other").replace("ds = tf", "other = tf.keras.optimizers.SGD(0.3)\nds = tf")
     assert not any("by one optimizer" in c.doubt for c in plan_of(own).changes)
+
+
+FED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+from helpers import make_feed
+rows, labels = np.load('x.npy'), np.load('y.npy')
+x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+train = tf.train.AdamOptimizer(0.01).minimize(tf.reduce_mean(tf.square(x * tf.Variable(1.0) - y)))
+with tf.Session() as sess:
+    for i in range(200):
+        feed = make_feed({})
+        sess.run(train, feed_dict=feed)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"), [("rows, labels", True), ("rows, i", False), ("draw(32), 3", False)]
+)
+def test_what_a_function_makes_of_the_same_in_each_step_is_asked_about(given: str, asked: bool) -> None:
+    """`feed = construct_feed_dict(features, labels)` of graph networks: all rows, in every step."""
+    plan = plan_of(FED.format(given))
+    assert any("can't be followed" in c.doubt for c in plan.changes) is asked

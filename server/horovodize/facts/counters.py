@@ -321,13 +321,25 @@ class Counters:
     def _is_event(self, place: ast.AST, drivers: set[Driver]) -> bool:
         """Whether something happens only every so many steps, without a step: `bad += 1` under `if step % 100 == 0:` counts
         evaluations, which are as many as before for the rows seen."""
+        ways = self.drive.ways(place)
+        return bool(ways) and all(any(self._comes_seldom(f.node, drivers) for f in way) for way in ways)
+
+    def _comes_seldom(self, node: ast.AST, drivers: set[Driver]) -> bool:
+        """The same of a place in its function: under a test, or after one in `step % 100 == 0 and self.is_worse()`."""
         steps: set[ast.AST] = {step for d in drivers for step in d.steps}
+        child = node
+        for a in self.syntax.ancestors(node):
+            if isinstance(a, ast.BoolOp) and isinstance(a.op, ast.And):
+                before = a.values[: a.values.index(child)]  # type: ignore[arg-type]
+                if any(self._is_modulo(n) for v in before for n in ast.walk(v)):
+                    return True
+            child = a
         return any(
             isinstance(decision, ast.If)
             and any(self.syntax.inside(decision, d.loop) for d in drivers)
             and not any(self.drive.reaches(s, steps) for s in (*decision.body, *decision.orelse))
             and any(self._is_modulo(n) for n in ast.walk(decision.test))
-            for decision, _ in self.syntax.conditions(place)
+            for decision, _ in self.syntax.conditions(node)
         )
 
     def _is_modulo(self, n: ast.AST) -> bool:

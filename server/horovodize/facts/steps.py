@@ -193,6 +193,9 @@ class Steps:
         """What a feed dictionary gives to which placeholders."""
         dicts = [o.node for o in self.module.values.origins(fed)]
         if not all(isinstance(d, ast.Dict) for d in dicts):
+            if self._is_made_of_the_same(fed, context):
+                turns.vague[fed] = None
+                return
             part = turns.read(fed, context)
             if part <= Part.ROWS:
                 turns.unseen[fed] = None
@@ -220,6 +223,19 @@ class Steps:
                         turns.vague[value] = None
                 for made in self.module.values.calls(key):
                     by_key[made] = max(part, by_key.get(made, Part.NUMBER))
+
+    def _is_made_of_the_same(self, fed: ast.expr, context: Context) -> bool:
+        """Whether a function makes what is fed of what is the same in every turn: `construct_feed_dict(features, labels)`."""
+        bindings = self.module.scopes.reaching(fed) if isinstance(fed, ast.Name) else []
+        calls: list[ast.expr] = [b.value for b in bindings if isinstance(b.value, ast.Call)] or [fed]
+        for call in calls:
+            if not isinstance(call, ast.Call) or not call.args:
+                return False
+            turns = self._turns()
+            parts = [turns.read(a, context) for a in (*call.args, *(k.value for k in call.keywords))]
+            if turns.moving or turns.drawn or any(part > Part.ROWS for part in parts):
+                return False
+        return True
 
     def _is_plain(self, value: ast.expr) -> bool:
         """Whether a number is fed: written out, or counted."""

@@ -169,12 +169,35 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     if within is not None:
         draft.done.add(divisor)
         edits = [Edit(draft.module.span(divisor), f"({within})")]
+    elif (stride := _stride(draft, modulo, known)) > 1:
+        draft.done.add(divisor)
+        text = f"(max(1, {known} // {stride} // {SIZE}) * {stride})"
+        edits = [Edit(draft.module.span(divisor), text)]
     else:
         edits = list(counted.over_ranks(draft, divisor, guarded.turns_of_what_is_shown(draft, test)))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
     averages.keep_of_event(draft, test, divisor)
+
+
+def _stride(draft: Draft, modulo: ast.expr, every: int | None) -> int:
+    """By how much a number goes on in each turn that an event goes by: 32 of `range(0, n, 32)`. Divided, `3200` has to stay a
+    multiple of it."""
+    counter = _count(draft, _dividend(modulo))
+    ranges = [d.iterable for d in counter.drivers] if counter is not None else []
+    strides = {
+        draft.facts.feeding.kinds.constant(e.args[2])
+        if isinstance(e, ast.Call) and len(e.args) == 3
+        else None
+        for e in ranges
+    }
+    stride = (
+        strides.pop()
+        if len(strides) == 1 and counter is not None and counter.kind is CounterKind.TURN
+        else None
+    )
+    return stride if stride and every and every % stride == 0 else 1
 
 
 def _waits(draft: Draft, modulo: ast.expr, rest: ast.expr | None) -> bool:

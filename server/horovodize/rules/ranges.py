@@ -148,6 +148,7 @@ def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, 
     elif stop not in draft.done and _counts_ranks(draft, start):
         draft.done.add(stop)
         draft.divided = True
+        draft.divided_loops.add(driver.loop)
         opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
         around = Edit.around(
             draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
