@@ -40,7 +40,8 @@ def test_files_are_rank_0_s(statement: str) -> None:
         "buf = StringIO()\nrows = csv.writer(buf)\nrows.writerow([1])\nbuf.writelines(['a'])\n",
         "buf = BytesIO()\nwith zipfile.ZipFile(buf, 'w') as z:\n    z.writestr('a', b'b')\n",
         "with tempfile.NamedTemporaryFile() as f:\n    plt.savefig(f)\n",
-        "class Sink:\n    buf = BytesIO()\n    def add(self, image):\n        image.save(self.buf)\n",
+        "class Sink:\n    def __init__(self):\n        self.buf = BytesIO()\n"
+        "    def add(self, image):\n        image.save(self.buf)\n",
     ],
 )
 def test_every_rank_writes_into_its_own_buffer(program: str) -> None:
