@@ -107,3 +107,41 @@ def test_orders_of_the_rows_are_drawn_alike() -> None:
     ).text
     assert "order = alike(np.random.permutation)(len(x))" in text
     assert "shard(range(0, 960, 8))" in text
+
+
+RETURNED = """\
+def {}:
+    while True:
+        rows = np.random.randint(0, len(x), 8)
+        yield [x[rows], x[rows]], y[rows]
+def make(n):
+    return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "fed", "after"),
+    [
+        ("[x, x], [y, y]", "train", "[shard(part) for part in train]"),  # lists of arrays
+        ("x, y", "train", "shard(train)"),
+        ("draw(), draw()", "train", "train"),
+        ("draw(), [x, y]", "train", "train"),
+        ("draw(), draw()", "both[0]", "both[0]"),
+    ],
+)
+def test_one_of_several_generators_that_a_function_returns_draws_its_own(
+    given: str, fed: str, after: str
+) -> None:
+    y = "" if "draw" in given else "train, "
+    made = "both = make(1)\ntrain, held_out = both\n" if "both" in fed else "train, held_out = make(1)\n"
+    program = HEAD + RETURNED.format("draw()", given) + made
+    text = plan_of(program + f"model.fit({fed}, {y}steps_per_epoch=100)\n").text
+    assert f"model.fit({after}, " in text
+    assert "steps_per_epoch=100 // hvd.size()" in text
+
+
+def test_one_of_several_generators_that_a_function_returns_is_divided() -> None:
+    both = "def make():\n    return batches(), batches()\ntrain, held_out = make()\n"
+    text = plan_of(HEAD + generator(YIELD) + both + "model.fit(train, steps_per_epoch=100)\n").text
+    assert "return batches(share=shard), batches()" in text
+    assert "model.fit(train, steps_per_epoch=100 // hvd.size()" in text

@@ -77,6 +77,37 @@ def test_rows_that_are_the_same_already_are_left(made: str, after: str) -> None:
     assert "broadcast_object" not in text
 
 
+CUT = """\
+import random
+def rows(cut=None):
+    found = list(range(900))
+    if cut is not None:
+        {}
+    return np.array(found)
+x, y = rows({}), np.zeros(900)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("random.seed(3)\n        random.shuffle(found)", True),
+        ("if cut:\n            random.seed(3)\n        random.shuffle(found)", False),  # not surely
+        ("random.shuffle(found)\n        random.seed(3)", False),  # too late
+        ("random.seed(3)\n    else:\n        random.shuffle(found)", False),
+        ("random.seed(3)\n        np.random.shuffle(found)", False),  # another stream
+        ("random.seed(None)\n        random.shuffle(found)", False),
+        ("random.seed(3)\n        while random.random() < 0.5: pass\n        random.shuffle(found)", False),
+        ("random.seed(3)\n        mixed(found)\n        random.shuffle(found)", False),  # may draw
+        ("random.seed(cut)\n        random.shuffle(found)", True),
+        ("random.seed(3)\n        n = int(900 * cut)\n        random.shuffle(found)", True),
+    ],
+)
+def test_rows_that_a_seed_in_the_same_branch_fixes_are_left(body: str, left: bool) -> None:
+    text = plan_of(FIT.format(CUT.format(body, "0.5"), "")).text
+    assert ("shuffle)(found)" not in text) is left
+
+
 def test_rows_of_a_graph_are_made_alike_and_weights_are_not() -> None:
     text = plan_of(GRAPH).text
     assert "true = alike(np.random.randn)(3, 1)" in text

@@ -217,6 +217,7 @@ rows, labels = np.load('x.npy'), np.load('y.npy')
 x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
 train = tf.train.AdamOptimizer(0.01).minimize(tf.reduce_mean(tf.square(x * tf.Variable(1.0) - y)))
 with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
     for i in range(200):
         feed = make_feed({})
         sess.run(train, feed_dict=feed)

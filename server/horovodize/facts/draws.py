@@ -46,6 +46,9 @@ _SHAPED = {
 }
 _ONE_BEFORE_SIZE = {"choice", "poisson", "exponential", "geometric", "chisquare", "rayleigh"}
 
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
+_PLAIN = ("numpy.", "random.", "tensorflow.random.", "tensorflow.compat.v1.set_random_seed", "os.", "glob.")
+
 
 class Draws:
     """The random draws of one module."""
@@ -88,18 +91,14 @@ class Draws:
 
     def is_seeded(self, name: str, draw: ast.AST | None = None) -> bool:
         """Whether the program seeds, whatever way it takes, what the function of that name draws from: before `draw`."""
-        if self._seeding is None:
-            self._seeding = []  # a seed that is drawn itself is fixed by no other
-            self._seeding = [
-                call
-                for call in self.module.calls_of(*SEEDS)
-                if self.gives_seed(call) and not self._is_conditional(call)
-            ]
+        if isinstance(draw, ast.Call) and self.is_seeded_just_before(draw):
+            return True
         return any(
             name.startswith(SEEDS[self.module.names.of(seed.func) or ""])
+            and not self._is_conditional(seed)
             and (draw is None or not self._comes_after(seed, draw))
             and not self.is_undone(seed, draw)
-            for seed in self._seeding
+            for seed in self._seeds
         )
 
     def is_undone(self, seed: ast.Call, draw: ast.AST | None = None) -> bool:
@@ -119,6 +118,40 @@ class Draws:
         """`np.random.seed()`, `np.random.seed(None)`"""
         given = [*call.args, *(k.value for k in call.keywords)]
         return not given or (isinstance(given[0], ast.Constant) and given[0].value is None)
+
+    @property
+    def _seeds(self) -> list[ast.Call]:
+        if self._seeding is None:
+            self._seeding = []  # a seed that is drawn itself is fixed by no other
+            self._seeding = [call for call in self.module.calls_of(*SEEDS) if self.gives_seed(call)]
+        return self._seeding
+
+    def is_seeded_just_before(self, draw: ast.Call) -> bool:
+        """Whether a draw follows a seed in its block, the same on all ranks, and nothing between them draws on each rank as
+        often as it likes: no loop, no function of the program, no training."""
+        syntax, name = self.module.syntax, self.module.names.of(draw.func) or ""
+        statement = syntax.statement(draw)
+        if not isinstance(statement, _SIMPLE) or any(
+            isinstance(a, ast.Lambda) for a in syntax.ancestors(draw)
+        ):
+            return False
+        block = syntax.block(statement)
+        for before in reversed(block[: block.index(statement)]):
+            call = before.value if isinstance(before, ast.Expr) else None
+            if isinstance(call, ast.Call) and name.startswith(
+                SEEDS.get(self.module.names.of(call.func) or "", ())
+            ):
+                return call in self._seeds
+            if not isinstance(before, _SIMPLE) or not all(map(self._is_plain, _calls(before))):
+                return False
+        return False
+
+    def _is_plain(self, call: ast.Call) -> bool:
+        """Whether a call is of a function of a library that is known, or a builtin one: it doesn't train."""
+        name = self.module.names.of(call.func)
+        if name is not None:
+            return name.startswith(_PLAIN)
+        return isinstance(call.func, ast.Name) and self.module.scopes.is_builtin(call.func)
 
     def gives_seed(self, call: ast.Call) -> bool:
         """Whether a call that seeds, or makes a generator, gives it a seed, the same on every rank."""
@@ -192,3 +225,7 @@ class Draws:
         if last in _SHAPED:
             return not call.args
         return len(call.args) < (2 if last in _ONE_BEFORE_SIZE else 3)
+
+
+def _calls(statement: ast.stmt) -> list[ast.Call]:
+    return [n for n in ast.walk(statement) if isinstance(n, ast.Call)]

@@ -88,9 +88,9 @@ def alike(draft: Draft, *, seeded: bool = False) -> str:
 
 
 def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str, *, seeded: bool = False) -> None:
-    """`random.choice(x)` → `alike(random.choice)(x)`, once."""
+    """`random.choice(x)` → `alike(random.choice)(x)`, once. What a seed just before fixes stays as it is."""
     draft.agreed.add(call)
-    if call not in draft.done:
+    if call not in draft.done and (seeded or not draft.facts.uniform.draws.is_seeded_just_before(call)):
         draft.done.add(call)
         edits = Edit.around(draft.module.span(call.func), f"{alike(draft, seeded=seeded)}(", ")")
         draft.change(rule, call, what, why, edits)

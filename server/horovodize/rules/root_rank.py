@@ -3,8 +3,9 @@
 What it does   Statements that print, show a window or write files come under `if hvd.rank() == 0:`; neighbours share one.
                An `if` that holds nothing else gets `and hvd.rank() == 0`. A training step or an evaluation among the
                arguments is taken out first, so that every rank still runs it. Files opened for writing elsewhere go to the
-               null device on the other ranks, summary writers become no-op writers there. Before a file that rank 0 wrote
-               is read back, the ranks wait for each other.
+               null device on the other ranks, summary writers become no-op writers there, and so do callbacks
+               that write and whose methods the program calls itself. Before a file that rank 0 wrote is read back, the ranks
+               wait for each other.
                Where more than three statements print or draw, the other ranks are silenced at the start instead
                (`sys.stdout = open(os.devnull, "w", …)`, and Matplotlib without windows), and only what writes files is
                guarded; setting `output`: "auto", "guard", "silence".

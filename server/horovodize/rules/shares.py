@@ -205,13 +205,28 @@ def _enclosed(draft: Draft, e: ast.expr, span: Span) -> Span | None:
 
 
 def wrap(draft: Draft, e: ast.expr, helper: str) -> tuple[Edit, ...]:
-    """`e` → `helper(e)`, once."""
+    """`e` → `helper(e)`, once; what `fit` may do without stays None where it is: `helper(e) if e is not None else None`."""
     if e in draft.done:
         return ()
     draft.done.add(e)
     draft.divided = True
-    edits = Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", ")")
+    closing = f") if {draft.module.text(e)} is not None else None" if _may_be_left_out(draft, e) else ")"
+    edits = Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", closing)
     return draft.decided(Decision.SHARED, edits)
+
+
+def _may_be_left_out(draft: Draft, e: ast.expr) -> bool:
+    """Whether an argument of `fit`, the rows themselves aside, may be None."""
+    call = draft.syntax.parent[e]
+    if isinstance(call, ast.keyword):
+        call = draft.syntax.parent[call]
+    fed = next((f for f in feeding(draft).fits if f.fit.call is call), None)
+    return (
+        fed is not None
+        and fed.x is not e
+        and isinstance(e, (ast.Name, ast.Attribute))
+        and may_be_none(draft, e)
+    )
 
 
 def counts_a_share(draft: Draft, count: ast.expr) -> bool:

@@ -17,6 +17,7 @@ from typing import Literal
 
 from horovodize import catalogue
 from horovodize.summary import shell_commands
+from horovodize.summary.buffers import goes_to_buffer
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import MODEL, Sites
@@ -141,9 +142,11 @@ class Effects:
     # ------------------------------------------------------------------ output
 
     def output(self, call: ast.Call) -> Output | None:
-        """What a call puts out itself; None for nothing, and for functions of this module (their statements count)."""
+        """What a call puts out itself; None for nothing, for what stays in a buffer, and for functions of this module (their
+        statements count)."""
         if call not in self._outputs:
-            self._outputs[call] = self._output(call)
+            output = self._output(call)
+            self._outputs[call] = output if output is None or not goes_to_buffer(self.module, call) else None
         return self._outputs[call]
 
     def _output(self, call: ast.Call) -> Output | None:

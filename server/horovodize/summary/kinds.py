@@ -67,7 +67,12 @@ class Kinds:
                 continue
             seen.add(e)
             if isinstance(e, (ast.Name, ast.Attribute)):
-                todo += [v for b in self.pipelines.bindings(e) if not b.path for v in self.pipelines.given(b)]
+                todo += [v for b in self.pipelines.bindings(e) for v in self.pipelines.given(b)]
+            elif isinstance(e, ast.Subscript) and isinstance(e.value, (ast.Name, ast.Attribute)):
+                number = e.slice.value if isinstance(e.slice, ast.Constant) else None
+                held = [v for b in self.pipelines.bindings(e.value) for v in self.pipelines.given(b)]
+                if isinstance(number, int):
+                    todo += [part for v in held for part in self.pipelines.part(v, number)]
             elif isinstance(e, ast.Call):
                 callee = self.values.callee(e)
                 if isinstance(callee, FUNCTIONS):

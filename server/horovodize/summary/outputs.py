@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from horovodize.summary.beside import Beside
+from horovodize.summary.buffers import is_buffer
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, is_main_guard, position
@@ -344,11 +345,13 @@ class Outputs:
         return next((path for path in found if path is not None), None)
 
     def opened(self, call: ast.Call) -> ast.expr | None:
-        """The path of a file that a call opens for writing; None when it does not."""
+        """The path of a file that a call opens for writing; None when it does not, or writes into a buffer."""
         name = self._open_name(call)
         if name is None:
             return None
         path = self.path(call)
+        if path is not None and is_buffer(self.module, path):
+            return None
         if name in _ALWAYS_WRITE:
             return path
         mode = argument(call, "mode", _OPENS[name][1])

@@ -1,0 +1,84 @@
+"""Callbacks of the user's own that draw new weights in the middle of training. Part of K3.
+
+Weights are sent once, when training begins. What a callback draws later, each rank draws for itself, and trains on with it.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.callback_decisions import BASE
+from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import argument
+
+_SETS = ("set_weights", "assign", "assign_add", "assign_sub")
+_SET_VALUE = "tensorflow.keras.backend.set_value"
+_INITIALIZERS = "tensorflow.keras.initializers."
+_STEADY = ("zeros", "ones", "constant", "identity")
+_OF_MODELS = {"model", "layers", "weights", "trainable_weights", "trainable_variables", "variables"}
+_BEFORE = ("on_train_begin", "on_test_begin", "on_predict_begin")  # rank 0's weights are sent after these
+_WHAT = "Send rank 0's weights after new ones are drawn"
+_WHY = "Each rank draws weights of its own here, and from then on the ranks train different models."
+_DOUBT = (
+    "every rank sets weights that it has drawn itself, and nothing sends rank 0's: where all ranks come here, add "
+    "`hvd.broadcast_variables(self.model.variables, root_rank=0)` (of `horovod.tensorflow`) after it, or draw by the "
+    "same seed on all of them"
+)
+
+
+def apply(draft: Draft) -> None:
+    for method in draft.syntax.functions:
+        cls = draft.syntax.method_class(method)
+        if cls is None or not method.name.startswith("on_") or BASE not in draft.values.ancestors(cls):
+            continue
+        if method.name in _BEFORE:
+            continue
+        for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
+            given = _given_to_weights(draft, call)
+            if given is not None and any(_draws(draft, cls, n) for n in draft.values.depends([given], 300)):
+                draft.ask("K3", call, _WHAT, _WHY, _DOUBT)
+
+
+def _given_to_weights(draft: Draft, call: ast.Call) -> ast.expr | None:
+    """What a call sets weights of a model to: `self.model.set_weights(w)`, `v.assign(w)`, `K.set_value(v, w)`."""
+    if draft.names.of(call.func) == _SET_VALUE:
+        held, given = argument(call, "x", 0), argument(call, "value", 1)
+    elif isinstance(call.func, ast.Attribute) and call.func.attr in _SETS:
+        held, given = call.func.value, next(iter((*call.args, *(k.value for k in call.keywords))), None)
+    else:
+        return None
+    parts = draft.values.depends([held], 200) if held is not None else ()
+    of_model = any(isinstance(n, ast.Attribute) and n.attr in _OF_MODELS for n in parts)
+    return given if of_model else None
+
+
+def _draws(draft: Draft, cls: ast.ClassDef, n: ast.AST) -> bool:
+    """Whether something that a callback, or a function that it calls, does is a draw that no seed fixes."""
+    if not isinstance(n, ast.Call) or not _is_called_by(draft, cls, n):
+        return False
+    draws, name = draft.facts.uniform.draws, draft.names.of(n.func)
+    if name is not None and draws.is_drawn(name):
+        return not draws.is_fixed(n, name)
+    maker = draws.maker(n)
+    if maker is not None:
+        return not draws.gives_seed(maker)
+    return _is_initializer(draft, n.func)
+
+
+def _is_initializer(draft: Draft, func: ast.expr) -> bool:
+    """Whether a function is what gives a layer its first weights: `layer.kernel_initializer`, `GlorotUniform()`."""
+    made = [c for c in draft.values.calls(func) if (draft.names.of(c.func) or "").startswith(_INITIALIZERS)]
+    if made:
+        return any(
+            not draft.names.last(c.func).lower().startswith(_STEADY) and argument(c, "seed") is None
+            for c in made
+        )
+    return isinstance(func, ast.Attribute) and func.attr.endswith("kernel_initializer")
+
+
+def _is_called_by(draft: Draft, cls: ast.ClassDef, n: ast.Call) -> bool:
+    function = draft.syntax.function(n)
+    if function is None:
+        return False
+    called = {draft.values.callee(c) for c in ast.walk(cls) if isinstance(c, ast.Call)}
+    return draft.syntax.inside(function, cls) or function in called
