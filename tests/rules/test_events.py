@@ -649,3 +649,90 @@ Trainer().run()
 def test_tests_that_come_every_so_many_steps_are_counted_as_such(test: str, divided: bool) -> None:
     plan = plan_of(TAPE + "from feeds import draw\n" + TESTED.format(test))
     assert ("self.since > max(1, 5 // hvd.size())" in plan.text) is divided
+
+
+LOGGER = """\
+class Logger(Callback):
+    def __init__(self, display):
+        self.seen, self.total, self.sums, self.losses, self.display = 0, 0, {{}}, [], display
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen += 1
+        {add}
+        if self.seen % self.display == 0:
+            {then}
+    def on_epoch_end(self, epoch, logs=None):
+        self.epochs += logs["loss"]
+model.fit(x, y, callbacks=[Logger(20)])
+"""
+EVERY = "max(1, self.display // hvd.size())"
+
+
+@pytest.mark.parametrize(
+    ("add", "then"),
+    [
+        ("self.total += logs['loss']", "mean = self.total / 50; self.total = 0"),  # another number
+        ("self.total += logs['loss']", "mean = self.total / self.display"),  # goes on
+        ("self.total += logs['loss']", "mean = self.seen / self.display; self.total = 0"),
+        ("self.total = logs['loss']", "mean = self.total / self.display; self.total = 0"),  # the last one
+        ("self.total += logs['loss']", "mean = self.epochs / self.display; self.epochs = 0"),  # once an epoch
+    ],
+)
+def test_what_a_callback_does_not_add_up_since_the_last_event_stays(add: str, then: str) -> None:
+    text = plan_of(FIT + LOGGER.format(add=add, then=then)).text
+    assert f"self.seen % {EVERY} == 0" in text
+    assert then.split(";", maxsplit=1)[0] in text
+
+
+@pytest.mark.parametrize(
+    ("add", "then"),
+    [
+        ("self.total += logs['loss']", "mean = self.total / self.display; self.total = 0"),
+        ("self.total = self.total + logs['loss']", "mean = self.total / float(self.display); self.total = 0"),
+        ("self.losses.append(logs['loss'])", "mean = sum(self.losses) / self.display; self.losses = []"),
+        (
+            "for k in logs: self.sums[k] = self.sums.get(k, 0) + logs[k]",
+            "means = [v / self.display for v in self.sums.values()]; self.sums.clear()",
+        ),
+        (
+            "for k in logs: self.sums[k] = self.sums.get(k, 0) + logs[k]",
+            "\n            for k, v in self.sums.items():\n                text += str(v / self.display)\n"
+            "            self.sums = {}",
+        ),
+    ],
+)
+def test_the_average_of_a_callback_since_its_last_event_is_over_a_ranks_steps(add: str, then: str) -> None:
+    text = plan_of(FIT + LOGGER.format(add=add, then=then)).text
+    assert f"self.seen % {EVERY} == 0" in text
+    told = then.replace("float(self.display)", f"float({EVERY})").replace("/ self.display", f"/ {EVERY}")
+    assert told in text
+
+
+def test_the_average_of_a_method_that_the_loop_calls() -> None:
+    log = """\
+class Trainer:
+    def __init__(self):
+        self.total, self.seen, self.every = 0.0, 0, 50
+    def log(self, loss):
+        self.seen += 1
+        self.total += loss
+        if self.seen % self.every == 0:
+            print(self.total / {0})
+            self.total = 0.0
+    def train(self):
+        for x, y in ds:
+            self.log(step(x, y))
+Trainer().train()
+"""
+    text = plan_of(TAPE + DATA + log.format("self.every")).text
+    assert "print(self.total / max(1, self.every // hvd.size()))" in text
+
+
+@pytest.mark.parametrize("operator", ["==", ">="])
+def test_an_event_that_counts_anew(operator: str) -> None:
+    logger = LOGGER.replace("self.seen % self.display == 0", f"self.seen {operator} self.display").format(
+        add="self.total += logs['loss']",
+        then="mean = self.total / self.display; self.total = self.seen = 0",
+    )
+    text = plan_of(FIT + logger).text
+    assert f"if self.seen {operator} {EVERY}:" in text
+    assert f"mean = self.total / {EVERY};" in text

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from .dividing import TAPE
-from .pairs import TF, changes, check, plan_of, untouched
+from .pairs import TF, changes, check, only, plan_of, untouched
 
 HEAD = TAPE + "slow = tf.keras.Sequential([])\nds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
 LOOP = "for i, (x, y) in enumerate(ds):\n    loss = step(x, y)\n"
@@ -60,6 +60,9 @@ def test_an_average_of_weights() -> None:
             "s.assign(w * t + s * (1 - t))",
             "s.assign(w * (1 - (1 - t) ** hvd.size()) + s * (1 - t) ** hvd.size())",
         ),
+        ("s.assign_sub((1 - d) * (s - w))", "s.assign_sub((1 - d ** hvd.size()) * (s - w))"),
+        ("s.assign_add((w - s) * t)", "s.assign_add((w - s) * (1 - (1 - t) ** hvd.size()))"),
+        ("s.assign(s - (1 - d) * (s - w))", "s.assign(s - (1 - d ** hvd.size()) * (s - w))"),
         (
             "s.assign(d * s.value() + (1. - d) * w)",
             "s.assign(d ** hvd.size() * s.value() + (1. - d ** hvd.size()) * w)",
@@ -96,6 +99,106 @@ def test_lists_that_are_no_average_of_weights_by_the_step(kept: str) -> None:
     assert not [n for n in plan.notes if n.rule == "G7"]
 
 
+KEPT = """\
+from tensorflow.keras import backend as K
+class Average(tf.keras.callbacks.Callback):
+    def __init__(self, decay):
+        self.decay, self.shadow, self.t = decay, {}, 0
+    def on_train_batch_end(self, batch, logs=None):
+        self.t += 1
+        for w in self.model.trainable_weights:
+            old = self.shadow[w.name]
+            TAKEN
+model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
+model.compile("sgd", "mse")
+model.fit(x, y, callbacks=[Average(0.99)])
+"""
+ONE = "self.shadow[w.name]"
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        f"{ONE} = w.numpy()",  # the last one
+        f"{ONE} += K.get_value(w)",  # a sum
+        f"{ONE} = (self.t * old + w.numpy()) / (self.t + 1)",  # the mean of all
+        f"{ONE} += (K.get_value(w) - old) / self.t",
+        f"{ONE} -= 0.1 * logs['loss']",
+        f"if batch % 50 == 0: {ONE} -= (1 - self.decay) * (old - K.get_value(w))",
+    ],
+)
+def test_what_a_callback_keeps_of_weights_and_does_not_mix_by_the_step(taken: str) -> None:
+    plan = plan_of(TF + KEPT.replace("TAKEN", taken))
+    assert changes(plan, "G7") == []
+    assert not [n for n in plan.notes if n.rule == "G7"]
+
+
+def test_weights_that_a_callback_mixes_once_an_epoch() -> None:
+    by_epoch = KEPT.replace("on_train_batch_end", "on_epoch_end")
+    untouched("G7", TF + by_epoch.replace("TAKEN", f"{ONE} -= (1 - self.decay) * (old - K.get_value(w))"))
+
+
+@pytest.mark.parametrize(
+    ("taken", "told"),
+    [
+        (
+            f"{ONE} -= (1.0 - self.decay) * (old - K.get_value(w))",
+            f"{ONE} -= (1.0 - self.decay ** hvd.size()) * (old - K.get_value(w))",
+        ),
+        (
+            f"{ONE} += (w.numpy() - old) * 0.01",
+            f"{ONE} += (w.numpy() - old) * (1 - (1 - 0.01) ** hvd.size())",
+        ),
+        (
+            f"new = self.decay * old + (1 - self.decay) * w.numpy(); {ONE} = new",
+            f"new = self.decay ** hvd.size() * old + (1 - self.decay ** hvd.size()) * w.numpy(); {ONE} = new",
+        ),
+        (
+            f"{ONE} = {ONE} - (1 - self.decay) * (old - w.numpy())",
+            f"{ONE} = {ONE} - (1 - self.decay ** hvd.size()) * (old - w.numpy())",
+        ),
+    ],
+)
+def test_weights_that_a_callback_mixes_in_a_dictionary(taken: str, told: str) -> None:
+    assert only(plan_of(TF + KEPT.replace("TAKEN", taken)), "G7") == TF + KEPT.replace("TAKEN", told)
+
+
+@pytest.mark.parametrize("other", [f"{ONE} += 0.01 * w.numpy()", f"{ONE} = 0.5 * old + 0.4 * K.get_value(w)"])
+def test_what_a_callback_mixes_in_another_form_is_said(other: str) -> None:
+    plan = plan_of(TF + KEPT.replace("TAKEN", other))
+    assert ["follow more slowly" in n.message for n in plan.notes if n.rule == "G7"] == [True]
+
+
+def test_lists_that_a_function_mixes_by_a_decay_that_goes_by_the_steps() -> None:
+    source = """\
+def update(means, weights, t):
+    decay = min(0.9999, (1.0 + {0}) / (10.0 + {0}))
+    for w, m in zip(weights, means):
+        m -= (1 - decay{1}) * (m - w)
+class Average(tf.keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        self.means, self.t = self.model.get_weights(), 0
+    def on_train_batch_end(self, batch, logs=None):
+        update(self.means, self.model.get_weights(), self.t)
+        self.t += 1
+model = tf.keras.Sequential([])
+model.compile("sgd", "mse")
+model.fit(x, y, callbacks=[Average()])
+"""
+    plan = plan_of(TF + source.format("t", ""))
+    assert only(plan, "G7") == TF + source.format("t * hvd.size()", " ** hvd.size()")
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_difference_leaves_as_much_after_as_many_rows(size: int) -> None:
+    alone, together = 5.0, 5.0
+    for _ in range(32):
+        alone -= 0.1 * (alone - 1.0)
+    for _ in range(32 // size):
+        together -= (1 - (1 - 0.1) ** size) * (together - 1.0)
+    assert together == pytest.approx(alone)
+
+
 @pytest.mark.parametrize(("share", "size"), [(0.9, 1), (0.9, 2), (0.99, 16)])
 def test_as_much_is_left_after_as_many_rows(share: float, size: int) -> None:
     alone, together = 5.0, 5.0
@@ -114,7 +217,7 @@ def test_lists_of_weights() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", ["s.assign_sub((1 - d) * (s - w))", "s.assign((s + w) / 2)", "s.assign(0.5 * s + 0.4 * w)"]
+    "other", ["s.assign_sub(d * (w - s))", "s.assign((s + w) / 2)", "s.assign(0.5 * s + 0.4 * w)"]
 )
 def test_a_mixture_of_another_form_is_said(other: str) -> None:
     plan = plan_of(HEAD + LOOP + PAIRS.format(other))

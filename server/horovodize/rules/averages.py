@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import TypeGuard
 
 from horovodize.plan import Decision
 from horovodize.rules import counted
@@ -62,26 +63,9 @@ def keep_of_event(draft: Draft, test: ast.expr, every: ast.expr) -> None:
     event = draft.syntax.statement(test)
     if not isinstance(event, ast.If) or not draft.syntax.inside(test, event.test):
         return
-    loops = draft.syntax.loops(event)
-    reset = {
-        name.id
-        for s in event.body
-        for n in ast.walk(s)
-        if isinstance(n, ast.Assign)
-        for t in n.targets
-        for name in ast.walk(t)
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-    }
-    sums = reset & {
-        n.target.id
-        for n in (ast.walk(loops[0]) if loops else ())
-        if isinstance(n, ast.AugAssign)
-        and isinstance(n.op, ast.Add)
-        and isinstance(n.target, ast.Name)
-        and not draft.syntax.inside(n, event)
-    }
+    sums = _begun_again(event) & _summed(draft, event)
     for divisor, what in divisors_in(draft, event) if sums else ():
-        if not draft.syntax.inside(divisor, event) or not _names(what) & sums:
+        if not draft.syntax.inside(divisor, event) or not _is_of(draft, divisor, what, sums, event):
             continue
         factors = _factors(divisor)
         same = [f for f in factors if ast.dump(f) == ast.dump(every)]
@@ -92,6 +76,68 @@ def keep_of_event(draft: Draft, test: ast.expr, every: ast.expr) -> None:
         known = draft.facts.feeding.kinds.constant(divisor)
         if not same and known is not None and known > 1:
             draft.note("G5", divisor, _PERHAPS_STEPS)
+
+
+def _begun_again(event: ast.If) -> set[str]:
+    """What an event sets anew, as it is written: `total = 0`, `self.sums = {}`, `losses.clear()`."""
+    found: set[str] = set()
+    for n in (n for s in event.body for n in ast.walk(s)):
+        if isinstance(n, ast.Assign):
+            parts = (part for target in n.targets for part in ast.walk(target))
+            found |= {ast.unparse(p) for p in parts if _is_place(p) and isinstance(p.ctx, ast.Store)}
+        elif isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "clear":
+            found.add(ast.unparse(n.func.value))
+    return found
+
+
+def _summed(draft: Draft, event: ast.If) -> set[str]:
+    """What something is added to with each step, beside an event: in the loop around it; where that is in another function,
+    as it is for a callback, in its own; what an object keeps also in other methods of the class."""
+    function = draft.syntax.function(event)
+    loops = draft.syntax.loops(event)
+    around: list[ast.AST] = [loops[0]] if loops else [function] if function is not None else []
+    owner = draft.syntax.method_class(function) if function is not None else None
+    found = {_added_to(n) for root in around for n in ast.walk(root) if not draft.syntax.inside(n, event)}
+    for n in ast.walk(owner) if owner is not None else ():
+        kept = _added_to(n)
+        if kept is not None and kept.startswith("self.") and not draft.syntax.inside(n, event):
+            if draft.facts.counters.counted_at(n) is not None:
+                found.add(kept)
+    return {kept for kept in found if kept is not None}
+
+
+def _added_to(n: ast.AST) -> str | None:
+    """`total` of `total += loss`, `sums` of `sums[k] = sums.get(k, 0) + loss`, `losses` of `losses.append(loss)`."""
+    if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add):
+        return _whole(n.target)
+    if isinstance(n, ast.Assign) and isinstance(n.value, ast.BinOp) and isinstance(n.value.op, ast.Add):
+        whole = _whole(n.targets[0])
+        return whole if any(ast.unparse(e) == whole for e in ast.walk(n.value) if _is_place(e)) else None
+    if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "append":
+        return _whole(n.func.value)
+    return None
+
+
+def _whole(target: ast.expr) -> str | None:
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return ast.unparse(target) if _is_place(target) else None
+
+
+def _is_place(n: ast.AST) -> TypeGuard[ast.Name | ast.Attribute]:
+    return isinstance(n, (ast.Name, ast.Attribute))
+
+
+def _is_of(draft: Draft, divisor: ast.expr, what: ast.AST, sums: set[str], event: ast.If) -> bool:
+    """Whether it is one of some sums that is divided: by its name, or by one that an event gives it or its parts (`for k, v in
+    sums.items()`)."""
+    ratio = draft.syntax.parent[divisor]
+    read = [n for e in (what, ratio.left if isinstance(ratio, ast.BinOp) else what) for n in ast.walk(e)]
+    for name in [n for n in read if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]:
+        for b in draft.module.scopes.reaching(name):
+            if b.value is not None and draft.syntax.inside(b.statement, event):
+                read += ast.walk(b.value)
+    return any(_is_place(n) and ast.unparse(n) in sums for n in read)
 
 
 def _factors(e: ast.expr) -> list[ast.expr]:

@@ -252,6 +252,8 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
         return
     edits = [edit for b in bounds for edit in _over_ranks(draft, test, b)]
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
+    if len(bounds) == 1 and isinstance(operator, (ast.Eq, ast.GtE)):
+        averages.keep_of_event(draft, test, bounds[0])
 
 
 def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr) -> tuple[Edit, ...]:

@@ -4,7 +4,8 @@ What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `Metri
                callbacks. Those that write files (ModelCheckpoint, TensorBoard, CSVLogger, …) stay on rank 0; those that
                steer the training (EarlyStopping, ReduceLROnPlateau, LearningRateScheduler, …) and the user's own classes run
                on every rank (what those print or write is guarded inside them, C6). A random network that gives the targets or
-               measures the loss, and is not trained, takes rank 0's weights.
+               measures the loss, and is not trained, takes rank 0's weights; likewise what a callback keeps of the weights from
+               before the first step, and sets into the model later.
 Why            All ranks must start from rank 0's weights, take the same decisions, and not write over each other.
 Before         model.fit(x, y, callbacks=[EarlyStopping(), ModelCheckpoint("m.h5")])
 After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0),
@@ -24,7 +25,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import callback_decisions, drawn_weights, statistics
+from horovodize.rules import callback_decisions, drawn_weights, statistics, weights_begun
 from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parentheses
 from horovodize.rules.listed import elements, extended, only_on_root
 from horovodize.rules.rule import Rule
@@ -69,6 +70,7 @@ def apply(draft: Draft) -> None:
     broadcast_untrained(draft)
     callback_decisions.apply(draft)
     drawn_weights.apply(draft)
+    weights_begun.apply(draft)
 
 
 def _foreign_keyword(fit: Fit) -> str | None:

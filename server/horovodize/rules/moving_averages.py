@@ -2,8 +2,9 @@
 
 What it does   `decay` becomes `decay ** hvd.size()`: of `tf.train.ExponentialMovingAverage` where it is applied to weights, of
                the add-ons' `MovingAverage`, of an optimizer with `use_ema=True` (there `ema_overwrite_frequency` is divided,
-               too), and where a program mixes weights itself: `copy.assign(decay * copy + (1 - decay) * weight)`. A decay that
-               is computed from the number of steps is told those of all ranks.
+               too), and where a program mixes weights itself: `copy.assign(decay * copy + (1 - decay) * weight)`, or the same
+               as a difference, `shadow[name] -= (1 - decay) * (shadow[name] - weight)`, also in a callback. A decay that is
+               computed from the number of steps is told those of all ranks.
 Why            Each rank takes size() times fewer steps. One of them stands for size() steps of one process, after which
                `decay ** size()` of an old value is left.
 Before         for copy, weight in zip(slow.variables, model.variables):
@@ -20,10 +21,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeAlias
 
+from horovodize.facts.counters import within
 from horovodize.rules import annealing, counted
 from horovodize.rules.copies import blended
-from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
@@ -47,6 +50,8 @@ _WEIGHTS = {
     "get_collection",
     "global_variables",
 }
+# What is kept, what it is changed by, whether that is added, and where.
+_Change: TypeAlias = tuple[str, ast.expr, bool, ast.AST]
 _DEFAULT = 0.99  # of Keras' `ema_momentum` and the add-ons' `average_decay`
 
 
@@ -65,9 +70,13 @@ def apply(draft: Draft) -> None:
             every = argument(call, "ema_overwrite_frequency")
             if every is not None and draft.facts.feeding.kinds.constant(every) is not None:
                 draft.change("G7", every, _WHAT, _WHY, counted.over_ranks(draft, every))
-    for kept, value, site in (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft)):
+    mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft))
+    for kept, value, site in mixed:
         if counted.is_by_step(draft, site):
             _mix(draft, kept, value)
+    for kept, value, adds, site in (*_added(draft), *_changed(draft)):
+        if counted.is_by_step(draft, site):
+            _near(draft, _nearing(draft, kept, value, adds=adds), value)
 
 
 def _is_of_weights(draft: Draft, made: ast.Call) -> bool:
@@ -119,8 +128,14 @@ def _assigned(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
         if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) and site.args:
             if site.func.attr == "assign":
                 yield ast.unparse(site.func.value), site.args[0], site
-            elif counted.is_by_step(draft, site):
-                draft.note("G7", site, _SAID)
+
+
+def _added(draft: Draft) -> Iterator[_Change]:
+    """`copy.assign_sub(0.01 * (copy - weight))`"""
+    for _, site in blended(draft):
+        if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) and site.args:
+            if site.func.attr != "assign":
+                yield ast.unparse(site.func.value), site.args[0], site.func.attr == "assign_add", site
 
 
 def _mixed_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
@@ -151,9 +166,64 @@ def _kept_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
             if draft.names.last(pairs.func) != "zip" or not any(_is_weights(draft, e) for e in pairs.args):
                 continue
             for of, name in zip(pairs.args, items.elts, strict=False):
-                is_mixed = _shares(ast.unparse(name), made.elt) is not None
+                is_mixed = _shares(draft, ast.unparse(name), made.elt) is not None
                 if ast.unparse(of) == ast.unparse(target) and is_mixed:
                     yield ast.unparse(name), made.elt, statement
+
+
+def _set(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
+    """The same of `shadow[name] = 0.99 * shadow[name] + 0.01 * weight`, under whatever name it is made."""
+    for statement in draft.syntax.every(ast.Assign):
+        target = statement.targets[0]
+        if isinstance(target, ast.Subscript):
+            value, kept = _named(draft, statement.value), ast.unparse(target)
+            leaves = list(_leaves(value))
+            if any(_stands_for(draft, e, kept) for e in leaves) and _has_weights(draft, leaves, kept):
+                yield kept, value, statement
+
+
+def _changed(draft: Draft) -> Iterator[_Change]:
+    """The same of `shadow[name] -= 0.01 * (shadow[name] - weight)`."""
+    for statement in draft.syntax.every(ast.AugAssign):
+        if isinstance(statement.op, (ast.Add, ast.Sub)):
+            value, kept = _named(draft, statement.value), ast.unparse(statement.target)
+            if isinstance(value, ast.BinOp) and _has_weights(draft, list(_leaves(value)), kept):
+                yield kept, value, isinstance(statement.op, ast.Add), statement
+
+
+def _named(draft: Draft, e: ast.expr) -> ast.expr:
+    """What a name is given, where that is one thing."""
+    bindings = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
+        return bindings[0].value or e
+    return e
+
+
+def _leaves(e: ast.expr) -> Iterator[ast.expr]:
+    """What a sum, a product or a difference is made of. What is divided by a number that changes is no mixture of two, but a
+    mean over all steps, which is the same of fewer."""
+    if not isinstance(e, ast.BinOp):
+        yield e
+    elif not isinstance(e.op, ast.Div) or isinstance(e.right, ast.Constant):
+        yield from _leaves(e.left)
+        yield from _leaves(e.right)
+
+
+def _has_weights(draft: Draft, leaves: list[ast.expr], kept: str) -> bool:
+    """Whether weights are among some operands, beside what is kept."""
+    return any(not _stands_for(draft, e, kept) and _is_weights(draft, _bare(draft, e)) for e in leaves)
+
+
+def _bare(draft: Draft, e: ast.expr) -> ast.expr:
+    """`w` of `K.get_value(w)`, `w.numpy()`; `weights` of `weights[i]`."""
+    e = _named(draft, e)
+    while True:
+        inner = within(draft.names.last(e.func), e) if isinstance(e, ast.Call) else None
+        if isinstance(e, ast.Subscript):
+            inner = e.value
+        if inner is None:
+            return e
+        e = inner
 
 
 def _is_weights(draft: Draft, e: ast.expr) -> bool:
@@ -168,9 +238,14 @@ def _is_weights(draft: Draft, e: ast.expr) -> bool:
 
 def _mix(draft: Draft, kept: str, value: ast.expr) -> None:
     """`decay * kept + (1 - decay) * other`: what is left, and what comes in instead."""
-    shares = _shares(kept, value)
+    shares = _shares(draft, kept, value)
     if shares is None:
-        draft.note("G7", value, _SAID)
+        adds = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
+        is_change = isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub))
+        change = value.right if is_change and isinstance(value, ast.BinOp) else None
+        from_kept = isinstance(value, ast.BinOp) and _stands_for(draft, value.left, kept)
+        share = _nearing(draft, kept, change, adds=adds) if change is not None and from_kept else None
+        _near(draft, share, value)
         return
     left, comes = shares
     annealing.tell(draft, left, "G7")
@@ -186,6 +261,34 @@ def _mix(draft: Draft, kept: str, value: ast.expr) -> None:
         _raise_written(draft, left)
 
 
+def _nearing(draft: Draft, kept: str, change: ast.expr, *, adds: bool) -> ast.expr | None:
+    """`share` of `share * (kept - other)`, which is taken away; or of `share * (other - kept)`, which is added."""
+    if not isinstance(change, ast.BinOp) or not isinstance(change.op, ast.Mult):
+        return None
+    for share, distance in ((change.left, change.right), (change.right, change.left)):
+        if isinstance(distance, ast.BinOp) and isinstance(distance.op, ast.Sub):
+            ends = (distance.right, distance.left) if adds else (distance.left, distance.right)
+            if _stands_for(draft, ends[0], kept) and not _stands_for(draft, ends[1], kept):
+                return share
+    return None
+
+
+def _near(draft: Draft, share: ast.expr | None, value: ast.expr) -> None:
+    """What comes in with each step, of `kept -= share * (kept - other)`."""
+    if share is None:
+        draft.note("G7", value, _SAID)
+        return
+    rest = _rest_of_one(share)
+    annealing.tell(draft, rest or share, "G7")
+    if rest is not None:
+        _raise(draft, rest)
+    elif share not in draft.done:
+        draft.done.add(share)
+        opening, closing = ("(", ")") if needs_parentheses(share) else ("", "")
+        edits = Edit.around(draft.module.span(share), f"(1 - (1 - {opening}", f"{closing}) ** {SIZE})")
+        draft.change("G7", share, _WHAT, _WHY, edits)
+
+
 def _raise_written(draft: Draft, left: ast.expr) -> None:
     """The share that is left, which may stand in parentheses of its own."""
     if left in draft.done:
@@ -198,17 +301,17 @@ def _raise_written(draft: Draft, left: ast.expr) -> None:
         draft.change("G7", left, _WHAT, _WHY, _to_the_power(draft, left))
 
 
-def _shares(kept: str, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+def _shares(draft: Draft, kept: str, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     """(the share of what is kept, that of what comes in) of a sum of two products, which are 1 together."""
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return None
     products = [
         p for p in (value.left, value.right) if isinstance(p, ast.BinOp) and isinstance(p.op, ast.Mult)
     ]
-    own = [p for p in products if _stands_for(p.left, kept) or _stands_for(p.right, kept)]
+    own = [p for p in products if _stands_for(draft, p.left, kept) or _stands_for(draft, p.right, kept)]
     if len(products) != 2 or len(own) != 1:
         return None
-    left = own[0].left if _stands_for(own[0].right, kept) else own[0].right
+    left = own[0].left if _stands_for(draft, own[0].right, kept) else own[0].right
     other = next(p for p in products if p is not own[0])
     return next(((left, comes) for comes in (other.left, other.right) if _are_one(left, comes)), None)
 
@@ -223,8 +326,10 @@ def _are_one(left: ast.expr, comes: ast.expr) -> bool:
     return len(numbers) == 2 and abs(sum(numbers) - 1) < 1e-9
 
 
-def _stands_for(e: ast.expr, kept: str) -> bool:
+def _stands_for(draft: Draft, e: ast.expr, kept: str) -> bool:
     text = ast.unparse(e)
+    if isinstance(e, ast.Name) and text != kept:
+        text = ast.unparse(_named(draft, e))
     return text == kept or text in (f"{kept}.{method}()" for method in ("numpy", "value", "read_value"))
 
 
