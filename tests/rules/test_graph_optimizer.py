@@ -220,3 +220,25 @@ def test_the_rate_of_an_optimizer_inside_another_one_is_scaled() -> None:
         "train = hvd.DistributedOptimizer(tf.contrib.opt.MovingAverageOptimizer(tf.train.AdamOptimizer(0.1 * hvd.size())))"
         in plan.text
     )
+
+
+def test_an_optimizer_that_averages_in_one_branch_is_wrapped_for_the_other() -> None:
+    source = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 8])
+loss = tf.reduce_mean(tf.square(x - tf.layers.dense(x, 8)))
+optimizer = tf.train.AdamOptimizer(0.001)
+if clip > 0:
+    weights = tf.trainable_variables()
+    grads = tf.gradients(loss, weights)
+    train = optimizer.apply_gradients(zip(tf.clip_by_global_norm(grads, clip)[0], weights))
+else:
+    train = optimizer.minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(100):
+        sess.run(train, feed_dict={x: draw(32)})
+"""
+    text = plan_of(source).text
+    assert "optimizer = hvd.DistributedOptimizer(optimizer)\n" in text
+    assert "hvd.allreduce(g) for g in tf.gradients(loss, weights)" in text

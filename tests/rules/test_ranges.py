@@ -197,3 +197,17 @@ with tf.Session() as sess:
         sess.run(train, {x: data.next_batch(8)})
 """
     assert "range(start, start + 1000 // hvd.size()):" in plan_of(source).text
+
+
+def test_one_turn_more_stays_one_more() -> None:
+    """`for i in range(n + 1)` with `i % n == 0`: the last turn saves."""
+    loop = "for i in range(n + 1):\n    x, y = draw(32)\n    step(x, y)\n"
+    assert "range(n // hvd.size() + 1)" in plan_of(TAPE + "from feeds import draw\nn = 900\n" + loop).text
+
+
+@pytest.mark.parametrize("last", ["np.min([n, (i + 1) * 32])", "min(n, i * 32 + 32)", "int(i * 32 + 32)"])
+def test_both_ends_of_a_slice_are_a_ranks_own(last: str) -> None:
+    loop = "for i in range(n):\n    first = i * 32\n    last = {}\n    step(a[first:last], b)\n    note(i)\n"
+    text = plan_of(TAPE + "from notes import note\nn = 900\n" + loop.format(last)).text
+    assert "first = own_i * 32\n" in text
+    assert f"last = {last.replace('i + 1', 'own_i + 1').replace('i * 32', 'own_i * 32')}\n" in text

@@ -39,6 +39,7 @@ def apply(draft: Draft) -> None:
         for c in [*averaged, *draft.sites.method_calls("compute_gradients")]
         if isinstance(c.func, ast.Attribute)
     }
+    made = {call for receiver in receivers for call in draft.values.calls(receiver)}
     for trained in trained_optimizers(draft):
         if trained.sink != "graph":
             continue
@@ -54,7 +55,7 @@ def apply(draft: Draft) -> None:
                 trained.origin,
                 "this is an optimizer of Keras, which Horovod can't wrap in a graph; take one of `tf.train`",
             )
-        elif trained.used_at in receivers:
+        elif trained.used_at in receivers or trained.call in made:
             op = strong.operation(draft, strong.sites_of(draft, trained.used_at))
             wrap(draft, "S2", trained.outermost, _WHY, op)
             _refuse_private(draft, trained.outermost)

@@ -193,6 +193,8 @@ def _counts_ranks(draft: Draft, start: ast.expr) -> bool:
 
 
 def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:
+    if isinstance(count, ast.BinOp) and isinstance(count.op, ast.Add) and ast.unparse(count.right) == "1":
+        count = count.left  # `range(n + 1)`: the last turn, at which something happens, stays one more
     edits = divide(draft, count)
     if edits:
         draft.change(rule, count, _DIVIDE, WHY, edits)

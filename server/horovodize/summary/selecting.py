@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding
 
 
+_NUMBERS = {"min", "max", "minimum", "maximum", "amin", "amax", "int", "round", "floor", "ceil"}
+
+
 @dataclass(frozen=True)
 class Uses:
     """The places in a loop's body that read its variable."""
@@ -50,7 +53,7 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
     derived = {variable}
     for _ in range(3):
         for n in body:
-            if isinstance(n, ast.Assign) and not isinstance(n.value, ast.Call) and _names(n.value) & derived:
+            if isinstance(n, ast.Assign) and _is_number(n.value) and _names(n.value) & derived:
                 derived |= {name for target in n.targets for name in _names(target)}
     found: list[ast.AST] = []
     for n in body:
@@ -68,6 +71,14 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
                     found.append(n.value)
                     wanted |= _names(n.value) & derived
     return found
+
+
+def _is_number(value: ast.expr) -> bool:
+    """Whether what is made of numbers is one again: not what a function gives, other than `min` and such."""
+    if not isinstance(value, ast.Call):
+        return True
+    called = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    return called in _NUMBERS
 
 
 def _names(e: ast.AST) -> set[str]:
