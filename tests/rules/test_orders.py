@@ -291,3 +291,45 @@ def test_states_that_nothing_is_shuffled_from_are_left() -> None:
     check(FIT, text.format("x", "y"), text.format("shard(x)", "shard(y)"))
     seeded = "np.random.seed(3)\ns = np.random.get_state()\nnp.random.shuffle(x)\nmodel.fit({}, {})\n"
     check(FIT, seeded.format("x", "y"), seeded.format("shard(x)", "shard(y)"))
+
+
+# ---------------------------------------------------------------------- each rank draws its own batches
+
+OWN = """\
+def draw(x):
+    while True:
+        k = np.random.choice(len(x), 16)
+        yield x[k], x[k]
+x = np.load('x.npy')
+p = {}(len(x))
+train, kept = x[p[100:]], x[p[:100]]
+model.fit(draw(train), steps_per_epoch=90, validation_data=(kept, kept))
+"""
+
+
+def test_what_is_kept_for_validation_is_the_same_where_each_rank_draws_its_own_batches() -> None:
+    assert (
+        "p = alike(np.random.permutation)(len(x))\n" in divide(FIT + OWN.format("np.random.permutation")).text
+    )
+    assert "alike" not in divide(FIT + "np.random.seed(1)\n" + OWN.format("np.random.permutation")).text
+
+
+def test_an_order_of_a_generator_that_draws_its_own_stays_its_own() -> None:
+    """Beside one whose batches are dealt out: all ranks would train on the same rows."""
+    feed = """\
+class Feed:
+    def train(self):
+        while True:
+            np.random.shuffle(self.a)
+            for i in range(9):
+                yield self.a[i] + np.random.normal(0, 0.1, 3), self.a[i]
+    def valid(self):
+        while True:
+            for i in range(3):
+                yield self.b[i], self.b[i]
+feed = Feed()
+model.fit(feed.train(), steps_per_epoch=9, validation_data=feed.valid(), validation_steps=3)
+"""
+    text = divide(FIT + feed).text
+    assert "for i in shard(range(3)):" in text
+    assert "            np.random.shuffle(self.a)\n            for i in range(9):" in text

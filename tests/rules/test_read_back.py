@@ -237,3 +237,30 @@ model.fit(ds)
 """
     plan = plan_of(source)
     assert ("hvd.broadcast(0, root_rank=0" in plan.text) is waits
+
+
+HOOKS = """\
+import tensorflow as tf
+class Best(tf.keras.callbacks.{}):
+    def on_epoch_end(self, epoch, logs=None):
+        self.model.save_weights({})
+    def on_train_end(self, logs=None):
+        self.model.load_weights('b.h5')
+model = tf.keras.Sequential([])
+model.compile('sgd', 'mse')
+model.fit(x, y, callbacks=[Best()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "waits"),
+    [
+        ("Callback", "'b.h5'", True),
+        ("Callback", "'other/c.h5'", False),
+        ("ModelCheckpoint", "'b.h5'", False),  # on rank 0 alone: it would wait forever
+    ],
+)
+def test_what_a_callback_writes_in_one_hook_and_reads_in_another(base: str, path: str, waits: bool) -> None:
+    text = plan_of(HOOKS.format(base, path)).text
+    wait = "        hvd.broadcast(0, root_rank=0, name='saved')\n        self.model.load_weights('b.h5')\n"
+    assert (wait in text) is waits

@@ -29,14 +29,16 @@ SHARED = "Every rank takes its part of the same order; in orders of their own th
 
 
 def apply(draft: Draft) -> None:
-    """Runs after the rules that deal rows out."""
-    if not any(c.decision is Decision.SHARED for c in draft.changes):
+    """Runs after the rules that deal rows out. Where none are, each rank draws its batches from all of the rows: which those
+    are, and which are kept for validation, is the same on all."""
+    shared = any(c.decision is Decision.SHARED for c in draft.changes)
+    if not shared and not draft.divided:
         return
     feeds = _Feeds(draft)
     for call in _drawing(draft, _SHUFFLES):
-        if feeds.prepares(call) or feeds.orders(call):
+        if feeds.prepares(call) or (shared and feeds.orders(call)):
             _draw_alike(draft, feeds, call)
-    for call in _drawing(draft, _SHUFFLES, seeded=True):
+    for call in _drawing(draft, _SHUFFLES, seeded=True) if shared else ():
         if feeds.orders(call) and streams.is_shared(draft, call, feeds.loops, feeds.sources):
             _draw_alike(draft, feeds, call, seeded=True)
     for call in (*_drawing(draft, _SELECTIONS), *_masks(draft)):
@@ -45,7 +47,7 @@ def apply(draft: Draft) -> None:
     _keep_states(draft)
     if not draft.facts.uniform.draws.is_seeded("numpy.random."):
         for call in (*draft.module.calls_of("sklearn.utils.shuffle"), *draft.sites.method_calls("sample")):
-            _seed(draft, feeds, call)
+            _seed(draft, feeds, call, shared=shared)
         for call in draft.syntax.calls:
             _split_alike(draft, call)
 
@@ -62,7 +64,7 @@ class _Feeds:
             *(f.fit.call for f in known.fits if f.x in draft.done),
         ]
         data = [d.iterable for d in known.drivers if _deals(draft, d) and d.iterable is not None]
-        self.sources = set(self._sources([*data, *(f.x for f in known.fits)]))
+        self.sources = set(self._sources([*data, *(f.x for f in known.fits if f.x in draft.done)]))
 
     def _sources(self, data: list[ast.expr]) -> Iterator[ast.AST]:
         """The generator functions and `Sequence` classes that give data, and the functions they call."""
@@ -200,7 +202,7 @@ def _keep_states(draft: Draft) -> None:
         )
 
 
-def _seed(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
+def _seed(draft: Draft, feeds: _Feeds, call: ast.Call, *, shared: bool) -> None:
     """`sklearn.utils.shuffle(x, y)`, `frame.sample(frac=1)`: a seed of their own."""
     is_frame = draft.names.last(call.func) == "sample"
     if is_frame and argument(call, "frac") is None:
@@ -216,7 +218,7 @@ def _seed(draft: Draft, feeds: _Feeds, call: ast.Call) -> None:
             SHARED,
             [draft.add_argument(call, f"random_state={SEED}")],
         )
-    elif feeds.orders(call):
+    elif shared and feeds.orders(call):
         draft.note(
             "D3",
             call,

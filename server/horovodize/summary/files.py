@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from horovodize import catalogue
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
-from horovodize.summary.syntax import LOOPS, argument, position
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, position
 
 Family = Literal["model", "file", "folder"]
 _MODEL_WRITERS = {"tensorflow.saved_model.save", "tensorflow.keras.models.save_model"}
@@ -40,6 +41,8 @@ _FOLDER_READERS = {
     "tensorflow.keras.utils.image_dataset_from_directory", "tensorflow.keras.utils.text_dataset_from_directory",
     "tensorflow.keras.utils.audio_dataset_from_directory",
 }  # fmt: skip
+_CALLBACK = "tensorflow.keras.callbacks.Callback"
+_LATE_HOOKS = ("on_train_end", "on_epoch_end", "on_epoch_begin")
 _PATHS = (
     "filepath",
     "path",
@@ -212,6 +215,27 @@ class Files:
                 found = self._meet(down, up)
                 if found is not None:
                     yield ReadBack(write, read, *found)
+        if self._is_hook_of(write.node, read.node):
+            place = self.module.syntax.statement(read.node)
+            yield ReadBack(write, read, place, place)
+
+    def _is_hook_of(self, write: ast.AST, read: ast.AST) -> bool:
+        """Whether a callback reads in one of its hooks what it writes in another, which Keras calls before:
+        `self.model.load_weights(self.path)` in `on_train_end`."""
+        syntax = self.module.syntax
+        writing, reading = syntax.function(write), syntax.function(read)
+        owner = syntax.method_class(reading)
+        bases = self.module.values.ancestors(owner) if owner is not None else set()
+        if any(catalogue.callback_role(base) == "writes" for base in bases):
+            return False  # on rank 0 alone
+        return (
+            owner is not None
+            and reading is not writing
+            and syntax.method_class(writing) is owner
+            and isinstance(reading, FUNCTIONS)
+            and reading.name in _LATE_HOOKS
+            and _CALLBACK in bases
+        )
 
     def _ways(self, node: ast.AST) -> list[list[Frame]]:
         """The ways down to a node, from the outside."""
