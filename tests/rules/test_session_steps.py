@@ -87,6 +87,20 @@ def test_a_step_that_goes_on_from_the_state_of_the_one_before_is_not_divided() -
     assert any("goes on from the state" in note for note in notes)
 
 
+@pytest.mark.parametrize("put", ["feed[start] = state", "feed.update({start: state})"])
+def test_a_state_that_is_put_into_the_feed_later(put: str) -> None:
+    notes = unchanged(
+        f"""
+        state = zeros
+        for b in range(500):
+            feed = {{x: rows[b]}}
+            {put}
+            _, state = sess.run([train, last], feed)
+        """
+    )
+    assert any("goes on from the state" in note for note in notes)
+
+
 def test_what_is_learned_from_a_game_is_not_divided() -> None:
     plan = plan_of(
         OPENED

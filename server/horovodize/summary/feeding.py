@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -363,9 +364,23 @@ class Feeding:
                 continue
             given = {name for target in statement.targets for name in _bound_names(target)} - {"_"}
             fed = [a for a in (*step.args[1:], *(k.value for k in step.keywords)) if isinstance(a, ast.expr)]
+            fed += self._put_into({n.id for a in fed for n in ast.walk(a) if isinstance(n, ast.Name)}, driver)
             if any(isinstance(n, ast.Name) and n.id in given for n in self.values.depends(fed, 200)):
                 return True
         return False
+
+    def _put_into(self, dicts: set[str], driver: Driver) -> Iterator[ast.expr]:
+        """What a loop puts into dictionaries of some names: `feed[state] = last`, `feed.update({state: last})`."""
+        for n in (n for s in driver.loop.body for n in ast.walk(s)):
+            if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript):
+                held: ast.expr = n.targets[0].value
+                values = [n.value]
+            elif isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "update":
+                held, values = n.func.value, n.args
+            else:
+                continue
+            if isinstance(held, ast.Name) and held.id in dicts:
+                yield from values
 
     def next_calls(self, driver: Driver) -> list[ast.expr]:
         """The pipelines that a loop draws elements from by `next(iterator)`, here or in functions that it calls."""
