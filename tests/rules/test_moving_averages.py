@@ -267,3 +267,9 @@ for i, (x, y) in enumerate(ds):
     assert f"if i % {every} == 0" in plan.text
     assert "0.9 ** (n * hvd.size())" in plan.text
     assert "s.assign(0.9 ** hvd.size() * s + (1 - 0.9 ** hvd.size()) * w)" in plan.text
+
+
+def test_assignments_in_a_list() -> None:
+    mixed = "    [s.assign({} * s + {} * w) for s, w in zip(slow.variables, model.variables)]\n"
+    after = mixed.format("0.99 ** hvd.size()", "(1 - 0.99 ** hvd.size())")
+    check("G7", HEAD, LOOP + mixed.format("0.99", "0.01"), LOOP + after)

@@ -103,7 +103,8 @@ def blended(draft: Draft) -> Iterator[Copy]:
     """`for c, v in zip(copies, model.variables): c.assign(0.99 * c + 0.01 * v)`."""
     for call in draft.sites.method_calls(*_ASSIGNS):
         assert isinstance(call.func, ast.Attribute)
-        loop = next((a for a in draft.syntax.ancestors(call) if isinstance(a, LOOPS)), None)
+        around = (a for a in draft.syntax.ancestors(call) if isinstance(a, (*LOOPS, ast.ListComp)))
+        loop = next(around, None)
         pairs = _zipped(draft, loop) if loop is not None and isinstance(call.func.value, ast.Name) else {}
         copy = pairs.get(ast.unparse(call.func.value))
         read = {n.id for arg in call.args for n in ast.walk(arg) if isinstance(n, ast.Name)}
@@ -113,18 +114,19 @@ def blended(draft: Draft) -> Iterator[Copy]:
             yield copy, call
 
 
-def _zipped(draft: Draft, loop: Loop) -> dict[str, ast.expr]:
+def _zipped(draft: Draft, loop: Loop | ast.ListComp) -> dict[str, ast.expr]:
     """What the targets of `for a, b in zip(x, y)` are items of."""
-    if isinstance(loop, ast.While) or not isinstance(loop.target, ast.Tuple):
+    head = loop.generators[0] if isinstance(loop, ast.ListComp) else loop
+    if isinstance(head, ast.While) or not isinstance(head.target, ast.Tuple):
         return {}
-    e = loop.iter
+    e = head.iter
     if (
         not isinstance(e, ast.Call)
         or draft.names.last(e.func) != "zip"
-        or len(e.args) != len(loop.target.elts)
+        or len(e.args) != len(head.target.elts)
     ):
         return {}
-    pairs = zip(loop.target.elts, e.args, strict=True)
+    pairs = zip(head.target.elts, e.args, strict=True)
     return {target.id: of for target, of in pairs if isinstance(target, ast.Name)}
 
 
