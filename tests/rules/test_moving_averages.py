@@ -273,3 +273,32 @@ def test_assignments_in_a_list() -> None:
     mixed = "    [s.assign({} * s + {} * w) for s, w in zip(slow.variables, model.variables)]\n"
     after = mixed.format("0.99 ** hvd.size()", "(1 - 0.99 ** hvd.size())")
     check("G7", HEAD, LOOP + mixed.format("0.99", "0.01"), LOOP + after)
+
+
+GRAPH = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 8])
+a, b = tf.Variable(1.0), tf.Variable(1.0, trainable=False)
+train = tf.train.AdamOptimizer(0.001).minimize(tf.reduce_mean(tf.square(x - a)))
+follow = {}
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range({}):
+        sess.run(train, feed_dict={{x: draw(32)}})
+        sess.run(follow)
+"""
+
+
+@pytest.mark.parametrize(
+    ("follow", "said"),
+    [
+        ("b.assign(0.01 * a + 0.99 * b)", True),
+        ("tf.assign(b, tf.multiply(a, 0.01) + tf.multiply(b, 0.99))", True),
+        ("tf.assign(b, a)", False),
+        ("b.assign(2 * a + 3 * x)", False),
+        ("b.assign(a + b)", False),
+    ],
+)
+def test_a_graphs_mixture_is_said(follow: str, said: bool) -> None:
+    plan = plan_of(GRAPH.format(follow, 900))
+    assert bool([n for n in plan.notes if n.rule == "G7"]) is said

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from horovodize.facts.counters import within
-from horovodize.rules import annealing, counted
+from horovodize.rules import annealing, counted, graph_averages
 from horovodize.rules.copies import blended
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
@@ -70,6 +70,8 @@ def apply(draft: Draft) -> None:
             every = argument(call, "ema_overwrite_frequency")
             if every is not None and draft.facts.feeding.kinds.constant(every) is not None:
                 draft.change("G7", every, _WHAT, _WHY, counted.over_ranks(draft, every))
+    if draft.in_graph:
+        return graph_averages.tell(draft)
     mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft))
     for kept, value, site in mixed:
         if counted.is_by_step(draft, site):
