@@ -152,8 +152,25 @@ class CallGraph:
     def runs(self, call: ast.Call) -> list[Function | ast.Lambda | ast.ClassDef]:
         """The functions or classes of this module that a call may run: also those that override what it names."""
         callee = self.callee(call)
-        overriding = self._overriding(call.func) if isinstance(call.func, ast.Attribute) else []
-        return [*([callee] if callee is not None else ()), *(m for m in overriding if m is not callee)]
+        others = []
+        if isinstance(call.func, ast.Attribute):
+            others = [*self._overriding(call.func), *self._of_other_classes(call.func, callee)]
+        return [*([callee] if callee is not None else ()), *(m for m in others if m is not callee)]
+
+    def _of_other_classes(self, f: ast.Attribute, callee: Callee | None) -> list[Function]:
+        """The methods that a call runs where its object is of another class: `net = One() if small else Two()`."""
+        owner = self.syntax.parent.get(callee) if callee is not None else None
+        if not isinstance(owner, ast.ClassDef) or not self.definitions.has_method(f.attr):
+            return []
+        family = self.values.family(owner)
+        found = self.definitions.methods_of(f.attr, self.values.receiver(f.value))
+        return [
+            m
+            for m in found
+            if isinstance(cls := self.syntax.parent[m], ast.ClassDef)
+            and cls not in family
+            and owner not in self.values.family(cls)
+        ]
 
     def _known_elsewhere(self, e: ast.expr) -> Iterator[str]:
         """Canonical names of what an object is made by, where that is not this module."""
