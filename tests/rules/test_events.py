@@ -736,3 +736,19 @@ def test_an_event_that_counts_anew(operator: str) -> None:
     text = plan_of(FIT + logger).text
     assert f"if self.seen {operator} {EVERY}:" in text
     assert f"mean = self.total / {EVERY};" in text
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "divided"),
+    [
+        ("RectifiedAdam(1e-3, total_steps=9000)", "total_steps=max(1, 9000 // hvd.size())"),
+        (
+            "SWA(tf.keras.optimizers.SGD(0.1), 500, 20)",
+            ", max(1, 500 // hvd.size()), max(1, 20 // hvd.size()))",
+        ),
+    ],
+)
+def test_optimizers_of_the_addons_that_count_their_steps(optimizer: str, divided: str) -> None:
+    source = f"import tensorflow_addons as tfa\nopt = tfa.optimizers.{optimizer}\n"
+    source += "model = tf.keras.Sequential([])\nmodel.compile(opt, 'mse')\nmodel.fit(np.load('x.npy'), y)\n"
+    assert divided in plan_of(TF + "import numpy as np\n" + source).text

@@ -306,7 +306,8 @@ def _is_fixed(draft: Draft, e: ast.expr) -> bool:
 
 def _given(draft: Draft, call: ast.Call, name: str) -> None:
     """Steps that something of TensorFlow counts by itself."""
-    parameters = _PARAMETERS.get(name.rsplit(".", 1)[-1], ()) if name.startswith("tensorflow.") else ()
+    known_library = name.startswith(("tensorflow.", "tensorflow_addons."))
+    parameters = _PARAMETERS.get(name.rsplit(".", 1)[-1], ()) if known_library else ()
     of_fit = name.startswith("tensorflow.keras.")
     if not parameters or (
         of_fit and not all(counted.is_fit_divided(draft, f) for f in draft.facts.feeding.fits)
@@ -341,6 +342,7 @@ def _is_a_word(draft: Draft, e: ast.expr) -> bool:
 
 
 _SAVED = (("save_steps", 2),)
+_AVERAGED = (("start_averaging", 1), ("average_period", 2))
 _PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
     "ModelCheckpoint": (("save_freq", None),),
     "BackupAndRestore": (("save_freq", 1),),
@@ -356,6 +358,8 @@ _PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
         ("save_summaries_steps", None),
         ("log_step_count_steps", None),
     ),
+    "SWA": _AVERAGED,
+    "RectifiedAdam": (("total_steps", None),),
     "RunConfig": (
         ("save_checkpoints_steps", None),
         ("save_summary_steps", None),
