@@ -112,6 +112,8 @@ UNIFORM = {
     "the name of a file of data": "sorted(glob.glob('data/*.png'))[0]",
     "a draw that decides something else": "if random.random() < 0.5:\n    print('lucky')\nn = 3\nn",
     "what nothing sets": "nothing + 1",
+    "settings from a file that name a folder, too": "import json\nc = json.load(open('config.json'))\nif not os.path.exists(c['dir']):\n    os.makedirs(c['dir'])\nc['n']",
+    "rows, of which a number names a file": "x = np.load('x.npy')\nnp.save('of%d.npy' % len(x), x[:3])\nlen(x)",
     "what is set after all": "n = random.randint(3, 9)\nn = 3\nn",
     "a handler of what is not tried here": "n = 3\ntry:\n    load_data()\nexcept OSError:\n    print('none')\nn",
 }  # fmt: skip
@@ -173,6 +175,7 @@ VARIES = {
     "a checkpoint's number": (FILES, "start = 0\nm = tf.train.CheckpointManager(c, 'a', 3)\nif m.latest_checkpoint:\n    start = 5\nstart"),
     "a counter that is restored": (FILES, "ckpt = tf.train.Checkpoint(step=tf.Variable(0))\nckpt.restore(p)\nint(ckpt.step)"),
     "what the program wrote": (FILES, "open('state.txt', 'w').write('3')\nint(open('state.txt').read())"),
+    "rows that the program saves again": (FILES, "x = np.load('x.npy')\nnp.save('x.npy', x[:3])\nlen(x)"),
     "a folder's order": (FILES, "os.listdir('logs')[0]"),
     "how often a function was called": (CHANCE, "class C:\n    def put(self, x):\n        self.kept.append(x)\n    def f(self):\n        self.kept = []\n        for i in range(9):\n            if random.random() < 0.5:\n                self.put(i)\n        asked(len(self.kept))"),
     "what earlier turns added up to": (CHANCE, "n = 0\nfor e in range(3):\n    for i in range(random.randint(3, 9)):\n        n += 1\n        asked(n)"),

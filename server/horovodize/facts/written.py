@@ -79,7 +79,8 @@ class Written:
 
     @cached_property
     def _all(self) -> tuple[set[str], set[str]]:
-        return self._words(self._paths())
+        text, _ = self._words(paths := self._paths())
+        return text, self._words(paths, named=True)[1]
 
     def _paths(self) -> list[ast.AST]:
         found: list[ast.AST] = []
@@ -87,17 +88,16 @@ class Written:
             name, last = self.module.names.of(call.func), self.module.names.last(call.func)
             given = [*call.args, *(k.value for k in call.keywords if k.arg)]
             if last == "open":
-                mode = argument(call, "mode", 1)
-                if isinstance(mode, ast.Constant) and set(str(mode.value)) & set("wax+"):
-                    found += call.args[:1]
+                found += call.args[:1] if self._writes(call) else []
             elif last in ("dump",):
                 continue  # into an open file
             elif last in _SAVERS or last in _KEEPERS or (name is not None and catalogue.writes_files(name)):
                 found += given[:2]
         return found
 
-    def _words(self, paths: list[ast.AST]) -> tuple[set[str], set[str]]:
-        """How paths are written, and the strings that they are made of."""
+    def _words(self, paths: list[ast.AST], *, named: bool = False) -> tuple[set[str], set[str]]:
+        """How paths are written, and the strings that they are made of. `named`: without the names of files that something in
+        them was read from: `"fold%d.h5" % fold` does not name what the folds are made of."""
         text = {ast.unparse(p) for p in paths if isinstance(p, (ast.Name, ast.Attribute, ast.Call))}
         strings = {
             n.value
@@ -106,5 +106,20 @@ class Written:
             if isinstance(n, ast.Constant)
             and isinstance(n.value, str)
             and sum(c.isalnum() for c in n.value) > 2
+            and not (named and self._is_read_there(n))
         }
         return text, strings
+
+    def _is_read_there(self, name: ast.Constant) -> bool:
+        """Whether a string is what something is read from, where it stands: `np.load("x.npy")`."""
+        calls = (a for a in self.module.syntax.ancestors(name) if isinstance(a, ast.Call))
+        around = next(calls, None)
+        return (
+            around is not None
+            and self.module.names.last(around.func).lower() in _READERS
+            and not self._writes(around)
+        )
+
+    def _writes(self, call: ast.Call) -> bool:
+        mode = argument(call, "mode", 1) if self.module.names.last(call.func) == "open" else None
+        return isinstance(mode, ast.Constant) and bool(set(str(mode.value)) & set("wax+"))
