@@ -133,3 +133,23 @@ def test_a_rate_by_the_number_of_a_step_goes_by_the_steps_of_all_ranks() -> None
     }
     assert told["rate"] == "rate * hvd.size() * dw)"
     assert told["(rate / (1 + i))"] == "(rate / (1 + i * hvd.size()) * hvd.size()) * dw)"
+
+
+def test_weights_that_are_updated_by_hand_are_not_asked_about() -> None:
+    """They are set by gradients that are averaged."""
+    source = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load('x.npy'), np.load('y.npy')
+w, b = tf.Variable(tf.random.normal([8, 1])), tf.Variable(tf.zeros([1]))
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
+for xb, yb in data:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((xb @ w + b - yb) ** 2)
+    dw, db = tape.gradient(loss, [w, b])
+    w.assign_sub(0.1 * dw)
+    b.assign_sub(0.1 * db)
+"""
+    plan = plan_of(source)
+    assert "w.assign_sub(0.1 * hvd.size() * dw)" in plan.text
+    assert all(c.sure for c in plan.changes)

@@ -187,11 +187,16 @@ def _starts_apart(draft: Draft, variable: ast.Name | ast.Attribute) -> bool:
 
 def ask_of_drifting(draft: Draft, place: Place) -> None:
     """Asks about variables that the loss is made with and that each rank sets by its own rows with each step: the codebook of a
-    quantizer, statistics of a layer of one's own. They differ more and more, as batch norm's would."""
+    quantizer, statistics of a layer of one's own. They differ more and more, as batch norm's would. Weights that are updated by
+    hand go by averaged gradients."""
+    by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
     sets = [
         (call, call.func.value)
         for call in draft.sites.method_calls(*_ASSIGNS)
-        if isinstance(call.func, ast.Attribute) and call.args and _is_variable(call.func.value, draft)
+        if isinstance(call.func, ast.Attribute)
+        and call.args
+        and call not in by_hand
+        and _is_variable(call.func.value, draft)
     ]
     used = set(draft.values.depends(_losses(draft)))
     read, before = _made(draft, used), set[ast.AST]()
