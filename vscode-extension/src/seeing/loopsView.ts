@@ -133,8 +133,8 @@ function itemOf(node: Node): TreeItem {
     }
     case "restriction": {
       const { code, name, message } = node.restriction;
-      const item = new TreeItem(message);
-      item.description = code;
+      const item = new TreeItem(brief(name)); // the sentence would be cut off
+      item.description = message;
       item.tooltip = `${code} ${name}: ${message}`;
       item.iconPath = new ThemeIcon("warning", new ThemeColor("list.warningForeground"));
       item.contextValue = "restriction";
@@ -171,6 +171,12 @@ function loopItem({ loop, state, children }: LoopNode): TreeItem {
     label: [l10n.t("{0} training loop", loop.kind), loop.function, line, stateLabel(state)].filter(Boolean).join(", "),
   };
   return item;
+}
+
+/** A finding's name as words: "aliased-optimizer" is "Aliased optimizer". */
+function brief(name: string): string {
+  const words = name.replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function stateLabel(state: FileState): string {
