@@ -1,6 +1,6 @@
 // What is changed on the way between the server and the editor.
 
-import { CancellationTokenSource, CodeAction, commands, l10n, Uri, type Command, type Diagnostic } from "vscode";
+import { CancellationTokenSource, CodeAction, commands, l10n, MarkdownString, Uri, type Command, type Diagnostic } from "vscode";
 import type { Middleware, vsdiag } from "vscode-languageclient/node";
 import { answered } from "./doing/confirmation";
 import { ServerCommand } from "./protocol";
@@ -16,6 +16,9 @@ const OURS = new Map<string, string>([
 /** The kind of the refactoring that distributes. */
 const REWRITE = "refactor.rewrite.horovodize.distribute";
 
+/** A link to a page of the server's, as a file: here it opens as a page. What comes from the user's file is escaped, and has no links. */
+const PAGE_LINK = /\]\(<file:[^>]*\/pages\/([A-Z]+\d+)\.md>\)/g;
+
 const NOT_CANCELLED = new CancellationTokenSource();
 
 export const middleware: Middleware = {
@@ -27,6 +30,16 @@ export const middleware: Middleware = {
   provideCodeActions: async (document, range, context, token, next) => {
     const actions = await next(document, range, context, token);
     return actions === null || actions === undefined ? actions : withPreview(actions, document.uri);
+  },
+  provideHover: async (document, position, token, next) => {
+    const hover = await next(document, position, token);
+    hover?.contents.forEach((content) => {
+      if (content instanceof MarkdownString) {
+        content.value = content.value.replace(PAGE_LINK, (_, name: string) => `](command:horovodize.explainFinding?${encodeURIComponent(JSON.stringify([name]))})`);
+        content.isTrusted = { enabledCommands: ["horovodize.explainFinding"] };
+      }
+    });
+    return hover;
   },
   handleDiagnostics: (uri, diagnostics, next) => {
     diagnostics.forEach(linkToPage);
