@@ -225,7 +225,7 @@ export class Workbench {
 
   /** Shows the view Training Loops; its rows that say a text to a screen reader. */
   async loops(text = ""): Promise<Locator> {
-    const view = this.page.locator(".pane", { has: this.page.locator('.pane-header[aria-label="Training Loops Section"]') });
+    const view = this.page.locator(".pane", { has: this.page.locator('.pane-header[aria-label^="Training Loops"]') });
     if (!(await view.locator(".pane-body").isVisible())) {
       await this.run("Horovodize: Show Training Loops");
     }

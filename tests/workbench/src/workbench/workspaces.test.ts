@@ -51,6 +51,21 @@ describe("A workspace of two folders", () => {
     await (await workbench.loops("curve.py, runs in one process")).waitFor();
   });
 
+  it("is shown by state, when asked to", async () => {
+    const { workbench } = opened();
+    const distributable = "runs in one process; can be distributed";
+    await workbench.runAndBeAsked("Horovodize: Filter Training Loops…", "Show training loops that are");
+    await workbench.row(distributable).click();
+    await workbench.page.keyboard.press("Enter");
+    await (await workbench.loops("points.py")).first().waitFor({ state: "detached" });
+    await (await workbench.loops("already.py, can't be distributed")).waitFor();
+    await workbench.runAndBeAsked("Horovodize: Filter Training Loops…", "Show training loops that are");
+    assert.equal(await workbench.isTicked(distributable), false);
+    await workbench.row(distributable).click();
+    await workbench.page.keyboard.press("Enter");
+    await (await workbench.loops("points.py, runs in one process")).first().waitFor();
+  });
+
   it("is distributed as it is chosen, with a summary of what was done and what was refused", async () => {
     const { workbench } = opened();
     await workbench.runAndBeAsked("Horovodize: Distribute Workspace", "Distribute these scripts with Horovod");
