@@ -2,9 +2,10 @@
 
 What it does   Where a counter of steps is compared (`step % 100 == 0`, `step == 5000`, `step >= warmup`, `step in (10, 500)`,
                `step - last >= 50`), what it is compared with is divided by `hvd.size()`, never to 0; where the program moves
-               that on itself, what it starts with and moves on by (`next_save += 500`); what a sum of the steps since the
-               last event is divided by there (`running / 100`), and what a step is given goes by the steps of all ranks
-               where it is computed from their number (`beta = min(1.0, step / 1000)`); likewise the steps that callbacks,
+               that on itself, what it starts with and moves on by (`next_save += 500`); where it makes another number of it
+               (`period *= 2`), the steps of all ranks are compared, `step * hvd.size() >= period`; what a sum of the steps
+               since the last event is divided by there (`running / 100`), and what a step is given goes by the steps of all
+               ranks where it is computed from their number (`beta = min(1.0, step / 1000)`); likewise the steps that callbacks,
                hooks and a `RunConfig` are given (`save_freq=1000`, `save_steps=500`). In a program that keeps its count of
                steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`.
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
@@ -50,6 +51,10 @@ _RATIO = (
 _SELDOM = (
     "this comes once in {} batches of a rank, which an epoch may no longer have on many ranks: then nothing is trained; make "
     "the number smaller there"
+)
+_CHANGING = (
+    "a rank takes size() times fewer steps, and the number that they are compared with here changes; compare the steps of all "
+    "ranks, `step * hvd.size()`, by `>=`"
 )
 _CASES = "these cases count a rank's steps, and can't be divided as they stand; write them as `if`, or divide the numbers"
 _MODULO = {"mod", "floormod", "remainder"}
@@ -103,7 +108,7 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
             return
         if _count(draft, one) is not None:
             if not capacities.keeps(draft, test, one, _whole_steps(other)):
-                _at(draft, test, other, operator)
+                _at(draft, test, one, other, operator)
             return
 
 
@@ -235,7 +240,7 @@ def _is_one(e: ast.expr) -> bool:
     return isinstance(e, ast.Constant) and e.value == 1
 
 
-def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> None:
+def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operator: ast.cmpop) -> None:
     """`step == K`, `step >= K`, `step in (K, L)`"""
     if isinstance(operator, (ast.In, ast.NotIn)):
         bounds = bound.elts if isinstance(bound, (ast.Tuple, ast.List, ast.Set)) else []
@@ -243,6 +248,9 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
         bounds = [bound] if not isinstance(operator, (ast.Is, ast.IsNot)) else []
     bounds = [_whole_steps(b) for b in bounds]
     if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):
+        return
+    if len(bounds) == 1 and thresholds.changes(draft, bounds[0]):
+        _at_changing(draft, test, number, operator)
         return
     if not bounds or not all(_is_bound(draft, b) for b in bounds):
         return
@@ -254,6 +262,17 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
     if len(bounds) == 1 and isinstance(operator, (ast.Eq, ast.GtE)):
         averages.keep_of_event(draft, test, bounds[0])
+
+
+def _at_changing(draft: Draft, test: ast.expr, number: ast.expr, operator: ast.cmpop) -> None:
+    """`step >= period`, where `period *= 2` follows: the count is told the steps of all ranks."""
+    reads = [read for read, _ in draft.facts.counters.reads(number) if counted.of(draft, read) is not None]
+    if not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _CHANGING)
+        return
+    for read in reads:
+        edits = counted.read_as_all(draft, read)
+        draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
 
 
 def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr) -> tuple[Edit, ...]:
