@@ -53,7 +53,8 @@ def lines(source: str) -> list[str]:
         "def learn():\n    if not model.built:\n        return\n    train()\n\n"
         "for e in range(9):\n    play()\n    learn()\n",
         # another function's `return`, and one that comes after the step
-        "def learn():\n    def few():\n        return len(memory)\n    train()\n    if len(memory) > 9:\n        return\n    few()\n\n"
+        "def learn():\n    def few():\n        return len(memory)\n    train()\n    if len(memory) > 9:\n        return\n"
+        "    few()\n\n"
         "for e in range(9):\n    play()\n    learn()\n",
         "for e in range(9):\n    play()\n    if e > 3:\n        for i in range(4):\n            train()\n",
         "for e in range(9):\n    play()\n    for i in range(4):\n        train()\n",

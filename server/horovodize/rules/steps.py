@@ -38,7 +38,8 @@ Refuses        Steps that no rows come into, or that train the input itself: eve
 Asks           A game that each rank plays for itself (`env.step(action)`): nothing is divided there, so there is size() times
                the experience. Rows of all steps whose loss may be no mean. A number of steps, or a condition around training,
                that can't be seen to be the same on all ranks: it is rank 0's now. A loop that ends with a game: all games now
-               end with the first. As many steps as a game was long: as long as rank 0's. A loop over something that can't be seen: all ranks must get equally many batches from it.
+               end with the first. As many steps as a game was long: as long as rank 0's. A loop over something that can't be
+               seen: all ranks must get equally many batches from it.
 Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
 """
 
