@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import after_averaging, strong
+from horovodize.rules import after_averaging, steered, strong
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_state import is_one_variable
@@ -63,6 +63,8 @@ def apply(draft: Draft) -> None:
             rule = _rule(draft, calls[0])
             draft.change(rule, calls[0], _WHAT, _WHY, [draft.after(with_statement, [wrap], level=-1)])
     after_averaging.keep_alike(draft)
+    if draft.sites.own_steps:
+        steered.ask_of_drifting(draft, None)
 
 
 def _averaged(draft: Draft, call: ast.Call) -> bool:
