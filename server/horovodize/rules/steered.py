@@ -65,7 +65,7 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
         and isinstance(call.func.value, (ast.Name, ast.Attribute))
         and is_variables(draft, call.func.value)
     ]
-    read, before = _made(draft, _used(draft)), set[ast.AST]()
+    read, before = _made(draft, used_in_losses(draft)), set[ast.AST]()
     while read != before:  # what is set from what is set
         before = set(read)
         for call, kept in sets:
@@ -76,7 +76,7 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
             continue
         with_steps = _is_in_train_step(draft, call) if place is None else is_in_every_turn(draft, call, place)
         if with_steps and draft.once("drifts", call):
-            if _is_one_number(draft, kept) and draft.facts.uniform.reached_alike(call):
+            if is_one_number(draft, kept) and draft.facts.uniform.reached_alike(call):
                 edits = Edit.around(draft.module.span(call.args[0]), f"{HVD}.allreduce(", ")")
                 draft.change(_rule(place), call, _WHAT, _WHY, edits, _AVERAGED)
             else:
@@ -106,7 +106,7 @@ def _made(draft: Draft, nodes: Iterable[ast.AST]) -> set[ast.AST]:
     return {made for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
 
 
-def _used(draft: Draft) -> set[ast.AST]:
+def used_in_losses(draft: Draft) -> set[ast.AST]:
     """What the losses are made of, what layers of this file compute included."""
     found, todo = set[ast.AST](), list(losses_of(draft))
     while todo and len(found) < _FAR:
@@ -134,7 +134,7 @@ def _layers(draft: Draft, call: ast.Call) -> Iterator[ast.FunctionDef | ast.Asyn
                 )
 
 
-def _is_one_number(draft: Draft, variable: ast.expr) -> bool:
+def is_one_number(draft: Draft, variable: ast.expr) -> bool:
     """Whether a variable begins with a number: it stays one."""
     begins = [
         argument(made, "initial_value", 0)
@@ -174,7 +174,9 @@ def _training_loops(draft: Draft) -> set[Loop]:
 def _read(draft: Draft) -> set[ast.Name | ast.Attribute]:
     """The names that the losses are made of."""
     return {
-        n for n in _used(draft) if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)
+        n
+        for n in used_in_losses(draft)
+        if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)
     }
 
 
@@ -257,4 +259,4 @@ def _average(draft: Draft, b: Binding) -> None:
     draft.change("G2", statement, _WHAT, _WHY, edits, _AVERAGED)
 
 
-__all__ = ["ask_of_drifting", "keep_alike"]
+__all__ = ["ask_of_drifting", "is_one_number", "keep_alike", "used_in_losses"]
