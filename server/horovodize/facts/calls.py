@@ -76,6 +76,8 @@ class Calls:
         self.draws, self.written = Draws(flow.uniformity), Written(flow.module)
 
     def step(self, step: Step, call: ast.Call, item: Item) -> None:
+        if call in self._averaged:
+            return
         if call in self._training:
             step.varies(Source.ROWS, call)
         elif call in self._runs:
@@ -132,6 +134,11 @@ class Calls:
     @cached_property
     def _training(self) -> set[ast.AST]:
         return {u.call for u in self.flow.sites.updates} | {f.call for f in self.flow.sites.fits}
+
+    @cached_property
+    def _averaged(self) -> set[ast.AST]:
+        """What all ranks are given alike once the tapes average their gradients."""
+        return set(self.flow.sites.training_gradients)
 
     @cached_property
     def _runs(self) -> set[ast.AST]:

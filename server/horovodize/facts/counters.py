@@ -389,6 +389,7 @@ class Counters:
     def _variable(self, made: ast.Call) -> Counter | None:
         """The counter that a variable is: made here, and added to with each step."""
         if made not in self._by_variable:
+            self._by_variable[made] = None  # what is set from itself
             self._by_variable[made] = self._find_variable(made)
         return self._by_variable[made]
 

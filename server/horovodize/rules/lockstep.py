@@ -10,7 +10,7 @@ import ast
 
 from horovodize.facts.answers import Uniform
 from horovodize.facts.exits import deciding, exits, skips, tests
-from horovodize.rules import settings, threads
+from horovodize.rules import reached_together, settings, threads
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.agreeing import ALIKE, WHY, Cause, agree, cause_of
 from horovodize.rules.draft import Draft
@@ -21,8 +21,6 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import CALLABLES, Loop, end, position
 
-_TOGETHER = "each rank decides this by values of its own: now all of them take the step when one of them does"
-_OTHER_STEPS = "ranks may train different things here, as each decides by values of its own, and would wait for each other"
 _FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it forever"
 _VALUES = (ast.Name, ast.Attribute, ast.Call)
 _GAME = "each rank plays its own game here: all of them now end when one of them does"
@@ -44,6 +42,9 @@ def keep_in_step(draft: Draft) -> None:
             for frame in way:
                 if frame.loops:
                     _keep_together(draft, frame.loops[0], frame.node, sites)
+                reached_together.keep(draft, frame, sites)
+    for loop in seen:
+        reached_together.keep_number(draft, loop)
     for loop in seen:
         settings.keep_alike(draft, loop, sites)
     for fed in known.fits:
@@ -193,9 +194,9 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
             continue
         other = decision.orelse if arm == "body" else decision.body
         if any(draft.drive.reaches(s, sites) for s in other):
-            draft.refuse("HVD205", decision, _OTHER_STEPS)
+            draft.refuse("HVD205", decision, reached_together.OTHER_STEPS)
         else:
-            agree(draft, decision.test, _TOGETHER if arm == "body" else "")
+            agree(draft, decision.test, reached_together.TOGETHER if arm == "body" else "")
 
 
 def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:
