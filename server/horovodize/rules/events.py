@@ -47,6 +47,7 @@ _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
     "updates, divide the number by the number of ranks"
 )
+_PERHAPS = "it can't be seen what `{}` is: this is right if it counts the steps of training"
 _SELDOM = (
     "this comes once in {} batches of a rank, which an epoch may no longer have on many ranks: then nothing is trained; make "
     "the number smaller there"
@@ -127,7 +128,7 @@ def _divisor(draft: Draft, e: ast.expr) -> ast.expr | None:
         left, right = e.args
     else:
         return None
-    return right if _count(draft, left) is not None else None
+    return right if _count(draft, left) is not None or counted.perhaps(draft, left) else None
 
 
 def _dividend(modulo: ast.expr) -> ast.expr:
@@ -177,7 +178,9 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
         edits = list(counted.over_ranks(draft, divisor, guarded.turns_of_what_is_shown(draft, test)))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
-    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
+    number = _dividend(modulo)
+    doubt = _PERHAPS.format(draft.module.text(number)) if _count(draft, number) is None else ""
+    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
     averages.keep_of_event(draft, test, divisor)
 
 
