@@ -7,6 +7,7 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                where it is computed from their number (`beta = min(1.0, step / 1000)`); likewise the steps that callbacks,
                hooks and a `RunConfig` are given (`save_freq=1000`, `save_steps=500`). In a program that keeps its count of
                steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`.
+               A sum over the steps of an epoch is multiplied where a number is its limit (`if total * hvd.size() < 0.5:`).
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
                times as many rows, and never where a run has fewer steps than that.
 Before         for step, (x, y) in enumerate(dataset):
@@ -35,7 +36,17 @@ import ast
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import annealing, averages, capacities, counted, guarded, nested, strides, thresholds
+from horovodize.rules import (
+    annealing,
+    averages,
+    capacities,
+    counted,
+    guarded,
+    nested,
+    strides,
+    sum_thresholds,
+    thresholds,
+)
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -77,6 +88,7 @@ def apply(draft: Draft) -> None:
         if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo) and not strides.tested(draft, modulo):
             _every(draft, modulo, modulo, None)
     annealing.apply(draft)
+    sum_thresholds.apply(draft)
 
 
 def _matched(draft: Draft, match: ast.Match) -> None:
