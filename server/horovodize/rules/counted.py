@@ -26,6 +26,12 @@ def of(draft: Draft, e: ast.expr) -> Counter | None:
     return counter if counts_share(draft, counter) else None
 
 
+def perhaps(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression may be a count of a rank's steps: what a divided step fetches beside, and can't be seen."""
+    counter = draft.facts.counters.perhaps(e) if draft.options.split_data and draft.divided else None
+    return counter is not None and counts_share(draft, counter)
+
+
 def all_of(draft: Draft, e: ast.expr) -> Counter | None:
     """The counter of the steps of all ranks, which goes on by size() with each, that an expression gives."""
     if not draft.strided and not draft.strided_loops:

@@ -9,6 +9,7 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                each of them (`heat.assign(heat * 0.999)`); likewise the steps that callbacks, hooks and a `RunConfig` are given
                (`save_freq=1000`, `save_steps=500`). In a program that keeps its count of steps with a checkpoint, and so counts
                those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`.
+               A sum over the steps of an epoch is multiplied where a number is its limit (`if total * hvd.size() < 0.5:`).
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
                times as many rows, and never where a run has fewer steps than that.
 Before         for step, (x, y) in enumerate(dataset):
@@ -37,7 +38,17 @@ import ast
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import annealing, averages, capacities, counted, guarded, nested, strides, thresholds
+from horovodize.rules import (
+    annealing,
+    averages,
+    capacities,
+    counted,
+    guarded,
+    nested,
+    strides,
+    sum_thresholds,
+    thresholds,
+)
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -49,6 +60,7 @@ _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
     "updates, divide the number by the number of ranks"
 )
+_PERHAPS = "it can't be seen what `{}` is: this is right if it counts the steps of training"
 _SELDOM = (
     "this comes once in {} batches of a rank, which an epoch may no longer have on many ranks: then nothing is trained; make "
     "the number smaller there"
@@ -82,6 +94,7 @@ def apply(draft: Draft) -> None:
         if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo) and not strides.tested(draft, modulo):
             _every(draft, modulo, modulo, None)
     annealing.apply(draft)
+    sum_thresholds.apply(draft)
 
 
 def _matched(draft: Draft, match: ast.Match) -> None:
@@ -133,7 +146,7 @@ def _divisor(draft: Draft, e: ast.expr) -> ast.expr | None:
         left, right = e.args
     else:
         return None
-    return right if _count(draft, left) is not None else None
+    return right if _count(draft, left) is not None or counted.perhaps(draft, left) else None
 
 
 def _dividend(modulo: ast.expr) -> ast.expr:
@@ -183,7 +196,9 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
         edits = list(counted.over_ranks(draft, divisor, guarded.turns_of_what_is_shown(draft, test)))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
-    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
+    number = _dividend(modulo)
+    doubt = _PERHAPS.format(draft.module.text(number)) if _count(draft, number) is None else ""
+    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
     averages.keep_of_event(draft, test, divisor)
 
 
