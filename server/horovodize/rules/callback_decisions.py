@@ -39,7 +39,7 @@ def apply(draft: Draft) -> None:
         for node in ast.walk(method):
             if isinstance(node, ast.stmt) and draft.syntax.function(node) is method and _steers(draft, node):
                 tests = [a.test for a in draft.syntax.ancestors(node) if isinstance(a, ast.If)]
-                if _is_own(draft, [*tests, *_stop_value(node)]):
+                if is_own(draft, [*tests, *_stop_value(node)]):
                     _agree(draft, method, node)
 
 
@@ -49,18 +49,18 @@ def _steers(draft: Draft, statement: ast.stmt) -> bool:
         if isinstance(statement.value, ast.Constant) and not statement.value.value:
             return False
         attributes = [t for t in statement.targets if isinstance(t, ast.Attribute)]
-        return any(t.attr == "stop_training" or _is_rate(t) for t in attributes)
+        return any(t.attr == "stop_training" or is_rate(t) for t in attributes)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         if draft.names.of(call.func) == "tensorflow.keras.backend.set_value":
-            return bool(call.args) and _is_rate(call.args[0])
+            return bool(call.args) and is_rate(call.args[0])
         return (
-            isinstance(call.func, ast.Attribute) and call.func.attr == "assign" and _is_rate(call.func.value)
+            isinstance(call.func, ast.Attribute) and call.func.attr == "assign" and is_rate(call.func.value)
         )
     return False
 
 
-def _is_rate(e: ast.expr) -> bool:
+def is_rate(e: ast.expr) -> bool:
     """`….optimizer.lr`"""
     holder = e.value if isinstance(e, ast.Attribute) and e.attr in _RATES else None
     return isinstance(holder, ast.Attribute) and holder.attr == "optimizer"
@@ -74,11 +74,11 @@ def _stop_value(statement: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def _is_own(draft: Draft, tests: list[ast.expr]) -> bool:
+def is_own(draft: Draft, tests: list[ast.expr]) -> bool:
     """Whether what a callback decides by is made from the time, from what one rank measured of a batch, or from what a model
     says that has batch-norm statistics: they are each rank's own until `fit` ends."""
     normalised = may_have_statistics(draft)
-    for n in draft.values.depends(tests, 300):
+    for n in _depends(draft, tests):
         if normalised and isinstance(n, ast.Call) and _asks_model(n):
             return True
         if isinstance(n, ast.Call) and (draft.names.of(n.func) or "").startswith(_CLOCKS):
@@ -93,6 +93,20 @@ def _is_own(draft: Draft, tests: list[ast.expr]) -> bool:
         ):
             return True
     return False
+
+
+def _depends(draft: Draft, tests: list[ast.expr]) -> dict[ast.AST, None]:
+    """What values are made of, and the tests by which that was set: `if logs["loss"] > 9: self.wait = 0`."""
+    found: dict[ast.AST, None] = {}
+    todo: list[ast.expr] = tests
+    while todo:
+        new = [n for n in draft.values.depends(todo, 300) if n not in found]
+        found.update(dict.fromkeys(new))
+        bound = [b for n in new if isinstance(n, ast.Attribute) for b in draft.values.attribute_bindings(n)]
+        bound += [b for n in new if isinstance(n, ast.Name) for b in draft.module.scopes.reaching(n)]
+        around = [a for b in bound for a in draft.syntax.ancestors(b.statement) if isinstance(a, ast.If)]
+        todo = [a.test for a in dict.fromkeys(around) if a.test not in found]
+    return found
 
 
 def _asks_model(call: ast.Call) -> bool:

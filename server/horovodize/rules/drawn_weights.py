@@ -34,12 +34,12 @@ def apply(draft: Draft) -> None:
         if method.name in _BEFORE:
             continue
         for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
-            given = _given_to_weights(draft, call)
+            given = given_to_weights(draft, call)
             if given is not None and any(_draws(draft, cls, n) for n in draft.values.depends([given], 300)):
                 draft.ask("K3", call, _WHAT, _WHY, _DOUBT)
 
 
-def _given_to_weights(draft: Draft, call: ast.Call) -> ast.expr | None:
+def given_to_weights(draft: Draft, call: ast.Call) -> ast.expr | None:
     """What a call sets weights of a model to: `self.model.set_weights(w)`, `v.assign(w)`, `K.set_value(v, w)`."""
     if draft.names.of(call.func) == _SET_VALUE:
         held, given = argument(call, "x", 0), argument(call, "value", 1)

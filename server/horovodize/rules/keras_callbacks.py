@@ -14,7 +14,8 @@ After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariables
 Leaves alone   `train_on_batch`, which takes no callbacks (K6).
 Asks           A callback that can't be seen into: every rank runs it. BackupAndRestore, which resumes each rank from a folder
                of its own. What a class of the user's own decides by batches' losses or by the clock: all ranks then do what
-               one would. One that draws new weights in the middle of training.
+               one would; weights and variables that it sets by them. One that draws new weights in the middle of training.
+               State that a layer of one's own sets by the rows it sees, where training computes with it.
 Source         Seed 2.3.1, `model.fit`. Errata: the seed passes `optim` as the first positional argument of `fit`, nests the
                user's list, and puts *all* user callbacks on rank 0: EarlyStopping there stops one rank and stalls the
                rest (horovod#4027, 3140). Metrics are averaged before anyone decides by them (1095, 2740).
@@ -25,7 +26,14 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import callback_decisions, drawn_weights, statistics, weights_begun
+from horovodize.rules import (
+    callback_decisions,
+    callback_state,
+    drawn_weights,
+    layer_state,
+    statistics,
+    weights_begun,
+)
 from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parentheses
 from horovodize.rules.listed import elements, extended, only_on_root
 from horovodize.rules.rule import Rule
@@ -69,7 +77,9 @@ def apply(draft: Draft) -> None:
             statistics.after_fit(draft, fit)
     broadcast_untrained(draft)
     callback_decisions.apply(draft)
+    callback_state.apply(draft)
     drawn_weights.apply(draft)
+    layer_state.apply(draft)
     weights_begun.apply(draft)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import keras_session
+from horovodize.rules import keras_session, layer_state
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.subclass_parts import guarded
 from horovodize.summary.sites import Fit
@@ -30,6 +30,8 @@ def may_have_statistics(draft: Draft) -> bool:
             return True
         if name.startswith("tensorflow_hub."):
             return True
+    if layer_state.keeps(draft):
+        return True
     trained = [fit.model for fit in draft.sites.fits] + [v for u in draft.sites.updates for v in u.variables]
     return any(
         draft.names.last(call.func) == "load_model"

@@ -1,0 +1,59 @@
+"""Callbacks of the user's own that set weights or variables by what a rank measured itself. Part of K3.
+
+    def on_train_batch_end(self, batch, logs=None):
+        if logs["loss"] < self.best:
+            self.best, self.weights = logs["loss"], self.model.get_weights()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.model.set_weights(self.weights)
+
+Metrics are averaged when an epoch ends, those of batches are each rank's own: so are what is chosen and what is set by them.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.callback_decisions import BASE, is_own, is_rate
+from horovodize.rules.draft import Draft
+from horovodize.rules.drawn_weights import given_to_weights
+from horovodize.summary.syntax import argument
+
+_ASSIGNS = ("assign", "assign_add", "assign_sub")
+_SET_VALUE = "tensorflow.keras.backend.set_value"
+_WHAT = "Set the same on all ranks"
+_WHY = "Ranks that go on with other weights, or compute with other numbers, train different models."
+_WEIGHTS = (
+    "each rank chooses these weights by what it measured itself, and nothing sends rank 0's: where all ranks come here, add "
+    "`hvd.broadcast_variables(self.model.variables, root_rank=0)` (of `horovod.tensorflow`) after it"
+)
+_VARIABLE = (
+    "each rank sets this by what it measured itself, so it differs between the ranks: average what it is set by with "
+    "`hvd.allreduce` (of `horovod.tensorflow`), or check that training does not compute with it"
+)
+
+
+def apply(draft: Draft) -> None:
+    for method in draft.syntax.functions:
+        cls = draft.syntax.method_class(method)
+        if cls is None or not method.name.startswith("on_") or BASE not in draft.values.ancestors(cls):
+            continue
+        for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
+            weights = given_to_weights(draft, call)
+            given = weights or _given_to_variable(draft, call)
+            if given is None:
+                continue
+            tests = [a.test for a in draft.syntax.ancestors(call) if isinstance(a, ast.If)]
+            if is_own(draft, [given, *tests]) and draft.once("own state", call):
+                draft.ask("K3", call, _WHAT, _WHY, _WEIGHTS if weights is not None else _VARIABLE)
+
+
+def _given_to_variable(draft: Draft, call: ast.Call) -> ast.expr | None:
+    """What a call sets a variable to that is no rate: `self.factor.assign(x)`, `K.set_value(factor, x)`."""
+    if draft.names.of(call.func) == _SET_VALUE:
+        held, given = argument(call, "x", 0), argument(call, "value", 1)
+    elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSIGNS:
+        held, given = call.func.value, next(iter((*call.args, *(k.value for k in call.keywords))), None)
+    else:
+        return None
+    return given if held is not None and not is_rate(held) else None

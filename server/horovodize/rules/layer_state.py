@@ -1,0 +1,190 @@
+"""State that layers of the user's own keep by the rows they see: the codebook of a quantizer, a running mean. Part of K3.
+
+    def call(self, x, training=None):
+        if training:
+            self.mean.assign(0.9 * self.mean + 0.1 * tf.reduce_mean(x, 0))
+
+Such state follows no gradient, so nobody averages it: on each rank it follows that rank's rows. What is only used outside of
+training is batch-norm statistics by another name, and all ranks go on with rank 0's when training ends (`statistics`). What
+training computes with is asked about.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import FUNCTIONS, Function, argument
+
+_LAYER = "tensorflow.keras.layers.Layer"
+_STEPS = ("call", "train_step")  # what `fit` runs of a layer or model, under names of Keras
+_ASSIGNS = ("assign", "assign_add", "assign_sub")
+_MADE = ("add_weight", "add_variable", "Variable", "variable", "get_variable")
+# Functions that set a variable, which they take first, to or by what comes next.
+_SETTING = {
+    "tensorflow.keras.backend.update",
+    "tensorflow.keras.backend.update_add",
+    "tensorflow.keras.backend.update_sub",
+    "tensorflow.keras.backend.moving_average_update",
+    "tensorflow.compat.v1.assign",
+    "tensorflow.compat.v1.assign_add",
+    "tensorflow.compat.v1.assign_sub",
+    "tensorflow.python.training.moving_averages.assign_moving_average",
+}
+_SIZES = ("shape", "get_shape", "int_shape", "size", "rank", "ndim", "len")
+_LOSSES = ("add_loss", "gradient", "minimize")
+_REDUCTIONS = ("allreduce", "grouped_allreduce", "allgather", "broadcast")
+_FAR = 600
+_WHAT = "Keep what layers set by rows the same on all ranks"
+_WHY = "Ranks that compute with other numbers train for other aims."
+_DRIFTS = (
+    "each rank sets this by its own rows with each step, and training computes with it: it differs more and more between the "
+    "ranks; average what it is set by with `hvd.allreduce` (of `horovod.tensorflow`) and, where it is a moving average, raise "
+    "its decay to the power of the number of ranks"
+)
+
+
+class _Set(NamedTuple):
+    """Where a layer sets its state: what it sets, as it is written; what to, or what a function makes that of; the call."""
+
+    kept: str
+    by: list[ast.expr]
+    call: ast.Call
+
+
+def keeps(draft: Draft) -> bool:
+    """Whether a layer of the user's own sets state by the rows it sees."""
+    return any(found for _, found in _layers(draft))
+
+
+def apply(draft: Draft) -> None:
+    """Asks about state that training computes with."""
+    if not draft.sites.fits:
+        return  # loops of one's own: their losses are seen, and `copies` asks
+    for methods, found in _layers(draft):
+        wanted = _read_in_training(draft, methods)
+        for one in found:
+            if one.kept in wanted and draft.once("drifts", one.call):
+                draft.ask("K3", one.call, _WHAT, _WHY, _DRIFTS)
+
+
+def _layers(draft: Draft) -> Iterator[tuple[list[Function], list[_Set]]]:
+    """(the methods that a step runs, where they set state by rows) of each layer that does."""
+    for cls in draft.syntax.classes:
+        if _LAYER not in draft.values.ancestors(cls):
+            continue
+        methods = _run_by_a_step(cls)
+        found = [one for method in methods for one in _sets(draft, method) if _is_own(draft, methods, one.by)]
+        if found:
+            yield methods, found
+
+
+def _run_by_a_step(cls: ast.ClassDef) -> list[Function]:
+    """`call`, and the methods that it calls of its object."""
+    methods = {s.name: s for s in cls.body if isinstance(s, FUNCTIONS)}
+    found = [methods[name] for name in _STEPS if name in methods]
+    for method in found:  # grows
+        for n in ast.walk(method):
+            name = n.func.attr if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) else ""
+            called = methods.get(name)
+            if called is not None and called not in found:
+                found.append(called)
+    return found
+
+
+def _sets(draft: Draft, method: Function) -> Iterator[_Set]:
+    for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
+        held: ast.expr | None = None
+        if draft.names.of(call.func) in _SETTING and len(call.args) > 1:
+            held, by = call.args[0], [call.args[1]]
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSIGNS:
+            given = argument(call, "delta" if "_" in call.func.attr else "value", 0)
+            held, by = call.func.value, [given] if given is not None else []
+        else:
+            held = next((e for i, e in enumerate(call.args) if _is_set_by(draft, call, i)), None)
+            by = [e for e in call.args if e is not held]
+        if isinstance(held, ast.Attribute) and _is_variable(draft, held):
+            yield _Set(ast.unparse(held), by, call)
+
+
+def _is_set_by(draft: Draft, call: ast.Call, index: int) -> bool:
+    """Whether a function of this file sets what it is given at a position: `mix(self.mean, value)`."""
+    callee = draft.values.callee(call)
+    if not isinstance(callee, FUNCTIONS):
+        return False
+    names = [a.arg for a in (*callee.args.posonlyargs, *callee.args.args)]
+    name = names[1:] if draft.syntax.method_class(callee) is not None else names
+    methods = (n for n in ast.walk(callee) if isinstance(n, ast.Attribute) and n.attr in _ASSIGNS)
+    return index < len(name) and any(ast.unparse(m.value) == name[index] for m in methods)
+
+
+def _is_variable(draft: Draft, held: ast.Attribute) -> bool:
+    """Whether an attribute is a weight that the layer makes itself: not its optimizer's rate, nor a metric."""
+    made = [b.value for b in draft.values.attribute_bindings(held)]
+    return any(isinstance(m, ast.Call) and draft.names.last(m.func) in _MADE for m in made)
+
+
+def _is_own(draft: Draft, methods: list[Function], by: list[ast.expr]) -> bool:
+    """Whether values are computed from the rows that a step gives a layer, and not averaged over ranks."""
+    found = list(draft.values.depends(by, _FAR))
+    if any(isinstance(n, ast.Call) and draft.names.last(n.func) in _REDUCTIONS for n in found):
+        return False
+    return any(isinstance(n, ast.Name) and _is_rows(draft, methods, n) for n in found)
+
+
+def _is_rows(draft: Draft, methods: list[Function], name: ast.Name) -> bool:
+    """Whether a name is what a step gives a layer, of which more is wanted than its shape."""
+    function = draft.syntax.function(name)
+    if not isinstance(function, FUNCTIONS) or function not in methods or name.id in ("training", "mask"):
+        return False
+    given = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][1:]
+    if name.id not in given or not any(b.kind == "parameter" for b in draft.module.scopes.reaching(name)):
+        return False
+    around = draft.syntax.parent[name]
+    if isinstance(around, ast.Attribute):
+        return around.attr not in _SIZES
+    return not (isinstance(around, ast.Call) and draft.names.last(around.func) in _SIZES)
+
+
+def _attributes(draft: Draft, by: list[ast.expr]) -> set[str]:
+    return {ast.unparse(n) for n in draft.values.depends(by, _FAR) if isinstance(n, ast.Attribute)}
+
+
+def _read_in_training(draft: Draft, methods: list[Function]) -> set[str]:
+    """The attributes, as they are written, that a step computes outputs, losses and gradients from in training."""
+    given: list[ast.AST] = []
+    for n in (n for method in methods for n in ast.walk(method)):
+        if isinstance(n, ast.Return) and n.value is not None:
+            function = draft.syntax.function(n)
+            if isinstance(function, FUNCTIONS) and function.name == "call":
+                given.append(n.value)
+        elif isinstance(n, ast.Call) and draft.names.last(n.func) in _LOSSES:
+            given += [*n.args, *(k.value for k in n.keywords)]
+    wanted = [n for n in given if not _is_outside_of_training(draft, n)]
+    found = [n for n in draft.values.depends(wanted, _FAR) if isinstance(n, ast.Attribute)]
+    read = {ast.unparse(n) for n in found if not _is_outside_of_training(draft, n)}
+    before = set[str]()
+    while read != before:  # what is set from what is set
+        before = set(read)
+        for one in (one for method in methods for one in _sets(draft, method)):
+            if one.kept in read:
+                read |= _attributes(draft, one.by)
+    return read
+
+
+def _is_outside_of_training(draft: Draft, n: ast.AST) -> bool:
+    """Whether a place is reached only where a layer does not train: `if not training:`, or what `if training:` leaves over."""
+    child = n
+    for a in draft.syntax.ancestors(n):
+        if isinstance(a, FUNCTIONS):
+            return False
+        field = draft.syntax.field[child]
+        if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse"):
+            is_negated = isinstance(a.test, ast.UnaryOp) and isinstance(a.test.op, ast.Not)
+            test = a.test.operand if isinstance(a.test, ast.UnaryOp) else a.test
+            if isinstance(test, ast.Name) and test.id == "training" and is_negated is (field == "body"):
+                return True
+        child = a
+    return False

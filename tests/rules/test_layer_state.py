@@ -1,0 +1,102 @@
+"""K3: state that layers of the user's own set by the rows they see."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import changes, plan_of
+
+HEAD = """\
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras import backend as K
+x = np.load('x.npy')
+class Own(tf.keras.layers.Layer):
+    def build(self, shape):
+        self.mean = self.add_weight(name='mean', shape=(8,), trainable=False)
+        self.total = tf.Variable(0.0, trainable=False)
+    def {method}(self, x, training=None):
+{body}
+model = tf.keras.Sequential([Own(), tf.keras.layers.Dense(8)])
+model.compile('adam', 'mse')
+model.fit(x, x, batch_size=10, epochs=30)
+"""
+NORM = "{}\nself.mean.assign(0.9 * self.mean + 0.1 * {})\nreturn x - self.mean"
+STATISTICS = """\
+if training:
+    mean = tf.reduce_mean(x, 0)
+    self.mean.assign(0.9 * self.mean + 0.1 * mean)
+    return x - mean
+else:
+    return x - self.mean
+"""
+SENT = "hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)"
+
+
+def asked(body: str, method: str = "call", own: str = "") -> list[str]:
+    indented = "".join(f"        {line}\n" for line in body.splitlines())
+    plan = plan_of(HEAD.format(method=method, body=indented + own))
+    found = [c for c in changes(plan, "K3") if c.what == "Keep what layers set by rows the same on all ranks"]
+    assert all(not c.sure for c in found)
+    return [plan.document.text[c.span.start : c.span.end] for c in found]
+
+
+@pytest.mark.parametrize(
+    ("body", "method"),
+    [
+        (NORM.format("", "1.0"), "call"),  # by no rows
+        ("self.total.assign_add(1.0)\nreturn x * self.total", "call"),
+        (
+            "self.total.assign(tf.cast(tf.shape(x)[0], tf.float32))\nreturn x * self.total",
+            "call",
+        ),  # as many on all
+        ("self.total.assign(tf.cast(x.shape[1], tf.float32))\nreturn x * self.total", "call"),
+        (STATISTICS, "call"),  # used where it doesn't train
+        ("self.total.assign(tf.reduce_mean(x))\nreturn x", "call"),  # looked at only
+        (NORM.format("", "tf.reduce_mean(x, 0)"), "adapt_to"),  # no step runs it
+    ],
+)
+def test_state_that_no_rows_or_no_training_has_a_part_in(body: str, method: str) -> None:
+    assert asked(body, method) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        NORM.format("", "tf.reduce_mean(x, 0)"),
+        NORM.format("h = tf.nn.relu(x)", "tf.reduce_mean(h, 0)"),
+        "self.mean.assign_sub(0.1 * (self.mean - tf.reduce_mean(x, 0)))\nself.add_loss(tf.reduce_sum(self.mean))\nreturn x",
+        "K.update(self.mean, K.mean(x, 0))\nreturn x - self.mean",
+        "K.moving_average_update(self.mean, K.mean(x, 0), 0.9)\nreturn x - self.mean",
+        "if training:\n    self.mean.assign(tf.reduce_mean(x, 0))\nreturn x - self.mean",
+        "self.total.assign(tf.reduce_mean(x))\nself.mean.assign(self.mean * self.total)\nreturn x * self.mean",
+    ],
+)
+def test_state_by_rows_that_training_computes_with_is_asked(body: str) -> None:
+    assert len(asked(body)) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "own", "sets"),
+    [
+        (
+            "return self.normed(x)",
+            "self.mean.assign(tf.reduce_mean(rows, 0))\n        return rows - self.mean",
+            "self.mean.assign(tf.reduce_mean(rows, 0))",
+        ),
+        (
+            "self.normed(self.mean, tf.reduce_mean(x, 0))\nreturn x - self.mean",
+            "rows.assign(0.9 * rows + 0.1 * new)",
+            "self.normed(self.mean, tf.reduce_mean(x, 0))",
+        ),
+    ],
+)
+def test_state_that_another_method_of_the_layer_sets(body: str, own: str, sets: str) -> None:
+    assert asked(body, own=f"    def normed(self, rows, new=None):\n        {own}\n") == [sets]
+
+
+def test_statistics_are_rank_0s_after_training() -> None:
+    indented = "".join(f"        {line}\n" for line in STATISTICS.splitlines())
+    text = HEAD.format(method="call", body=indented)
+    assert SENT in plan_of(text).text
+    assert SENT not in plan_of(text.replace("self.mean.assign(0.9 * self.mean + 0.1 * mean)", "pass")).text
