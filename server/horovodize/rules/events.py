@@ -5,8 +5,8 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                that on itself, what it starts with and moves on by (`next_save += 500`); where it makes another number of it
                (`period *= 2`), the steps of all ranks are compared, `step * hvd.size() >= period`; what a sum of the steps
                since the last event is divided by there (`running / 100`), and what a step is given goes by the steps of all
-               ranks where it is computed from their number (`beta = min(1.0, step / 1000)`), also by a schedule, or goes on with
-               each of them (`heat.assign(heat * 0.999)`); likewise the steps that callbacks, hooks and a `RunConfig` are given
+               ranks where it is computed from their number (`beta = min(1.0, step / 1000)`), also by a schedule, or goes on
+               with each of them (`heat.assign(heat * 0.999)`); likewise the steps that callbacks, hooks and a `RunConfig` are given
                (`save_freq=1000`, `save_steps=500`). In a program that keeps its count of steps with a checkpoint, and so counts
                those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`.
                A sum over the steps of an epoch is multiplied where a number is its limit (`if total * hvd.size() < 0.5:`).
