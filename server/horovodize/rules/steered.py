@@ -74,7 +74,7 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
     for call, kept in sets:
         if not (_is_own(draft, call.args[0]) and made_of(draft, kept) & read):
             continue
-        with_steps = _is_in_train_step(draft, call) if place is None else is_in_every_turn(draft, call, place)
+        with_steps = is_in_train_step(draft, call) if place is None else is_in_every_turn(draft, call, place)
         if with_steps and draft.once("drifts", call):
             if is_one_number(draft, kept) and draft.facts.uniform.reached_alike(call):
                 edits = Edit.around(draft.module.span(call.args[0]), f"{HVD}.allreduce(", ")")
@@ -87,7 +87,7 @@ def _rule(place: Place | None) -> str:
     return "G2" if place is not None else "K7"
 
 
-def _is_in_train_step(draft: Draft, call: ast.Call) -> bool:
+def is_in_train_step(draft: Draft, call: ast.Call) -> bool:
     """Whether a model's own `train_step` comes by a call in every step."""
     return any(
         way[-1].function in draft.sites.own_steps and not any(draft.syntax.conditions(f.node) for f in way)
@@ -259,4 +259,4 @@ def _average(draft: Draft, b: Binding) -> None:
     draft.change("G2", statement, _WHAT, _WHY, edits, _AVERAGED)
 
 
-__all__ = ["ask_of_drifting", "is_one_number", "keep_alike", "used_in_losses"]
+__all__ = ["ask_of_drifting", "is_in_train_step", "is_one_number", "keep_alike", "used_in_losses"]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
 from horovodize.rules import counted
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
@@ -100,11 +102,9 @@ def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver)
     """Whether what is added comes with each step, is no mere count, and isn't divided by a rank's number of steps already."""
     if any(draft.syntax.inside(test, driver.loop) for test, _ in draft.syntax.conditions(added)):
         return False
-    if all(
-        isinstance(n, (ast.Constant, ast.operator, ast.BinOp, ast.unaryop, ast.UnaryOp))
-        for n in ast.walk(value)
-    ):
-        return False
+    found = draft.facts.uniform.of_values.reasons(value)
+    if not any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found):
+        return False  # a count, a cursor
     divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
     return not any(
         part in draft.done or counts_a_share(draft, part)
