@@ -225,6 +225,16 @@ GRAPH_HELPERS = {
         "            {name}.session = {tf}.Session(config={config})",
         "    return {name}.session.run({name}.all, {{{name}.mine: bool(condition)}}) > 0",
     ),
+    "mean_over_ranks": (
+        "def {name}(value):",
+        '    """The mean of a number over all ranks."""',
+        "    if not hasattr({name}, {quote}session{quote}):",
+        "        with {tf}.Graph().as_default():",
+        "            {name}.mine = {tf}.placeholder({tf}.float64, [])",
+        f"            {{name}}.mean = {HVD}.allreduce({{name}}.mine, name={{quote}}mean_over_ranks{{quote}})",
+        "            {name}.session = {tf}.Session(config={config})",
+        "    return {name}.session.run({name}.mean, {{{name}.mine: value}})",
+    ),
     "wait_for_ranks": (
         "def {name}():",
         '    """Every rank leaves this only when all have come to it."""',

@@ -10,7 +10,7 @@ import ast
 
 from horovodize.facts.answers import Uniform
 from horovodize.facts.exits import deciding, exits, skips, tests
-from horovodize.rules import reached_together, settings, threads
+from horovodize.rules import means, reached_together, settings, threads
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.agreeing import ALIKE, WHY, Cause, agree, cause_of
 from horovodize.rules.draft import Draft
@@ -90,7 +90,7 @@ def _keep(draft: Draft, loop: Loop) -> None:
     for leaving in (*left, *skipping):
         around = tests(draft.syntax, leaving, loop)
         causes = [cause_of(draft, test, loop) for test in around]
-        if not set(causes) - {Cause.COUNT}:
+        if not set(causes) - {Cause.COUNT} or _by_means(draft, around, causes):
             continue
         if set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, leaving):
             agree(draft, around[0], _GAME if causes[0] is Cause.GAME else "")
@@ -98,6 +98,12 @@ def _keep(draft: Draft, loop: Loop) -> None:
             _refuse(draft, leaving)
         elif not _tell(draft, leaving, loop):
             draft.refuse("HVD205", leaving, ALIKE)
+
+
+def _by_means(draft: Draft, around: list[ast.expr], causes: list[Cause]) -> bool:
+    """Whether all ranks leave together once they decide by the mean of what they measure."""
+    own = [test for test, cause in zip(around, causes, strict=True) if cause is not Cause.COUNT]
+    return Cause.GAME not in causes and all(means.decide_alike(draft, test) for test in own)
 
 
 def _tell(draft: Draft, leaving: ast.stmt, loop: Loop) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
+from horovodize.rules import means
 from horovodize.rules.agreeing import differing
 from horovodize.rules.copies import ASSIGNS, is_in_every_turn, is_variables, losses_of, made_of
 from horovodize.rules.draft import HVD, Draft
@@ -242,21 +243,9 @@ def _by_own_rows(draft: Draft, value: ast.expr, name: str) -> bool:
 
 def _average(draft: Draft, b: Binding) -> None:
     statement = b.statement
-    assert isinstance(statement, ast.stmt)
-    assert b.value is not None
-    if draft.drive.in_traced(statement) or not draft.facts.uniform.reached_alike(statement):
+    reached = not draft.drive.in_traced(statement) and draft.facts.uniform.reached_alike(statement)
+    if not reached or not means.average(draft, b, "G2", _WHAT, _WHY, _AVERAGED):
         draft.ask("G2", statement, _WHAT, _WHY, _DRIFTS)
-        return
-    mean = draft.helper("mean_over_ranks")
-    if not b.path:
-        edits = list(Edit.around(draft.module.span(b.value), f"{mean}(", ")"))
-    elif draft.can_put_after(statement):
-        name = draft.module.text(b.anchor)
-        edits = draft.put_after(statement, [f"{name} = {mean}({name})"])
-    else:
-        draft.ask("G2", statement, _WHAT, _WHY, _DRIFTS)
-        return
-    draft.change("G2", statement, _WHAT, _WHY, edits, _AVERAGED)
 
 
 __all__ = ["ask_of_drifting", "is_in_train_step", "is_one_number", "keep_alike", "used_in_losses"]
