@@ -27,6 +27,8 @@ Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from 
                A variable that starts again, or is not moved on alike in every turn: that is said.
                A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`. So is a step taken
                on all ranks or on none where a function or an outer loop leaves it out: `if any_rank(len(memory) < 32): return`.
+               What an epoch's own losses decide (patience, a rate that is halved), their mean over all ranks decides:
+               `mean = mean_over_ranks(np.mean(losses))`.
 Refuses        Steps that no rows come into, or that train the input itself: every rank would compute the same (HVD006).
                Several threads that train: they take turns differently on every rank (HVD006).
                Rows of all steps that a loss joins with each other. With `batch = "global"`: a batch of which it can't be seen
