@@ -27,6 +27,7 @@ Refuses        A step of which the model or the optimizer can't be named where t
                TensorFlow optimizer (HVD006).
 Asks           Whether a mean of such numbers is meant. Variables that the loss is made with and that each rank sets by its own
                rows (a quantizer's codebook, a queue of keys); a weight of the loss that changes under a condition of its rows.
+               What a program remembers of each row, and makes later losses with (temporal ensembling).
 Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(…)`, applies it and reads it again: empty,
                nothing is broadcast; its flag inside `@tf.function` is read while tracing, so the broadcast never runs or runs
                in every step (measured, horovod#1402); one flag for two models leaves the second without; models that are
@@ -38,7 +39,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 
-from horovodize.rules import keras_session, statistics
+from horovodize.rules import keras_session, memories, statistics
 from horovodize.rules.copies import copies_at
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
@@ -86,6 +87,7 @@ def apply(draft: Draft) -> None:
         ask_of_drifting(draft, block.place)
         _write(draft, block)
     keep_alike(draft)
+    memories.ask(draft)
 
 
 def _own_class(draft: Draft, optimizer: ast.expr) -> ast.ClassDef | None:
