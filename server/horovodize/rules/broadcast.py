@@ -4,8 +4,8 @@ What it does   In the loop that takes the steps, after the step: `if first_batch
                them, batch-norm statistics included) and the optimizer's. Steps of several models in one loop share one block;
                every loop has a flag of its own, which holds until all models that the loop picks had their first step. Where
                batch normalization is used, rank 0's statistics are taken again when the loop ends: they are never averaged, so
-               they drift apart. In a function that takes no step at first (`if len(memory) < 32: return`), the block stands after
-               the step.
+               they drift apart. In a function that takes no step at first (`if len(memory) < 32: return`), the block stands
+               after the step.
                What the program keeps beside the model and brings up to date from it (a target network, moving averages) is
                broadcast with it, and so is what the loss is made with but no step trains (a random network, a frozen layer,
                a variable that each rank draws). A number that each step sets by the rank's own rows, and that later losses are
