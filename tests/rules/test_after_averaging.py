@@ -118,3 +118,32 @@ def test_what_a_rank_computes_of_its_own_is_refused(before: str) -> None:
     result = distribute(summarize(Document(step(before))))
     assert isinstance(result, Refusal)
     assert {r.code for r in result.reasons} == {"HVD006"}
+
+
+@pytest.mark.parametrize(
+    ("before", "given"),
+    [
+        ("pairs = list(zip(grads, model.trainable_variables))", "pairs"),
+        ("", "[(g, v) for g, v in zip(grads, model.trainable_variables)]"),
+        ("", "zip(grads, model.trainable_variables)"),
+    ],
+)
+def test_how_variables_are_made_is_nothing_to_their_gradients(before: str, given: str) -> None:
+    made = "model = tf.keras.Sequential([tf.keras.layers.Dense(int(first.predict(x)[0]), input_shape=x.shape[1:])])\n"
+    made = "first = tf.keras.models.load_model('first.h5')\n" + made
+    source = step(before, "", HEAD.replace("model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n", made))
+    result = distribute(
+        summarize(Document(source.replace("zip(grads, model.trainable_variables))", given + ")")))
+    )
+    assert not isinstance(result, Refusal) or not any(
+        "averaged over all ranks" in r.message for r in result.reasons
+    )
+
+
+def test_how_a_variable_begins_is_no_noise() -> None:
+    head = HEAD.replace(
+        "rng =", "def begin(shape):\n    return tf.random.normal(shape)\n\nw = tf.Variable(begin([3]))\nrng ="
+    )
+    after = "w.assign(tf.clip_by_value(w, 0, 1))"
+    text = plan_of(step("", after, head).replace("model(x +", "model(w[0] * x +")).text
+    assert "return tf.random.normal(shape)\n" in text

@@ -79,6 +79,24 @@ def test_a_guard_around_a_loop_of_steps() -> None:
     assert "    if not any_rank(not (len(memory) > 8)):" in lines(loop)
 
 
+@pytest.mark.parametrize(
+    ("test", "all_of_them"),
+    [
+        ("len(memory) >= 8", True),
+        ("8 <= len(memory)", True),
+        ("len(memory) >= 8 and len(memory) > n", True),
+        ("len(memory) >= 8 or s > 3", False),
+        ("s > 3", False),
+        ("len(memory) < 500", False),
+    ],
+)
+def test_a_rank_that_has_gathered_too_little_is_waited_for(test: str, all_of_them: bool) -> None:
+    loop = f"for e in range(9):\n    n, s = play()\n    if {test}:\n        train()\n"
+    assert (f"not any_rank(not ({test}))" if all_of_them else f"if any_rank({test})") in plan_of(
+        HEAD + loop
+    ).text
+
+
 def test_a_turn_without_steps() -> None:
     loop = "for e in range(9):\n    n, s = play()\n    if s > 100:\n        continue\n    for i in range(4):\n        train()\n"
     assert "    if any_rank(s > 100):" in lines(loop)

@@ -33,14 +33,16 @@ _ASSIGNS = ("assign", "assign_add", "assign_sub")
 
 def keep_alike(draft: Draft) -> None:
     for update in draft.sites.updates:
-        gradients = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
+        given = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
+        gradients = _gradients(draft, given) if given is not None else None
         if update.method == "apply_gradients" and update.gradients and gradients is not None:
             rule = "K7" if update.step_of is not None else "G1"
             _refuse_own_factors(draft, update, gradients)
             for draw in _draws(draft, [gradients], update.gradients):
                 _share(draft, draw, rule)
     for call in _set_by_hand(draft):
-        for draw in _draws(draft, call.args, draft.sites.training_gradients):
+        assert isinstance(call.func, ast.Attribute)
+        for draw in _draws(draft, call.args, [*draft.sites.training_gradients, call.func.value]):
             _share(draft, draw, "G1")
 
 
@@ -54,13 +56,33 @@ def _refuse_own_factors(draft: Draft, update: Update, gradients: ast.expr) -> No
             return
 
 
-def _draws(draft: Draft, values: list[ast.expr], gradients: Iterable[ast.Call]) -> Iterator[ast.Call]:
+def _gradients(draft: Draft, given: ast.expr, depth: int = 4) -> ast.expr | None:
+    """The gradients of what an optimizer is given with the variables: `grads` of `zip(grads, variables)`; None where they can't
+    be seen."""
+    if isinstance(given, ast.Call) and given.args:
+        last = draft.names.last(given.func)
+        if last == "zip":
+            return given.args[0]
+        return _gradients(draft, given.args[0], depth - 1) if last in ("list", "tuple") and depth else None
+    if isinstance(given, (ast.ListComp, ast.GeneratorExp)):
+        return given.elt.elts[0] if isinstance(given.elt, ast.Tuple) and given.elt.elts else None
+    if isinstance(given, ast.Name):
+        made = [o.node for o in draft.values.origins(given) if not o.path]
+        return (
+            _gradients(draft, made[0], depth - 1)
+            if depth and len(made) == 1 and isinstance(made[0], ast.expr)
+            else None
+        )
+    return None
+
+
+def _draws(draft: Draft, values: list[ast.expr], others: Iterable[ast.expr]) -> Iterator[ast.Call]:
     """The random numbers that values are made of beside gradients: those of the loss are the rank's own."""
-    averaged = set(draft.values.depends(gradients))
+    averaged = set(draft.values.depends(others))
     found = {n for n in draft.values.depends(values) if n not in averaged}
     for e in values:
         reasons = draft.facts.uniform.of_values.reasons(e)
-        found |= {r.where for r in reasons if isinstance(r, Varies) and r.kind is Source.CHANCE}
+        found |= {r.where for r in reasons if isinstance(r, Varies) and r.kind is Source.CHANCE} - averaged
     for n in sorted((n for n in found if isinstance(n, ast.Call)), key=lambda c: (c.lineno, c.col_offset)):
         drawn = draft.facts.uniform.draws
         if _begins_variable(draft, n):

@@ -4,7 +4,8 @@ What it does   In the loop that takes the steps, after the step: `if first_batch
                them, batch-norm statistics included) and the optimizer's. Steps of several models in one loop share one block;
                every loop has a flag of its own, which holds until all models that the loop picks had their first step. Where
                batch normalization is used, rank 0's statistics are taken again when the loop ends: they are never averaged, so
-               they drift apart.
+               they drift apart. In a function that takes no step at first (`if len(memory) < 32: return`), the block stands
+               after the step.
                What the program keeps beside the model and brings up to date from it (a target network, moving averages) is
                broadcast with it, and so is what the loss is made with but no step trains (a random network, a frozen layer,
                a variable that each rank draws). A number that each step sets by the rank's own rows, and that later losses are
@@ -27,6 +28,7 @@ Refuses        A step of which the model or the optimizer can't be named where t
                TensorFlow optimizer (HVD006).
 Asks           Whether a mean of such numbers is meant. Variables that the loss is made with and that each rank sets by its own
                rows (a quantizer's codebook, a queue of keys); a weight of the loss that changes under a condition of its rows.
+               What a program remembers of each row, and makes later losses with (temporal ensembling).
 Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(…)`, applies it and reads it again: empty,
                nothing is broadcast; its flag inside `@tf.function` is read while tracing, so the broadcast never runs or runs
                in every step (measured, horovod#1402); one flag for two models leaves the second without; models that are
@@ -38,7 +40,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 
-from horovodize.rules import keras_session, statistics
+from horovodize.rules import keras_session, memories, statistics
 from horovodize.rules.copies import copies_at
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
@@ -86,6 +88,7 @@ def apply(draft: Draft) -> None:
         ask_of_drifting(draft, block.place)
         _write(draft, block)
     keep_alike(draft)
+    memories.ask(draft)
 
 
 def _own_class(draft: Draft, optimizer: ast.expr) -> ast.ClassDef | None:

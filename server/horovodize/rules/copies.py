@@ -18,7 +18,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import OF_MODEL, is_one_variable
 from horovodize.summary.lift import is_plain, lift
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 
 ASSIGNS = ("assign", "assign_add", "assign_sub")
 _LAYER = "tensorflow.keras.layers.Layer"
@@ -62,7 +62,8 @@ def copies_at(draft: Draft, place: Place, trained: set[str]) -> list[str]:
 
 def _copied_models(draft: Draft, place: Place) -> Iterator[Copy]:
     """`target.set_weights(model.get_weights())` of a model that training calls, too: there, and where that is."""
-    calls = [(ast.unparse(e), e, call) for e, call in called(draft) if _is_in_training(draft, call, place)]
+    asked = [*called(draft), *_held(draft)]
+    calls = [(ast.unparse(e), e, call) for e, call in asked if _is_in_training(draft, call, place)]
     for call in draft.sites.method_calls("set_weights"):
         assert isinstance(call.func, ast.Attribute)
         model = call.func.value
@@ -71,6 +72,29 @@ def _copied_models(draft: Draft, place: Place) -> Iterator[Copy]:
             uses = [(e, use) for text, e, use in calls if text == ast.unparse(model)]
             for e, site in ((model, call), *uses) if uses else ():
                 yield ast.Attribute(e, "variables", ast.Load()), site
+
+
+def _held(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
+    """The models that objects of this file hold and ask in a method: `target.model` of `target.predict(x)`, with the call."""
+    for call in draft.syntax.calls:
+        if not isinstance(call.func, ast.Attribute) or not isinstance(
+            call.func.value, (ast.Name, ast.Attribute)
+        ):
+            continue
+        method = draft.values.callee(call)
+        if (
+            not isinstance(method, FUNCTIONS)
+            or draft.syntax.method_class(method) is None
+            or not method.args.args
+        ):
+            continue
+        own = method.args.args[0].arg
+        for n in ast.walk(method):
+            held = n.func if isinstance(n, ast.Call) else None
+            if isinstance(held, ast.Attribute) and held.attr in ("predict", "predict_on_batch", "call"):
+                held = held.value
+            if isinstance(held, ast.Attribute) and isinstance(held.value, ast.Name) and held.value.id == own:
+                yield ast.Attribute(call.func.value, held.attr, ast.Load()), call
 
 
 def called(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:

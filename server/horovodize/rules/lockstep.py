@@ -202,7 +202,7 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
         if any(draft.drive.reaches(s, sites) for s in other):
             draft.refuse("HVD205", decision, reached_together.OTHER_STEPS)
         else:
-            agree(draft, decision.test, reached_together.TOGETHER if arm == "body" else "")
+            reached_together.agree_on_step(draft, decision.test, arm)
 
 
 def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:

@@ -8,6 +8,7 @@ game was long."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection
 
 from horovodize.facts.answers import Unknown, Varies
@@ -34,6 +35,7 @@ _OTHER_NUMBER = (
     "each rank would take as many steps here as its own rows or game give, and ranks would wait for each other forever; take a "
     "fixed number of steps"
 )
+_SIZES = frozenset("len size count counter cntr".split())
 _OF_THE_RANK = (Source.ROWS, Source.GAME)
 
 
@@ -50,10 +52,8 @@ def keep(draft: Draft, frame: Frame, sites: Collection[ast.AST]) -> None:
         other = decision.orelse if arm == "body" else decision.body
         if any(draft.drive.reaches(s, set(sites)) for s in other):
             draft.refuse("HVD205", decision, OTHER_STEPS)
-        elif arm == "body" and _is_enough(draft, decision.test):
-            agree(draft, decision.test, _ONCE_ALL_CAN, _WHY_STEP, _WHAT_STEP, of_all=True)
         else:
-            agree(draft, decision.test, TOGETHER if arm == "body" else "", _WHY_STEP, _WHAT_STEP)
+            agree_on_step(draft, decision.test, arm)
     for leaving in _before(draft, frame):
         _leave_together(draft, leaving, outermost)
 
@@ -69,13 +69,25 @@ def _is_own(draft: Draft, test: ast.expr, in_loop: bool) -> bool:
     )
 
 
+def agree_on_step(draft: Draft, test: ast.expr, arm: str, doubt: str = TOGETHER) -> None:
+    """Lets all ranks take the step that stands in an arm of an `if`, or none."""
+    if arm == "body" and _is_enough(draft, test):
+        agree(draft, test, _ONCE_ALL_CAN, _WHY_STEP, _WHAT_STEP, of_all=True)
+    else:
+        agree(draft, test, doubt if arm == "body" else "", _WHY_STEP, _WHAT_STEP)
+
+
 def _is_enough(draft: Draft, test: ast.expr) -> bool:
     """`len(memory) > batch_size`: whether a rank has gathered enough to draw a batch from. One that hasn't couldn't."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return all(_is_enough(draft, value) for value in test.values)
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
     more, less = isinstance(test.ops[0], (ast.Gt, ast.GtE)), isinstance(test.ops[0], (ast.Lt, ast.LtE))
     size = test.left if more else test.comparators[0] if less else None
-    return isinstance(size, ast.Call) and draft.names.last(size.func) in ("len", "size", "__len__")
+    called = size.func if isinstance(size, ast.Call) else size
+    words = re.findall("[a-z]+", draft.names.last(called).lower()) if called is not None else []
+    return bool(_SIZES & set(words))
 
 
 def _before(draft: Draft, frame: Frame) -> list[ast.stmt]:
@@ -168,4 +180,4 @@ def _rule(draft: Draft) -> str:
     return "S5" if draft.in_graph else "G4"
 
 
-__all__ = ["OTHER_STEPS", "TOGETHER", "keep", "keep_number"]
+__all__ = ["OTHER_STEPS", "agree_on_step", "keep", "keep_number"]

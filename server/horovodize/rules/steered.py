@@ -24,7 +24,7 @@ _WHAT = "Keep what the loss is made with the same on all ranks"
 _WHY = "Ranks whose losses are made with other numbers train for other aims."
 _DRIFTS = (
     "each rank sets this by its own rows with each step, and the loss is made with it: it differs more and more between the "
-    "ranks; average what it is set by with `hvd.allreduce`"
+    "ranks; average what it is set by with `hvd.allreduce`, or let all ranks set it by all rows with `hvd.allgather`"
 )
 _AVERAGED = "each rank sets this by its own rows, and later losses are made with it: now it is the mean over all ranks"
 _DECIDED = (
