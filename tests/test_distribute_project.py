@@ -244,3 +244,25 @@ class Trainer:
     assert codes(refusal) == ["HVD202"]
     unused = result("from trainer import Trainer\nprint(Trainer)\n", trainer="class Trainer:\n    pass\n")
     assert codes(unused) == ["HVD002"]
+
+
+def test_a_line_of_another_file_is_named_with_it():
+    net = """\
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [None, 4])
+train_op = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.layers.dense(x, 1)))
+"""
+    script = """\
+import tensorflow as tf
+from feeds import make
+from net import train_op, x
+feed = make(x)
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for _ in range(100):
+    sess.run(train_op, feed)
+"""
+    plan = result(script, net=net)
+    assert isinstance(plan, Plan)
+    (doubt,) = [c.doubt for c in plan.changes if c.rule == "C5"]
+    assert doubt.endswith("don't scale the rate (line 8 of `train.py`)")
