@@ -97,13 +97,12 @@ def _is_added_up(draft: Draft, bound: list[Binding], divided: list[Driver]) -> b
 
 
 def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver) -> bool:
-    """Whether what is added comes with each step, is no mere count, and isn't divided by a rank's number of steps already."""
+    """Whether what is added is something that each step gives, and isn't divided by a rank's number of steps already."""
     if any(draft.syntax.inside(test, driver.loop) for test, _ in draft.syntax.conditions(added)):
         return False
-    if all(
-        isinstance(n, (ast.Constant, ast.operator, ast.BinOp, ast.unaryop, ast.UnaryOp))
-        for n in ast.walk(value)
-    ):
+    steps: set[ast.AST] = {*driver.steps, *draft.sites.graph.all_runs}
+    calls = (n for n in draft.values.depends([value], 400) if isinstance(n, ast.Call))
+    if not any(c in steps or draft.drive.reaches(c, steps) for c in calls):
         return False
     divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
     return not any(
