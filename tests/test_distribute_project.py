@@ -226,3 +226,43 @@ def test_the_loader_is_asked_for_files_near_the_script_only():
     distribute_script(Document("import a, tensorflow\nfrom ..b import c\n", "/p/q/train.py"), asked.append)
     assert asked
     assert all(path.startswith("/p/") or path.count("/") <= 2 for path in asked), asked
+
+
+def test_a_supervisor_of_another_file_is_the_reason_why_no_loop_is_found():
+    trainer = """\
+import tensorflow as tf
+class Trainer:
+    def __init__(self):
+        self.loss = tf.reduce_mean(tf.get_variable("w", [3]))
+        self.train_op = tf.train.AdamOptimizer(0.1).minimize(self.loss)
+        self.sess = tf.train.Supervisor(logdir="logs").prepare_or_wait_for_session()
+    def train(self):
+        for _ in range(100):
+            self.sess.run(self.train_op)
+"""
+    refusal = result("from trainer import Trainer\nTrainer().train()\n", trainer=trainer)
+    assert codes(refusal) == ["HVD202"]
+    unused = result("from trainer import Trainer\nprint(Trainer)\n", trainer="class Trainer:\n    pass\n")
+    assert codes(unused) == ["HVD002"]
+
+
+def test_a_line_of_another_file_is_named_with_it():
+    net = """\
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [None, 4])
+train_op = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.layers.dense(x, 1)))
+"""
+    script = """\
+import tensorflow as tf
+from feeds import make
+from net import train_op, x
+feed = make(x)
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for _ in range(100):
+    sess.run(train_op, feed)
+"""
+    plan = result(script, net=net)
+    assert isinstance(plan, Plan)
+    (doubt,) = [c.doubt for c in plan.changes if c.rule == "C5"]
+    assert doubt.endswith("don't scale the rate (line 8 of `train.py`)")

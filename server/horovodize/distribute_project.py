@@ -157,7 +157,13 @@ def _together(
             own = any(document.member_at(r.span.start) == script for r in whole.reasons)
             return whole if elsewhere or already or own else None
         case Refusal():
-            return whole if project.loops else None
+            return whole if project.loops or _trains_elsewhere(project, whole) else None
+
+
+def _trains_elsewhere(project: ProjectSummary, refusal: Refusal) -> bool:
+    """Whether there are train ops, and a reason why no loop of this project's runs them: a Supervisor's session does."""
+    builds = project.sites is not None and bool(project.sites.graph_minimizes)
+    return builds and any(reason.code == "HVD202" for reason in refusal.reasons)
 
 
 def _of_script(whole: Plan) -> Plan:

@@ -46,6 +46,9 @@ def left_when(test: str, body: str = "total += l", program: str = EPOCHS) -> str
         ("total < 0.1", "total = 0.9 * total + 0.1 * l"),  # a moving average
         ("total < 0.1", "total += l\n        total = total / 2"),
         ("total < 3", "total += 1 if bad(l) else 0\n        total = 0"),
+        ("total < limit", "total += 4"),  # counts
+        ("total < limit", "total += limit"),
+        ("total < limit", "total += len(data)"),
     ],
 )
 def test_what_is_no_sum_of_as_many_steps_stays(test: str, body: str) -> None:

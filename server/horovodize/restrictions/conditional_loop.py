@@ -181,12 +181,19 @@ def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding
     goes_on = context.facts.counters.stored_in(test) is not None or (
         differs is not None and differs.where in kept.numbers and any(kept.places(differs.where))
     )
+    goes_on = goes_on or (differs is not None and _is_read_by_all(context, differs.where))
     if differs is not None and differs.kind not in _AGREED and not (goes_on and differs.kind is Source.FILES):
         yield (
             site,
             f"not every rank may train here: {differs.why}; decide by something that is the same on every rank",
             differs.where,
         )
+
+
+def _is_read_by_all(context: Context, where: ast.AST) -> bool:
+    """Whether it is a session that gives a restored number, `step = session.run(step_variable)`, and all ranks come there."""
+    known = context.facts.uniform
+    return where in context.sites.graph.all_runs and known.reached_alike(where)
 
 
 def _returned_before(

@@ -165,11 +165,10 @@ def _tell_what_comes_before(draft: Draft, place: ast.expr) -> None:
     known = feeding(draft).pipelines
     late = [s for s in known.steps(place) if draft.names.last(s.func) in ("map", "map_and_batch")]
     if late:
-        lines = ", ".join(str(n) for n in sorted({s.end_lineno or s.lineno for s in late}))
+        known_by = [s.args[0] if s.args else s for s in sorted(late, key=lambda s: s.end_lineno or s.lineno)]
+        lines = ", ".join(dict.fromkeys(draft.line_words(e, place) for e in known_by))
         draft.note(
-            "D1",
-            place,
-            f"the data can only be divided here, so every rank runs `map` (line {lines}) on all of it",
+            "D1", place, f"the data can only be divided here, so every rank runs `map` ({lines}) on all of it"
         )
 
 

@@ -250,6 +250,14 @@ class Draft:
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         return min([statement.lineno, *(d.lineno for d in decorators)])
 
+    def line_words(self, node: ast.AST, said_at: ast.AST) -> str:
+        """Where a node is, for something that is said at another: "line 7", in another file "line 7 of `nets.py`"."""
+        at, here = self.module.span(node).start, self.module.span(said_at).start
+        words = self.document.place(at).line_words
+        if not self.document.is_elsewhere(at, here):
+            return words
+        return f"{words} of `{self.document.name_at(at)}`"
+
     def before(self, statement: ast.stmt, lines: list[str], level: int = -5) -> Edit:
         """Puts lines before a statement, at its indentation. Lines are given without indentation of the block."""
         indent = self.document.indentation(statement)

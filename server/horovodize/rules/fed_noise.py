@@ -18,7 +18,7 @@ from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 _WHY = "Ranks that give a model the same noise teach it no more than one does, at size() times the rate."
 _ASKED = (
-    "with this seed every rank gives the model the same noise in line {}: seed each rank differently before training, for "
+    "with this seed every rank gives the model the same noise in {}: seed each rank differently before training, for "
     "example with `{}`"
 )
 # What gives the same numbers in another form.
@@ -50,7 +50,13 @@ def apply(draft: Draft) -> None:
                 )
             if fixed and not seeds_apart.set_apart(draft, place, drawing, seed, _WHY):
                 example = seeds_apart.example(draft, seed)
-                draft.ask("D3", seed, seeds_apart.WHAT, _WHY, _ASKED.format(fixed[0].lineno, example))
+                draft.ask(
+                    "D3",
+                    seed,
+                    seeds_apart.WHAT,
+                    _WHY,
+                    _ASKED.format(draft.line_words(fixed[0], seed), example),
+                )
 
 
 def _order_alike(draft: Draft, orders: list[ast.Call]) -> None:

@@ -26,7 +26,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from horovodize.facts.answers import Varies
 from horovodize.facts.counters import Counter, CounterKind
+from horovodize.facts.sources import Source
 from horovodize.plan import Decision
 from horovodize.rules import counted, rates_by_step
 from horovodize.rules.agreeing import can_agree
@@ -37,7 +39,7 @@ from horovodize.rules.shares import begins
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import FUNCTIONS, Function, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, position
 
 _WHAT = "Let each step count for those of all ranks"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
@@ -78,6 +80,7 @@ def apply(draft: Draft) -> None:
 def agree_on_starts(draft: Draft, frames: Sequence[Frame]) -> None:
     """Lets all ranks go on from the step that rank 0 has restored: another host may have no checkpoint, or an older one.
     `frames`: those of the ways to what trains."""
+    _agree_on_reads(draft, frames)
     for counter in draft.facts.counters.stored:
         if counter.made is None:
             _agree_on_number(draft, counter)
@@ -89,6 +92,38 @@ def agree_on_starts(draft: Draft, frames: Sequence[Frame]) -> None:
                 line = f"{name}.assign({from_root(draft)}({name}.numpy()))"
                 draft.change("G6", call, _AGREE, _WHY_AGREE, [draft.after(place, [line])])
                 draft.agreed.add(made)
+
+
+def _agree_on_reads(draft: Draft, frames: Sequence[Frame]) -> None:
+    """`step = session.run(step_variable)` → rank 0's, where a restored number decides later whether a step is taken."""
+    runs = set[ast.AST](draft.sites.graph.all_runs) if draft.in_graph else set()
+    reads = {
+        r.where
+        for frame in frames
+        for test in (_tests_before(draft, frame) if runs else ())
+        for r in draft.facts.uniform.reasons(test)
+        if isinstance(r, Varies) and r.kind is Source.FILES and r.where in runs
+    }
+    for read in sorted((r for r in reads if isinstance(r, ast.Call)), key=position):
+        if read not in draft.agreed and can_agree(draft, read):
+            draft.agreed.add(read)
+            edits = Edit.around(draft.module.span(read), f"{from_root(draft)}(", ")")
+            draft.change("G6", read, _AGREE, _WHY_AGREE, edits)
+
+
+def _tests_before(draft: Draft, frame: Frame) -> list[ast.expr]:
+    """What decides whether a place in a function is come to: the `if`s around it, and those before that leave or go on."""
+    syntax = draft.syntax
+    found = [decision.test for decision, _ in syntax.conditions(frame.node)]
+    statement = syntax.statement(frame.node)
+    around = [statement, *(a for a in syntax.ancestors(statement) if isinstance(a, ast.stmt))]
+    for a in around:
+        if isinstance(a, CALLABLES):
+            break
+        block = syntax.block(a)
+        before = (e for e in block[: block.index(a)] if isinstance(e, ast.If))
+        found += [e.test for e in before if isinstance(e.body[-1], (ast.Return, ast.Continue))]
+    return found
 
 
 def _deciding(draft: Draft, frames: Sequence[Frame]) -> list[ast.Call]:

@@ -76,8 +76,8 @@ def _report(draft: Draft, driver: Driver) -> None:
                 call,
                 seeds_apart.WHAT,
                 seeds_apart.WHY,
-                f"with this seed every rank draws the same batches in the loop of line {driver.loop.lineno}: seed each rank "
-                f"differently just before that loop, for example with `{seeds_apart.example(draft, call)}`",
+                f"with this seed every rank draws the same batches in the loop of {draft.line_words(driver.loop, call)}: seed "
+                f"each rank differently just before that loop, for example with `{seeds_apart.example(draft, call)}`",
             )
 
 

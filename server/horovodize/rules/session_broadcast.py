@@ -89,6 +89,7 @@ def _places(draft: Draft, ready: Run, trainings: list[Run]) -> list[_Place]:
                 statement, inner = met
                 if statement is not None:
                     place = _named(draft, ready, statement, inner)
+                    place = _after_call(draft, place, up, inner) or place
                     found.setdefault(place.statement, place)
     if not found and not comparable:
         place = _Place(_lifted(draft, ready), ready, _text(draft, ready.session))
@@ -147,6 +148,22 @@ def _named(draft: Draft, ready: Run, statement: ast.stmt, frame: Frame) -> _Plac
     if name is not None:
         return _Place(statement, ready, name)
     return _Place(_lifted(draft, ready), ready, _text(draft, ready.session))
+
+
+def _after_call(draft: Draft, place: _Place, up: tuple[Frame, ...], met: Frame) -> _Place | None:
+    """The place after the call of a function that makes variables ready under a condition, and is left there (`if found:
+    saver.restore(…); return True`): a rank without files wouldn't come to it. None where there is no such call below what
+    leads to training, too."""
+    run, syntax = place.run, draft.syntax
+    function = syntax.function(place.statement)
+    around = syntax.parent.get(place.statement)
+    conditional = isinstance(around, (ast.If, ast.Try)) and function is syntax.function(run.call)
+    if not conditional or len(up) < 2 or up[1] is met:
+        return None
+    statement, name = syntax.statement(up[1].node), _in_caller(draft, run, up[1])
+    if name is None or not draft.can_put_after(statement) or isinstance(statement, (ast.Return, *LOOPS)):
+        return None
+    return _Place(statement, run, name)
 
 
 def _in_caller(draft: Draft, ready: Run, frame: Frame) -> str | None:

@@ -57,7 +57,7 @@ _WHY_UNSEEN = "Ranks that take size() times the rate on the same rows train some
 _UNSEEN = "the data of this step can't be followed; if this is all of the data, don't scale the rate"
 _WHY_BOTH = "A larger rate goes with a larger batch; steps on all of the data have none."
 _BOTH = (
-    "every rank takes these steps on all of the data, and those of line {} on its share, by one optimizer: its larger rate "
+    "every rank takes these steps on all of the data, and those of {} on its share, by one optimizer: its larger rate "
     "holds for both; give them an optimizer each"
 )
 _WATCHED = (
@@ -165,8 +165,7 @@ def doubt(draft: Draft, optimizer: ast.expr | None) -> str:
     for site in sites_of(draft, optimizer):
         step = draft.facts.steps.of(site)
         if step.feed is Feed.UNSEEN and step.vague:
-            line = getattr(step.vague[0], "lineno", site.lineno)
-            return f"{_UNSEEN} (line {line})"
+            return f"{_UNSEEN} ({draft.line_words(step.vague[0], optimizer or site)})"
     return ""
 
 
@@ -190,7 +189,8 @@ def ask_of_both(draft: Draft, rule: str) -> None:
         kinds = {site: scaling(draft, site) for site in sites_of(draft, optimizer)}
         left = [site for site, kind in kinds.items() if kind is Scaling.SAME]
         if left and Scaling.WEAK in kinds.values() and draft.once("both", left[0]):
-            divided = next(site.lineno for site, kind in kinds.items() if kind is Scaling.WEAK)
+            other = next(site for site, kind in kinds.items() if kind is Scaling.WEAK)
+            divided = draft.line_words(other, left[0])
             draft.ask(rule, left[0], "Check the rate of these steps", _WHY_BOTH, _BOTH.format(divided))
 
 

@@ -99,7 +99,7 @@ def _is_added_up(draft: Draft, bound: list[Binding], divided: list[Driver]) -> b
 
 
 def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver) -> bool:
-    """Whether what is added comes with each step, is no mere count, and isn't divided by a rank's number of steps already."""
+    """Whether what is added is something that each step gives, and isn't divided by a rank's number of steps already."""
     if any(draft.syntax.inside(test, driver.loop) for test, _ in draft.syntax.conditions(added)):
         return False
     found = draft.facts.uniform.of_values.reasons(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import warnings
 from collections import Counter
@@ -197,6 +198,14 @@ class Document:
     def file_line(self, offset: int) -> int:
         """The line of the file, from 1, that holds an offset."""
         return self.lines.line_of(offset) + 1
+
+    def name_at(self, offset: int) -> str:
+        """The name of the file that holds an offset, without its folder."""
+        return os.path.basename(self.path)
+
+    def is_elsewhere(self, offset: int, other: int) -> bool:
+        """Whether two offsets are in different files."""
+        return self.member_at(offset) != self.member_at(other)
 
     def member_at(self, offset: int) -> int:
         """The index of the file that holds an offset: of a project, one of several."""

@@ -82,6 +82,10 @@ class ProjectDocument(Document):
         index = self.member_at(offset)
         return self.members[index].place(offset - self._starts[index])
 
+    def name_at(self, offset: int) -> str:
+        index = self.member_at(offset)
+        return self.members[index].name_at(offset - self._starts[index])
+
     def separates(self, before: int, after: int) -> bool:
         return self.member_at(before) != self.member_at(after)
 

@@ -1,0 +1,67 @@
+"""Numbers that a session reads after a checkpoint was restored, and the place where rank 0's are sent: not every rank may have
+the files."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import changes, plan_of, refused
+
+AGENT = """\
+import tensorflow as tf
+class Agent:
+    def __init__(self, sess):
+        self.sess = sess
+        self.count = tf.Variable(0, trainable=False)
+        self.x = tf.placeholder(tf.float32, [None, 4])
+        self.loss = tf.reduce_mean(tf.layers.dense(self.x, 1))
+        self.train_op = tf.train.AdamOptimizer(0.1).minimize(self.loss)
+        self.sess.run(tf.global_variables_initializer())
+        self.saver = tf.train.Saver()
+        {}
+    def load(self):
+        found = tf.train.latest_checkpoint("kept")
+        if found:
+            self.saver.restore(self.sess, found)
+            return True
+        return False
+    def train(self):
+        start = {}
+        for step in range(start, 1000):
+            self.learn(step, next(rows))
+    def learn(self, step, row):
+        if step > 100:
+            self.sess.run(self.train_op, {{self.x: row}})
+with tf.Session() as sess:
+    agent = Agent(sess)
+    agent.train()
+"""
+
+
+@pytest.mark.parametrize("read", ["self.count.eval()", "self.sess.run(self.count)", "sess.run(agent.count)"])
+def test_a_restored_number_is_rank_0s_where_it_decides_what_is_trained(read: str) -> None:
+    text = plan_of(AGENT.format("self.load()", read)).text
+    assert f"start = from_root({read})" in text
+
+
+def test_without_a_checkpoint_there_is_nothing_to_agree_on() -> None:
+    plan = plan_of(AGENT.format("pass", "0").replace("self.saver.restore(self.sess, found)", "pass"))
+    assert not changes(plan, "G6")
+
+
+def test_what_only_some_ranks_read_is_refused() -> None:
+    program = AGENT.format("self.load()", "self.count.eval() if os.path.exists('kept') else 0")
+    refused("import os\n" + program, "HVD205")
+
+
+SENT = "        self.sess.run(hvd.broadcast_global_variables(root_rank=0))\n"
+
+
+@pytest.mark.parametrize(
+    "call", ["self.load()", "found = self.load()", "if self.load():\n            print('found')"]
+)
+def test_rank_0s_are_sent_after_the_function_that_is_left_where_it_restores(call: str) -> None:
+    text = plan_of(AGENT.format(call, "0")).text
+    at = text.index(SENT, text.index("self.load()"))
+    assert at < text.index("def load")
+    assert "restore(self.sess, found)\n            return True" in text
