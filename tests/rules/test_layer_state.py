@@ -69,6 +69,8 @@ def test_state_that_no_rows_or_no_training_has_a_part_in(body: str, method: str)
         "K.update(self.mean, K.mean(x, 0))\nreturn x - self.mean",
         "K.moving_average_update(self.mean, K.mean(x, 0), 0.9)\nreturn x - self.mean",
         "if training:\n    self.mean.assign(tf.reduce_mean(x, 0))\nreturn x - self.mean",
+        "self.add_update([(self.mean, K.mean(x, 0))], x)\nreturn x - self.mean",
+        "new = []\nnew.append((self.mean, K.mean(x, 0)))\nself.add_update(new)\nreturn x - self.mean",
         "self.total.assign(tf.reduce_mean(x))\nself.mean.assign(self.mean * self.total)\nreturn x * self.mean",
     ],
 )

@@ -95,6 +95,7 @@ def _run_by_a_step(cls: ast.ClassDef) -> list[Function]:
 
 
 def _sets(draft: Draft, method: Function) -> Iterator[_Set]:
+    yield from _updates(draft, method)
     for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
         held: ast.expr | None = None
         if draft.names.of(call.func) in _SETTING and len(call.args) > 1:
@@ -107,6 +108,20 @@ def _sets(draft: Draft, method: Function) -> Iterator[_Set]:
             by = [e for e in call.args if e is not held]
         if isinstance(held, ast.Attribute) and _is_variable(draft, held):
             yield _Set(ast.unparse(held), by, call)
+
+
+def _updates(draft: Draft, method: Function) -> Iterator[_Set]:
+    """`self.add_update([(self.k, new)])`, the pairs of old Keras."""
+    for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
+        if draft.names.last(call.func) != "add_update" or not call.args:
+            continue
+        given = call.args[:1]
+        if isinstance(given[0], ast.Name):
+            given = [*given, *draft.sites.appended(given[0])]
+        for pair in (n for n in draft.values.depends(given, _FAR) if isinstance(n, ast.Tuple)):
+            held = pair.elts[0] if len(pair.elts) == 2 else None
+            if isinstance(held, ast.Attribute) and _is_variable(draft, held):
+                yield _Set(ast.unparse(held), [pair.elts[1]], call)
 
 
 def _is_set_by(draft: Draft, call: ast.Call, index: int) -> bool:
