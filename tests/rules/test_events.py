@@ -675,6 +675,13 @@ def test_a_number_that_goes_on_in_strides_still_comes_to_its_event() -> None:
     assert "if k % (max(1, 3200 // 32 // hvd.size()) * 32) == 0" in plan.text
 
 
+@pytest.mark.parametrize("moves", ["rows += 32", "rows += size"])
+def test_a_count_of_rows_still_comes_to_its_event(moves: str) -> None:
+    loop = f"size, rows = 32, 0\nfor x, y in ds:\n    step(x, y)\n    {moves}\n    if rows % 3200 == 0:\n        print(rows)\n"
+    plan = plan_of(TAPE + "ds = tf.data.Dataset.from_tensor_slices(a).batch(32)\n" + loop)
+    assert "if rows % (max(1, 3200 // 32 // hvd.size()) * 32) == 0" in plan.text
+
+
 TESTED = """\
 class Trainer:
     def __init__(self):

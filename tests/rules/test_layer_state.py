@@ -69,6 +69,8 @@ def test_state_that_no_rows_or_no_training_has_a_part_in(body: str, method: str)
         "K.update(self.mean, K.mean(x, 0))\nreturn x - self.mean",
         "K.moving_average_update(self.mean, K.mean(x, 0), 0.9)\nreturn x - self.mean",
         "if training:\n    self.mean.assign(tf.reduce_mean(x, 0))\nreturn x - self.mean",
+        "self.add_update([(self.mean, K.mean(x, 0))], x)\nreturn x - self.mean",
+        "new = []\nnew.append((self.mean, K.mean(x, 0)))\nself.add_update(new)\nreturn x - self.mean",
         "self.total.assign(tf.reduce_mean(x))\nself.mean.assign(self.mean * self.total)\nreturn x * self.mean",
     ],
 )
@@ -100,3 +102,46 @@ def test_statistics_are_rank_0s_after_training() -> None:
     text = HEAD.format(method="call", body=indented)
     assert SENT in plan_of(text).text
     assert SENT not in plan_of(text.replace("self.mean.assign(0.9 * self.mean + 0.1 * mean)", "pass")).text
+
+
+HELD = """\
+import numpy as np
+import tensorflow as tf
+class Augmenter(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.strength = tf.Variable(0.0)
+    def call(self, x, training=None):
+        return x {}
+    def update(self, logits):
+        self.strength.assign(0.9 * self.strength + 0.1 * tf.reduce_mean(logits))
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.augmenter, self.dense = Augmenter(), tf.keras.layers.Dense(1)
+    def train_step(self, x):
+        with tf.GradientTape() as tape:
+            logits = self.dense(self.augmenter(x, training=True))
+            loss = tf.reduce_mean(logits ** 2)
+        gradients = tape.gradient(loss, self.dense.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.dense.trainable_variables))
+        self.augmenter.update(logits)
+        return {{"loss": loss}}
+model = Net()
+model.compile('adam')
+model.fit(np.load('x.npy'))
+"""
+
+
+@pytest.mark.parametrize(("used", "count"), [("* self.strength", 1), ("* 2", 0)])
+def test_state_of_a_layer_that_a_step_of_its_model_sets(used: str, count: int) -> None:
+    plan = plan_of(HELD.format(used))
+    asked = [c for c in changes(plan, "K3") if c.what == "Keep what layers set by rows the same on all ranks"]
+    assert len(asked) == count
+
+
+def test_a_metric_that_a_step_updates_is_no_state_of_a_layer() -> None:
+    text = HELD.format("* 2").replace(
+        "Augmenter(tf.keras.layers.Layer)", "Augmenter(tf.keras.metrics.Metric)"
+    )
+    assert SENT not in plan_of(text.replace("self.augmenter(x, training=True)", "x")).text

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from .dividing import KERAS, TAPE, check, divide, helper, unchanged
+from .pairs import plan_of
 
 SEED = "random_state=0 if hvd.size() > 1 else None"
 HEAD = TAPE + "import random\nfrom mine import frame, normalise\n"
@@ -333,3 +334,28 @@ model.fit(feed.train(), steps_per_epoch=9, validation_data=feed.valid(), validat
     text = divide(FIT + feed).text
     assert "for i in shard(range(3)):" in text
     assert "            np.random.shuffle(self.a)\n            for i in range(9):" in text
+
+
+FOLDER = """\
+import numpy as np
+import tensorflow as tf
+{}
+images = tf.keras.preprocessing.image.ImageDataGenerator().flow_from_directory('data', batch_size=32{})
+model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(1)])
+model.compile('adam', 'mse')
+model.fit(images, epochs=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "told"),
+    [
+        ("", ", shuffle=False", False),
+        ("", ", seed=3", False),
+        ("np.random.seed(3)", "", False),
+        ("", "", True),
+    ],
+)
+def test_a_folder_that_keras_shuffles_is_said(before: str, given: str, told: bool) -> None:
+    notes = [n.message for n in plan_of(FOLDER.format(before, given)).notes if n.rule == "D3"]
+    assert any("shuffles for itself" in note for note in notes) is told

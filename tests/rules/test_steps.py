@@ -533,9 +533,12 @@ for episode in range(1000):
 
 
 @pytest.mark.parametrize("game", [OWN_GAME, MOVES])
-@pytest.mark.parametrize("action", ["np.argmax(model(state[None]))", "act(state)"])
+@pytest.mark.parametrize("action", ["np.argmax(model(state[None]))", "act(state)", "player.act(state)"])
 def test_a_game_without_a_step_is_not_divided_either(game: str, action: str) -> None:
-    act = "def act(state):\n    q = model.predict(state[None])\n    return q[0].argmax()\n"
+    act = "def act(seen):\n    q = model.predict(seen[None])\n    return q[0].argmax()\n"
+    act += (
+        "class Player:\n    def act(self, seen):\n        return act(self.last or seen)\nplayer = Player()\n"
+    )
     plan = plan_of(TAPE + act + game.format(action=action))
     assert "// hvd.size()" not in plan.text
     assert "* hvd.size()" not in plan.text
@@ -552,6 +555,9 @@ def test_a_game_without_a_step_is_not_divided_either(game: str, action: str) -> 
         # a library's own step
         "cell = tf.keras.layers.LSTMCell(8)\nfor i in range(1000):\n    o, s, done = cell.step(a)\n"
         "    step(a[i * 8 : i * 8 + 8], 1.0)\n",
+        # boosting asks no model about the weights that it goes on with
+        "w = np.ones(8000)\nfor i in range(1000):\n    step(a[i * 8 : i * 8 + 8], w[i * 8 : i * 8 + 8])\n"
+        "    wrong = model(a)[:, 0]\n    memory.append(np.sum(w * wrong))\n    w = w * np.exp(wrong)\n",
         # what ends training is no move of a game
         "for i in range(1000):\n    better, over = patience.update(model(a[:9]))\n    if over:\n        break\n"
         "    step(a[i * 8 : i * 8 + 8], 1.0)\n",

@@ -61,7 +61,9 @@ class OwnGames:
                 ):
                     continue
                 made_of = list(self.values.depends([b.value], _FAR))
-                if any(isinstance(m, ast.Name) and m.id == n.id for m in made_of) and self._asks(made_of):
+                if any(isinstance(m, ast.Name) and m.id == n.id for m in made_of) and self._asks(
+                    made_of, n.id
+                ):
                     yield b.statement
 
     def _ends_a_loop(self, call: ast.Call) -> bool:
@@ -94,18 +96,24 @@ class OwnGames:
             ast.unparse(n) == text for n in nodes if isinstance(n, (ast.Name, ast.Attribute))
         )
 
-    def _asks(self, nodes: Iterable[ast.AST]) -> bool:
-        """Whether a model that is trained is called among some nodes."""
+    def _asks(self, nodes: Iterable[ast.AST], about: str = "") -> bool:
+        """Whether a model that is trained is called among some nodes; about what has a name, if it is given one: boosting
+        weighs rows by what its models say, but does not ask them about these weights."""
         return any(
-            self._is_model(n.func)
-            or (
-                isinstance(n.func, ast.Attribute)
-                and n.func.attr in _PREDICTING
-                and self._is_model(n.func.value)
-            )
+            self._is_asked(n) and (not about or self._is_told(n, about))
             for n in nodes
             if isinstance(n, ast.Call)
         )
+
+    def _is_asked(self, call: ast.Call) -> bool:
+        func = call.func
+        if isinstance(func, ast.Attribute) and func.attr in _PREDICTING and self._is_model(func.value):
+            return True
+        return self._is_model(func)
+
+    def _is_told(self, call: ast.Call, about: str) -> bool:
+        given = self.values.depends([*call.args, *(k.value for k in call.keywords)], _FAR)
+        return any(isinstance(n, ast.Name) and n.id == about for n in given)
 
     def _is_model(self, e: ast.expr) -> bool:
         return ast.unparse(e) in self._models or bool(self._made & set(self.values.calls(e)))

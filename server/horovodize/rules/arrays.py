@@ -16,6 +16,7 @@ Source         Beyond the seed, which divides no data (horovod#2623, 3675).
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize.facts.steps import Feed
 from horovodize.rules.draft import Draft
@@ -35,6 +36,11 @@ _FEW = (
     "with fewer rows than ranks × batch size, the batch of all ranks together grows less than the rate: check that there are "
     "enough rows, or keep the rate"
 )
+_DRAWN = (
+    "this draws noise for a whole batch, and the last batch of a rank's share may hold fewer rows: training then fails; draw "
+    "for as many rows as there are, `tf.shape(x)[0]`"
+)
+_NOISE = ("random_normal", "random_uniform", "truncated_normal", "normal", "uniform")
 _RANKS = 16  # that a script is likely to meet, where rows are few
 _FILES = ("numpy.loadtxt", "numpy.genfromtxt", "numpy.load", "pandas.read_", "csv.")
 _DOUBT = "it can't be seen whether this is one array (or a list of several, which `shard` would cut in two)"
@@ -63,9 +69,36 @@ def apply(draft: Draft) -> None:
 def _divide_fit(draft: Draft, fed: FitFeed) -> None:
     if fed.y is not None and not draft.options.keeps_batch and _may_be_few(draft, fed):
         draft.note("D2", fed.fit.call, _FEW)
+    for drawn in _drawn_for_batches(draft, fed):
+        draft.note("D2", drawn, _DRAWN)
     for data in (fed.x, fed.y, fed.weight):
         if data is not None and not is_none(data):
             _divide(draft, data)
+
+
+def _drawn_for_batches(draft: Draft, fed: FitFeed) -> Iterator[ast.Call]:
+    """The noise that a layer adds to as many rows as `fit` is told for a batch: `K.random_normal((batch_size, 2))`."""
+    size = argument(fed.fit.call, "batch_size", 2)
+    batch = feeding(draft).kinds.constant(size) if size is not None else None
+    for call in draft.syntax.calls if batch is not None else ():
+        name = draft.names.of(call.func) or ""
+        if not name.startswith("tensorflow.") or name.rsplit(".", 1)[-1] not in _NOISE:
+            continue
+        shape = argument(call, "shape", 0)
+        if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts and _is_in_a_layer(draft, call):
+            if feeding(draft).kinds.constant(shape.elts[0]) == batch:
+                yield call
+
+
+def _is_in_a_layer(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call is made in a layer's `call`, or in what a `Lambda` is given."""
+    function = draft.syntax.function(call)
+    if function is None:
+        return False
+    if draft.syntax.method_class(function) is not None:
+        return function.name == "call"
+    layers = (c for c in draft.syntax.calls if draft.names.last(c.func) == "Lambda" and c.args)
+    return any(o.node is function for c in layers for o in draft.values.origins(c.args[0]))
 
 
 def _may_be_few(draft: Draft, fed: FitFeed) -> bool:

@@ -203,21 +203,19 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
 
 
 def _stride(draft: Draft, modulo: ast.expr, every: int | None) -> int:
-    """By how much a number goes on in each turn that an event goes by: 32 of `range(0, n, 32)`. Divided, `3200` has to stay a
-    multiple of it."""
+    """By how much a number goes on in each turn that an event goes by: 32 of `range(0, n, 32)`, `rows += 32`. Divided, `3200`
+    has to stay a multiple of it."""
     counter = _count(draft, _dividend(modulo))
-    ranges = [d.iterable for d in counter.drivers] if counter is not None else []
-    strides = {
-        draft.facts.feeding.kinds.constant(e.args[2])
-        if isinstance(e, ast.Call) and len(e.args) == 3
-        else None
-        for e in ranges
-    }
-    stride = (
-        strides.pop()
-        if len(strides) == 1 and counter is not None and counter.kind is CounterKind.TURN
-        else None
-    )
+    if counter is None:
+        return 1
+    moves: list[ast.expr | None] = []
+    if counter.kind is CounterKind.TURN:
+        ranges = [d.iterable for d in counter.drivers]
+        moves = [e.args[2] if isinstance(e, ast.Call) and len(e.args) == 3 else None for e in ranges]
+    elif counter.kind is CounterKind.NUMBER:
+        moves = [a.value if isinstance(a, ast.AugAssign) else None for a in counter.advances]
+    strides = {draft.facts.feeding.kinds.constant(e) if e is not None else None for e in moves}
+    stride = strides.pop() if len(strides) == 1 else None
     return stride if stride and every and every % stride == 0 else 1
 
 

@@ -41,9 +41,9 @@ _FAR = 600
 _WHAT = "Keep what layers set by rows the same on all ranks"
 _WHY = "Ranks that compute with other numbers train for other aims."
 _DRIFTS = (
-    "each rank sets this by its own rows with each step, and training computes with it: it differs more and more between the "
-    "ranks; average what it is set by with `hvd.allreduce` (of `horovod.tensorflow`) and, where it is a moving average, raise "
-    "its decay to the power of the number of ranks"
+    "each rank sets this by its own rows with each step, and training computes with it: it differs more and more between "
+    "the ranks; set it by a mean over all ranks, `hvd.allreduce`, or by the rows of all, `hvd.allgather` (of "
+    "`horovod.tensorflow`), and raise the decay of a moving average to the power of the number of ranks"
 )
 
 
@@ -65,7 +65,9 @@ def apply(draft: Draft) -> None:
     if not draft.sites.fits:
         return  # loops of one's own: their losses are seen, and `copies` asks
     for methods, found in _layers(draft):
-        wanted = _read_in_training(draft, methods)
+        owners = {draft.syntax.method_class(method) for method in methods}
+        runs = [methods, *(_run_by_a_step(draft, owner) for owner in owners if owner is not None)]
+        wanted = {kept for run in runs for kept in _read_in_training(draft, run)}
         for one in found:
             in_step = steered.is_in_train_step(draft, one.call)  # K7 averages it, or asks
             if one.kept in wanted and not in_step and draft.once("drifts", one.call):
@@ -75,28 +77,38 @@ def apply(draft: Draft) -> None:
 def _layers(draft: Draft) -> Iterator[tuple[list[Function], list[_Set]]]:
     """(the methods that a step runs, where they set state by rows) of each layer that does."""
     for cls in draft.syntax.classes:
-        if _LAYER not in draft.values.ancestors(cls):
+        if not _is_layer(draft, cls):
             continue
-        methods = _run_by_a_step(cls)
+        methods = _run_by_a_step(draft, cls)
         found = [one for method in methods for one in _sets(draft, method) if _is_own(draft, methods, one.by)]
         if found:
             yield methods, found
 
 
-def _run_by_a_step(cls: ast.ClassDef) -> list[Function]:
-    """`call`, and the methods that it calls of its object."""
-    methods = {s.name: s for s in cls.body if isinstance(s, FUNCTIONS)}
-    found = [methods[name] for name in _STEPS if name in methods]
+def _run_by_a_step(draft: Draft, cls: ast.ClassDef) -> list[Function]:
+    """`call`, and the methods that it calls of its object, or of the layers that this holds."""
+    own = {s.name: s for s in cls.body if isinstance(s, FUNCTIONS)}
+    found = [own[name] for name in _STEPS if name in own]
     for method in found:  # grows
         for n in ast.walk(method):
-            name = n.func.attr if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) else ""
-            called = methods.get(name)
-            if called is not None and called not in found:
-                found.append(called)
+            if not isinstance(n, ast.Call) or not isinstance(n.func, ast.Attribute):
+                continue
+            called = own.get(n.func.attr) or draft.values.callee(n)
+            if isinstance(called, FUNCTIONS) and called not in found:
+                owner = draft.syntax.method_class(called)
+                if owner is not None and _is_layer(draft, owner):
+                    found.append(called)
     return found
 
 
+def _is_layer(draft: Draft, cls: ast.ClassDef) -> bool:
+    """Metrics are layers to Keras, too, but training computes with none."""
+    bases = draft.values.ancestors(cls)
+    return _LAYER in bases and not any(".metrics." in base for base in bases)
+
+
 def _sets(draft: Draft, method: Function) -> Iterator[_Set]:
+    yield from _updates(draft, method)
     for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
         held: ast.expr | None = None
         if draft.names.of(call.func) in _SETTING and len(call.args) > 1:
@@ -109,6 +121,20 @@ def _sets(draft: Draft, method: Function) -> Iterator[_Set]:
             by = [e for e in call.args if e is not held]
         if isinstance(held, ast.Attribute) and _is_variable(draft, held):
             yield _Set(ast.unparse(held), by, call)
+
+
+def _updates(draft: Draft, method: Function) -> Iterator[_Set]:
+    """`self.add_update([(self.k, new)])`, the pairs of old Keras."""
+    for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
+        if draft.names.last(call.func) != "add_update" or not call.args:
+            continue
+        given = call.args[:1]
+        if isinstance(given[0], ast.Name):
+            given = [*given, *draft.sites.appended(given[0])]
+        for pair in (n for n in draft.values.depends(given, _FAR) if isinstance(n, ast.Tuple)):
+            held = pair.elts[0] if len(pair.elts) == 2 else None
+            if isinstance(held, ast.Attribute) and _is_variable(draft, held):
+                yield _Set(ast.unparse(held), [pair.elts[1]], call)
 
 
 def _is_set_by(draft: Draft, call: ast.Call, index: int) -> bool:

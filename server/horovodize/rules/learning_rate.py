@@ -11,7 +11,7 @@ Why            A step averages the gradients of size() batches, so the batch is 
 Before         opt = tf.keras.optimizers.SGD(0.1)
 After          opt = tf.keras.optimizers.SGD(0.1 * hvd.size())
 Leaves alone   A schedule object (C4 scales it; multiplying it is a TypeError). A rate computed from the optimizer's own
-               rate: that one is scaled already.
+               rate: that one is scaled already; the floor beside it, and what it is compared with, are scaled.
                The rate of steps that see the same rows on all ranks, or that each rank takes of all of the data.
 Asks           Steps of which it can't be seen whether they see all of the data each time.
                A rate that may be a schedule or a number and can't be followed. One that changes with each step in a way that
@@ -311,6 +311,8 @@ def _scale_later_settings(draft: Draft) -> None:
         value = setting.value
         rates_by_step.follow(draft, node, value, setting)
         if setting.is_scaled:
+            if draft.growth and not isinstance(node, ast.AugAssign):
+                own_rate.scale_beside(draft, "C5", value, lambda e: _relative(draft, e))
             continue
         draft.done.add(value)
         if any(

@@ -47,6 +47,7 @@ def keep_in_step(draft: Draft) -> None:
         reached_together.keep_number(draft, loop)
     for loop in seen:
         settings.keep_alike(draft, loop, sites)
+    settings.keep_weights_alike(draft)
     for fed in known.fits:
         made = _is_self_made(draft, fed.x) if fed.kind is Kind.UNKNOWN else _is_played(draft, fed.x)
         if made and draft.syntax.loops(fed.fit.call):

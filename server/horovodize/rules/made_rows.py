@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import ESTIMATORS, Source
 from horovodize.facts.steps import Feed
+from horovodize.rules import chosen_rows
 from horovodize.rules.agreeing import agree_order, agree_value, can_agree, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding
@@ -53,6 +54,9 @@ def apply(draft: Draft) -> None:
                 _keep_order(draft, reason.where)
             elif reason.kind is Source.CHANCE and isinstance(reason.where, ast.Call):
                 _make_alike(draft, reason.where)
+    for fed in feeding(draft).fits:
+        if draft.facts.steps.game(fed.fit.call) is None:
+            chosen_rows.agree(draft, fed)
 
 
 def _is_name(reason: Varies | Unknown) -> bool:

@@ -17,7 +17,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
-from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.feeding import Driver, FitFeed, Kind
 from horovodize.summary.syntax import Loop, argument, has_unpacking, position
 
 _SHUFFLES = ("shuffle", "permutation")
@@ -25,6 +25,11 @@ _SELECTIONS = ("choice", "sample")
 _STATES = ("get_state", "set_state", "getstate", "setstate")
 _TESTED = ("rand", "random", "random_sample", "uniform", "binomial")  # of NumPy: `np.random.rand(n) < 0.8`
 _SPLITS = ("train_test_split", "KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit")
+_FOLDERS = ("flow_from_directory", "flow_from_dataframe")
+_OWN_ORDER = (
+    "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at all; "
+    "seed NumPy with the same number on all ranks"
+)
 SHARED = "Every rank takes its part of the same order; in orders of their own the parts would overlap and leave rows out."
 
 
@@ -50,6 +55,8 @@ def apply(draft: Draft) -> None:
             _seed(draft, feeds, call, shared=shared)
         for call in draft.syntax.calls:
             _split_alike(draft, call)
+        for fed in feeding(draft).fits:
+            _report_folder(draft, fed)
 
 
 class _Feeds:
@@ -202,6 +209,16 @@ def _keep_states(draft: Draft) -> None:
         )
 
 
+def _report_folder(draft: Draft, fed: FitFeed) -> None:
+    """`flow_from_directory(…)`, which shuffles inside of Keras, by what no one seeds."""
+    for call in draft.values.calls(fed.x) if fed.kind is Kind.SEQUENCE else ():
+        shuffle = argument(call, "shuffle")
+        never = isinstance(shuffle, ast.Constant) and shuffle.value is False
+        seeded = argument(call, "seed") is not None or has_unpacking(call)
+        if draft.names.last(call.func) in _FOLDERS and not never and not seeded:
+            draft.note("D3", call, _OWN_ORDER)
+
+
 def _seed(draft: Draft, feeds: _Feeds, call: ast.Call, *, shared: bool) -> None:
     """`sklearn.utils.shuffle(x, y)`, `frame.sample(frac=1)`: a seed of their own."""
     is_frame = draft.names.last(call.func) == "sample"
@@ -219,12 +236,7 @@ def _seed(draft: Draft, feeds: _Feeds, call: ast.Call, *, shared: bool) -> None:
             [draft.add_argument(call, f"random_state={SEED}")],
         )
     elif shared and feeds.orders(call):
-        draft.note(
-            "D3",
-            call,
-            "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at "
-            "all; seed NumPy with the same number on all ranks",
-        )
+        draft.note("D3", call, _OWN_ORDER)
 
 
 def _split_alike(draft: Draft, call: ast.Call) -> None:

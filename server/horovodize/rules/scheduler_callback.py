@@ -6,7 +6,8 @@ What it does   The function of a `LearningRateScheduler` returns `rate * hvd.siz
 Why            `LearningRateScheduler` sets an absolute rate at the start of each epoch and so undoes C5.
 Before         LearningRateScheduler(lambda epoch: 0.1 * 0.5 ** epoch)
 After          LearningRateScheduler(lambda epoch: 0.1 * 0.5 ** epoch * hvd.size())
-Leaves alone   A function that goes from the rate it is given (`lambda epoch, lr: lr * 0.9`): that one is scaled already.
+Leaves alone   A function that goes from the rate it is given (`lambda epoch, lr: lr * 0.9`): that one is scaled already; the
+               floor beside it (`max(lr * 0.9, 1e-6)`), and what it is compared with, are scaled.
 Asks           A function that can't be seen into: it may be either.
 Source         Beyond the seed.
 """
@@ -14,8 +15,9 @@ Source         Beyond the seed.
 from __future__ import annotations
 
 import ast
+from functools import partial
 
-from horovodize.rules import strong
+from horovodize.rules import own_rate, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -61,7 +63,10 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             continue
         draft.done.add(function)
         for value in draft.values.returned(function):
-            if value in draft.done or _goes_from_given(draft, function, value):
+            if value in draft.done:
+                continue
+            if _goes_from_given(draft, function, value):
+                own_rate.scale_beside(draft, "K5", value, partial(_goes_from_given, draft, function))
                 continue
             draft.done.add(value)
             if not isinstance(function, ast.Lambda) and _used_elsewhere(draft, function):

@@ -6,7 +6,9 @@ What it does   Where each rank draws its batches at random from all of the data 
                shuffled, split or selected at random without a seed before, all of them draw that from one stream of random
                numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's. So they do with an order that is drawn by a
                seed, where each rank draws from the same stream for rows of its own, too, and with the order of a set by which
-               rows are numbered (`list(set(text))`): it is another one in each process.
+               rows are numbered (`list(set(text))`): it is another one in each process. Where rounds of `fit` gather their rows
+               by draws or by what a model says with dropout (active learning), and where draws keep rows for validation, all
+               take rank 0's.
 Why            The ranks' batches have to differ for their average to be worth more than one of them: with the same seed, size()
                ranks learn what one would, at size() times the rate. What they take their parts of has to be the same.
 Before         order = np.random.permutation(len(x))

@@ -2,7 +2,8 @@
 
 `if loss > best: rate = rate / 2` needs no collective, so nothing stalls; but ranks that go on with different rates train
 different models. So do ranks that set weights back (`if loss > best: model.set_weights(kept)`) or freeze layers. What is
-decided so is decided for all of them.
+decided so is decided for all of them. Weights that each rank chose by itself, the best of its own losses, are rank 0's where
+the model gets them back: steps of one's own send weights once, when training begins.
 """
 
 from __future__ import annotations
@@ -12,14 +13,22 @@ import ast
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import means
-from horovodize.rules.agreeing import Cause, agree, cause_of, differing
+from horovodize.rules.agreeing import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.draft import Draft
-from horovodize.summary.syntax import CALLABLES, Loop
+from horovodize.summary.binding import Binding
+from horovodize.summary.syntax import CALLABLES, Loop, argument
 
 _WHAT = "Change what training depends on, on all ranks together"
 _WHY = "Ranks that train with different settings train different models."
 _DOUBT = "each rank decides this by values of its own: now all of them do it when one of them does"
+_CHOSEN = "Go on with the weights that rank 0 chose"
+_WHY_CHOSEN = "Each rank chose them by its own losses: with others, the ranks would train different models."
+_OWN = (
+    "each rank chose these weights by values of its own, and nothing sends rank 0's: where all ranks come here, add "
+    "`hvd.broadcast_variables(model.variables, root_rank=0)` (of `horovod.tensorflow`) after it"
+)
 _RATES = ("learning_rate", "lr")
+_BY_FILES = (Source.FILES, Source.FAILURE)
 _WEIGHTS = ("set_weights", "load_weights", "restore")
 
 
@@ -38,6 +47,43 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
             continue
         if not means.decide_alike(draft, decision.test):
             agree(draft, decision.test, _DOUBT, _WHY, _WHAT)
+
+
+def keep_weights_alike(draft: Draft) -> None:
+    """Weights that a model is given back outside of callbacks, where no `fit` sends rank 0's before the next steps."""
+    stepped = {ast.unparse(f.model) for f in draft.sites.fits if f.method == "train_on_batch"}
+    stepped |= {
+        ast.unparse(v.value)
+        for u in draft.sites.updates
+        if u.step_of is None
+        for v in u.variables
+        if isinstance(v, ast.Attribute)
+    }
+    for call in draft.sites.method_calls("set_weights"):
+        assert isinstance(call.func, ast.Attribute)
+        given = argument(call, "weights", 0)
+        if given is None or ast.unparse(call.func.value) not in stepped or draft.drive.in_traced(call):
+            continue
+        own = [r for r in differing(draft, given) if isinstance(r, Varies) and r.kind not in _BY_FILES]
+        if not own or _is_chosen_together(draft, given):
+            continue
+        if draft.in_graph or not agree_value(draft, given, "G4", _CHOSEN, _WHY_CHOSEN):
+            draft.ask("G4", call, _CHOSEN, _WHY_CHOSEN, _OWN)
+
+
+def _is_chosen_together(draft: Draft, given: ast.expr) -> bool:
+    """Whether what decided that weights are kept is decided by all ranks together, and nothing else makes them differ."""
+    if any(isinstance(r, Varies) for r in draft.facts.uniform.of_values.reasons(given)):
+        return False
+    nodes = [n for n in draft.values.depends([given], 200) if isinstance(n, (ast.Name, ast.Attribute))]
+    bound = [b for n in nodes for b in _bindings(draft, n)]
+    tests = [a.test for b in bound for a in draft.syntax.ancestors(b.statement) if isinstance(a, ast.If)]
+    varying = [t for t in tests if any(isinstance(r, Varies) for r in differing(draft, t))]
+    return bool(varying) and all(t in draft.done for t in varying)
+
+
+def _bindings(draft: Draft, n: ast.Name | ast.Attribute) -> list[Binding]:
+    return draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else draft.values.attribute_bindings(n)
 
 
 def _decisions(draft: Draft, loop: Loop) -> list[ast.If]:
@@ -89,8 +135,7 @@ def _sets_weights(n: ast.AST) -> bool:
 
 def _is_measured(draft: Draft, test: ast.expr) -> bool:
     """Whether ranks decide by what each of them measured, not by files that one may not have."""
-    by_files = (Source.FILES, Source.FAILURE)
-    return not any(isinstance(r, Varies) and r.kind in by_files for r in differing(draft, test))
+    return not any(isinstance(r, Varies) and r.kind in _BY_FILES for r in differing(draft, test))
 
 
 def _is_rate(e: ast.expr) -> bool:

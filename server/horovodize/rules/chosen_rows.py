@@ -1,0 +1,100 @@
+"""Rows that a program chooses for `fit` by draws, or by what a model says at random: part of D3.
+
+Active learning lets a model say with dropout what it doesn't know yet, and learns from that next: ranks that choose by draws
+of their own gather data sets of their own. What is kept for validation, one rank's draws must not give to another's training.
+All take rank 0's rows.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.rules.agreeing import agree_value
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import is_none
+from horovodize.summary.feeding import FitFeed, Kind
+from horovodize.summary.syntax import LOOPS, Loop, argument
+
+_GATHERING = ("append", "extend", "add", "update", "remove", "discard", "pop", "insert")
+_WHAT = "Train on the rows that rank 0 chooses"
+_WHY = "Ranks that gather rows by draws of their own learn from different data sets."
+_OWN = (
+    "each rank gathers these rows by draws of its own, and so learns from a data set of its own: choose them on rank 0, and "
+    "send them with `hvd.broadcast_object` (of `horovod.tensorflow`)"
+)
+_VALIDATE = "Validate on the rows that rank 0 keeps for that"
+_WHY_VALIDATE = "One rank's validation rows would be another's training rows."
+_SHARED = (
+    "each rank draws these rows by itself: other ranks train on some of them; draw them alike on all ranks"
+)
+
+
+def agree(draft: Draft, fed: FitFeed) -> None:
+    """Runs after draws that come before training have been made alike."""
+    if fed.kind in (Kind.GENERATOR, Kind.DATASET, Kind.SEQUENCE):
+        return
+    rows = [e for e in (fed.x, fed.y, fed.weight) if e is not None and not is_none(e)]
+    loops = draft.syntax.loops(fed.fit.call)
+    drawn = {e: _draws(draft, e) for e in rows}
+    gathered = any(_is_gathered(draft, e, loops) for e in rows if drawn[e])
+    for e in rows if gathered else ():
+        if drawn[e] and e not in draft.agreed and not agree_value(draft, e, "D3", _WHAT, _WHY):
+            draft.ask("D3", e, _WHAT, _WHY, _OWN)
+    trained = {r.where for e in rows for r in draft.facts.uniform.reasons(e)}
+    dealt_with = set() if draft.agreed.intersection(rows) else draft.done
+    for e in _validation(fed):
+        own = [r for r in _draws(draft, e) if r.where not in dealt_with and not _is_noise(draft, r)]
+        shared = [r for r in own if r.where in trained]
+        if shared and e not in draft.agreed and not agree_value(draft, e, "D3", _VALIDATE, _WHY_VALIDATE):
+            draft.ask("D3", e, _VALIDATE, _WHY_VALIDATE, _SHARED)
+
+
+def _validation(fed: FitFeed) -> Iterator[ast.expr]:
+    """The arrays of `validation_data=(x, y)`."""
+    given = argument(fed.fit.call, "validation_data", 7)
+    if isinstance(given, (ast.Tuple, ast.List)):
+        yield from (e for e in given.elts if not isinstance(e, ast.Starred) and not is_none(e))
+
+
+def _draws(draft: Draft, e: ast.expr) -> list[Varies]:
+    """The draws that decide a value: of random numbers, and of a model that is asked with dropout."""
+    return [
+        r
+        for r in draft.facts.uniform.reasons(e)
+        if isinstance(r, Varies)
+        and r.where not in draft.agreed
+        and (r.kind is Source.CHANCE or _drops_out(r))
+    ]
+
+
+def _is_noise(draft: Draft, reason: Varies) -> bool:
+    """Whether each row gets a draw of its own, wherever it is."""
+    return isinstance(reason.where, ast.Call) and draft.facts.steps.shaped_by_rows(reason.where)
+
+
+def _drops_out(reason: Varies) -> bool:
+    """`model(x, training=True)`"""
+    training = argument(reason.where, "training", 1) if isinstance(reason.where, ast.Call) else None
+    return reason.kind is Source.ROWS and isinstance(training, ast.Constant) and training.value is True
+
+
+def _is_gathered(draft: Draft, e: ast.expr, loops: list[Loop]) -> bool:
+    """Whether each round of a loop around `fit` goes on with what the rounds before have chosen."""
+    names = [
+        n for n in draft.values.depends([e], 400) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    ]
+    for name in names if loops else ():
+        for b in draft.module.scopes.reaching(name):
+            if b.value is not None and any(a in loops for a in draft.syntax.ancestors(b.statement)):
+                goes_on = any(isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(b.value))
+                if goes_on or b.kind == "augment":
+                    return True
+        for call in draft.sites.method_calls(*_GATHERING):
+            assert isinstance(call.func, ast.Attribute)
+            inside = any(a in loops for a in draft.syntax.ancestors(call) if isinstance(a, LOOPS))
+            if inside and ast.unparse(call.func.value) == name.id:
+                return True
+    return False

@@ -1,0 +1,91 @@
+"""D3: rows that a program chooses for `fit` by draws, or by what a model says at random."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import changes, plan_of
+
+HEAD = """\
+import random
+import numpy as np
+import tensorflow as tf
+from sklearn.model_selection import train_test_split
+x, y = np.load('x.npy'), np.load('y.npy')
+model = tf.keras.Sequential([tf.keras.layers.Dropout(0.5), tf.keras.layers.Dense(1)])
+model.compile('adam', 'mse')
+"""
+POOL = """\
+known, pool = np.arange(32), np.arange(32, 256)
+for turn in range(4):
+    model.fit(x[known], y[known], epochs=3)
+    {scores}
+    chosen = pool[np.argsort(scores)[-16:]]
+    known = {known}
+    pool = np.setdiff1d(pool, chosen)
+"""
+NEXT = "np.concatenate([known, chosen])"
+DROPOUT = "scores = np.var([model(x[pool], training=True).numpy() for _ in range(9)], axis=0)[:, 0]"
+KEPT = """\
+kept = []
+while len(kept) < 50:
+    i = random.randint(0, 255)
+    if i not in kept:
+        kept.append(i)
+rest = [i for i in range(256) if i not in kept]
+"""
+ALL = "model.fit(x[rest], y[rest], validation_data=(x[kept], y[kept]))\n"
+
+
+def chosen(source: str, *whats: str) -> list[str]:
+    plan = plan_of(HEAD + source)
+    found = [c for c in changes(plan, "D3") if c.what in whats]
+    return [plan.document.text[c.span.start : c.span.end] for c in found]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        POOL.format(
+            scores="scores = model(x[pool], training=False).numpy()[:, 0]", known=NEXT
+        ),  # the same model
+        POOL.format(scores="scores = model.predict(x[pool])[:, 0]", known=NEXT),
+        POOL.format(scores="scores = np.random.RandomState(0).rand(len(pool))", known=NEXT),
+        POOL.format(scores="scores = np.random.rand(len(pool))", known="chosen").replace(
+            "    pool = np.setdiff1d(pool, chosen)\n", ""
+        ),  # other rows in each round
+        "model.fit(x + np.random.normal(size=x.shape), x)\n",
+    ],
+)
+def test_rows_that_are_the_same_or_drawn_anew_are_left(source: str) -> None:
+    assert chosen(source, "Train on the rows that rank 0 chooses") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        POOL.format(scores=DROPOUT, known=NEXT),
+        POOL.format(scores="scores = np.random.rand(len(pool))", known=NEXT),
+    ],
+)
+def test_rows_that_are_gathered_by_draws_are_rank_0s(source: str) -> None:
+    assert chosen(source, "Train on the rows that rank 0 chooses") == ["x[known]", "y[known]"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        KEPT.replace("kept = []", "random.seed(3)\nkept = []") + ALL,
+        "a, b, c, d = train_test_split(x, y)\nmodel.fit(a, c, validation_data=(b, d))\n",
+        "def noisy(x):\n    return x + np.random.normal(size=x.shape)\n"
+        "model.fit(noisy(x), x, validation_data=(noisy(y), y))\n",
+        "i = np.random.permutation(256)\nmodel.fit(x[i[:200]], y[i[:200]], validation_data=(x[i[200:]], y[i[200:]]))\n",
+        "i = np.random.choice(256, 50)\nmodel.fit(x, y, validation_data=(x[i], y[i]))\n",
+    ],
+)
+def test_validation_rows_that_are_alike_are_left(source: str) -> None:
+    assert chosen(source, "Validate on the rows that rank 0 keeps for that") == []
+
+
+def test_validation_rows_that_each_rank_draws_are_rank_0s() -> None:
+    assert chosen(KEPT + ALL, "Validate on the rows that rank 0 keeps for that") == ["x[kept]", "y[kept]"]
