@@ -291,7 +291,7 @@ class Editor(LanguageClient):
         answer = await self.text_document_code_lens_async(
             types.CodeLensParams(types.TextDocumentIdentifier(uri))
         )
-        return [await self.code_lens_resolve_async(lens) for lens in answer or []]
+        return list(answer or [])
 
     async def edit_of(self, action: types.CodeAction) -> types.WorkspaceEdit:
         """An action's edit, asked for if it does not come along."""

@@ -7,7 +7,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from horovodize.distribute import distribute
-from horovodize.documentation import find_page
+from horovodize.documentation import every_page, find_page
 from horovodize.options import Options
 from horovodize.plan import Plan
 from horovodize.source import Document
@@ -122,7 +122,15 @@ async def test_explain_gives_the_page(editor, name):
     assert await editor.command(EXPLAIN, name) == page.text
 
 
-@pytest.mark.parametrize("arguments", [[], ["HVD999"], [5], ["C5", "C4"]])
+async def test_explain_offers_all_pages_to_choose_from(editor):
+    offered = await editor.command(EXPLAIN)
+    assert {"id": "HVD105", "name": "aliased-optimizer"}.items() <= offered[
+        [p["id"] for p in offered].index("HVD105")
+    ].items()
+    assert [(page["id"], page["title"]) for page in offered] == [(p.id, p.title) for p in every_page()]
+
+
+@pytest.mark.parametrize("arguments", [["HVD999"], [5], ["C5", "C4"]])
 async def test_explain_knows_nothing_else(vscode, arguments):
     with pytest.raises(JsonRpcException) as error:
         await vscode.command(EXPLAIN, *arguments)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.source import Document
+from horovodize.summary import summarize
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -68,6 +75,30 @@ async def test_the_reason_of_a_refusal(editor):
     hover = await editor.hover(uri, "model.f‸it(")
     assert "It can't be distributed as it stands:" in hover
     assert "HVD202" in hover
+
+
+async def test_at_most_three_changes_each_with_a_link_to_its_reason(vscode, minimal, keras):
+    hover = await vscode.hover(await vscode.open(keras), "model.f‸it(")
+    changes = [line for line in hover.splitlines() if "[Why](" in line]
+    assert 2 <= len(changes) <= 3
+    assert all(re.fullmatch(r"- ([A-Z]\d+): .+ \[Why\]\(<file:.+/\1\.md>\)", line) for line in changes)
+    assert re.search(r"and \d+ more changes in this file", hover)
+    assert "Why" not in await minimal.hover(await minimal.open(keras), "model.f‸it(")
+
+
+async def test_what_is_to_be_confirmed_is_always_shown(editor):
+    """Rows that nothing is known of: dividing them is asked."""
+    text = (
+        "import tensorflow as tf\n\n\ndef train(x, y):\n"
+        "    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        '    model.compile(optimizer=tf.keras.optimizers.Adam(0.001), loss="mse")\n'
+        "    model.fit(x, y, batch_size=8, epochs=2)\n"
+    )
+    hover = await editor.hover(await editor.open(text), "model.f‸it(")
+    plan = distribute(summarize(Document(text)), Options())
+    doubts = {(change.rule, change.doubt) for change in plan.changes if not change.sure}
+    assert doubts
+    assert hover.count("To be confirmed:") == len(doubts)
 
 
 async def test_what_one_should_know_of_the_result(editor, keras):

@@ -193,7 +193,6 @@ GOOD: dict[str, Any] = {
     },
     "codeAction/resolve": {"title": "Distribute", "data": {"uri": URI, "version": 1}},
     "textDocument/codeLens": {"textDocument": _DOCUMENT},
-    "codeLens/resolve": {"range": _RANGE, "data": {"uri": URI, "version": 1}},
     "textDocument/inlayHint": {"textDocument": _DOCUMENT, "range": _RANGE},
     "textDocument/diagnostic": {"textDocument": _DOCUMENT},
     "workspace/symbol": {"query": "fit"},

@@ -79,8 +79,7 @@ def all_that_a_client_asks(wire: Wire, path: Path) -> None:
     )
     for action in actions:
         wire.result("codeAction/resolve", action) if "data" in action and not action.get("disabled") else None
-    for lens in wire.result("textDocument/codeLens", document) or []:
-        wire.result("codeLens/resolve", lens)
+    wire.result("textDocument/codeLens", document)
     wire.result("textDocument/inlayHint", {**document, "range": everything})
     for command in ("preview", "debugInformation", "distribute", "distributeWorkspace", "reindex"):
         arguments = [uri] if command in ("preview", "distribute") else []

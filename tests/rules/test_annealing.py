@@ -144,3 +144,73 @@ def test_what_counts_what_else_is_left() -> None:
 def test_a_weight_that_a_callback_sets(name: str, told: bool) -> None:
     text = plan_of(TF + CALLED.format(name)).text
     assert ("self.count * hvd.size() / 5000" in text) is told
+
+
+# ---------------------------------------------------------------------- variables, and counts that a schedule is asked by
+
+KEPT = (
+    TF
+    + """
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+heat, other, pair = tf.Variable(1.0), tf.Variable(1.0), tf.Variable([1.0, 2.0])
+seen = tf.Variable(0, dtype=tf.int64)
+weight = tf.keras.optimizers.schedules.ExponentialDecay(1.0, 100, 0.9)
+
+
+@tf.function
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y) * heat * pair[0] {more}
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    {step}
+
+
+for epoch in range(9):
+    for x, y in ds:
+        train_step(x, y)
+    {epoch}
+"""
+)
+
+
+def kept(step: str = "pass", epoch: str = "pass", more: str = "") -> str:
+    return plan_of(KEPT.format(step=step, epoch=epoch, more=more)).text
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (
+            "heat.assign(tf.maximum(heat * 0.9995, 0.1))",
+            "heat.assign(tf.maximum(heat * 0.9995 ** hvd.size(), 0.1))",
+        ),
+        ("heat.assign_sub(0.001)", "heat.assign_sub(0.001 * hvd.size())"),
+    ],
+)
+def test_a_variable_that_goes_on_with_each_step(step: str, told: str) -> None:
+    assert f"    {told}\n" in kept(step)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "other.assign(other * 0.9995)",  # the loss is made without
+        "heat.assign(0.5)",
+        "pair.assign(pair * 0.9)",  # no number
+        "heat.assign_add(heat * 0.5 + 0.1)",
+    ],
+)
+def test_a_variable_that_is_left(step: str) -> None:
+    assert f"    {step}\n" in kept(step)
+
+
+def test_a_variable_that_goes_on_with_each_epoch_is_left() -> None:
+    assert "    heat.assign(heat * 0.9)\n" in kept(epoch="heat.assign(heat * 0.9)")
+
+
+def test_a_schedule_that_a_loss_asks_by_a_count_of_its_own() -> None:
+    divided = "ExponentialDecay(1.0, 100 // hvd.size(), 0.9)"
+    assert divided in kept("seen.assign_add(1)", more="* weight(seen)")
+    assert divided not in kept("pass", "seen.assign_add(1)", "* weight(seen)")

@@ -447,3 +447,48 @@ def test_a_loop_that_picks_the_model_in_a_method() -> None:
     assert "\n        self.first_batch = True\n" in text
     assert "\n            if self.first_batch:\n" in text
     assert "\n        self.first_batch = False\n" in text
+
+
+# ---------------------------------------------------------------------- functions that take no step at first
+
+GATHERED = """\
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self):
+        self.model, self.opt = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.SGD(0.1)
+        self.memory, self.count, self.size = [], 0, 32
+
+    def store(self, x):
+        self.memory.append(x)
+        self.count += 1
+
+    def train(self):
+        if {test}:
+            return
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.model(tf.stack(self.memory[-32:])) ** 2)
+        self.opt.apply_gradients(zip(tape.gradient(loss, self.model.trainable_variables), self.model.trainable_variables))
+        self.steps = 1
+
+
+agent = Agent()
+for x in data:
+    agent.store(x)
+    agent.train()
+"""
+
+
+@pytest.mark.parametrize("test", ["self.count < self.size", "len(self.memory) < 32"])
+def test_a_function_that_takes_no_step_at_first_broadcasts_itself(test: str) -> None:
+    text = plan_of(GATHERED.format(test=test)).text
+    first = text.index("if self.first_batch:")
+    assert text.index("apply_gradients") < first < text.index("self.steps = 1")
+    assert "        self.first_batch = True\n" in text
+
+
+@pytest.mark.parametrize("test", ["self.size == 0", "self.memory is None", "debug"])
+def test_one_that_returns_by_a_setting_does_not(test: str) -> None:
+    text = plan_of(GATHERED.format(test=test)).text
+    assert text.index("agent.train()") < text.index("if first_batch:")

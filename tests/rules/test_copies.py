@@ -305,3 +305,46 @@ def test_what_is_set_from_what_is_set() -> None:
 
 def test_what_is_kept_but_not_in_the_loss() -> None:
     assert asked(program("seen = tf.Variable(0.0)\n", more="seen.assign_add(tf.reduce_sum(model(x)))\n")) == 0
+
+
+def test_copies_that_objects_of_the_file_hold() -> None:
+    source = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Value:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        self.opt = tf.keras.optimizers.SGD(0.1)
+
+    def predict(self, x):
+        return self.model.predict(x)
+
+    def train(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.model(x) - y) ** 2)
+        self.opt.apply_gradients(zip(tape.gradient(loss, self.model.trainable_variables), self.model.trainable_variables))
+
+
+class Agent:
+    def __init__(self):
+        self.value, self.target, self.shown = Value(), Value(), Value()
+        self.update()
+
+    def update(self):
+        self.target.model.set_weights(self.value.model.get_weights())
+        self.shown.model.set_weights(self.value.model.get_weights())
+
+    def learn(self, data):
+        for x in data:
+            self.value.train(x, self.target.predict(x))
+            self.update()
+        self.shown.predict(x)
+
+
+Agent().learn(tf.data.Dataset.from_tensor_slices(np.load("x.npy")).batch(8))
+"""
+    text = plan_of(source).text
+    assert "hvd.broadcast_variables(self.target.model.variables, root_rank=0)" in text
+    assert "self.shown.model.variables" not in text

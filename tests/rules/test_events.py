@@ -433,9 +433,7 @@ def test_a_number_that_the_program_moves_on(
 @pytest.mark.parametrize(
     ("start", "test", "moved"),
     [
-        ("at = 50", "step >= at", "at = at * 2"),
         ("at = 50", "step >= at", "at = int(input())"),
-        ("at = 50", "step >= at", "at += 50; show(at)"),
         ("last = 9", "step - last >= 50", "last = loss"),
     ],
 )
@@ -443,6 +441,56 @@ def test_a_number_that_moves_by_something_else_is_left(start: str, test: str, mo
     text = plan_of(MOVED.format(start, test, moved)).text
     assert start in text
     assert test in text
+
+
+@pytest.mark.parametrize("moved", ["at = at * 2", "at *= 2", "at += at // 2", "at += 50; show(at)"])
+def test_a_number_that_the_program_makes_another_of_is_met_by_the_steps_of_all_ranks(moved: str) -> None:
+    text = plan_of(MOVED.format("at = 50", "step >= at", moved)).text
+    assert "if step * hvd.size() >= at" in text
+    assert "at = 50\n" in text
+    assert moved in text
+    said = plan_of(MOVED.format("at = 50", "step == at", moved)).changes
+    assert any("changes" in c.doubt for c in said if c.rule == "G5")
+
+
+RESTARTS = (
+    TF
+    + textwrap.dedent(
+        """
+        class Waves(tf.keras.callbacks.Callback):
+            def __init__(self, length):
+                super().__init__()
+                self.seen, self.length = 0, length
+            def on_train_batch_begin(self, batch, logs=None):
+                self.model.optimizer.learning_rate.assign(0.1 * (1 - self.seen / self.length))
+            def on_train_batch_end(self, batch, logs=None):
+                self.seen += 1
+                if self.seen >= self.length:
+                    self.seen = 0
+                    {}
+        x, y = {}(900, 2), {}(900, 1)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+        model.fit(x, y, batch_size=32, callbacks=[Waves(len(x) // 32)])
+        """
+    )
+).replace("import tensorflow as tf\n", "import numpy as np\nimport tensorflow as tf\n", 1)
+
+
+@pytest.mark.parametrize("draw", ["np.random.rand", "np.random.RandomState(0).rand"])
+@pytest.mark.parametrize(
+    ("then", "test"),
+    [
+        ("pass", "self.seen >= max(1, self.length // hvd.size())"),
+        ("self.length *= 2", "self.seen * hvd.size() >= self.length"),
+    ],
+)
+def test_a_cycle_is_as_long_for_the_rows_seen(draw: str, then: str, test: str) -> None:
+    """Also one that grows: its length is no rate that goes on with each step. And drawing all rows alike divides none."""
+    text = plan_of(RESTARTS.format(then, draw, draw)).text
+    assert "0.1 * (1 - self.seen * hvd.size() / self.length) * hvd.size()" in text
+    assert f"if {test}:" in text
+    assert f" {then}\n" in text
 
 
 @pytest.mark.parametrize("subject", ["n", "n + 1", "n % 500"])

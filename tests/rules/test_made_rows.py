@@ -275,3 +275,37 @@ def test_noise_on_rows_that_each_rank_draws_is_that_of_one_set_of_rows() -> None
     assert "y = alike(np.random.randn)(len(x), 1)\n" in drawn
     dealt = plan_of(NOISE.replace("range(600)", "range(0, len(x), 8)").format("slice(i, i + 8)")).text
     assert "y = np.random.randn(len(x), 1)\n" in dealt
+
+
+def test_what_a_game_gives_is_no_row_that_is_made_before() -> None:
+    source = """\
+import gym
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+opt = tf.keras.optimizers.SGD(0.1)
+env = gym.make("CartPole-v1")
+
+
+def learn(states):
+    for state in states:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(state[None]) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+def train(episodes):
+    for episode in range(episodes):
+        state, done, states = env.reset(), False, []
+        while not done:
+            action = np.random.choice(2, p=tf.nn.softmax(model(state[None])).numpy()[0])
+            state, reward, done, _ = env.step(action)
+            states.append(state)
+            if done:
+                learn(states)
+
+
+train(9)
+"""
+    assert "\ntrain(9)\n" in plan_of(source).text

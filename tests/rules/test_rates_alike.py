@@ -75,7 +75,8 @@ def test_what_is_the_same_on_all_ranks_is_left(setting: str) -> None:
 
 def test_what_only_decides_that_a_rate_is_set_is_decided_together() -> None:
     text = text_of("if mean > 1: opt.learning_rate = opt.learning_rate / 2")
-    assert "if any_rank(mean > 1): opt.learning_rate = opt.learning_rate / 2\n" in text
+    assert "mean = mean_over_ranks(np.mean(losses))\n" in text
+    assert "if mean > 1: opt.learning_rate = opt.learning_rate / 2\n" in text
     assert "broadcast_object" not in text
 
 

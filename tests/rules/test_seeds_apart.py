@@ -159,3 +159,42 @@ def test_a_generator_that_is_held_elsewhere_is_asked_about(
 ) -> None:
     plan = plan_of(NAMED.format(made=made, held=held, drawn=drawn, after=after))
     assert "    rng = np.random.default_rng(" not in plan.text
+
+
+OPTIONS = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--seed', type=int)\nargs = p.parse_args()\n{}"
+
+
+@pytest.mark.parametrize(
+    ("seeded", "again"),
+    [
+        ("if args.seed is not None:\n    np.random.seed(args.seed)\n", " and args.seed is not None"),
+        ("if args.seed:\n    np.random.seed(args.seed)\n", " and args.seed"),
+        ("if args.fixed:\n    np.random.seed(7)\n", " and args.fixed"),
+        ("if args.fixed or args.test:\n    np.random.seed(7)\n", " and (args.fixed or args.test)"),
+        ("if __name__ == '__main__':\n    np.random.seed(7)\n", ""),
+    ],
+)
+def test_a_seed_of_one_branch_is_given_again_where_that_is_taken(seeded: str, again: str) -> None:
+    plan = plan_of(HEAD.format(OPTIONS.format(seeded)) + LOOP.format("np.random.randint"))
+    assert f"if hvd.size() > 1{again}:\n    np.random.seed(" in plan.text
+    assert not doubts(plan, "D3")
+
+
+@pytest.mark.parametrize(
+    "seeded",
+    [
+        "np.random.seed(args.seed)\n",  # None seeds each process by itself, and can't be added to
+        "if args.fixed:\n    pass\nelse:\n    np.random.seed(7)\n",
+        "if args.fixed:\n    np.random.seed(args.seed)\n",
+        "if draw_alike():\n    np.random.seed(7)\n",
+        "args.fixed = ask()\nif args.fixed:\n    np.random.seed(7)\n",
+    ],
+)
+def test_where_the_branch_is_not_known_it_is_asked(seeded: str) -> None:
+    plan = plan_of(HEAD.format(OPTIONS.format(seeded)) + LOOP.format("np.random.randint"))
+    assert any("every rank draws the same batches" in d for d in doubts(plan, "D3"))
+
+
+def test_a_seed_that_is_none_is_no_seed() -> None:
+    plan = plan_of(HEAD.format("np.random.seed(None)\n") + LOOP.format("np.random.randint"))
+    assert not doubts(plan, "D3")

@@ -391,7 +391,7 @@ def test_a_loop_that_ends_with_a_loss_is_left_by_all() -> None:
     )
 
 
-def test_patience_goes_by_rank_0s_values() -> None:
+def test_patience_goes_by_the_mean_of_what_ranks_measure() -> None:
     plan = plan_of(
         OPENED
         + textwrap.dedent(
@@ -410,7 +410,8 @@ def test_patience_goes_by_rank_0s_values() -> None:
             """
         )
     )
-    assert "    value, best = from_root((value, best))\n    if value < best:\n" in plan.text
+    assert "    value = mean_over_ranks(sess.run(loss, {x: valid}))\n    if value < best:\n" in plan.text
+    assert "        best, bad = value, 0\n" in plan.text
     assert changes(plan, "S5")
 
 
@@ -463,7 +464,7 @@ def test_a_loop_of_a_base_class_and_a_step_of_a_derived_one() -> None:
         """
     plan = plan_of(head + textwrap.dedent(body.format("500")))
     assert "for i in range(500 // hvd.size()):\n" in plan.text
-    assert "        if any_rank(score < best):\n" in plan.text or "from_root(" in plan.text
+    assert "            score = mean_over_ranks(self.epoch())\n            if score < best:\n" in plan.text
 
 
 def test_a_saver_behind_a_property() -> None:

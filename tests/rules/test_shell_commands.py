@@ -20,7 +20,7 @@ IMPORTS = "import os\nimport subprocess\n"
         "os.system(command)",
         "os.system(program + ' cp a b')",
         "os.system('ls | grep cp')",
-        "os.system('python prepare.py > data.csv')",
+        "os.system('python prepare.py > /dev/null 2>&1')",
         "subprocess.run([sys.executable, 'wget.py'])",
         "subprocess.Popen(['tensorboard', '--logdir', 'logs'])",
         "subprocess.Popen('wget http://a/b', shell=True)",
@@ -66,12 +66,24 @@ def test_what_changes_files_is_left_to_rank_0(statement: str) -> None:
         "os.system('gsutil cp gs://bucket/data.csv .')",
         "os.system('git clone http://a/b')",
         "os.system('gzip -d data.gz')",
+        "os.system('python prepare.py > data.csv')",  # several that write one file would mix
+        "os.system('perl score.pl < {} >> {}'.format(a, b))",
+        "subprocess.call('sort a | uniq >b 2> log', shell=True)",
     ],
 )
 def test_what_brings_files_is_done_once_per_host_and_waited_for(statement: str) -> None:
     wait = 'hvd.broadcast(0, root_rank=0, name="downloaded")'
     after = f"{IMPORTS}if hvd.local_rank() == 0:\n    {statement}\n{wait}\n"
     check(RULES, IMPORTS + statement + "\n", after)
+
+
+def test_a_command_that_has_a_name_is_known_by_what_it_is_made_of() -> None:
+    wait = 'hvd.broadcast(0, root_rank=0, name="downloaded")'
+    named = IMPORTS + "command = 'perl score.pl < {} > {}'.format(a, b)\n"
+    after = f"{named}if hvd.local_rank() == 0:\n    os.system(command)\n{wait}\n"
+    check(RULES, named + "os.system(command)\n", after)
+    either = IMPORTS + "command = 'rm -rf a' if old else ask()\nos.system(command)\n"
+    assert unchanged(RULES, either).notes == []
 
 
 def test_a_test_whether_it_is_there_belongs_to_it() -> None:

@@ -94,8 +94,21 @@ export interface UnchangedDocument {
   readonly unchanged: string;
 }
 
+/** An entry of the answer of `horovodize.explain` without an argument. */
+export interface PageName {
+  /** "HVD105", "C5" */
+  readonly id: string;
+  /** "aliased-optimizer"; "" for a rule. */
+  readonly name: string;
+  /** In a line. */
+  readonly title: string;
+}
+
 /** The answer of `horovodize.distributeWorkspace`. */
 export interface DistributedWorkspace {
+  /** What was asked to be distributed, and was: what starts training. */
+  readonly scripts: readonly string[];
+  /** The files that were changed: scripts, and modules of theirs. */
   readonly distributed: readonly string[];
   /** Changes that were made, and are to be looked at. */
   readonly toConfirm: readonly FileReason[];

@@ -7,7 +7,7 @@ import { expandPath } from "./server/find";
 export const SECTION = "horovodize";
 
 /** Settings that are not the server's. */
-const OWN = ["path", "train", "trace"];
+const OWN = ["path", "train", "trace", "saveDistributed"];
 
 /** `horovodize.path`; "" when it is not set, or the workspace is not trusted (VS Code answers with the user's value then). */
 export function serverPath(): string {
@@ -28,6 +28,11 @@ function pathSetting(name: string, scope: Uri | undefined): string {
 /** Whether anything is to stand above loops. */
 export function lensesShown(scope: ConfigurationScope): boolean {
   return workspace.getConfiguration(SECTION, scope).get<boolean | null>("codeLens") ?? true;
+}
+
+/** Whether files that Distribute Workspace changed are saved. */
+export function savesDistributed(): boolean {
+  return workspace.getConfiguration(SECTION).get<boolean | null>("saveDistributed") ?? false;
 }
 
 export interface TrainingSettings {

@@ -34,6 +34,16 @@ test("one folder is not shown as such, several are", () => {
   assert.deepEqual(treeOf(undefined), []);
 });
 
+test("of the states that are chosen", () => {
+  const files = [file("file:///w/a.py"), file("file:///w/b.py", { state: "blocked" }), file("file:///w/c.py", { state: "distributed" })];
+  const shown = (...states: FileSummary["state"][]): string[] =>
+    treeOf(summary(["file:///w", files]), new Set(states)).map((node) => (node.kind === "file" ? node.file.uri : node.kind));
+  assert.deepEqual(shown("blocked"), ["file:///w/b.py"]);
+  assert.deepEqual(shown("distributable", "distributed"), ["file:///w/a.py", "file:///w/c.py"]);
+  assert.deepEqual(shown("unreadable"), []);
+  assert.equal(treeOf(summary(["file:///w", files])).length, 3);
+});
+
 test("a finding belongs to the loop that it is in, others to the file", () => {
   const uri = "file:///w/a.py";
   const [node] = treeOf(summary(["file:///w", [file(uri, { restrictions: [restriction(uri, 4), restriction(uri, 9)] })]]));

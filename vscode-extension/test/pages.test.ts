@@ -12,6 +12,7 @@ const WORDS: Words = {
   line: (line) => `line ${String(line)}`,
   why: "Why:",
   doubt: "Doubt:",
+  link: ({ uri, range }) => (uri.startsWith("file:") ? `/${name(uri)}#L${String(range.start.line + 1)}` : undefined),
 };
 
 function change(rule: string, line: number, more: Partial<PreviewedChange> = {}): PreviewedChange {
@@ -35,7 +36,7 @@ Read them.
 
 ## To confirm
 
-### line 12: title of K3 ([K3](../../pages/K3.md))
+### [line 12](</a.py#L12>): title of K3 ([K3](../../pages/K3.md))
 
 what K3
 
@@ -45,19 +46,46 @@ what K3
 
 ## Changes
 
-### line 1: title of C1 ([C1](../../pages/C1.md))
-
-what C1
+### title of C1 ([C1](../../pages/C1.md))
 
 **Why:** why C1
+
+- [line 1](</a.py#L1>): what C1
 `,
   );
 });
 
-test("of several files each change says its own", () => {
-  const page = reasonsPage("a.py", [text("file:///a.py", [change("C1", 0)]), text("file:///b.py", [change("C5", 2)])], name, WORDS);
-  assert.match(page, /### a\.py, line 1: /);
-  assert.match(page, /### b\.py, line 3: /);
+test("changes of one rule stand together, each reason once, each line a link", () => {
+  const changes = [change("C6", 1), change("C1", 0), change("C6", 6), change("C6", 8, { what: "another" }), change("C6", 9, { why: "for this" })];
+  const page = reasonsPage("a.py", [text("file:///a.py", changes)], name, WORDS);
+  assert.equal(
+    page.slice(page.indexOf("### ")),
+    `### 4 × title of C6 ([C6](../../pages/C6.md))
+
+**Why:** why C6
+
+- [line 2](</a.py#L2>), [line 7](</a.py#L7>): what C6
+- [line 9](</a.py#L9>): another
+
+**Why:** for this
+
+- [line 10](</a.py#L10>): what C6
+
+### title of C1 ([C1](../../pages/C1.md))
+
+**Why:** why C1
+
+- [line 1](</a.py#L1>): what C1
+`,
+  );
+});
+
+test("of several files each change says its own; no link goes into a cell", () => {
+  const at = { line: 2, character: 0 };
+  const inCell = change("C5", 2, { location: { uri: "vscode-notebook-cell:/b.ipynb#X", range: { start: at, end: at } } });
+  const page = reasonsPage("a.py", [text("file:///a.py", [change("C1", 0)]), text("file:///b.py", [inCell])], name, WORDS);
+  assert.match(page, /- \[a\.py, line 1\]\(<\/a\.py#L1>\): /);
+  assert.match(page, /- b\.py, line 3: /);
   assert.doesNotMatch(page, /To confirm/);
 });
 
@@ -71,6 +99,7 @@ test("the report of a workspace", () => {
   const at = { line: 4, character: 0 };
   const report = workspaceReport(
     {
+      scripts: ["file:///a.py"],
       distributed: ["file:///a.py"],
       toConfirm: [{ uri: "file:///a.py", code: "C7", message: "is it?", location: { uri: "file:///m.py", range: { start: at, end: at } } }],
       refused: [{ uri: "file:///b.py", code: "HVD203", message: "no", location: { uri: "file:///b.py", range: { start: at, end: at } } }],
@@ -80,5 +109,5 @@ test("the report of a workspace", () => {
     words,
   );
   assert.equal(report, "# Done\n\n## Distributed (1)\n\n- a.py\n\n## Look (1)\n\n- m.py:5: [C7](../pages/C7.md) is it?\n\n## Refused (1)\n\n- b.py:5: [HVD203](../pages/HVD203.md) no\n");
-  assert.equal(workspaceReport({ distributed: [], toConfirm: [], refused: [], unchanged: [] }, name, words), "# Done\n\nNothing.\n");
+  assert.equal(workspaceReport({ scripts: [], distributed: [], toConfirm: [], refused: [], unchanged: [] }, name, words), "# Done\n\nNothing.\n");
 });

@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.facts.draws import Draws
+from horovodize.facts.games import is_game
 from horovodize.facts.kept import VARIABLES
 from horovodize.facts.sources import FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
-from horovodize.summary.syntax import CALLABLES
+from horovodize.summary.syntax import CALLABLES, Function
 from horovodize.summary.values import ITEM
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class Calls:
         self.draws, self.written = Draws(flow.uniformity), Written(flow.module)
 
     def step(self, step: Step, call: ast.Call, item: Item) -> None:
+        if call in self._averaged:
+            return
         if call in self._training:
             step.varies(Source.ROWS, call)
         elif call in self._runs:
@@ -109,7 +112,16 @@ class Calls:
             or self.names.of(f) is not None
         ):
             return False
-        return not self.flow.drive.reaches(call, self._training)
+        if self.flow.drive.reaches(call, self._training):
+            return False
+        known = [
+            m for m in self.values.graph.runs(call) if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))
+        ]
+        return not known or any(is_game(self.syntax, m) or self._tells_several(m) for m in known)
+
+    def _tells_several(self, method: Function) -> bool:
+        """Whether a method gives more than one thing, as a game tells state and reward; one's own stopper tells one."""
+        return any(isinstance(e, ast.Tuple) and len(e.elts) > 1 for e in self.values.returned(method))
 
     # ------------------------------------------------------------------ of this project
 
@@ -132,6 +144,11 @@ class Calls:
     @cached_property
     def _training(self) -> set[ast.AST]:
         return {u.call for u in self.flow.sites.updates} | {f.call for f in self.flow.sites.fits}
+
+    @cached_property
+    def _averaged(self) -> set[ast.AST]:
+        """What all ranks are given alike once the tapes average their gradients."""
+        return set(self.flow.sites.training_gradients)
 
     @cached_property
     def _runs(self) -> set[ast.AST]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from horovodize.facts.fetched import Fetched
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
@@ -73,6 +74,7 @@ class Counters:
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, kept: Kept) -> None:
         self.module, self.sites, self.drive, self.feeding, self.kept = module, sites, drive, feeding, kept
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
+        self.fetched = Fetched(module, sites)
         self._numbers: dict[object, Counter | None] = {}
         self._turns: dict[tuple[Driver, tuple[int, ...]], Counter] = {}
         self._by_variable: dict[ast.Call, Counter | None] = {}
@@ -83,6 +85,14 @@ class Counters:
         found = set(self._read(e, frozenset(known), _DEPTH))
         return found.pop() if len(found) == 1 else None
 
+    def perhaps(self, e: ast.expr) -> Counter | None:
+        """What may be the global step: what a step that trains fetches beside, where it can't be seen what that is."""
+        found = self.fetched.run_of(e)
+        if found is None or not any(run.call is found[0] for run in self.sites.graph.trainings):
+            return None
+        counted = self.counted_at(found[0]) if self.fetched.is_unseen(found[1]) else None
+        return Counter(CounterKind.GLOBAL_STEP, frozenset(counted[0])) if counted is not None else None
+
     def reads(self, root: ast.AST, known: Iterable[ast.AST] = ()) -> Iterator[tuple[ast.expr, Counter]]:
         """The places in an expression or statement where a counter is read, each as a whole: `int(step.numpy())`."""
         todo, passed = [root], frozenset(known)
@@ -90,7 +100,7 @@ class Counters:
             n = todo.pop()
             if n in passed:
                 continue
-            if isinstance(n, (ast.Name, ast.Attribute, ast.Call)) and not _is_stored_to(n):
+            if isinstance(n, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) and not _is_stored_to(n):
                 counter = self.of(n, passed)
                 if counter is not None:
                     yield n, counter
@@ -141,6 +151,8 @@ class Counters:
                     yield from self._of_variables(e)
             case ast.Call():
                 yield from self._of_call(e, known, depth)
+            case ast.Subscript():
+                yield from self._of_item(e, known, depth)
             case _:
                 yield None
 
@@ -159,8 +171,15 @@ class Counters:
             elif b.kind == "parameter":
                 yield from self._of_parameter(b, known, depth)
             elif b.kind == "assign" and b.value is not None:
-                part = self._part(b.value, b.path)
-                yield from self._read(part, known, depth - 1) if part is not None else [None]
+                if (
+                    b.path
+                    and isinstance(b.value, ast.Call)
+                    and isinstance(self.values.callee(b.value), FUNCTIONS)
+                ):
+                    yield from self._of_returned(b.value, b.path, known, depth)
+                else:
+                    part = self.fetched.part(b.value, b.path)
+                    yield from self._read(part, known, depth - 1) if part is not None else [None]
             else:
                 yield None
 
@@ -185,27 +204,42 @@ class Counters:
         elif call in self.sites.graph.all_runs:
             fetched = argument(call, "fetches", 0)
             yield from self._read(fetched, known, depth - 1) if fetched is not None else [None]
+        elif isinstance(self.values.callee(call), FUNCTIONS):
+            yield from self._of_returned(call, (), known, depth)
         else:
             yield self._variable(call)
 
+    def _of_item(self, e: ast.Subscript, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
+        """`results[1]` of what a run fetched, or of what a function returned."""
+        fetched = self.fetched.item(e)
+        origins = (
+            [(fetched, ())] if fetched is not None else [(o.node, o.path) for o in self.values.origins(e)]
+        )
+        for node, path in origins:
+            is_read = isinstance(node, ast.expr) and node is not e and not path
+            yield from self._read(node, known, depth - 1) if is_read else [None]  # type: ignore[arg-type]
+
+    def _of_returned(
+        self, call: ast.Call, path: tuple[int, ...], known: frozenset[ast.AST], depth: int
+    ) -> Iterator[Counter | None]:
+        """What a function gives back: of `loss, train_op, step = build()` what it returns as its third."""
+        function = self.values.callee(call)
+        assert isinstance(function, FUNCTIONS)
+        returned = self.values.returned(function)
+        for value in returned:
+            part = self.fetched.part(value, path) if self.values.path_in(value, path) == path else None
+            yield from self._read(part, known, depth - 1) if part is not None else [None]
+        if not returned:
+            yield None
+
     def _of_variables(self, e: ast.expr) -> Iterator[Counter | None]:
+        if self.sites.builds_graph and any(
+            self.fetched.same(e, step) for step in self._global_step_arguments
+        ):
+            yield self._global_step
+            return
         for origin in self.values.origins(e):
             yield self._variable(origin.call) if origin.call is not None else None
-
-    def _part(self, value: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
-        """What a name is bound to: of `_, step = session.run([train, global_step])` the fetched part."""
-        if not path:
-            return value
-        if isinstance(value, ast.Call) and value in self.sites.graph.all_runs:
-            fetched = argument(value, "fetches", 0)
-            if fetched is None:
-                return None
-            value = next(
-                (o.node for o in self.values.origins(fetched) if isinstance(o.node, (ast.List, ast.Tuple))),
-                value,
-            )
-        parts = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
-        return parts[path[0]] if len(path) == 1 and 0 <= path[0] < len(parts) else None
 
     def _key(self, e: ast.Name | ast.Attribute) -> object:
         """What tells one variable from others of its name: where it lives."""
@@ -389,6 +423,7 @@ class Counters:
     def _variable(self, made: ast.Call) -> Counter | None:
         """The counter that a variable is: made here, and added to with each step."""
         if made not in self._by_variable:
+            self._by_variable[made] = None  # what is set from itself
             self._by_variable[made] = self._find_variable(made)
         return self._by_variable[made]
 

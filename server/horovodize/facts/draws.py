@@ -155,13 +155,25 @@ class Draws:
 
     def gives_seed(self, call: ast.Call) -> bool:
         """Whether a call that seeds, or makes a generator, gives it a seed, the same on every rank."""
-        if self.module.names.of(call.func) in ALWAYS_OWN:
-            return False
-        given = [*call.args, *(k.value for k in call.keywords)]
-        seed = given[0] if given else None  # the first, whatever it is called
+        seed = self._seed(call)
+        return seed is not None and self.may_give_seed(call) and not self._may_be_none(seed)
+
+    def may_give_seed(self, call: ast.Call) -> bool:
+        """The same, or where it depends on an option that may be None: `np.random.seed(args.seed)`."""
+        seed = self._seed(call)
         if seed is None or (isinstance(seed, ast.Constant) and seed.value is None):
             return False
-        return isinstance(self.uniformity.of(seed), Uniform) and not self._may_be_none(seed)
+        is_none = all(
+            isinstance(o.node, ast.Constant) and o.node.value is None
+            for o in self.module.values.origins(seed)
+        )
+        return isinstance(self.uniformity.of(seed), Uniform) and not is_none
+
+    def _seed(self, call: ast.Call) -> ast.expr | None:
+        if self.module.names.of(call.func) in ALWAYS_OWN:
+            return None
+        given = [*call.args, *(k.value for k in call.keywords)]
+        return given[0] if given else None  # the first, whatever it is called
 
     def _may_be_none(self, seed: ast.expr) -> bool:
         """Whether a seed may be None, which seeds each process differently: an option, unless its default is a number."""

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from enum import Enum
 
 from horovodize.facts.contexts import Context, home, passed
+from horovodize.facts.row_weights import ELEMENTWISE, RowWeights
 from horovodize.facts.turns import DEPTH, MOST
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, argument
@@ -50,7 +51,7 @@ _SAME = {
     "check_numerics",
     "float",
 }
-_MATRIX = {"matmul", "dot", "matvec"}
+_MATRIX = {"matmul", "dot", "matvec", "sparse_tensor_dense_matmul", "sparse_dense_matmul", "sparse_matmul"}
 _JOINING = {"cumsum", "cumprod", "cdist", "pdist", "covariance", "moments", "top_k", "sort", "argsort", "roll",
             "reverse", "svd", "cholesky", "triplet_semihard_loss"}  # fmt: skip
 _ALONG = {
@@ -77,6 +78,7 @@ class Losses:
     def __init__(self, module: Module, rows: Collection[ast.AST], is_v1: bool) -> None:
         self.module, self.rows, self.is_v1 = module, rows, is_v1
         self.names, self.values = module.names, module.values
+        self._row_weights = RowWeights(module, rows)
         self._known: dict[tuple[ast.AST, Context], Over] = {}
         self._depth = 0
 
@@ -196,6 +198,8 @@ class Losses:
             return Over.COUPLED
         if issubclass(op, ast.MatMult):
             return self._product(a, b)
+        if Over.NONE in (a, b) and self._meets_weights([a, b], [left, right]):
+            return Over.COUPLED
         if issubclass(op, (ast.Add, ast.Sub)):
             weighty = [x for x, s in ((a, left), (b, right)) if x is Over.NONE and not self._is_number(s)]
             if Over.SUM in (a, b) and weighty:
@@ -212,6 +216,10 @@ class Losses:
             if a is Over.NONE and issubclass(op, ast.Mult):
                 return b
         return _elementwise([a, b])
+
+    def _meets_weights(self, inner: list[Over], parts: list[ast.expr]) -> bool:
+        """Whether the rows meet weights that have a row for each of them."""
+        return bool(set(inner) & {Over.ROWS, Over.VECTOR}) and self._row_weights.meet(parts)
 
     def _is_number(self, e: ast.expr) -> bool:
         """Whether an expression is made without any variable that is trained."""
@@ -266,6 +274,10 @@ class Losses:
 
     def _library(self, e: ast.Call, name: str, last: str, inner: list[Over], context: Context) -> Over:
         rows = set(inner) & {Over.ROWS, Over.VECTOR}
+        goes_by_element = last in ELEMENTWISE or ".losses." in name or last in _PER_ROW or "entropy" in last
+        if goes_by_element and Over.NONE in inner:
+            if self._meets_weights(inner, [*e.args, *(k.value for k in e.keywords)]):
+                return Over.COUPLED
         if last in ("add", "subtract", "multiply", "divide", "truediv", "div") and len(e.args) == 2:
             op = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult}.get(last, ast.Div)
             return self._operation(op, e.args[0], e.args[1], context)

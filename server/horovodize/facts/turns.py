@@ -244,7 +244,17 @@ class Turns:
             part = self._all(unpacked, place.outer, None)[0]
             if unpacked and part is not Part.NUMBER:
                 return part, ()
+        if isinstance(b.statement, ast.Lambda):
+            beside = self._beside(b.statement)
+            if beside:
+                return self._all(beside, context, e)
         return self._fixed(e, place)
+
+    def _beside(self, function: ast.Lambda) -> list[ast.expr]:
+        """What a call is given beside a function, of which that gets the items: `map(lambda i: x[i], chosen)`."""
+        call = self.syntax.parent[function]
+        given = call.args if isinstance(call, ast.Call) else []
+        return [a for a in given if a is not function]
 
     def is_in_turn(self, node: ast.AST, context: Context) -> bool:
         return context.repeated or any(self.syntax.inside(node, loop) for loop in context.loops)
@@ -314,7 +324,7 @@ class Turns:
         kinds = self.feeding.kinds
         around = isinstance(loop, (ast.For, ast.AsyncFor)) and any(loop in c.loops for c in context.around())
         if kinds.is_range(inside):
-            return (Part.TURN, ()) if around else (Part.NUMBER, ())
+            return (Part.TURN, ()) if around or self._goes_on(inside, context) else (Part.NUMBER, ())
         if around and kinds.is_literal(inside):
             return Part.NUMBER, ()
         if not around and kinds.of(inside) not in (Kind.DATASET, Kind.GENERATOR, Kind.SEQUENCE):
@@ -322,6 +332,11 @@ class Turns:
             return part, places
         self.moving[loop] = None
         return Part.DEALT, ()
+
+    def _goes_on(self, numbers: ast.expr, context: Context) -> bool:
+        """Whether a range begins or ends elsewhere in each turn: `range(i * n, (i + 1) * n)`."""
+        ends = numbers.args if isinstance(numbers, ast.Call) else []
+        return any(self._part(end, context)[0] in (Part.TURN, Part.DRAWN) for end in ends)
 
     # ------------------------------------------------------------------ what is the same in each turn
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from horovodize.documentation import page_address
 from horovodize.lsp.markup import Markup, code
 from horovodize.lsp.statement import statement_at
 from horovodize.plan import Change, Plan, Refusal, Unchanged
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from horovodize.lsp.view import View
     from horovodize.summary import RoleAt, TrainingLoop
 
-_MOST = 8  # changes listed in full; a hover is read at a glance
+_MOST = 3  # changes that are named; a hover is read at a glance
 
 
 def explain(view: View, offset: int, markup: Markup) -> Span | None:
@@ -93,17 +94,20 @@ def _consequences(view: View, here: list[Span], there: list[Span], markup: Marku
 
 
 def _changes(plan: Plan, view: View, here: list[Span], there: list[Span], markup: Markup) -> None:
-    said = [_change(change) for change in plan.changes if _touches(change.span, here)]
+    said = [(_change(change), change) for change in plan.changes if _touches(change.span, here)]
     said += [
-        f"{_change(change)} ({view.line_words(change.span)})"
+        (f"{_change(change)} ({view.line_words(change.span)})", change)
         for change in plan.changes
         if _touches(change.span, there) and not _touches(change.span, here)
     ]
     if said:
         markup.paragraph("Distributing with Horovod would do here:", strong=True)
-        shown = list(dict.fromkeys(said))[:_MOST]  # two changes of one line may read the same
-        markup.bullets(shown)
-        if others := len(plan.changes) - sum(text in shown for text in said):
+        said.sort(key=lambda item: item[1].sure)  # what is to be confirmed is never among those left out
+        texts = {text: change.rule for text, change in said}  # two changes of one line may read the same
+        most = max(_MOST, sum(not change.sure for _, change in said))
+        shown = list(texts)[:most]
+        markup.linked_bullets((text, page_address(texts[text]), "Why") for text in shown)
+        if others := len(plan.changes) - sum(text in shown for text, _ in said):
             where = "this file and those that belong to it" if view.several else "this file"
             markup.paragraph(f"and {others} more change{'s' if others > 1 else ''} in {where}.")
     elif plan.changes:
@@ -117,7 +121,7 @@ def _touches(span: Span, places: list[Span]) -> bool:
 
 def _change(change: Change) -> str:
     doubt = "" if change.sure else f" To be confirmed: {change.doubt}"
-    return f"{change.rule}: {_sentence(change.what)} {_sentence(change.why)}{doubt}"
+    return f"{change.rule}: {_sentence(change.what)}{doubt}"
 
 
 def _sentence(text: str) -> str:

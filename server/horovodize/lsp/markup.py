@@ -28,7 +28,14 @@ class Markup:
         self._blocks.append(f"**{rendered}**" if strong and self._markdown else rendered)
 
     def bullets(self, items: Iterable[str]) -> None:
-        lines = [f"- {self._prose(item)}" for item in items]
+        self.linked_bullets((item, None, "") for item in items)
+
+    def linked_bullets(self, items: Iterable[tuple[str, str | None, str]]) -> None:
+        """Of each item its text, and the address and the words of a link after it, shown where Markdown is read."""
+        lines = [
+            f"- {self._prose(text)}" + (f" [{words}](<{address}>)" if address and self._markdown else "")
+            for text, address, words in items
+        ]
         if lines:
             self._blocks.append("\n".join(lines))
 

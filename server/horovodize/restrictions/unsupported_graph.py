@@ -38,6 +38,13 @@ _ELSEWHERE = {
     "tensorflow.contrib.training.train": f"the loop is in `tf.contrib.training.train`, where no rule reaches; {_MONITORED}",
 }
 
+# Optimizers that hand the variables to a library, which takes all steps in one call.
+_EXTERNAL = {"ScipyOptimizerInterface", "ExternalOptimizerInterface"}
+_BY_A_LIBRARY = (
+    "this optimizer takes its steps inside another library, on each rank by itself, where no gradients can be averaged; use "
+    "one of `tf.train`"
+)
+
 Found = tuple[ast.AST, str]
 
 
@@ -50,6 +57,14 @@ def find_in_graphs(context: Context) -> Iterator[Found]:
     for name, why in _ELSEWHERE.items():
         for call in context.module.calls_of(name):
             yield call, why
+    for call in context.sites.graph_minimizes:
+        if isinstance(call.func, ast.Attribute) and _is_external(context, call.func.value):
+            yield call, _BY_A_LIBRARY
+
+
+def _is_external(context: Context, optimizer: ast.expr) -> bool:
+    made = {name for c in context.values.calls(optimizer) for name in context.values.made_by(c)}
+    return any(name.startswith("tensorflow.") and name.rsplit(".", 1)[-1] in _EXTERNAL for name in made)
 
 
 def _servers(context: Context) -> Iterator[Found]:

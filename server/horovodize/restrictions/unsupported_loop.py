@@ -12,9 +12,9 @@ optimizer; on `apply_gradients` with gradients of which no tape can be found in 
 `implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make ranks wait for each other forever; on
 `tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose
 optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a `Supervisor`,
-`slim.learning.train` and `optimize_loss`; on Keras Tuner's `search`; on Keras models wrapped for scikit-learn
-(`KerasRegressor`); on TensorFlow Decision Forests; and where the script makes Keras run on JAX or PyTorch. Averages and
-counters that are assigned are no violation.
+`slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy (`ScipyOptimizerInterface`); on Keras
+Tuner's `search`; on Keras models wrapped for scikit-learn (`KerasRegressor`); on TensorFlow Decision Forests; and where the
+script makes Keras run on JAX or PyTorch. Averages and counters that are assigned are no violation.
 
 ## Quick fix
 None.
@@ -65,6 +65,15 @@ with tf.train.MonitoredTrainingSession(
 ) as session:
     while not session.should_stop():
         session.run(train)
+```
+
+```python
+import tensorflow as tf
+
+optimizer = tf.contrib.opt.ScipyOptimizerInterface(loss, method="L-BFGS-B")
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    optimizer.minimize(session)  # HVD202
 ```
 
 ```python

@@ -46,9 +46,18 @@ def differing(draft: Draft, e: ast.AST) -> list[Varies | Unknown]:
 
 
 def agree(
-    draft: Draft, test: ast.expr, doubt: str = "", why: str = WHY, what: str = _WHAT, rule: str = ""
+    draft: Draft,
+    test: ast.expr,
+    doubt: str = "",
+    why: str = WHY,
+    what: str = _WHAT,
+    rule: str = "",
+    *,
+    of_all: bool = False,
 ) -> None:
-    """`test` → `any_rank(test)`, once."""
+    """`test` → `any_rank(test)`, once.
+
+    of_all: that it has to hold on all ranks, rather than on one"""
     if test in draft.done:
         return
     draft.done.add(test)
@@ -57,7 +66,9 @@ def agree(
         return
     if draft.in_graph:
         draft.session_config(draft.sites.any_v1)
-    edits = Edit.around(draft.module.span(test), f"{draft.helper('any_rank')}(", ")")
+    any_rank = draft.helper("any_rank")
+    around = (f"not {any_rank}(not (", "))") if of_all else (f"{any_rank}(", ")")
+    edits = Edit.around(draft.module.span(test), *around)
     draft.change(
         rule or ("S5" if draft.in_graph else "G4"),
         test,

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
+from horovodize import catalogue
 from horovodize.plan import Decision
-from horovodize.rules import counted, decays, rates_by_step
+from horovodize.rules import counted, decays, rates_by_step, schedule, steered
+from horovodize.rules.copies import made_of
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.summary.syntax import argument
@@ -34,6 +37,12 @@ def apply(draft: Draft) -> None:
                     decays.follow(draft, given, rule="G5")
     for value in (*_objectives(draft), *_set(draft)):
         tell(draft, value)
+    for value in _objectives(draft) if draft.divided else ():
+        decays.follow(draft, value, rule="G5")
+    for made in _schedules(draft) if draft.divided else ():
+        schedule.divide_steps(draft, made)
+    for setting in _going_on(draft) if draft.divided else ():
+        decays.follow(draft, setting.value, setting, rule="G5")
 
 
 def _objectives(draft: Draft) -> Iterator[ast.expr]:
@@ -51,6 +60,39 @@ def _set(draft: Draft) -> Iterator[ast.expr]:
         value = call.args[-1] if call.args else argument(call, "value")
         if value is not None and counted.is_by_step(draft, call):
             yield value
+
+
+def _going_on(draft: Draft) -> Iterator[decays.Setting]:
+    """The variables of one number that losses are made with, where they are set: `heat.assign(heat * 0.999)`."""
+    calls = [] if draft.in_graph else draft.sites.method_calls("assign", "assign_add", "assign_sub")
+    by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
+    used = {made for n in steered.used_in_losses(draft) for made in _made(draft, n)} if calls else set()
+    for call in calls:
+        assert isinstance(call.func, ast.Attribute)
+        kept, last = call.func.value, call.func.attr
+        if call in by_hand or not call.args or not used & _made(draft, kept):
+            continue
+        if not steered.is_one_number(draft, kept) or draft.facts.uniform.of_values.varies(call.args[0]):
+            continue
+        if last == "assign":
+            yield decays.Setting(call, kept, call.args[0])
+        else:
+            operator = ast.Add() if last == "assign_add" else ast.Sub()
+            yield replace(decays.going_on(call, kept, call.args[0], operator), is_scaled=False)
+
+
+def _schedules(draft: Draft) -> Iterator[ast.Call]:
+    """The schedules of TensorFlow's that losses ask by a count of steps: `weight = schedule(self.seen)`."""
+    for n in steered.used_in_losses(draft):
+        if isinstance(n, ast.Call) and n.args and isinstance(n.func, (ast.Name, ast.Attribute)):
+            for made in draft.values.calls(n.func):
+                known = catalogue.schedule_parameters(draft.names.of(made.func) or "")
+                if known is not None and counted.of(draft, n.args[0]) is not None:
+                    yield made
+
+
+def _made(draft: Draft, n: ast.AST) -> set[ast.AST]:
+    return made_of(draft, n) if isinstance(n, (ast.Name, ast.Attribute)) else set()
 
 
 def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:

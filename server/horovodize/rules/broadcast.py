@@ -4,10 +4,12 @@ What it does   In the loop that takes the steps, after the step: `if first_batch
                them, batch-norm statistics included) and the optimizer's. Steps of several models in one loop share one block;
                every loop has a flag of its own, which holds until all models that the loop picks had their first step. Where
                batch normalization is used, rank 0's statistics are taken again when the loop ends: they are never averaged, so
-               they drift apart.
+               they drift apart. In a function that takes no step at first (`if len(memory) < 32: return`), the block stands
+               after the step.
                What the program keeps beside the model and brings up to date from it (a target network, moving averages) is
                broadcast with it, and so is what the loss is made with but no step trains (a random network, a frozen layer,
-               a variable that each rank draws).
+               a variable that each rank draws). A number that each step sets by the rank's own rows, and that later losses are
+               made with, is averaged where it is set: `k = mean_over_ranks(k + 0.001 * (gamma * real - fake))`.
 Why            Ranks start from different random weights and must not go on with them. Before the first step, a model may
                have no variables yet and an optimizer has no slots.
 Before         for x, y in dataset:
@@ -24,7 +26,9 @@ Leaves alone   A model's own `train_step` under `fit`: the callback broadcasts (
 Refuses        A step of which the model or the optimizer can't be named where the loop is; steps whose loop runs inside a
                traced function that restores a checkpoint; a class of the file with an `apply_gradients` of its own that is no
                TensorFlow optimizer (HVD006).
-Asks           Variables that the loss is made with and that each rank sets by its own rows (a quantizer's codebook).
+Asks           Whether a mean of such numbers is meant. Variables that the loss is made with and that each rank sets by its own
+               rows (a quantizer's codebook, a queue of keys); a weight of the loss that changes under a condition of its rows.
+               What a program remembers of each row, and makes later losses with (temporal ensembling).
 Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(…)`, applies it and reads it again: empty,
                nothing is broadcast; its flag inside `@tf.function` is read while tracing, so the broadcast never runs or runs
                in every step (measured, horovod#1402); one flag for two models leaves the second without; models that are
@@ -36,10 +40,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 
-from horovodize.rules import keras_session, statistics
-from horovodize.rules.copies import ask_of_drifting, copies_at
+from horovodize.rules import keras_session, memories, statistics
+from horovodize.rules.copies import copies_at
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
+from horovodize.rules.steered import ask_of_drifting, keep_alike
 from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer
 from horovodize.rules.subclass_parts import guarded
@@ -82,6 +87,8 @@ def apply(draft: Draft) -> None:
         block.copies = copies_at(draft, block.place, {*block.variables})
         ask_of_drifting(draft, block.place)
         _write(draft, block)
+    keep_alike(draft)
+    memories.ask(draft)
 
 
 def _own_class(draft: Draft, optimizer: ast.expr) -> ast.ClassDef | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias, TypeGuard
 
 from horovodize.facts.answers import Varies
@@ -18,9 +18,9 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import OF_MODEL, is_one_variable
 from horovodize.summary.lift import is_plain, lift
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 
-_ASSIGNS = ("assign", "assign_add", "assign_sub")
+ASSIGNS = ("assign", "assign_add", "assign_sub")
 _LAYER = "tensorflow.keras.layers.Layer"
 _HOLDERS = {_LAYER, "tensorflow.keras.Model", "tensorflow.Module"}
 _NEW_WEIGHTS = {"tensorflow.keras.models.clone_model", "tensorflow.keras.models.model_from_json"}
@@ -31,12 +31,6 @@ _WEIGHTLESS = re.compile(
     r"|RepeatVector|Activation|ReLU|LeakyReLU|ELU|Softmax|Lambda|Rescaling|Resizing|CenterCrop|Input\w*|Masking"
     r"|(UpSampling|ZeroPadding|Cropping)\dD|Add|Subtract|Multiply|Average|Maximum|Minimum|Concatenate|Dot"
     r"|StringLookup|IntegerLookup|TextVectorization|Normalization|Discretization|CategoryEncoding|Hashing|HashedCrossing)$"
-)
-_WHAT = "Keep what the loss is made with the same on all ranks"
-_WHY = "Ranks whose losses are made with other numbers train for other aims."
-_DRIFTS = (
-    "each rank sets this by its own rows with each step, and the loss is made with it: it differs more and more between the "
-    "ranks; average what it is set by with `hvd.allreduce`"
 )
 Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, and where it is written to
 
@@ -68,7 +62,8 @@ def copies_at(draft: Draft, place: Place, trained: set[str]) -> list[str]:
 
 def _copied_models(draft: Draft, place: Place) -> Iterator[Copy]:
     """`target.set_weights(model.get_weights())` of a model that training calls, too: there, and where that is."""
-    calls = [(ast.unparse(e), e, call) for e, call in called(draft) if _is_in_training(draft, call, place)]
+    asked = [*called(draft), *_held(draft)]
+    calls = [(ast.unparse(e), e, call) for e, call in asked if _is_in_training(draft, call, place)]
     for call in draft.sites.method_calls("set_weights"):
         assert isinstance(call.func, ast.Attribute)
         model = call.func.value
@@ -77,6 +72,29 @@ def _copied_models(draft: Draft, place: Place) -> Iterator[Copy]:
             uses = [(e, use) for text, e, use in calls if text == ast.unparse(model)]
             for e, site in ((model, call), *uses) if uses else ():
                 yield ast.Attribute(e, "variables", ast.Load()), site
+
+
+def _held(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
+    """The models that objects of this file hold and ask in a method: `target.model` of `target.predict(x)`, with the call."""
+    for call in draft.syntax.calls:
+        if not isinstance(call.func, ast.Attribute) or not isinstance(
+            call.func.value, (ast.Name, ast.Attribute)
+        ):
+            continue
+        method = draft.values.callee(call)
+        if (
+            not isinstance(method, FUNCTIONS)
+            or draft.syntax.method_class(method) is None
+            or not method.args.args
+        ):
+            continue
+        own = method.args.args[0].arg
+        for n in ast.walk(method):
+            held = n.func if isinstance(n, ast.Call) else None
+            if isinstance(held, ast.Attribute) and held.attr in ("predict", "predict_on_batch", "call"):
+                held = held.value
+            if isinstance(held, ast.Attribute) and isinstance(held.value, ast.Name) and held.value.id == own:
+                yield ast.Attribute(call.func.value, held.attr, ast.Load()), call
 
 
 def called(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
@@ -101,7 +119,7 @@ def _is_in_training(draft: Draft, call: ast.Call, place: Place) -> bool:
 
 def blended(draft: Draft) -> Iterator[Copy]:
     """`for c, v in zip(copies, model.variables): c.assign(0.99 * c + 0.01 * v)`."""
-    for call in draft.sites.method_calls(*_ASSIGNS):
+    for call in draft.sites.method_calls(*ASSIGNS):
         assert isinstance(call.func, ast.Attribute)
         around = (a for a in draft.syntax.ancestors(call) if isinstance(a, (*LOOPS, ast.ListComp)))
         loop = next(around, None)
@@ -144,7 +162,7 @@ def _is_of_model(draft: Draft, e: ast.expr, site: ast.AST) -> bool:
 def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
     """What the losses of the steps depend on in each turn, and what no step trains: models, layers, `tf.Variable`s or lists of
     them."""
-    losses = list(_losses(draft))
+    losses = list(losses_of(draft))
     if not losses:
         return
     values = draft.values
@@ -154,20 +172,20 @@ def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
     trained.update(values.depends(gathered))
     set_by_hand = {
         made
-        for call in draft.sites.method_calls(*_ASSIGNS)
+        for call in draft.sites.method_calls(*ASSIGNS)
         if isinstance(call.func, ast.Attribute)
         for made in made_of(draft, call.func.value)
     }
 
     def is_wanted(e: ast.expr, site: ast.AST) -> bool:
         made = made_of(draft, e)
-        return bool(made) and not made & trained and _is_in_every_turn(draft, site, place)
+        return bool(made) and not made & trained and is_in_every_turn(draft, site, place)
 
     for e, call in called(draft):
         if call in used and has_weights(draft, e) and is_wanted(e, call):
             yield ast.Attribute(e, "variables", ast.Load()), call
     for n in draft.syntax.every(ast.Name, ast.Attribute):
-        if n in used and _is_variables(draft, n) and is_wanted(n, n):
+        if n in used and is_variables(draft, n) and is_wanted(n, n):
             if not made_of(draft, n) & set_by_hand or _starts_apart(draft, n):
                 yield n, n
 
@@ -185,44 +203,11 @@ def _starts_apart(draft: Draft, variable: ast.Name | ast.Attribute) -> bool:
     return any(isinstance(r, Varies) and r.kind is Source.CHANCE for r in found)
 
 
-def ask_of_drifting(draft: Draft, place: Place) -> None:
-    """Asks about variables that the loss is made with and that each rank sets by its own rows with each step: the codebook of a
-    quantizer, statistics of a layer of one's own. They differ more and more, as batch norm's would. Weights that are updated by
-    hand go by averaged gradients."""
-    by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
-    sets = [
-        (call, call.func.value)
-        for call in draft.sites.method_calls(*_ASSIGNS)
-        if isinstance(call.func, ast.Attribute)
-        and call.args
-        and call not in by_hand
-        and _is_variable(call.func.value, draft)
-    ]
-    used = set(draft.values.depends(_losses(draft)))
-    read, before = _made(draft, used), set[ast.AST]()
-    while read != before:  # what is set from what is set
-        before = set(read)
-        for call, kept in sets:
-            if made_of(draft, kept) & read:
-                read |= _made(draft, draft.values.depends(call.args, 400))
-    for call, kept in sets:
-        found = draft.facts.uniform.of_values.reasons(call.args[0])
-        own = any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found)
-        if own and made_of(draft, kept) & read and _is_in_every_turn(draft, call, place):
-            if draft.once("drifts", call):
-                draft.ask("G2", call, _WHAT, _WHY, _DRIFTS)
-
-
-def _made(draft: Draft, nodes: Iterable[ast.AST]) -> set[ast.AST]:
-    """What the names among some nodes were set to."""
-    return {made for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
-
-
 def _is_variable(e: ast.expr | None, draft: Draft) -> TypeGuard[ast.Name | ast.Attribute]:
-    return isinstance(e, (ast.Name, ast.Attribute)) and _is_variables(draft, e)
+    return isinstance(e, (ast.Name, ast.Attribute)) and is_variables(draft, e)
 
 
-def _losses(draft: Draft) -> Iterator[ast.AST]:
+def losses_of(draft: Draft) -> Iterator[ast.AST]:
     """What steps differentiate."""
     for update in draft.sites.updates:
         for gradient in update.gradients:
@@ -276,7 +261,7 @@ def _layer_has_weights(draft: Draft, call: ast.Call) -> bool:
     return _WEIGHTLESS.search(draft.names.of(call.func) or "") is None
 
 
-def _is_variables(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
+def is_variables(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
     """Whether a name that is read stands for a `tf.Variable` or a list of them."""
     if not isinstance(e.ctx, ast.Load) or not draft.values.origins(e):
         return False
@@ -293,7 +278,7 @@ def _is_variables(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
     return True
 
 
-def _is_in_every_turn(draft: Draft, site: ast.AST, place: Place) -> bool:
+def is_in_every_turn(draft: Draft, site: ast.AST, place: Place) -> bool:
     """Whether each turn of the loop of a place, the first one too, comes by a site: what a model is not called for in the first
     step need not have variables then."""
     for way in draft.drive.ways(site):

@@ -8,7 +8,7 @@ from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.steps import Feed
 from horovodize.rules import guarded
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
-from horovodize.rules.shares import counts_a_share, feeding, may_be_none
+from horovodize.rules.shares import counts_a_share, feeding, is_touched, may_be_none
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver, FitFeed
@@ -24,6 +24,12 @@ def of(draft: Draft, e: ast.expr) -> Counter | None:
     if counter is None or is_strided(draft, counter):
         return None
     return counter if counts_share(draft, counter) else None
+
+
+def perhaps(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression may be a count of a rank's steps: what a divided step fetches beside, and can't be seen."""
+    counter = draft.facts.counters.perhaps(e) if draft.options.split_data and draft.divided else None
+    return counter is not None and counts_share(draft, counter)
 
 
 def all_of(draft: Draft, e: ast.expr) -> Counter | None:
@@ -68,7 +74,7 @@ def is_divided(draft: Draft, driver: Driver) -> bool:
         feeds += known.next_calls(driver) + (known.graph_feeds if draft.in_graph else [])
     elif isinstance(e, ast.Call) and draft.names.last(e.func) == "zip":
         feeds += e.args
-    return any(part in draft.done for f in feeds for part in (f, *known.pipelines.trail(f)))
+    return any(is_touched(draft, part) for f in feeds for part in (f, *known.pipelines.trail(f)))
 
 
 def is_fit_divided(draft: Draft, fed: FitFeed) -> bool:
@@ -78,7 +84,7 @@ def is_fit_divided(draft: Draft, fed: FitFeed) -> bool:
         return False
     given = [*call.args, *(k.value for k in call.keywords if k.arg in ("x", "steps_per_epoch", "generator"))]
     return any(
-        part in draft.done or counts_a_share(draft, part)
+        is_touched(draft, part) or counts_a_share(draft, part)
         for g in given
         for part in (g, *known.pipelines.trail(g))
     )
@@ -90,7 +96,7 @@ def is_whole(draft: Draft, count: ast.expr) -> bool:
         return False
     made_of = draft.values.depends([count], 200)
     return not any(
-        n in draft.done for n in made_of if not isinstance(n, ast.Constant) or isinstance(n.value, int)
+        is_touched(draft, n) for n in made_of if not isinstance(n, ast.Constant) or isinstance(n.value, int)
     )
 
 
@@ -152,11 +158,14 @@ def _is_ratio(draft: Draft, test: ast.expr) -> bool:
 
 def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
     """Whether a test is of settings, which no loop changes: `if args.decay:`, `if __name__ == "__main__":`; or holds from some
-    step on, or up to it: `if step > warmup:`."""
+    step on, or up to it: `if step > warmup:`. Not so of a count that begins again: `if step >= period: step = 0`."""
     if isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops):
         sides = [test.left, *test.comparators]
-        if any(of(draft, side) is not None for side in sides):
-            return all(of(draft, side) is not None or _is_flag(draft, side, kept) for side in sides)
+        counts = [c for side in sides if (c := of(draft, side)) is not None]
+        if counts:
+            return not any(_begins_again(draft, c) for c in counts) and all(
+                of(draft, side) is not None or _is_flag(draft, side, kept) for side in sides
+            )
     plain = (ast.Name, ast.Attribute, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.Compare)
     parts = [n for n in ast.walk(test) if isinstance(n, ast.expr)]
     for n in parts:
@@ -167,6 +176,11 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
         if not isinstance(n, plain) or unseen or any(draft.syntax.loops(b.statement) for b in bound):
             return False
     return True
+
+
+def _begins_again(draft: Draft, counter: Counter) -> bool:
+    """Whether a number is set back among the steps that it counts."""
+    return any(draft.facts.counters.counted_at(start) is not None for start in counter.starts)
 
 
 def _bindings(draft: Draft, n: ast.Name | ast.Attribute) -> list[Binding]:

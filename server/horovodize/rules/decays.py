@@ -214,7 +214,7 @@ def _parts(draft: Draft, setting: Setting) -> _Parts | None:
     """What a change does to a value; None where that isn't made of its last one."""
     b = setting.binds
     if b is not None and b.kind == "augment":
-        if b.name and not _reaches(draft, b, setting.kept):
+        if b.name and not _reaches(draft, b, setting.kept) or _reads_itself(setting):
             return None
         if isinstance(b.operator, _TIMES):
             return _Parts(factors=(setting.value,))
@@ -266,6 +266,12 @@ def _goes_on(draft: Draft, setting: Setting) -> bool:
 
 def _mentions(draft: Draft, setting: Setting, e: ast.expr) -> bool:
     return any(_is_last(draft, setting, n) for n in ast.walk(e) if isinstance(n, ast.expr))
+
+
+def _reads_itself(setting: Setting) -> bool:
+    """`heat += heat * 0.5`"""
+    names = (n for n in ast.walk(setting.value) if isinstance(n, (ast.Name, ast.Attribute)))
+    return any(_written(n) == _written(setting.kept) for n in names)
 
 
 def _is_last(draft: Draft, setting: Setting, e: ast.expr) -> bool:

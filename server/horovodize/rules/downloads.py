@@ -3,7 +3,8 @@
 What it does   Before a statement that loads a data set or a file through a cache (`keras.datasets`, `get_file`, `tfds.load`,
                …) the process with local rank 0 makes the same call, and the others wait. What downloads to a path without
                looking whether it is there (`urlretrieve`, a command as `os.system("wget …")`) is left to local rank 0.
-               With the `if not os.path.exists(…)` around it. So are archives that are unpacked (`ZipFile(…).extractall()`).
+               With the `if not os.path.exists(…)` around it. So are archives that are unpacked (`ZipFile(…).extractall()`),
+               and commands whose output is led into a file (`os.system("perl score.pl > score.txt")`).
 Why            Processes of one host share the cache: several at once download into the same file and read it half written.
 Before         (x, y), _ = tf.keras.datasets.mnist.load_data()
 After          # One process per host downloads; the others then read its copy.
@@ -25,10 +26,12 @@ from horovodize.rules.draft import LOCAL_RANK, SIZE, Draft
 from horovodize.rules.guards import Guards, barrier_once, outputs_of
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
+from horovodize.summary import shell_commands
 from horovodize.summary.effects import in_place
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument
 
 _WHY = "Processes of one host share the cache; several at once would download into the same files."
+_WHY_RUN = "Processes of one host would write the same files at once, and read each other's halves."
 _ON_ONE = f"{LOCAL_RANK} == 0"
 _FIRST = f"{SIZE} > 1 and {_ON_ONE}"  # one process alone reads its data once, as it did
 _COMMENT = "One process per host downloads; the others then read its copy."
@@ -235,7 +238,10 @@ class _Downloads:
         else:
             edits = self.guards.put(whole, whole, _ON_ONE)
         edits.append(self.draft.after(whole, barrier_once(self.draft, "downloaded")))
-        self.draft.change("D4", whole, "Download once per host", _WHY, edits)
+        calls = (n for n in ast.walk(whole) if isinstance(n, ast.Call))
+        runs = any(shell_commands.deed(self.draft.module, c) is not None for c in calls)
+        what, why = ("Run it once per host", _WHY_RUN) if runs else ("Download once per host", _WHY)
+        self.draft.change("D4", whole, what, why, edits)
 
     def _followers(self, statement: ast.stmt, by_statement: dict[ast.stmt, list[ast.Call]]) -> list[ast.stmt]:
         """The downloading statements right after one that can be served by the same wait: they need nothing that it binds."""

@@ -2,11 +2,14 @@
 
 What it does   Where a counter of steps is compared (`step % 100 == 0`, `step == 5000`, `step >= warmup`, `step in (10, 500)`,
                `step - last >= 50`), what it is compared with is divided by `hvd.size()`, never to 0; where the program moves
-               that on itself, what it starts with and moves on by (`next_save += 500`); what a sum of the steps since the
-               last event is divided by there (`running / 100`), and what a step is given goes by the steps of all ranks
-               where it is computed from their number (`beta = min(1.0, step / 1000)`); likewise the steps that callbacks,
-               hooks and a `RunConfig` are given (`save_freq=1000`, `save_steps=500`). In a program that keeps its count of
-               steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`.
+               that on itself, what it starts with and moves on by (`next_save += 500`); where it makes another number of it
+               (`period *= 2`), the steps of all ranks are compared, `step * hvd.size() >= period`; what a sum of the steps
+               since the last event is divided by there (`running / 100`), and what a step is given goes by the steps of all
+               ranks where it is computed from their number (`beta = min(1.0, step / 1000)`), also by a schedule, or goes on
+               with each of them (`heat.assign(heat * 0.999)`); likewise the steps that callbacks, hooks and a `RunConfig` are
+               given (`save_freq=1000`, `save_steps=500`). In a program that keeps its count of steps with a checkpoint, and
+               so counts those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`. A sum over the steps of an
+               epoch is multiplied where a number is its limit (`if total * hvd.size() < 0.5:`).
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
                times as many rows, and never where a run has fewer steps than that.
 Before         for step, (x, y) in enumerate(dataset):
@@ -35,7 +38,17 @@ import ast
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import annealing, averages, capacities, counted, guarded, nested, strides, thresholds
+from horovodize.rules import (
+    annealing,
+    averages,
+    capacities,
+    counted,
+    guarded,
+    nested,
+    strides,
+    sum_thresholds,
+    thresholds,
+)
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -47,9 +60,14 @@ _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
     "updates, divide the number by the number of ranks"
 )
+_PERHAPS = "it can't be seen what `{}` is: this is right if it counts the steps of training"
 _SELDOM = (
     "this comes once in {} batches of a rank, which an epoch may no longer have on many ranks: then nothing is trained; make "
     "the number smaller there"
+)
+_CHANGING = (
+    "a rank takes size() times fewer steps, and the number that they are compared with here changes; compare the steps of all "
+    "ranks, `step * hvd.size()`, by `>=`"
 )
 _CASES = "these cases count a rank's steps, and can't be divided as they stand; write them as `if`, or divide the numbers"
 _MODULO = {"mod", "floormod", "remainder"}
@@ -76,6 +94,7 @@ def apply(draft: Draft) -> None:
         if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo) and not strides.tested(draft, modulo):
             _every(draft, modulo, modulo, None)
     annealing.apply(draft)
+    sum_thresholds.apply(draft)
 
 
 def _matched(draft: Draft, match: ast.Match) -> None:
@@ -103,7 +122,7 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
             return
         if _count(draft, one) is not None:
             if not capacities.keeps(draft, test, one, _whole_steps(other)):
-                _at(draft, test, other, operator)
+                _at(draft, test, one, other, operator)
             return
 
 
@@ -127,7 +146,7 @@ def _divisor(draft: Draft, e: ast.expr) -> ast.expr | None:
         left, right = e.args
     else:
         return None
-    return right if _count(draft, left) is not None else None
+    return right if _count(draft, left) is not None or counted.perhaps(draft, left) else None
 
 
 def _dividend(modulo: ast.expr) -> ast.expr:
@@ -177,7 +196,9 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
         edits = list(counted.over_ranks(draft, divisor, guarded.turns_of_what_is_shown(draft, test)))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
-    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
+    number = _dividend(modulo)
+    doubt = _PERHAPS.format(draft.module.text(number)) if _count(draft, number) is None else ""
+    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
     averages.keep_of_event(draft, test, divisor)
 
 
@@ -233,7 +254,7 @@ def _is_one(e: ast.expr) -> bool:
     return isinstance(e, ast.Constant) and e.value == 1
 
 
-def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> None:
+def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operator: ast.cmpop) -> None:
     """`step == K`, `step >= K`, `step in (K, L)`"""
     if isinstance(operator, (ast.In, ast.NotIn)):
         bounds = bound.elts if isinstance(bound, (ast.Tuple, ast.List, ast.Set)) else []
@@ -241,6 +262,9 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
         bounds = [bound] if not isinstance(operator, (ast.Is, ast.IsNot)) else []
     bounds = [_whole_steps(b) for b in bounds]
     if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):
+        return
+    if len(bounds) == 1 and thresholds.changes(draft, bounds[0]):
+        _at_changing(draft, test, number, operator)
         return
     if not bounds or not all(_is_bound(draft, b) for b in bounds):
         return
@@ -252,6 +276,17 @@ def _at(draft: Draft, test: ast.expr, bound: ast.expr, operator: ast.cmpop) -> N
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
     if len(bounds) == 1 and isinstance(operator, (ast.Eq, ast.GtE)):
         averages.keep_of_event(draft, test, bounds[0])
+
+
+def _at_changing(draft: Draft, test: ast.expr, number: ast.expr, operator: ast.cmpop) -> None:
+    """`step >= period`, where `period *= 2` follows: the count is told the steps of all ranks."""
+    reads = [read for read, _ in draft.facts.counters.reads(number) if counted.of(draft, read) is not None]
+    if not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _CHANGING)
+        return
+    for read in reads:
+        edits = counted.read_as_all(draft, read)
+        draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
 
 
 def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr) -> tuple[Edit, ...]:

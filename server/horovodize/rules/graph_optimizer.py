@@ -10,7 +10,9 @@ After          train_op = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001 
 Leaves alone   `scipy.optimize.minimize`. Gradients that feed no optimizer (a penalty on `tf.gradients(d, [x])`).
 Refuses        An optimizer that can't be followed to where it is made (HVD105): its rate would stay unscaled. Gradients of
                which it can't be told where they come from (HVD006). What only the unwrapped optimizer has (`opt._lr`).
-               Variables that are trained without an optimizer (`w.assign_sub(rate * gradient)`).
+               Variables that are trained without an optimizer (`w.assign_sub(rate * gradient)`, contrastive divergence).
+Asks           A variable that the loss is made with, and that is moved on by the rows of a step: the centers of a center
+               loss, the balance of a boundary equilibrium GAN. Each rank would have its own.
 Source         Seed 2.5.1, strict form of assignment. Errata: for `id = XOptimizer(rate).minimize(loss)` (65 of 153 real files)
                the seed wraps what `minimize` returns, which is no optimizer. `DistributedOptimizer.apply_gradients` does not
                average; only `compute_gradients` does, which `minimize` calls.
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import strong
+from horovodize.rules import graph_states, strong
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.optimizers import trained_optimizers, wrap
 from horovodize.rules.rule import Rule
@@ -61,6 +63,7 @@ def apply(draft: Draft) -> None:
             _refuse_private(draft, trained.outermost)
     if draft.sites.graph.sessions:
         _refuse_by_hand(draft)
+        graph_states.apply(draft)
 
 
 def _refuse_private(draft: Draft, optimizer: ast.Call) -> None:

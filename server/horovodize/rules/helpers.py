@@ -169,6 +169,12 @@ HELPERS = {
         '    """Whether a condition holds on any rank: all of them then leave a loop together."""',
         f"    return bool({HVD}.allreduce({{tf}}.cast(condition, {{tf}}.float32)) > 0)",
     ),
+    "mean_over_ranks": (
+        "def {name}(value):",
+        '    """The mean of a number over all ranks, of the same kind."""',
+        f"    mean = {HVD}.allreduce({{tf}}.convert_to_tensor(value, dtype_hint={{tf}}.float64))",
+        "    return mean if {tf}.is_tensor(value) else type(value)(mean.numpy())",
+    ),
     "ShardedSequence": (
         "class {name}({tf}.keras.utils.Sequence):",
         '    """This rank\'s share of a sequence of batches: every size()-th, and equally many on each rank."""',
@@ -218,6 +224,16 @@ GRAPH_HELPERS = {
         f"            {{name}}.all = {HVD}.allreduce({{name}}.mine, name={{quote}}any_rank{{quote}})",
         "            {name}.session = {tf}.Session(config={config})",
         "    return {name}.session.run({name}.all, {{{name}.mine: bool(condition)}}) > 0",
+    ),
+    "mean_over_ranks": (
+        "def {name}(value):",
+        '    """The mean of a number over all ranks."""',
+        "    if not hasattr({name}, {quote}session{quote}):",
+        "        with {tf}.Graph().as_default():",
+        "            {name}.mine = {tf}.placeholder({tf}.float64, [])",
+        f"            {{name}}.mean = {HVD}.allreduce({{name}}.mine, name={{quote}}mean_over_ranks{{quote}})",
+        "            {name}.session = {tf}.Session(config={config})",
+        "    return {name}.session.run({name}.mean, {{{name}.mine: value}})",
     ),
     "wait_for_ranks": (
         "def {name}():",

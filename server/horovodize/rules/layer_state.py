@@ -15,6 +15,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from horovodize.rules import steered
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
@@ -68,7 +69,8 @@ def apply(draft: Draft) -> None:
         runs = [methods, *(_run_by_a_step(draft, owner) for owner in owners if owner is not None)]
         wanted = {kept for run in runs for kept in _read_in_training(draft, run)}
         for one in found:
-            if one.kept in wanted and draft.once("drifts", one.call):
+            in_step = steered.is_in_train_step(draft, one.call)  # K7 averages it, or asks
+            if one.kept in wanted and not in_step and draft.once("drifts", one.call):
                 draft.ask("K3", one.call, _WHAT, _WHY, _DRIFTS)
 
 

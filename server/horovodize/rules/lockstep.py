@@ -10,7 +10,7 @@ import ast
 
 from horovodize.facts.answers import Uniform
 from horovodize.facts.exits import deciding, exits, skips, tests
-from horovodize.rules import settings, threads
+from horovodize.rules import means, reached_together, settings, threads
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.agreeing import ALIKE, WHY, Cause, agree, cause_of
 from horovodize.rules.draft import Draft
@@ -21,8 +21,6 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import CALLABLES, Loop, end, position
 
-_TOGETHER = "each rank decides this by values of its own: now all of them take the step when one of them does"
-_OTHER_STEPS = "ranks may train different things here, as each decides by values of its own, and would wait for each other"
 _FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it forever"
 _VALUES = (ast.Name, ast.Attribute, ast.Call)
 _GAME = "each rank plays its own game here: all of them now end when one of them does"
@@ -44,6 +42,9 @@ def keep_in_step(draft: Draft) -> None:
             for frame in way:
                 if frame.loops:
                     _keep_together(draft, frame.loops[0], frame.node, sites)
+                reached_together.keep(draft, frame, sites)
+    for loop in seen:
+        reached_together.keep_number(draft, loop)
     for loop in seen:
         settings.keep_alike(draft, loop, sites)
     settings.keep_weights_alike(draft)
@@ -90,7 +91,7 @@ def _keep(draft: Draft, loop: Loop) -> None:
     for leaving in (*left, *skipping):
         around = tests(draft.syntax, leaving, loop)
         causes = [cause_of(draft, test, loop) for test in around]
-        if not set(causes) - {Cause.COUNT}:
+        if not set(causes) - {Cause.COUNT} or _by_means(draft, around, causes):
             continue
         if set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, leaving):
             agree(draft, around[0], _GAME if causes[0] is Cause.GAME else "")
@@ -98,6 +99,12 @@ def _keep(draft: Draft, loop: Loop) -> None:
             _refuse(draft, leaving)
         elif not _tell(draft, leaving, loop):
             draft.refuse("HVD205", leaving, ALIKE)
+
+
+def _by_means(draft: Draft, around: list[ast.expr], causes: list[Cause]) -> bool:
+    """Whether all ranks leave together once they decide by the mean of what they measure."""
+    own = [test for test, cause in zip(around, causes, strict=True) if cause is not Cause.COUNT]
+    return Cause.GAME not in causes and all(means.decide_alike(draft, test) for test in own)
 
 
 def _tell(draft: Draft, leaving: ast.stmt, loop: Loop) -> bool:
@@ -194,9 +201,9 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
             continue
         other = decision.orelse if arm == "body" else decision.body
         if any(draft.drive.reaches(s, sites) for s in other):
-            draft.refuse("HVD205", decision, _OTHER_STEPS)
+            draft.refuse("HVD205", decision, reached_together.OTHER_STEPS)
         else:
-            agree(draft, decision.test, _TOGETHER if arm == "body" else "")
+            reached_together.agree_on_step(draft, decision.test, arm)
 
 
 def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:

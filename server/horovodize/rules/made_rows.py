@@ -137,7 +137,8 @@ def _fed(draft: Draft) -> Iterator[ast.AST]:
         if draft.facts.steps.game(fed.fit.call) is None:
             yield from (e for e in (fed.x, fed.y, fed.weight) if e is not None)
     for driver in known.drivers:
-        if driver.iterable is not None and not known.kinds.is_range(driver.iterable):
+        played = any(draft.facts.steps.game(step) is not None for step in driver.steps)
+        if driver.iterable is not None and not played and not known.kinds.is_range(driver.iterable):
             yield driver.iterable
         for step in map(draft.facts.steps.of, driver.steps):
             if draft.facts.steps.game(step.site) is not None:

@@ -35,6 +35,11 @@ def _fed_with(draft: Draft, step: Step) -> dict[ast.Call, list[ast.expr]]:
     return found
 
 
+def sparse(draft: Draft, step: Step) -> ast.Call | None:
+    """A sparse placeholder that is fed beside a step's rows: what it is fed has no rows that could be taken out."""
+    return next((c for c in _fed_with(draft, step) if draft.names.last(c.func) == "sparse_placeholder"), None)
+
+
 def to_open(draft: Draft, step: Step) -> Iterator[tuple[ast.Call, Edit]]:
     """The placeholders of one size that a step's rows are fed to, and what leaves their number of rows open: `[100, 1]` →
     `[None, 1]`, `x.shape` → `[None, *x.shape[1:]]`. Not those whose size the program reads again."""
@@ -98,4 +103,4 @@ def _is_fixed(draft: Draft, call: ast.Call) -> bool:
     return False
 
 
-__all__ = ["made_for_one_number", "to_open"]
+__all__ = ["made_for_one_number", "sparse", "to_open"]

@@ -63,7 +63,7 @@ def _report(draft: Draft, driver: Driver) -> None:
     ]
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
         name = draft.names.of(call.func) or ""
-        if draft.facts.uniform.draws.gives_seed(call) and (
+        if draft.facts.uniform.draws.may_give_seed(call) and (
             _drawn_from(draft, call, drawing)
             if name in MAKERS
             else any(_draws_from(draft, draft.names.of(d.func) or "", SEEDS[name]) for d in drawing)

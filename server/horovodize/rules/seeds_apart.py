@@ -13,7 +13,7 @@ from horovodize.facts.sources import MAKERS, SEED_GENERATOR
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import Function, argument, end, position
+from horovodize.summary.syntax import Function, argument, end, is_main_guard, position
 
 WHAT = "Seed each rank differently"
 WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
@@ -37,11 +37,12 @@ def set_apart(
     if call in draft.done:
         return True
     seed = call.args[0] if len(call.args) == 1 and not call.keywords else None
-    if seed is None:
+    where = _where(draft, call, seed, loop) if seed is not None else None
+    if seed is None or where is None:
         return False
     if any(is_order(draft, c) and c not in draft.agreed for c in drawing) or _decide(draft, loop, drawing):
         return False
-    if _only_draws_for(draft, call, drawing):
+    if _only_draws_for(draft, call, drawing) and draft.facts.uniform.draws.gives_seed(call):
         draft.done.add(call)
         draft.change("D3", seed, WHAT, why, _plus_rank(draft, seed))
         return True
@@ -55,8 +56,51 @@ def set_apart(
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
     again = f"{draft.module.text(call.func)}({text} + {RANK})"
-    lines = [f"if {SIZE} > 1:", f"    {name} = {again}" if name else f"    {again}"]
+    lines = [f"if {SIZE} > 1{where}:", f"    {name} = {again}" if name else f"    {again}"]
     draft.change("D3", call, WHAT, why, [draft.before(loop, lines)])
+    return True
+
+
+def _where(draft: Draft, call: ast.Call, seed: ast.expr, loop: ast.stmt) -> str | None:
+    """The tests by which a seed is given, to be repeated elsewhere: " and args.seed is not None"; None where that can't be,
+    or where the seed may be None."""
+    tests, is_number = list[str](), draft.facts.uniform.draws.gives_seed(call)
+    for decision, arm in draft.syntax.conditions(call):
+        is_number = is_number or (arm == "body" and _excludes_none(decision.test, seed))
+        if is_main_guard(decision) or draft.syntax.inside(loop, decision):
+            continue
+        if arm != "body" or not _means_the_same(draft, decision.test, loop):
+            return None
+        text = draft.module.text(decision.test)
+        tests.append(
+            f" and ({text})" if isinstance(decision.test, (ast.BoolOp, ast.IfExp)) else f" and {text}"
+        )
+    return "".join(tests) if is_number else None
+
+
+def _excludes_none(test: ast.expr, seed: ast.expr) -> bool:
+    """`if args.seed:`, `if args.seed is not None:`, `if args.seed >= 0:`"""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_excludes_none(part, seed) for part in test.values)
+    tested = test.left if isinstance(test, ast.Compare) and len(test.ops) == 1 else test
+    if ast.unparse(tested) != ast.unparse(seed):
+        return False
+    return tested is test or not isinstance(test.ops[0], (ast.Is, ast.Eq))  # type: ignore[attr-defined]
+
+
+def _means_the_same(draft: Draft, e: ast.expr, loop: ast.stmt) -> bool:
+    """Whether an expression of settings has the same value just before a loop."""
+    plain = (ast.Name, ast.Attribute, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.Compare)
+    scopes = draft.module.scopes
+    for n in (n for n in ast.walk(e) if isinstance(n, ast.expr)):
+        if not isinstance(n, plain):
+            return False
+        if isinstance(n, ast.Name) and scopes.lookup(n.id, n) is not scopes.lookup(n.id, loop):
+            return False
+        if isinstance(n, ast.Name) and len(scopes.reaching(n)) > 1:
+            return False
+        if isinstance(n, ast.Attribute) and draft.values.attribute_bindings(n):
+            return False
     return True
 
 
@@ -173,7 +217,8 @@ def _stands_before(draft: Draft, call: ast.Call, seed: ast.expr, loop: ast.stmt)
     statement = draft.syntax.statement(call)
     alone = isinstance(statement, (ast.Expr, ast.Assign)) and statement.value is call
     named = isinstance(seed, ast.Name) and draft.syntax.function(call) in (None, draft.syntax.function(loop))
-    return alone and (plain or named) and draft.can_insert(loop)
+    option = isinstance(seed, ast.Attribute) and _means_the_same(draft, seed, loop)
+    return alone and (plain or named or option) and draft.can_insert(loop)
 
 
 def _decide(draft: Draft, root: ast.AST, drawing: Collection[ast.Call]) -> bool:

@@ -12,6 +12,7 @@ import ast
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
+from horovodize.rules import means
 from horovodize.rules.agreeing import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.draft import Draft
 from horovodize.summary.binding import Binding
@@ -44,7 +45,8 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
             any(_sets_weights(n) for n in inside) and _is_measured(draft, decision.test)
         ):
             continue
-        agree(draft, decision.test, _DOUBT, _WHY, _WHAT)
+        if not means.decide_alike(draft, decision.test):
+            agree(draft, decision.test, _DOUBT, _WHY, _WHAT)
 
 
 def keep_weights_alike(draft: Draft) -> None:

@@ -241,10 +241,15 @@ def counts_a_share(draft: Draft, count: ast.expr) -> bool:
         elif _is_told_by_fit(n):
             return True
         if measured is not None and any(
-            e in draft.done or flows_from_share(draft, e) for e in pipelines.trail(measured)
+            is_touched(draft, e) or flows_from_share(draft, e) for e in pipelines.trail(measured)
         ):
             return True
     return False
+
+
+def is_touched(draft: Draft, e: ast.AST) -> bool:
+    """Whether data are divided at an expression. What is only drawn alike on all ranks is still all of it."""
+    return e in draft.done and e not in draft.agreed
 
 
 def _is_told_by_fit(n: ast.AST) -> bool:

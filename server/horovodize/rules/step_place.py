@@ -12,7 +12,7 @@ from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.drive import Frame
 from horovodize.summary.lift import lift
-from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function, Loop
+from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function, Loop, position
 
 Way = tuple[Frame, ...]
 
@@ -93,6 +93,7 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
         return None
     driver = next((i for i in range(first, len(way)) if way[i].loops), None)
     deepest = driver if driver is not None else len(way) - 1
+    deepest = _past_guards(draft, way, first, deepest, expressions)
     for depth in range(deepest, -1, -1):
         if depth < first:
             break
@@ -102,6 +103,45 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
         "HVD006", site, "the model or optimizer of this step can't be named in the loop that takes it"
     )
     return None
+
+
+def _past_guards(draft: Draft, way: Way, first: int, deepest: int, expressions: list[ast.expr]) -> int:
+    """The depth at which a call takes the step for sure. `def learn(self): if len(memory) < 32: return` takes none at first:
+    the model may have no variables then, and what is broadcast only once would be nothing."""
+    for depth in range(first, deepest):
+        if not _may_leave_out(draft, way[depth]):
+            continue
+        statement = draft.syntax.statement(way[depth].node)
+        fits = isinstance(statement, (ast.Expr, ast.Assign, ast.AugAssign)) and draft.can_put_after(statement)
+        named = all(lift(draft.module, e, way, depth) is not None for e in expressions)
+        return depth if fits and named and _one_model(draft, way, depth, expressions) else deepest
+    return deepest
+
+
+def _may_leave_out(draft: Draft, frame: Frame) -> bool:
+    """Whether a function returns at first before what a frame leads to, by something that changes in the run."""
+    if frame.function is None or frame.loops:
+        return False
+    before = position(frame.node)  # type: ignore[arg-type]
+    returns = [
+        n
+        for n in draft.syntax.every(ast.Return)
+        if draft.syntax.function(n) is frame.function and isinstance(n, ast.Return) and position(n) < before
+    ]
+    return any(_changes(draft, d.test) for n in returns for d, _ in draft.syntax.conditions(n))
+
+
+def _changes(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test is of how much was gathered or counted so far: `len(self.memory) < 32`, `self.steps < self.warmup`."""
+    if not any(isinstance(n, ast.Compare) for n in ast.walk(test)):
+        return False
+    for n in ast.walk(test):
+        if isinstance(n, ast.Call):
+            return True
+        if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):
+            if any(b.kind == "augment" for b in draft.values.attribute_bindings(n)):
+                return True
+    return False
 
 
 def _handed_on(draft: Draft, way: Way, expressions: list[ast.expr]) -> bool:

@@ -25,7 +25,10 @@ After          for x, y in dataset.take(1000 // hvd.size()):
 Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from the length of something divided already.
                A step whose loop is not seen: its rate stays too, which is said.
                A variable that starts again, or is not moved on alike in every turn: that is said.
-               A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`.
+               A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`. So is a step taken
+               on all ranks or on none where a function or an outer loop leaves it out: `if any_rank(len(memory) < 32): return`.
+               What an epoch's own losses decide (patience, a rate that is halved), their mean over all ranks decides:
+               `mean = mean_over_ranks(np.mean(losses))`.
 Refuses        Steps that no rows come into, or that train the input itself: every rank would compute the same (HVD006).
                Several threads that train: they take turns differently on every rank (HVD006).
                Rows of all steps that a loss joins with each other. With `batch = "global"`: a batch of which it can't be seen
@@ -37,7 +40,8 @@ Refuses        Steps that no rows come into, or that train the input itself: eve
 Asks           A game that each rank plays for itself (`env.step(action)`): nothing is divided there, so there is size() times
                the experience. Rows of all steps whose loss may be no mean. A number of steps, or a condition around training,
                that can't be seen to be the same on all ranks: it is rank 0's now. A loop that ends with a game: all games now
-               end with the first. A loop over something that can't be seen: all ranks must get equally many batches from it.
+               end with the first. As many steps as a game was long: as long as rank 0's. A loop over something that can't be
+               seen: all ranks must get equally many batches from it.
 Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed. Errata: the seed drops the `tqdm` around.
 """
 

@@ -17,9 +17,10 @@ Leaves alone   Rows of which ranks can't get equally many, for a mean: every ran
                their number (a state, a placeholder whose size is read), which is said.
 Asks           A loss of which it can't be seen whether it is a mean over rows. Batch normalization, whose statistics are those
                of a rank's rows.
-Refuses        Rows that the loss joins with each other, or that come second in a matrix product (HVD006). Steps that no rows
-               come into, and those that train the input itself: every rank would compute the same. Rows that gradients are
-               taken with respect to, and that are shown as a whole later.
+Refuses        Rows that the loss joins with each other, that come second in a matrix product, or that are set against weights
+               of as many rows, as in a matrix factorization; sparse tensors (HVD006). Steps that no rows come into, and those
+               that train the input itself: every rank would compute the same. Rows that gradients are taken with respect to,
+               and that are shown as a whole later.
 Source         Beyond the seed.
 """
 
@@ -66,6 +67,10 @@ _WATCHED = (
 _FOR_ONE_NUMBER = (
     "every step sees the same data, and this is made for their number of rows, so each rank computes all of them: right, and "
     "no faster; leave it open (`None`) to divide them"
+)
+_FOR_THESE_ROWS = (
+    "every step sees the same data, and this is made for their number of rows, so each rank computes all of them: right, and "
+    "no faster"
 )
 _SAME = "every rank would compute the same"
 _PART_OF_THE_GRAPH = (
@@ -296,7 +301,7 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         return
     fixed = row_sizes.made_for_one_number(draft, step)
     if fixed is not None:
-        draft.note(rule, fixed, _FOR_ONE_NUMBER)
+        draft.note(rule, fixed, _FOR_THESE_ROWS if step.over is Over.COUPLED else _FOR_ONE_NUMBER)
         return
     hindrance = _hindrance(draft, step)
     if hindrance is not None:
@@ -360,7 +365,8 @@ def _hindrance(draft: Draft, step: Step) -> tuple[ast.AST, str] | None:
     if step.over is Over.COUPLED:
         return (
             step.site,
-            "its loss joins rows with each other, or does not have them first: they can't be divided",
+            "its loss joins rows with each other, does not have them first, or sets them against weights of as many rows: they "
+            "can't be divided",
         )
     if step.over is Over.SUM_AND_MORE:
         return (
@@ -368,6 +374,9 @@ def _hindrance(draft: Draft, step: Step) -> tuple[ast.AST, str] | None:
             "its loss is a sum over rows and something beside it, which would be added up on all ranks: divide the loss by the "
             "number of rows",
         )
+    sparse = row_sizes.sparse(draft, step)
+    if sparse is not None:
+        return sparse, "a sparse tensor is fed, whose rows can't be divided; feed a dense one"
     for rows in step.rows:
         if outputs_of(draft).is_early(rows):
             return rows, "these rows come before Horovod is there; make them after the imports"

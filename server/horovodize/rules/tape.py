@@ -4,6 +4,8 @@ What it does   After `with tf.GradientTape(…) as tape:` comes `tape = hvd.Dist
                is taken inside the `with`, the tape is wrapped where it is made (a second tape can't compute what the first
                still records: RuntimeError, measured); a tape that also takes gradients that must stay local is wrapped at
                the call that trains. A Keras model's own `train_step` (K7) is wrapped the same way.
+               Random numbers that change gradients or weights after that are rank 0's on all ranks:
+               `g + hvd.broadcast(tf.random.normal(g.shape), root_rank=0)`.
 Why            Each rank computes gradients of its own batch; applied as they are, the models drift apart silently.
 Before         with tf.GradientTape() as tape:
                    loss = loss_fn(y, model(x))
@@ -14,7 +16,8 @@ After          with tf.GradientTape() as tape:
                grads = tape.gradient(loss, model.trainable_variables)
 Leaves alone   Tapes whose gradients reach no optimizer: a gradient penalty's, a saliency map's.
 Refuses        Gradients of which no tape can be found (implicit gradients, another module's function), and what `jacobian`
-               gives, which a distributed tape does not average: HVD006.
+               gives, which a distributed tape does not average: HVD006. Gradients that are changed, once they are averaged,
+               by what a rank computes of its own rows (`g * reward`).
 Source         Seed 2.4.1, with items. Errata: the seed knows `tf.GradientTape()` without arguments and one tape a `with`,
                and wraps every tape. An optimizer wrapper alone does not average inside a `train_step` (horovod#2893,
                measured).
@@ -24,7 +27,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import strong
+from horovodize.rules import after_averaging, steered, strong
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_state import is_one_variable
@@ -59,6 +62,9 @@ def apply(draft: Draft) -> None:
             wrap = f"{name} = {CORE}.DistributedGradientTape({name}{_operation(draft, calls)})"
             rule = _rule(draft, calls[0])
             draft.change(rule, calls[0], _WHAT, _WHY, [draft.after(with_statement, [wrap], level=-1)])
+    after_averaging.keep_alike(draft)
+    if draft.sites.own_steps:
+        steered.ask_of_drifting(draft, None)
 
 
 def _averaged(draft: Draft, call: ast.Call) -> bool:

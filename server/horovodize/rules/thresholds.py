@@ -46,6 +46,22 @@ def moves_on(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
     return True
 
 
+def changes(draft: Draft, bound: ast.expr) -> bool:
+    """Whether a bound is a number of steps that the program makes another of as it goes on: `period *= 2`,
+    `period = period * factor`."""
+    if not isinstance(bound, (ast.Name, ast.Attribute)):
+        return False
+    bindings = _bindings(draft, bound)
+    if not counted.is_whole(draft, bound) or any(b.kind not in ("assign", "augment") for b in bindings):
+        return False
+    return any(b.kind == "augment" or _is_made_of_itself(b, ast.unparse(bound)) for b in bindings)
+
+
+def _is_made_of_itself(b: Binding, name: str) -> bool:
+    parts = ast.walk(b.value) if b.value is not None else ()
+    return any(isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == name for n in parts)
+
+
 def _is_only_compared(draft: Draft, name: str, bindings: list[Binding]) -> bool:
     """Whether a number is read where it is compared, and where it moves on: elsewhere it may mean something else."""
     own = {b.statement for b in bindings}
@@ -115,4 +131,4 @@ def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
     return list(draft.module.scopes.names[home].get(e.id, ())) if isinstance(home, ast.AST) else []
 
 
-__all__ = ["WHAT", "WHY", "moves_on", "since"]
+__all__ = ["WHAT", "WHY", "changes", "moves_on", "since"]

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from horovodize.summary.feeding import Driver, Feeding, Kind
-from horovodize.summary.syntax import COMPREHENSIONS, Function, Loop, end, position
-
-# Calls that make a number (or numbers) of others.
-_NUMBERS = {"min", "max", "int", "range", "xrange", "arange", "slice", "minimum", "mod"}
+from horovodize.summary.syntax import Function, Loop, end, position
+from horovodize.summary.variables import Variables, is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +32,8 @@ class Cursor:
     selecting: tuple[ast.Name, ...] = ()
 
 
+# In a function by itself, variables are known by their names.
+_BY_NAME = Variables(None)
 _known: WeakKeyDictionary[Driver, list[Cursor]] = WeakKeyDictionary()
 
 
@@ -45,7 +45,7 @@ def cursors_of(feeding: Feeding, driver: Driver) -> list[Cursor]:
 
 
 def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
-    loop = driver.loop
+    loop, variables = driver.loop, feeding.variables
     body = [n for s in loop.body for n in ast.walk(s)]
     moved = {ast.unparse(target) for target, _ in _moves(body)}
     found = []
@@ -54,7 +54,9 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
         selectors, selecting = _selection(feeding, body, name)
         if driver.kind is not Kind.RANGE:  # what is given the loop's own batch, too, selects none
             own = _own_names(loop)
-            selectors = {s for s in selectors if not (isinstance(s, ast.Call) and _mentions(s, own))}
+            selectors = {
+                s for s in selectors if not (isinstance(s, ast.Call) and _mentions(s, own, variables))
+            }
         if not selectors:
             continue
         if fed is None:
@@ -73,9 +75,11 @@ def deals_by_cursor(function: Function) -> bool:
     for target in {
         ast.unparse(t) for t, _ in _moves(body) if isinstance(t, ast.Attribute) or ast.unparse(t) in outside
     }:
-        derived = _derived(body, target)
+        derived = _derived(body, target, _BY_NAME)
         if any(
-            isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, derived)
+            isinstance(n, ast.Subscript)
+            and isinstance(n.ctx, ast.Load)
+            and _mentions(n.slice, derived, _BY_NAME)
             for n in body
         ):
             return any(isinstance(n, (ast.Return, ast.Yield)) and n.value is not None for n in body)
@@ -92,7 +96,9 @@ def _moves(body: list[ast.AST]) -> Iterator[tuple[ast.Name | ast.Attribute, ast.
             yield n.target, n
         elif isinstance(n, ast.Assign) and len(n.targets) == 1:
             target = n.targets[0]
-            if isinstance(target, (ast.Name, ast.Attribute)) and _mentions(n.value, {ast.unparse(target)}):
+            if isinstance(target, (ast.Name, ast.Attribute)) and _mentions(
+                n.value, {ast.unparse(target)}, _BY_NAME
+            ):
                 yield target, n
 
 
@@ -111,42 +117,48 @@ def _fed(feeding: Feeding, driver: Driver) -> set[ast.AST]:
 
 def _selection(feeding: Feeding, body: list[ast.AST], name: str) -> tuple[set[ast.AST], list[ast.Name]]:
     """(the subscripts and calls that select by a variable, the places where they read it)."""
-    derived = _derived(body, name)
+    variables = feeding.variables
+    derived = _derived(body, name, variables)
     roots: list[ast.AST] = []
     selectors = set[ast.AST]()
     for n in body:
-        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, derived):
+        if (
+            isinstance(n, ast.Subscript)
+            and isinstance(n.ctx, ast.Load)
+            and _mentions(n.slice, derived, variables)
+        ):
             selectors.add(n)
             roots.append(n.slice)
         elif (
             isinstance(n, ast.Call)
-            and not _is_number(n)
-            and any(_mentions(a, derived) for a in n.args)
-            and feeding.selects(n, {d for d in derived if d.isidentifier()})
+            and not is_number(n)
+            and any(_mentions(a, derived, variables) for a in n.args)
+            and feeding.selects(n, {d for d in derived if "." not in d})
         ):
             selectors.add(n)
-            roots += [a for a in n.args if _mentions(a, derived)]
-    wanted = {d for d in derived if any(_mentions(r, {d}) for r in roots)}
+            roots += [a for a in n.args if _mentions(a, derived, variables)]
+    wanted = {d for d in derived if any(_mentions(r, {d}, variables) for r in roots)}
     for _ in range(3):  # from the slice back to the variable
-        for value, targets in _settings(body):
+        for value, targets in _settings(body, variables):
             if targets & (wanted - {name}) and value not in roots:
                 roots.append(value)
-                wanted |= {d for d in derived if _mentions(value, {d})}
-    uses = {n for root in roots for n in ast.walk(root) if isinstance(n, ast.Name) and n.id == name}
+                wanted |= {d for d in derived if _mentions(value, {d}, variables)}
+    read = [n for root in roots for n in ast.walk(root) if isinstance(n, ast.Name) and n.id == name]
+    uses = {n for n in read if variables.of(n) == name}
     return selectors, [n for n in body if isinstance(n, ast.Name) and n in uses]
 
 
-def _derived(body: list[ast.AST], name: str) -> set[str]:
+def _derived(body: list[ast.AST], name: str, variables: Variables) -> set[str]:
     """A variable, and the names that are set from it."""
     found = {name}
     for _ in range(3):
-        for value, targets in _settings(body):
-            if _mentions(value, found) and (not isinstance(value, ast.Call) or _is_number(value)):
+        for value, targets in _settings(body, variables):
+            if _mentions(value, found, variables) and (not isinstance(value, ast.Call) or is_number(value)):
                 found |= targets
     return found
 
 
-def _settings(body: list[ast.AST]) -> Iterator[tuple[ast.expr, set[str]]]:
+def _settings(body: list[ast.AST], variables: Variables) -> Iterator[tuple[ast.expr, set[str]]]:
     """(value, the names that are set from it)."""
     for n in body:
         if isinstance(n, ast.Assign):
@@ -156,20 +168,13 @@ def _settings(body: list[ast.AST]) -> Iterator[tuple[ast.expr, set[str]]]:
                     and isinstance(n.value, (ast.Tuple, ast.List))
                     and len(target.elts) == len(n.value.elts)
                 ):
-                    yield from ((v, _names(t)) for t, v in zip(target.elts, n.value.elts, strict=True))
+                    yield from (
+                        (v, variables.read(t)) for t, v in zip(target.elts, n.value.elts, strict=True)
+                    )
                 else:
-                    yield n.value, _names(target)
-        elif isinstance(n, (ast.For, ast.AsyncFor)) and _is_number(n.iter):
-            yield n.iter, _names(n.target)
-        elif isinstance(n, COMPREHENSIONS):
-            yield from ((g.iter, _names(g.target)) for g in n.generators if _is_number(g.iter))
-
-
-def _is_number(e: ast.expr) -> bool:
-    if not isinstance(e, ast.Call):
-        return False
-    called = e.func.attr if isinstance(e.func, ast.Attribute) else getattr(e.func, "id", "")
-    return called in _NUMBERS
+                    yield n.value, variables.read(target)
+        else:
+            yield from variables.numbered(n)
 
 
 # ---------------------------------------------------------------------- the same in every turn
@@ -186,7 +191,8 @@ def _steady(feeding: Feeding, loop: Loop, name: str, selecting: list[ast.Name]) 
         return None
     step = _added(target, statement)
     stored = [n for n in body if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
-    if step is None or sum(n.id == name for n in stored) != 1 or _names(step) & {n.id for n in stored}:
+    of = feeding.variables.of
+    if step is None or sum(of(n) == name for n in stored) != 1 or _names(step) & {n.id for n in stored}:
         return None
     if any(end(use) > position(statement) for use in selecting):
         return None
@@ -228,6 +234,11 @@ def _names(e: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
 
 
-def _mentions(e: ast.AST, names: set[str]) -> bool:
-    """Whether an expression reads one of some variables, given as they are written."""
-    return any(isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) in names for n in ast.walk(e))
+def _mentions(e: ast.AST, names: set[str], variables: Variables) -> bool:
+    """Whether an expression reads one of some variables or attributes, given as they are written."""
+    if variables.mentions(e, names):
+        return True
+    attributes = {name for name in names if "." in name}
+    return bool(attributes) and any(
+        isinstance(n, ast.Attribute) and ast.unparse(n) in attributes for n in ast.walk(e)
+    )

@@ -15,6 +15,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.sites import MODEL, Fit, Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument
+from horovodize.summary.variables import Variables, is_number
 
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
 _DRAWING = re.compile(
@@ -143,6 +144,11 @@ class Feeding:
                 first = k.value.elts[:1] if shape else [k.value] if size else []  # type: ignore[attr-defined]
                 found += [call for e in first if not (isinstance(e, ast.Constant) and e.value is None)]
         return found
+
+    @cached_property
+    def variables(self) -> Variables:
+        """The variables of the module, those of comprehensions told from others."""
+        return Variables(self.module.scopes)
 
     # ------------------------------------------------------------------ hand-written loops
 
@@ -274,33 +280,48 @@ class Feeding:
         e = self.iterable(loop)
         if e is None or not self.kinds.is_range(e):
             return False
-        tainted = _bound_names(loop.target)
+        tainted, mentions = _bound_names(loop.target), self.variables.mentions
         body = [n for s in loop.body for n in ast.walk(s)]
+        if tainted <= self._set_again(loop):
+            return False
         for _ in range(3):
             for n in body:
-                if (
-                    isinstance(n, ast.Assign)
-                    and _mentions(n.value, tainted)
-                    and not isinstance(n.value, ast.Call)
-                ):
+                made = isinstance(n, ast.Assign) and (not isinstance(n.value, ast.Call) or is_number(n.value))
+                if made and isinstance(n, ast.Assign) and mentions(n.value, tainted):
                     for target in n.targets:
-                        tainted |= _names(target)
+                        tainted |= self.variables.read(target)
+                for numbers, targets in self.variables.numbered(n):
+                    tainted |= targets if mentions(numbers, tainted) else set()
         for n in body:
-            if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, tainted):
+            if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and mentions(n.slice, tainted):
                 return True
             if isinstance(n, ast.Call) and self.selects(n, tainted):
                 return True
         return False
 
-    def selects(self, call: ast.Call, names: set[str]) -> bool:
+    def _set_again(self, loop: ast.For | ast.AsyncFor) -> set[str]:
+        """The variables of a loop that its body never reads before it sets them to something else."""
+        bound = _bound_names(loop.target)
+        inside = (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id in bound)
+        own = [n for n in inside if self.variables.of(n) in bound]
+        read = {
+            n.id
+            for n in own
+            if isinstance(n.ctx, ast.Load)
+            and any(b.statement is loop for b in self.module.scopes.reaching(n))
+        }
+        return {n.id for n in own if not isinstance(n.ctx, ast.Load)} - read
+
+    def selects(self, call: ast.Call, variables: set[str]) -> bool:
         """Whether a call selects data by one of some variables: it reads a batch, or its function subscripts with it."""
-        if not any(_mentions(a, names) for a in [*call.args, *(k.value for k in call.keywords)]):
+        given = [*call.args, *(k.value for k in call.keywords)]
+        if not any(self.variables.mentions(a, variables) for a in given):
             return False
         last = self.names.last(call.func)
         if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
             if not self._hands_nothing_over(call):
                 return True
-        return self._indexes_with(call, names)
+        return self._indexes_with(call, variables)
 
     def _hands_nothing_over(self, call: ast.Call) -> bool:
         """Whether a call's result is dropped, and its function, one of this module, keeps nothing either:
@@ -324,7 +345,7 @@ class Feeding:
             for bindings in self.module.scopes.names[callee].values()
             for b in bindings
             if b.kind == "parameter"
-            and any(_mentions(v, tainted) for v in self.values.passed(b) if v in call.args)
+            and any(self.variables.mentions(v, tainted) for v in self.values.passed(b) if v in call.args)
         }
         return any(
             isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, parameters)

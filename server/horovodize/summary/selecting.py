@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from horovodize.summary.syntax import Loop
+from horovodize.summary.variables import NUMBERS, Variables
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding
@@ -27,7 +28,8 @@ class Uses:
 def uses_of(feeding: Feeding, loop: Loop, variable: str) -> Uses | None:
     """What the variable of a loop is used for; None where its body binds it again."""
     body = [n for s in loop.body for n in ast.walk(s)]
-    names = [n for n in body if isinstance(n, ast.Name) and n.id == variable]
+    of = feeding.variables.of
+    names = [n for n in body if isinstance(n, ast.Name) and n.id == variable and of(n) == variable]
     if any(not isinstance(n.ctx, ast.Load) for n in names):
         return None
     selected = _selectors(feeding, body, variable)
@@ -50,27 +52,37 @@ def derived_from(loop: Loop, uses: Sequence[ast.expr]) -> set[str]:
 def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast.AST]:
     """The expressions by which data is selected: slices, arguments of what reads a batch, and what names in those are set
     from."""
+    variables = feeding.variables
+    settings = [*_settings(body, variables), *(pair for n in body for pair in variables.numbered(n))]
     derived = {variable}
     for _ in range(3):
-        for n in body:
-            if isinstance(n, ast.Assign) and _is_number(n.value) and _names(n.value) & derived:
-                derived |= {name for target in n.targets for name in _names(target)}
+        for value, targets in settings:
+            if _is_number(value) and variables.mentions(value, derived):
+                derived |= targets
     found: list[ast.AST] = []
     for n in body:
-        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _names(n.slice) & derived:
+        if (
+            isinstance(n, ast.Subscript)
+            and isinstance(n.ctx, ast.Load)
+            and variables.mentions(n.slice, derived)
+        ):
             found.append(n.slice)
         elif isinstance(n, ast.Call) and feeding.selects(n, derived):
             found += [*n.args, *(k.value for k in n.keywords)]
-    wanted = {name for root in found for name in _names(root)} & derived
+    wanted = {name for root in found for name in variables.read(root)} & derived
     for _ in range(3):  # `start = i * n`, from the slice back to the variable
-        for n in body:
-            if isinstance(n, ast.Assign) and {name for t in n.targets for name in _names(t)} & (
-                wanted - {variable}
-            ):
-                if n.value not in found:
-                    found.append(n.value)
-                    wanted |= _names(n.value) & derived
+        for value, targets in settings:
+            if targets & (wanted - {variable}) and value not in found:
+                found.append(value)
+                wanted |= variables.read(value) & derived
     return found
+
+
+def _settings(body: list[ast.AST], variables: Variables) -> Iterator[tuple[ast.expr, set[str]]]:
+    """(value, the variables that are set from it)."""
+    for n in body:
+        if isinstance(n, ast.Assign):
+            yield n.value, {name for target in n.targets for name in variables.read(target)}
 
 
 def _is_number(value: ast.expr) -> bool:
@@ -78,7 +90,7 @@ def _is_number(value: ast.expr) -> bool:
     if not isinstance(value, ast.Call):
         return True
     called = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
-    return called in _NUMBERS
+    return called in _NUMBERS | NUMBERS
 
 
 def _names(e: ast.AST) -> set[str]:

@@ -332,25 +332,42 @@ class Values:
 
     # ------------------------------------------------------------------ dependence
 
+    def path_in(self, returned: ast.expr, path: tuple[int, ...]) -> tuple[int, ...]:
+        """Where a part of a call's result is in what its function returns; what it yields, the call gives one after another."""
+        return () if isinstance(self.syntax.parent[returned], ast.Yield) else path
+
     def depends(self, expressions: Iterable[ast.AST], limit: int = 3000) -> Iterator[ast.AST]:
-        """Every node that contributes to expressions, over-approximated, each once."""
-        todo, seen = list(expressions), set[ast.AST]()
-        while todo and len(seen) < limit:
-            n = todo.pop()
-            if n in seen:
+        """Every node that contributes to expressions, over-approximated, each once. Of several things that a function returns
+        together, only those that are taken."""
+        todo: list[tuple[ast.AST, tuple[int, ...]]] = [(e, ()) for e in expressions]
+        passed, seen = set[tuple[ast.AST, tuple[int, ...]]](), set[ast.AST]()
+        while todo and len(passed) < limit:
+            n, path = todo.pop()
+            if (n, path) in passed:
                 continue
-            seen.add(n)
-            yield n
+            passed.add((n, path))
+            if n not in seen:
+                seen.add(n)
+                yield n
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
                 for b in self.scopes.reaching(n):
                     if b.kind == "parameter":
-                        todo += self.passed(b)
+                        todo += [(value, ()) for value in self.passed(b)]
                     elif b.value is not None:
-                        todo.append(b.value)
+                        todo.append((b.value, b.path if b.kind == "assign" else ()))
             elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):
-                todo += [b.value for b in self.attribute_bindings(n) if b.value is not None]
+                found = self.attribute_bindings(n)
+                todo += [
+                    (b.value, b.path if b.kind == "assign" else ()) for b in found if b.value is not None
+                ]
             elif isinstance(n, ast.Call):
                 callee = self.callee(n)
                 if isinstance(callee, CALLABLES):
-                    todo += self.returned(callee)
-            todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, (ast.stmt, ast.expr_context))]
+                    todo += [(value, self.path_in(value, path)) for value in self.returned(callee)]
+            if path and isinstance(n, (ast.Tuple, ast.List)) and 0 <= path[0] < len(n.elts):
+                if not any(isinstance(x, ast.Starred) for x in n.elts):
+                    todo.append((n.elts[path[0]], path[1:]))
+                    continue
+            todo += [
+                (c, ()) for c in ast.iter_child_nodes(n) if not isinstance(c, (ast.stmt, ast.expr_context))
+            ]

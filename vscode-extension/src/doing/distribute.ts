@@ -6,7 +6,7 @@ import { confirmNextEdit } from "./confirmation";
 import { pageUri, showMarkdown, type Pages } from "../seeing/pages";
 import type { Connection } from "../server/connection";
 import type { Server } from "../server/server";
-import { openPlace, show, targetOf, type Target } from "./target";
+import { chooseTarget, openPlace, show, type Target } from "./target";
 
 export class Distributing {
   /** Shows what would be changed, to be confirmed. */
@@ -19,9 +19,8 @@ export class Distributing {
 
   /** `argument`: what the command was started with. Where changes have to be confirmed, all are shown first. */
   async distribute(argument?: unknown): Promise<void> {
-    const target = targetOf(argument);
+    const target = await chooseTarget(argument);
     if (target === undefined) {
-      tellNoScript();
       return;
     }
     await show(target.uri);
@@ -98,10 +97,6 @@ export class Distributing {
       await showMarkdown(pageUri(reason.code));
     }
   }
-}
-
-export function tellNoScript(): void {
-  void window.showInformationMessage(l10n.t("Open a Python script or a notebook first."));
 }
 
 export function messageOf(error: unknown): string {

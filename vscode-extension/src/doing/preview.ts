@@ -15,9 +15,11 @@ import {
 import { Owner } from "../owner";
 import { ServerCommand, type Preview, type PreviewedText } from "../protocol";
 import { PREVIEW_SCHEME, SCHEME, showMarkdown } from "../seeing/pages";
-import { messageOf, tellNoScript, type Distributing } from "./distribute";
+import { done } from "../seeing/steps";
+import { Choice } from "./choice";
+import { messageOf, type Distributing } from "./distribute";
 import { reasonsPage, type Words } from "./reasons";
-import { show, targetOf, type Target } from "./target";
+import { chooseTarget, show, type Target } from "./target";
 
 interface Shown {
   readonly number: number;
@@ -27,8 +29,11 @@ interface Shown {
 }
 
 export class Previews extends Owner {
+  private readonly choice = this.own(new Choice());
   private shown: Shown | undefined;
   private count = 0;
+  /** The previews that were applied or discarded; the others were just closed. */
+  private readonly decided = new Set<number>();
 
   constructor(private readonly distributing: Distributing) {
     super();
@@ -44,9 +49,8 @@ export class Previews extends Owner {
 
   /** `argument`: what the command was started with. */
   async preview(argument?: unknown): Promise<void> {
-    const target = targetOf(argument);
+    const target = await chooseTarget(argument);
     if (target === undefined) {
-      tellNoScript();
       return;
     }
     await show(target.uri);
@@ -84,6 +88,7 @@ export class Previews extends Owner {
       return;
     }
     const tabs = allTabs().filter((tab) => isDiffOf(tab, shown) || isReasonsOf(tab, shown));
+    this.decided.add(shown.number);
     this.forget();
     await window.tabGroups.close(tabs, true);
     await commands.executeCommand("notifications.hideToasts"); // the question that is answered now
@@ -99,7 +104,8 @@ export class Previews extends Owner {
       const previews = await connection.execute<Preview[]>(ServerCommand.preview, [connection.text(target.uri)]);
       const texts = previews.filter((preview): preview is PreviewedText => "newText" in preview);
       if (texts.length > 0) {
-        return texts;
+        const main = target.uri.toString(); // first, and after it what it imports
+        return [...texts.filter((text) => text.uri === main), ...texts.filter((text) => text.uri !== main)];
       }
       for (const preview of previews.slice(0, 1)) {
         void this.distributing.tellOutcome(preview);
@@ -130,18 +136,24 @@ export class Previews extends Owner {
     pages.put(reasons, reasonsPage(nameOf(target.uri.toString()), texts, nameOf, words()));
     this.shown = { number, target, texts, documents: [...sides.map((side) => side.right), reasons] };
     await commands.executeCommand("setContext", "horovodize.previewing", true);
+    this.choice.show(nameOf(target.uri.toString()));
     await showDiff(title, sides);
     await showMarkdown(reasons, { beside: true });
     await tabOf((tab) => isReasonsOf(tab, this.shown)); // it takes the focus when it comes
     await commands.executeCommand("workbench.action.focusFirstEditorGroup");
-    void this.offer(number, title);
+    done("previewed");
+    void this.offer(number, target, title);
   }
 
-  private async offer(number: number, title: string): Promise<void> {
+  /** In a notification, which may be put aside and outlive the preview; the status bar keeps the same two for as long as that is there. */
+  private async offer(number: number, target: Target, title: string): Promise<void> {
     const [apply, discard] = [l10n.t("Apply"), l10n.t("Discard")];
     const chosen = await window.showInformationMessage(title, apply, discard);
     if (this.shown?.number !== number) {
-      return; // decided otherwise
+      if (chosen === apply && !this.decided.has(number)) {
+        await this.preview({ uri: target.uri.toString() }); // its tab was closed: nothing is changed that is not on the screen
+      }
+      return;
     }
     if (chosen === apply) {
       await this.apply();
@@ -159,6 +171,7 @@ export class Previews extends Owner {
       this.distributing.pages.remove(uri);
     });
     this.shown = undefined;
+    this.choice.hide();
     void commands.executeCommand("setContext", "horovodize.previewing", false);
   }
 }
@@ -204,7 +217,16 @@ function words(): Words {
     line: (line) => l10n.t("line {0}", line),
     why: l10n.t("Why:"),
     doubt: l10n.t("To confirm:"),
+    link: ({ uri, range }) => linkTo(Uri.parse(uri), range.start.line + 1),
   };
+}
+
+/** VS Code shows no links to files in Markdown of another scheme, but for paths from the first folder of the workspace. */
+function linkTo(uri: Uri, line: number): string | undefined {
+  const folder = workspace.workspaceFolders?.[0];
+  return folder !== undefined && uri.scheme === "file" && workspace.getWorkspaceFolder(uri) === folder
+    ? `/${workspace.asRelativePath(uri, false).split("/").map(encodeURIComponent).join("/")}#L${String(line)}`
+    : undefined;
 }
 
 /** What has to be the same for a change to be the same. */

@@ -1,7 +1,8 @@
 // Which document a command is about: whatever it was started from.
 
-import { commands, NotebookRange, Range, Uri, window, workspace, type NotebookDocument, type TextDocument } from "vscode";
+import { commands, l10n, NotebookRange, Range, Uri, window, workspace, type NotebookDocument, type TextDocument } from "vscode";
 import { activeUri } from "../seeing/documents";
+import { openScripts } from "../seeing/openScripts";
 import type { Place } from "../seeing/loopsTree";
 
 /** A document to work on, open in the editor's model. */
@@ -36,6 +37,38 @@ export function targetOf(argument: unknown): Target | undefined {
 function active(): Target | undefined {
   const uri = activeUri();
   return uri === undefined ? undefined : { uri };
+}
+
+/** The same; where something else has the focus, such as the walkthrough: the script that is open, or the one of several that the user
+ * chooses. Undefined: none is open, and that is told; or the user thought better of it. */
+export async function chooseTarget(argument: unknown): Promise<Target | undefined> {
+  const meant = targetOf(argument);
+  if (meant !== undefined) {
+    return meant;
+  }
+  const open = openScripts();
+  const [only] = open;
+  if (only === undefined) {
+    await tellNoScript();
+    return undefined;
+  }
+  if (open.length === 1) {
+    return { uri: only };
+  }
+  const items = open.map((uri) => {
+    const path = workspace.asRelativePath(uri);
+    return { label: path.split("/").at(-1) ?? path, description: path, uri };
+  });
+  const chosen = await window.showQuickPick(items, { title: l10n.t("Which script?"), matchOnDescription: true });
+  return chosen === undefined ? undefined : { uri: chosen.uri };
+}
+
+async function tellNoScript(): Promise<void> {
+  const open = l10n.t("Open File");
+  const chosen = await window.showInformationMessage(l10n.t("Open a Python script or a notebook first."), open);
+  if (chosen === open) {
+    await commands.executeCommand("workbench.action.files.openFile");
+  }
 }
 
 /** The notebook that a cell is in; other documents are themselves. */

@@ -5,6 +5,7 @@ import { Owner } from "../owner";
 import { DOCUMENT_SUMMARY, type FileSummary } from "../protocol";
 import { isServed } from "../served";
 import type { Server } from "../server/server";
+import { done } from "./steps";
 
 export interface ActiveDocument {
   /** Of a script, or of a notebook as a whole. */
@@ -42,9 +43,21 @@ export class Documents extends Owner {
     if (mine !== this.asked) {
       return; // something newer was asked
     }
+    this.tick(uri, summary ?? undefined);
     this.latest = uri === undefined ? undefined : { uri, summary: summary ?? undefined };
     void commands.executeCommand("setContext", "horovodize.document", summary?.state ?? "none");
     this.changed.fire(this.latest);
+  }
+
+  /** What the user has seen, or done from wherever: by the light bulb, too. */
+  private tick(uri: Uri | undefined, summary: FileSummary | undefined): void {
+    if ((summary?.loops.length ?? 0) > 0) {
+      done("opened");
+    }
+    const before = this.latest;
+    if (before?.uri.toString() === uri?.toString() && before?.summary?.state === "distributable" && summary?.state === "distributed") {
+      done("distributed");
+    }
   }
 }
 

@@ -45,15 +45,16 @@ export interface RestrictionNode extends NodeBase {
 
 export type Node = FolderNode | FileNode | LoopNode | RoleNode | RestrictionNode;
 
-/** The roots: folders where there are several, else files. */
-export function treeOf(summary: WorkspaceSummary | undefined): readonly Node[] {
-  const folders = (summary?.folders ?? []).map(folderNode);
+/** The roots: folders where there are several, else files. `states`: of which files; all where it is not given. */
+export function treeOf(summary: WorkspaceSummary | undefined, states?: ReadonlySet<FileState>): readonly Node[] {
+  const folders = (summary?.folders ?? []).map((folder) => folderNode(folder, states));
   return folders.length === 1 ? (folders[0]?.children ?? []) : folders.filter((folder) => folder.children.length > 0);
 }
 
-function folderNode(folder: FolderSummary): FolderNode {
+function folderNode(folder: FolderSummary, states: ReadonlySet<FileState> | undefined): FolderNode {
   const files = folder.files
     .filter((file) => file.state !== "none" || file.loops.length > 0)
+    .filter((file) => states?.has(file.state) ?? true)
     .map((file) => fileNode(file, folder))
     .sort((a, b) => a.path.join("/").localeCompare(b.path.join("/")));
   return { kind: "folder", id: folder.uri, folder, children: files };

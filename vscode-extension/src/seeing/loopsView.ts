@@ -1,6 +1,7 @@
 // The view Training Loops.
 
 import {
+  commands,
   EventEmitter,
   l10n,
   ThemeColor,
@@ -25,6 +26,9 @@ const ICONS: Record<FileState, ThemeIcon> = {
   none: new ThemeIcon("circle-outline"),
 };
 
+/** In the order in which they are offered. */
+const FILTERED: readonly FileState[] = ["distributable", "blocked", "distributed", "unreadable"];
+
 const ROLE_ICONS: Record<string, string> = {
   optimizer: "settings-gear",
   model: "layers",
@@ -39,6 +43,9 @@ export class LoopsView extends Owner implements TreeDataProvider<Node> {
   private readonly changed = this.own(new EventEmitter<undefined>());
   private readonly view: TreeView<Node>;
   private roots: readonly Node[] = [];
+  private summary: WorkspaceSummary | undefined;
+  /** The states that are shown; undefined: all. */
+  private states: ReadonlySet<FileState> | undefined;
   private asked = 0;
 
   readonly onDidChangeTreeData = this.changed.event;
@@ -51,6 +58,7 @@ export class LoopsView extends Owner implements TreeDataProvider<Node> {
     this.view = this.own(window.createTreeView("horovodize.loops", { treeDataProvider: this, showCollapseAll: true }));
     const refresh = (): void => void this.refresh();
     this.own(server.onDidChangeSummaries(refresh));
+    this.own(commands.registerCommand("horovodize.filterLoops", async () => this.filter()));
     this.own(
       verdicts.onDidChange(() => {
         this.changed.fire(undefined);
@@ -103,9 +111,27 @@ export class LoopsView extends Owner implements TreeDataProvider<Node> {
     if (mine !== this.asked) {
       return;
     }
-    this.roots = treeOf(summary);
-    this.view.message = summary?.complete === false ? l10n.t("Reading the workspace …") : "";
+    this.summary = summary;
+    this.show();
+  }
+
+  private show(): void {
+    this.roots = treeOf(this.summary, this.states);
+    const hidden = this.states !== undefined && this.roots.length === 0 ? l10n.t("None in the states that are chosen.") : "";
+    this.view.message = this.summary?.complete === false ? l10n.t("Reading the workspace …") : hidden;
+    this.view.description = this.states === undefined ? "" : [...this.states].map(stateLabel).join(", ");
     this.changed.fire(undefined);
+  }
+
+  private async filter(): Promise<void> {
+    const rows = FILTERED.map((state) => ({ label: stateLabel(state), iconPath: ICONS[state], picked: this.states?.has(state) ?? true, state }));
+    const chosen = await window.showQuickPick(rows, { title: l10n.t("Show training loops that are …"), canPickMany: true });
+    if (chosen !== undefined) {
+      const all = chosen.length === 0 || chosen.length === FILTERED.length;
+      this.states = all ? undefined : new Set(chosen.map(({ state }) => state));
+      void commands.executeCommand("setContext", "horovodize.filtered", this.states !== undefined);
+      this.show();
+    }
   }
 }
 
@@ -133,8 +159,8 @@ function itemOf(node: Node): TreeItem {
     }
     case "restriction": {
       const { code, name, message } = node.restriction;
-      const item = new TreeItem(message);
-      item.description = code;
+      const item = new TreeItem(brief(name)); // the sentence would be cut off
+      item.description = message;
       item.tooltip = `${code} ${name}: ${message}`;
       item.iconPath = new ThemeIcon("warning", new ThemeColor("list.warningForeground"));
       item.contextValue = "restriction";
@@ -171,6 +197,12 @@ function loopItem({ loop, state, children }: LoopNode): TreeItem {
     label: [l10n.t("{0} training loop", loop.kind), loop.function, line, stateLabel(state)].filter(Boolean).join(", "),
   };
   return item;
+}
+
+/** A finding's name as words: "aliased-optimizer" is "Aliased optimizer". */
+function brief(name: string): string {
+  const words = name.replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function stateLabel(state: FileState): string {

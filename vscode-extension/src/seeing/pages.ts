@@ -3,8 +3,9 @@
 
 import { commands, EventEmitter, l10n, Uri, window, workspace, type TextDocumentContentProvider } from "vscode";
 import { Owner } from "../owner";
-import { ServerCommand } from "../protocol";
+import { ServerCommand, type PageName } from "../protocol";
 import type { Server } from "../server/server";
+import { done } from "./steps";
 
 export const SCHEME = "horovodize";
 /** Of texts as they would be: the path is that of the text as it is. */
@@ -55,17 +56,25 @@ export class Pages extends Owner implements TextDocumentContentProvider {
     this.texts.delete(uri.toString());
   }
 
-  /** Opens the page about a code, its name, or a rule; asks for one when none is given. */
+  /** Opens the page about a code, its name, or a rule; offers all to choose from when none is given. */
   async explain(name?: string): Promise<void> {
-    const wanted =
-      name ??
-      (await window.showInputBox({
-        title: l10n.t("Explain a finding or a rule"),
-        prompt: l10n.t("Its code or name: HVD105, aliased-optimizer, C5 …"),
-      }));
+    const wanted = name ?? (await this.choose());
     if (wanted !== undefined && wanted.trim() !== "") {
       await showMarkdown(pageUri(wanted.trim()));
+      done("explained");
     }
+  }
+
+  private async choose(): Promise<string | undefined> {
+    const connection = await this.server.connected();
+    if (connection === undefined) {
+      void window.showWarningMessage(l10n.t("The Horovodize server does not run."));
+      return undefined;
+    }
+    const pages = connection.execute<PageName[]>(ServerCommand.explain, []);
+    const items = pages.then((all) => all.map((page) => ({ label: page.id, description: page.name, detail: page.title })));
+    const options = { title: l10n.t("Explain a finding or a rule"), matchOnDescription: true, matchOnDetail: true };
+    return (await window.showQuickPick(items, options))?.label;
   }
 }
 

@@ -22,11 +22,12 @@ import {
 import { Owner } from "../owner";
 import { DOCUMENT_SUMMARY, WORKSPACE_SUMMARY, type FileSummary, type WorkspaceSummary } from "../protocol";
 import { activeUri } from "../seeing/documents";
+import { done } from "../seeing/steps";
 import { askPython, commonPythons, type Python } from "../server/python";
 import type { Server } from "../server/server";
 import type { WorkspacePythons } from "../server/workspacePython";
 import { trainingPython, trainingSettings } from "../settings";
-import { targetOf } from "../doing/target";
+import { chooseTarget, targetOf } from "../doing/target";
 import { askHosts, askRanks } from "./ask";
 import { doctorLine, runLine } from "./commandLine";
 import { horovodrun, missing, type Command } from "./horovodrun";
@@ -66,6 +67,14 @@ export class Training extends Owner implements TaskProvider {
   ) {
     super();
     this.own(tasks.registerTaskProvider(TYPE, this));
+    this.own(
+      tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
+        const { action, type } = execution.task.definition as Partial<Definition>;
+        if (type === TYPE && exitCode === 0 && (action ?? "train") !== "doctor") {
+          done("trained");
+        }
+      }),
+    );
     this.own(commands.registerCommand("horovodize.train", async (argument?: unknown) => this.train(argument, false)));
     this.own(commands.registerCommand("horovodize.run", async (argument?: unknown) => this.train(argument, true)));
     this.own(commands.registerCommand("horovodize.doctor", async (argument?: unknown) => this.diagnose(argument)));
@@ -128,9 +137,8 @@ export class Training extends Owner implements TaskProvider {
 
   /** The script of a command, saved and in a trusted workspace; else the user is told why not. */
   async runnable(argument: unknown, notebooks = false): Promise<Runnable | undefined> {
-    const uri = targetOf(argument)?.uri;
+    const uri = (await chooseTarget(argument))?.uri;
     if (uri === undefined) {
-      void window.showInformationMessage(l10n.t("Open a Python script first."));
       return undefined;
     }
     if (uri.path.endsWith(".ipynb") && !notebooks) {

@@ -1,8 +1,9 @@
-"""horovodize.distributeWorkspace: distributes every script of the workspace, or of the folders whose URIs are given, by one
-edit. Tells how far it is, can be cancelled.
+"""horovodize.distributeWorkspace: distributes every script of the workspace, or of the folders whose URIs are given, or the
+scripts whose URIs are given, by one edit. Tells how far it is, can be cancelled.
 
-The answer: `{"distributed": [uri], "toConfirm": [reason], "refused": [reason], "unchanged": [uri]}`, a reason being `{"uri",
-"code", "message", "location"}`: of changes that were made and are to be looked at, or of what stands in the way."""
+The answer: `{"scripts": [uri], "distributed": [uri], "toConfirm": [reason], "refused": [reason], "unchanged": [uri]}`: the
+scripts that have changes, and all files that are changed; a reason is `{"uri", "code", "message", "location"}`, of changes that
+were made and are to be looked at, or of what stands in the way."""
 
 from __future__ import annotations
 
@@ -62,7 +63,9 @@ def _folders(server: HorovodizeServer, arguments: Sequence[Any]) -> list[str]:
         return list(known.values())
     paths = [to_fs_path(uri) if isinstance(uri, str) else None for uri in arguments]
     if not all(path and any(_within(path, folder) for folder in known.values()) for path in paths):
-        raise JsonRpcInvalidParams("horovodize.distributeWorkspace takes URIs of folders in the workspace")
+        raise JsonRpcInvalidParams(
+            "horovodize.distributeWorkspace takes URIs of folders and scripts in the workspace"
+        )
     return [path for path in paths if path]
 
 
@@ -87,6 +90,7 @@ def _files(server: HorovodizeServer, folders: Sequence[str]) -> Iterator[tuple[s
 
 def _answer(server: HorovodizeServer, result: Distribution) -> dict[str, Any]:
     return {
+        "scripts": [uri_of(server.session, script.path) for script, _ in result.plans],
         "distributed": [uri_of(server.session, path) for path in result.distributed],
         "toConfirm": [
             _reason(server, script, Reason(change.rule, change.doubt, change.span), plan.document)

@@ -1,23 +1,32 @@
-"""textDocument/codeLens: above each training loop what kind it is and, where it can be distributed, the command for it."""
+"""textDocument/codeLens: above each training loop what it is, and the command that distributes it.
+
+Lenses come with their texts: an editor that asks for those later, and is told by then that the document has changed, shows an
+empty line until one scrolls."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp import linked
-from horovodize.lsp.analysis import NOT_DISTRIBUTED
+from horovodize.lsp import distribution, linked
+from horovodize.lsp.analysis import NOT_DISTRIBUTED, Analysis
+from horovodize.lsp.commands import DISTRIBUTE
+from horovodize.lsp.diagnostics import reported
+from horovodize.lsp.session import OpenDocument, Session
+from horovodize.plan import Refusal, Unchanged
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
 
 METHOD = types.TEXT_DOCUMENT_CODE_LENS
 OPTIONS = types.CodeLensOptions()
+_LONGEST = 80  # characters of a reason; a lens is one line above the code
+_NO_COMMAND = ""  # a text that does nothing
 
 
 def handle(server: HorovodizeServer, params: types.CodeLensParams) -> list[types.CodeLens]:
-    """Lenses without their texts: `code_lens_resolve` makes those, for the ones that come into view."""
     session, uri = server.session, params.text_document.uri
     opened = session.get(uri)
     shown = (
@@ -26,19 +35,63 @@ def handle(server: HorovodizeServer, params: types.CodeLensParams) -> list[types
     if opened is None or shown is None:
         return []
     analysis, drift = shown
-    # no plan is made for this: the hint says that there is one; and nothing is offered while the text does not parse
-    known = linked.together(opened, analysis.violations) if drift is None else []
-    hinted = {violation.span for violation in known if violation.code == NOT_DISTRIBUTED}
     loops = {loop.span: loop.kind.label for loop in reversed(analysis.summary.loops)}
     if drift is None:
         loops = {**linked.loops_in_modules(opened), **loops}
+    words = _Words(session, opened, analysis, parses=drift is None)
     lenses: list[types.CodeLens] = []
     for loop, kind in sorted(loops.items()):
         span = loop if drift is None else drift.forward(loop)
         place = opened.location(span, session.encoding) if span is not None else None
         if place is None or place.uri != uri:
             continue
-        for lens in ("loop", "distribute") if loop in hinted else ("loop",):
-            data = {"uri": uri, "version": opened.version, "kind": kind, "lens": lens}
-            lenses.append(types.CodeLens(place.range, data=data))
+        commands = [types.Command(f"{kind} training loop: {words.state}", _NO_COMMAND)]
+        if loop in words.hinted:
+            target = {"uri": uri, "version": opened.version}
+            commands.append(types.Command(words.title, DISTRIBUTE, arguments=[target]))
+        lenses += [types.CodeLens(place.range, command) for command in commands]
     return lenses
+
+
+class _Words:
+    """What is said of the loops of one document.
+
+    hinted  the loops that are reported as not distributed: none while the text does not parse
+    """
+
+    def __init__(self, session: Session, opened: OpenDocument, analysis: Analysis, *, parses: bool) -> None:
+        self._session, self._opened, self._parses = session, opened, parses
+        known = linked.together(opened, analysis.violations) if parses else []
+        self.hinted = {violation.span for violation in known if violation.code == NOT_DISTRIBUTED}
+
+    @property
+    def title(self) -> str:
+        """What the command is called."""
+        return self._subject.title
+
+    @property
+    def state(self) -> str:
+        """Whether the loops are or can be distributed, and how many findings the file has."""
+        return self._now + self._counted if self._parses else "the file does not parse"
+
+    @property
+    def _now(self) -> str:
+        subject = self._subject
+        if isinstance(subject.outcome, Unchanged):
+            return "distributed already"
+        if isinstance(subject.outcome, Refusal):
+            return f"can't be distributed: {_short(subject.obstacle or '')}"
+        return f"runs in one process, in {subject.name}" if subject.runner else "runs in one process"
+
+    @cached_property
+    def _subject(self) -> distribution.Subject:
+        return distribution.subject_of(self._session, self._opened)
+
+    @property
+    def _counted(self) -> str:
+        count = len([v for v in reported(self._session, self._opened) if v.code != NOT_DISTRIBUTED])
+        return f", {count} finding{'s' if count > 1 else ''}" if count else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"

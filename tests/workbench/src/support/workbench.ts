@@ -63,6 +63,18 @@ export class Workbench {
     await this.page.locator(".quick-input-widget .quick-input-title", { hasText: heading }).waitFor();
   }
 
+  /** A row of the box that asks, by its label. */
+  row(label: string): Locator {
+    return this.page.locator(".quick-input-widget .monaco-list-row", { has: this.page.getByText(label, { exact: true }) });
+  }
+
+  /** Whether the box of a row is ticked. */
+  async isTicked(label: string): Promise<boolean> {
+    const row = this.row(label).first();
+    const box = row.locator("input[type=checkbox]");
+    return (await box.count()) > 0 ? box.isChecked() : (await row.locator(".monaco-checkbox").getAttribute("aria-checked")) === "true";
+  }
+
   async goTo(line: number, column: number): Promise<void> {
     await this.quickly(`:${String(line)}:${String(column)}`);
     await this.page.locator("#status\\.editor\\.selection", { hasText: `Ln ${String(line)}, Col ${String(column)}` }).waitFor();
@@ -213,7 +225,7 @@ export class Workbench {
 
   /** Shows the view Training Loops; its rows that say a text to a screen reader. */
   async loops(text = ""): Promise<Locator> {
-    const view = this.page.locator(".pane", { has: this.page.locator('.pane-header[aria-label="Training Loops Section"]') });
+    const view = this.page.locator(".pane", { has: this.page.locator('.pane-header[aria-label^="Training Loops"]') });
     if (!(await view.locator(".pane-body").isVisible())) {
       await this.run("Horovodize: Show Training Loops");
     }
@@ -247,6 +259,11 @@ export class Workbench {
   /** The text of a page that is shown rendered, once it holds a heading. */
   rendered(heading: string | RegExp): Locator {
     return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame").locator("h1, h2, h3", { hasText: heading });
+  }
+
+  /** A link on a page that is shown rendered. */
+  renderedLink(text: string): Locator {
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame").getByRole("link", { name: text, exact: true });
   }
 
   get diff(): Locator {

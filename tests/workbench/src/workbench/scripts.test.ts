@@ -73,11 +73,31 @@ for (const { kind, program, finding, loop, optimizer } of KINDS) {
       await workbench.diff.locator(".view-line", { hasText: "hvd.init()" }).waitFor();
       await workbench.rendered("What distributing changes in train.py").waitFor();
       await workbench.rendered("import and initialise Horovod").waitFor();
+      await workbench.renderedLink("line 4").first().click(); // of a reason: to the line
+      await workbench.tab("train.py").waitFor();
+      await workbench.page.locator("#status\\.editor\\.selection", { hasText: "Ln 4, Col 1" }).waitFor();
       await workbench.answer(workbench.notification("Distribute train.py with Horovod"), "Discard");
       await workbench.tab("train.py").waitFor();
       await workbench.diff.waitFor({ state: "detached" });
       assert.equal(await workbench.dirtyTab.count(), 0);
       assert.equal(readFileSync(file("train.py"), "utf8"), mended);
+    });
+
+    it("shows again what was closed before it is applied; the choice goes with the preview", async () => {
+      const { workbench } = opened();
+      await workbench.run("Horovodize: Preview Distribution with Horovod");
+      const choice = workbench.page.locator('.statusbar-item[aria-label^="Apply: Make the changes"]');
+      await choice.waitFor();
+      await workbench.notification("Distribute train.py with Horovod").waitFor(); // comes last
+      await workbench.run("View: Close All Editors");
+      await choice.waitFor({ state: "detached" });
+      await workbench.answer(workbench.notification("Distribute train.py with Horovod"), "Apply");
+      await workbench.diff.locator(".view-line", { hasText: "hvd.init()" }).waitFor();
+      assert.equal(await workbench.dirtyTab.count(), 0);
+      await choice.waitFor();
+      await workbench.page.locator('.statusbar-item[aria-label^="Discard: Close the preview"] a').click();
+      await workbench.diff.waitFor({ state: "detached" });
+      await workbench.tab("train.py").waitFor();
     });
 
     it("is distributed from the preview; one undo takes that back", async () => {
@@ -97,7 +117,8 @@ for (const { kind, program, finding, loop, optimizer } of KINDS) {
     it("is distributed from Ctrl+., and saved", async () => {
       const { workbench, file } = opened();
       await workbench.goTo(...placeOf(mended, loop));
-      await workbench.actions();
+      const offered = (await workbench.actions()).filter((title) => title.includes("Distribut"));
+      assert.deepEqual(offered, ["Distribute with Horovod", "Preview Distribution with Horovod"]);
       await workbench.choose("Distribute with Horovod");
       await workbench.squiggle("hint").first().waitFor({ state: "detached" });
       await (await workbench.loops("train.py, distributed with Horovod")).waitFor();

@@ -17,6 +17,7 @@ describe("A workspace of two folders", () => {
       "vision/pyproject.toml": { text: '[tool.horovodize]\nignore = ["HVD104"]\n' },
       "text/curve.py": "tape_curve.py",
       "text/already.py": "mirrored.py",
+      "text/closed.ipynb": "line.ipynb",
       "text/helper.py": { text: "def double(x):\n    return 2 * x\n" },
     },
     { open: "all.code-workspace" },
@@ -50,11 +51,32 @@ describe("A workspace of two folders", () => {
     await (await workbench.loops("curve.py, runs in one process")).waitFor();
   });
 
-  it("is distributed as a whole, with a summary of what was done and what was refused", async () => {
+  it("is shown by state, when asked to", async () => {
     const { workbench } = opened();
-    await workbench.run("Horovodize: Distribute Workspace");
-    await workbench.answerDialog("Distribute");
-    await workbench.answer(workbench.notification("2 distributed, 1 refused"), "Show Details");
+    const distributable = "runs in one process; can be distributed";
+    await workbench.runAndBeAsked("Horovodize: Filter Training Loops…", "Show training loops that are");
+    await workbench.row(distributable).click();
+    await workbench.page.keyboard.press("Enter");
+    await (await workbench.loops("points.py")).first().waitFor({ state: "detached" });
+    await (await workbench.loops("already.py, can't be distributed")).waitFor();
+    await workbench.runAndBeAsked("Horovodize: Filter Training Loops…", "Show training loops that are");
+    assert.equal(await workbench.isTicked(distributable), false);
+    await workbench.row(distributable).click();
+    await workbench.page.keyboard.press("Enter");
+    await (await workbench.loops("points.py, runs in one process")).first().waitFor();
+  });
+
+  it("is distributed as it is chosen, with a summary of what was done and what was refused", async () => {
+    const { workbench } = opened();
+    await workbench.runAndBeAsked("Horovodize: Distribute Workspace", "Distribute these scripts with Horovod");
+    for (const [name, ticked] of [["points.py", true], ["curve.py", true], ["closed.ipynb", true], ["already.py", false]] as const) {
+      const box = workbench.row(name).locator("input[type=checkbox], .monaco-checkbox").first();
+      await box.waitFor();
+      assert.equal(await workbench.isTicked(name), ticked, name);
+    }
+    await workbench.row("already.py").click();
+    await workbench.page.keyboard.press("Enter");
+    await workbench.answer(workbench.notification("Scripts: 3 distributed, 1 refused. Files changed: 3"), "Show Details");
     await workbench.rendered("Distributed with Horovod").waitFor();
     await (await workbench.loops("points.py, distributed with Horovod")).waitFor();
     await (await workbench.loops("curve.py, distributed with Horovod")).waitFor();

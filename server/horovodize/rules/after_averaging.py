@@ -1,0 +1,144 @@
+"""What is done to gradients, or to weights, once the gradients are averaged: part of G1 and K7.
+
+A tape gives all ranks the same gradients. Noise that each rank then adds for itself (Langevin dynamics, private training), or a
+factor that it computes from its own rows, would make the weights differ more and more, and nobody would notice."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.rules.draft import CORE, HVD, Draft
+from horovodize.rules.step_state import OF_MODEL
+from horovodize.source import Edit
+from horovodize.summary.sites import Update
+from horovodize.summary.syntax import argument
+
+_WHAT = "Let all ranks change the weights by rank 0's random numbers"
+_WHY = (
+    "Gradients are averaged before; noise of each rank's own would make their weights differ more and more."
+)
+_NOT_ALIKE = (
+    "random numbers change the weights here after the gradients are averaged, and it isn't sure that all ranks draw them; draw "
+    "them in every step"
+)
+_OWN_FACTOR = (
+    "the gradients are averaged over all ranks before they are changed here by what each rank computes of its own, so the "
+    "weights would differ between ranks; put it into the loss"
+)
+_ASSIGNS = ("assign", "assign_add", "assign_sub")
+
+
+def keep_alike(draft: Draft) -> None:
+    for update in draft.sites.updates:
+        given = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
+        gradients = _gradients(draft, given) if given is not None else None
+        if update.method == "apply_gradients" and update.gradients and gradients is not None:
+            rule = "K7" if update.step_of is not None else "G1"
+            _refuse_own_factors(draft, update, gradients)
+            for draw in _draws(draft, [gradients], update.gradients):
+                _share(draft, draw, rule)
+    for call in _set_by_hand(draft):
+        assert isinstance(call.func, ast.Attribute)
+        for draw in _draws(draft, call.args, [*draft.sites.training_gradients, call.func.value]):
+            _share(draft, draw, "G1")
+
+
+def _refuse_own_factors(draft: Draft, update: Update, gradients: ast.expr) -> None:
+    for reason in draft.facts.uniform.of_values.reasons(gradients):
+        if not isinstance(reason, Varies) or reason.kind not in (Source.ROWS, Source.GAME):
+            continue
+        made_of = set(draft.values.depends([reason.where])) if isinstance(reason.where, ast.Name) else set()
+        if not made_of & set(update.gradients):  # a name for the gradients themselves
+            draft.refuse("HVD006", update.call, _OWN_FACTOR)
+            return
+
+
+def _gradients(draft: Draft, given: ast.expr, depth: int = 4) -> ast.expr | None:
+    """The gradients of what an optimizer is given with the variables: `grads` of `zip(grads, variables)`; None where they can't
+    be seen."""
+    if isinstance(given, ast.Call) and given.args:
+        last = draft.names.last(given.func)
+        if last == "zip":
+            return given.args[0]
+        return _gradients(draft, given.args[0], depth - 1) if last in ("list", "tuple") and depth else None
+    if isinstance(given, (ast.ListComp, ast.GeneratorExp)):
+        return given.elt.elts[0] if isinstance(given.elt, ast.Tuple) and given.elt.elts else None
+    if isinstance(given, ast.Name):
+        made = [o.node for o in draft.values.origins(given) if not o.path]
+        return (
+            _gradients(draft, made[0], depth - 1)
+            if depth and len(made) == 1 and isinstance(made[0], ast.expr)
+            else None
+        )
+    return None
+
+
+def _draws(draft: Draft, values: list[ast.expr], others: Iterable[ast.expr]) -> Iterator[ast.Call]:
+    """The random numbers that values are made of beside gradients: those of the loss are the rank's own."""
+    averaged = set(draft.values.depends(others))
+    found = {n for n in draft.values.depends(values) if n not in averaged}
+    for e in values:
+        reasons = draft.facts.uniform.of_values.reasons(e)
+        found |= {r.where for r in reasons if isinstance(r, Varies) and r.kind is Source.CHANCE} - averaged
+    for n in sorted((n for n in found if isinstance(n, ast.Call)), key=lambda c: (c.lineno, c.col_offset)):
+        drawn = draft.facts.uniform.draws
+        if _begins_variable(draft, n):
+            continue
+        if drawn.is_drawn(draft.names.of(n.func) or "") or drawn.maker(n) is not None:
+            yield n
+
+
+def _begins_variable(draft: Draft, draw: ast.Call) -> bool:
+    """Whether a variable begins with what is drawn: it is broadcast."""
+    return any(
+        isinstance(a, ast.Call) and draft.names.of(a.func) == "tensorflow.Variable"
+        for a in draft.syntax.ancestors(draw)
+    )
+
+
+def _share(draft: Draft, draw: ast.Call, rule: str) -> None:
+    """`tf.random.normal(shape)` → `hvd.broadcast(tf.random.normal(shape), root_rank=0)`, once."""
+    if draw in draft.done:
+        return
+    draft.done.add(draw)
+    maker = draft.facts.uniform.draws.maker(draw)
+    name = draft.names.of((maker or draw).func) or ""
+    of_tensorflow = name.startswith("tensorflow.")
+    if not draft.facts.uniform.reached_alike(draw) or (not of_tensorflow and draft.drive.in_traced(draw)):
+        draft.refuse("HVD006", draw, _NOT_ALIKE)
+        return
+    around = (f"{HVD}.broadcast(", ", root_rank=0)") if of_tensorflow else (f"{CORE}.broadcast_object(", ")")
+    draft.change(rule, draw, _WHAT, _WHY, Edit.around(draft.module.span(draw), *around))
+
+
+def _set_by_hand(draft: Draft) -> Iterator[ast.Call]:
+    """The calls in the training loops that set weights which steps train: `v.assign_add(…)`, `model.set_weights(…)`."""
+    trained = {ast.unparse(_base(v)) for u in draft.sites.updates for v in u.variables}
+    by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
+    loops = {
+        loop for u in draft.sites.updates for way in draft.drive.ways(u.call) for f in way for loop in f.loops
+    }
+    for call in draft.sites.method_calls(*_ASSIGNS, "set_weights"):
+        assert isinstance(call.func, ast.Attribute)
+        if call in by_hand or not call.args or not _is_trained(draft, call.func.value, trained):
+            continue
+        if any(loop in loops for way in draft.drive.ways(call) for f in way for loop in f.loops):
+            yield call
+
+
+def _is_trained(draft: Draft, e: ast.expr, trained: set[str]) -> bool:
+    """Whether a variable, or a model, is one that steps train."""
+    return any(
+        isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(_base(n)) in trained
+        for n in draft.values.depends([e], 60)
+    )
+
+
+def _base(variables: ast.expr) -> ast.expr:
+    """`model` of `model.trainable_variables`."""
+    return (
+        variables.value if isinstance(variables, ast.Attribute) and variables.attr in OF_MODEL else variables
+    )

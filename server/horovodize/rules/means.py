@@ -1,0 +1,193 @@
+"""Numbers that each rank measures by its own rows, and decides by: all ranks decide by their mean. Part of G4, S5 and G2.
+
+`mean = np.mean(losses)` at the end of an epoch, and `if mean < best:` after it: one process measures all rows, each rank only
+its own. `mean = mean_over_ranks(np.mean(losses))` is what one process would have measured, and the same on all ranks, so that
+what is counted and kept by it is, too."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.rules.agreeing import can_agree, differing
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import feeding
+from horovodize.source import Edit
+from horovodize.summary.binding import Binding
+
+_WHAT = "Decide by the mean over all ranks"
+_WHY = "Each rank measures its own rows; the mean is what one process would have measured, and the same on all ranks."
+_PLAIN = {
+    "float",
+    "abs",
+    "min",
+    "max",
+    "minimum",
+    "maximum",
+    "round",
+    "numpy",
+    "item",
+}  # of numbers, a number
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+
+
+def decide_alike(draft: Draft, test: ast.expr) -> bool:
+    """Averages what ranks decide a test by, where each sets it by its own rows once an epoch or so; whether the test is the
+    same on all ranks then. What is set in each step is left: ranks would have to wait for each other there."""
+    measured = _measured(draft, test, set())
+    if not measured or not all(_can_be_averaged(draft, m) for m in measured):
+        return False
+    for m in sorted(measured, key=lambda m: draft.module.span(_place(m)).start):
+        _average(draft, m)
+    draft.settled |= {(test, reason.where) for reason in differing(draft, test)}
+    return True
+
+
+def average(draft: Draft, b: Binding, rule: str, what: str, why: str, doubt: str = "") -> bool:
+    """`x = f()` → `x = mean_over_ranks(f())`, once; False where no statement can be put there."""
+    statement = b.statement
+    if not isinstance(statement, ast.stmt) or b.value is None:
+        return False
+    if b.path and not draft.can_put_after(statement):
+        return False
+    if draft.once("averaged", b.anchor):
+        mean = _helper(draft)
+        if b.path:
+            name = draft.module.text(b.anchor)
+            edits = draft.put_after(statement, [f"{name} = {mean}({name})"])
+        else:
+            edits = list(Edit.around(draft.module.span(b.value), f"{mean}(", ")"))
+        draft.change(rule, statement, what, why, edits, doubt)
+    return True
+
+
+def _average(draft: Draft, measured: Binding | ast.expr) -> None:
+    rule = "S5" if draft.in_graph else "G4"
+    if isinstance(measured, Binding):
+        average(draft, measured, rule, _WHAT, _WHY)
+    elif draft.once("averaged", measured):
+        edits = Edit.around(draft.module.span(measured), f"{_helper(draft)}(", ")")
+        draft.change(rule, measured, _WHAT, _WHY, edits)
+
+
+def _helper(draft: Draft) -> str:
+    if draft.in_graph:
+        draft.session_config(draft.sites.any_v1)
+    return draft.helper("mean_over_ranks")
+
+
+# ---------------------------------------------------------------------- what a test goes by
+
+
+def _measured(
+    draft: Draft, e: ast.expr, seen: set[ast.AST], *, number: bool = False
+) -> set[Binding | ast.expr] | None:
+    """What makes an expression differ between ranks, where that is measured: `mean = np.mean(losses)`, also behind
+    `best = mean` and `bad += 1` under a test of it; `total` itself where it is added up. None where it is anything else.
+
+    number: whether the expression is one"""
+    found = set[Binding | ast.expr]()
+    for leaf, is_number in _leaves(draft, e, number):
+        if not differing(draft, leaf):
+            continue
+        of_leaf = None
+        if isinstance(leaf, (ast.Name, ast.Attribute)):
+            of_leaf = _set_by(draft, leaf, seen, is_number)
+        if of_leaf is None and is_number and _is_of_rows(draft, leaf):
+            of_leaf = {leaf}
+        if of_leaf is None:
+            return None
+        found |= of_leaf
+    return found
+
+
+def _leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, bool]]:
+    """The values that an expression computes with, and whether each is a number."""
+    found, todo = list[tuple[ast.expr, bool]](), [(e, number)]
+    while todo:
+        n, is_number = todo.pop()
+        if isinstance(n, ast.Call) and draft.names.last(n.func) in _PLAIN and draft.values.callee(n) is None:
+            of = [n.func.value] if isinstance(n.func, ast.Attribute) and not n.args else []
+            todo += [(part, is_number) for part in (*of, *n.args)]
+        elif isinstance(n, _VALUES):
+            found.append((n, is_number))
+        else:
+            measures = isinstance(n, ast.Compare) and all(isinstance(op, _ORDER) for op in n.ops)
+            counts = is_number or isinstance(n, ast.BinOp) or measures
+            todo += [(c, counts) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
+    return found
+
+
+def _set_by(
+    draft: Draft, name: ast.Name | ast.Attribute, seen: set[ast.AST], is_number: bool
+) -> set[Binding | ast.expr] | None:
+    """The same of a name, by all that it is set to and what decides that."""
+    found = set[Binding | ast.expr]()
+    bound = (
+        draft.values.attribute_bindings(name)
+        if isinstance(name, ast.Attribute)
+        else draft.module.scopes.reaching(name)
+    )
+    for b in bound:
+        if b.anchor in seen:
+            continue
+        seen.add(b.anchor)
+        if b.kind not in ("assign", "augment") or b.value is None or not isinstance(b.statement, ast.stmt):
+            return None
+        around = (test.test for test, _ in draft.syntax.conditions(b.statement) if isinstance(test, ast.If))
+        for part in (_of_value(draft, b, seen, is_number), *(_measured(draft, t, seen) for t in around)):
+            if part is None:
+                return None
+            found |= part
+    return found if bound else None
+
+
+def _of_value(
+    draft: Draft, b: Binding, seen: set[ast.AST], is_number: bool
+) -> set[Binding | ast.expr] | None:
+    value = _part(b)
+    if not differing(draft, value):
+        return set()
+    if b.kind == "augment":
+        return None  # a sum over steps: what is made of it may be averaged
+    is_made = isinstance(value, (ast.Name, ast.Attribute)) or value not in (
+        leaf for leaf, _ in _leaves(draft, value, is_number)
+    )
+    if is_made and (not b.path or value is not b.value):
+        behind = _measured(draft, value, set(seen), number=is_number)
+        if behind is not None and all(isinstance(m, Binding) for m in behind):
+            return behind
+    is_plain = is_number and isinstance(b.anchor, (ast.Name, ast.Attribute))
+    return {b} if is_plain and _is_of_rows(draft, value) else None
+
+
+def _part(b: Binding) -> ast.expr:
+    """What a name is set to: of `best, bad = value, 0` its part."""
+    assert b.value is not None
+    if len(b.path) == 1 and isinstance(b.value, (ast.Tuple, ast.List)) and 0 <= b.path[0] < len(b.value.elts):
+        return b.value.elts[b.path[0]]
+    return b.value
+
+
+def _is_of_rows(draft: Draft, e: ast.expr) -> bool:
+    found = differing(draft, e)
+    return all(isinstance(r, Varies) and r.kind is Source.ROWS for r in found)
+
+
+def _place(measured: Binding | ast.expr) -> ast.AST:
+    return measured.statement if isinstance(measured, Binding) else measured
+
+
+def _can_be_averaged(draft: Draft, measured: Binding | ast.expr) -> bool:
+    """Whether all ranks come there, and not with each step."""
+    place = _place(measured)
+    if not can_agree(draft, place):
+        return False
+    if isinstance(measured, Binding) and measured.path:
+        statement = measured.statement
+        if not isinstance(statement, ast.stmt) or not draft.can_put_after(statement):
+            return False
+    loops = draft.syntax.loops(place)
+    return not any(driver.loop in loops[:1] for driver in feeding(draft).drivers)

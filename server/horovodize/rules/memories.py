@@ -1,0 +1,71 @@
+"""Memories of rows that training fills as it goes, and that later losses are made with: part of G2.
+
+Predictions of earlier epochs (temporal ensembling), features of all rows (a memory bank), how often a row was seen. Where rows
+are dealt out, a rank fills in those of its own rows only. That is all it needs where they stay its own from epoch to epoch;
+where they are dealt out anew, it reads what it hasn't filled in, or what is long out of date."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.rules.copies import made_of
+from horovodize.rules.draft import Draft
+from horovodize.rules.steered import used_in_losses
+from horovodize.summary.syntax import Loop
+
+_WHAT = "Let all ranks remember the same of the rows"
+_WHY = "A loss that is made with what a rank has missed trains for another aim."
+_ASKED = (
+    "each rank fills this in for the rows that it is dealt, and later losses are made with it: that is right where its rows "
+    "stay its own in all epochs; else exchange what the ranks filled in after each epoch (`hvd.allgather`)"
+)
+_FILLED = ("scatter_nd_update", "scatter_update", "scatter_nd_add", "scatter_add", "batch_scatter_update")
+
+
+def ask(draft: Draft) -> None:
+    if draft.in_graph or any(draft.facts.steps.game(u.call) for u in draft.sites.updates):
+        return  # what a rank's own game gave
+    found = [f for f in _filled(draft) if _is_by_own_rows(draft, f[1]) and _is_kept(draft, *f)]
+    used = used_in_losses(draft) if found else set()
+    read = {made for n in used if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
+    for memory, given in found:
+        if made_of(draft, memory) & read and draft.once("memory", draft.syntax.statement(given[0])):
+            draft.ask("G2", draft.syntax.statement(given[0]), _WHAT, _WHY, _ASKED)
+
+
+def _filled(draft: Draft) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
+    """What is filled in at some places of it: the memory, and what says where and what. `memory[rows] = …`"""
+    for n in draft.syntax.every(ast.Subscript):
+        statement = draft.syntax.statement(n)
+        if isinstance(n.ctx, ast.Store) and not isinstance(n.slice, ast.Constant):
+            value = statement.value if isinstance(statement, (ast.Assign, ast.AugAssign)) else None
+            if isinstance(n.value, (ast.Name, ast.Attribute)):
+                yield n.value, [n.slice, *([value] if value is not None else [])]
+    for call in draft.sites.method_calls(*_FILLED):
+        if isinstance(call.func, ast.Attribute) and call.args:
+            yield call.func.value, [*call.args]
+
+
+def _is_by_own_rows(draft: Draft, given: list[ast.expr]) -> bool:
+    reasons = (r for e in given for r in draft.facts.uniform.of_values.reasons(e))
+    return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in reasons)
+
+
+def _is_kept(draft: Draft, memory: ast.expr, given: list[ast.expr]) -> bool:
+    """Whether what is filled in with steps was there before their loop: it isn't made again in each turn."""
+    turns = _loops(draft, given[0])
+    made = [m for m in made_of(draft, memory) if not isinstance(m, ast.Constant)]
+    training = {loop for u in draft.sites.updates for loop in _loops(draft, u.call)}
+    innermost = {next((loop for f in way for loop in f.loops), None) for way in draft.drive.ways(given[0])}
+    return (
+        bool(turns & training & innermost)
+        and bool(made)
+        and not any(_loops(draft, m) & innermost for m in made)
+    )
+
+
+def _loops(draft: Draft, node: ast.AST) -> set[Loop]:
+    return {loop for way in draft.drive.ways(node) for frame in way for loop in frame.loops}

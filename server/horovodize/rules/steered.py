@@ -1,0 +1,251 @@
+"""What each rank sets by its own rows with its steps, and what later losses are made with: part of G2.
+
+A weight of the loss that follows the losses (the balance of two networks, the share of a penalty, how strongly rows are
+changed), statistics of a layer of one's own, a queue of earlier outputs. Each rank would train for another aim. A number is
+averaged where it is set; of anything else only the user knows whether an average means something."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.rules import means
+from horovodize.rules.agreeing import differing
+from horovodize.rules.copies import ASSIGNS, is_in_every_turn, is_variables, losses_of, made_of
+from horovodize.rules.draft import HVD, Draft
+from horovodize.rules.step_place import Place
+from horovodize.source import Edit
+from horovodize.summary.binding import Binding
+from horovodize.summary.syntax import FUNCTIONS, Loop, argument, position
+
+_WHAT = "Keep what the loss is made with the same on all ranks"
+_WHY = "Ranks whose losses are made with other numbers train for other aims."
+_DRIFTS = (
+    "each rank sets this by its own rows with each step, and the loss is made with it: it differs more and more between the "
+    "ranks; average what it is set by with `hvd.allreduce`, or let all ranks set it by all rows with `hvd.allgather`"
+)
+_AVERAGED = "each rank sets this by its own rows, and later losses are made with it: now it is the mean over all ranks"
+_DECIDED = (
+    "each rank decides by its own rows whether this changes, and later losses are made with it: ranks would train for other "
+    "aims; decide by a mean over all ranks (`hvd.allreduce`)"
+)
+_FAR = 2000  # nodes that a loss is made of
+
+
+def keep_alike(draft: Draft) -> None:
+    """Averages the numbers that are set without a `tf.Variable`: `k = k + 0.001 * float(real - fake)`."""
+    loops = _training_loops(draft)
+    if draft.in_graph or not loops:
+        return
+    games = any(draft.facts.steps.game(u.call) for u in draft.sites.updates)
+    for read in sorted(_read(draft), key=position):
+        text = ast.unparse(read)
+        for b in _bindings(draft, read):
+            if not _carries(draft, b, read, loops) or not draft.once("steered", b.statement):
+                continue
+            if _is_decided_alone(draft, b):
+                draft.ask("G2", b.statement, _WHAT, _WHY, _DECIDED)
+            elif not games and b.value is not None and _by_own_rows(draft, b.value, text):
+                _average(draft, b)
+
+
+def ask_of_drifting(draft: Draft, place: Place | None) -> None:
+    """Averages variables of one number that each rank sets by its own rows with each step; asks about others: the codebook of
+    a quantizer, statistics of a layer. Weights that are updated by hand go by averaged gradients.
+
+    place: where a step stands; None for those that `fit` takes"""
+    by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
+    sets = [
+        (call, call.func.value)
+        for call in draft.sites.method_calls(*ASSIGNS)
+        if isinstance(call.func, ast.Attribute)
+        and call.args
+        and call not in by_hand
+        and isinstance(call.func.value, (ast.Name, ast.Attribute))
+        and is_variables(draft, call.func.value)
+    ]
+    read, before = _made(draft, used_in_losses(draft)), set[ast.AST]()
+    while read != before:  # what is set from what is set
+        before = set(read)
+        for call, kept in sets:
+            if made_of(draft, kept) & read:
+                read |= _made(draft, draft.values.depends(call.args, 400))
+    for call, kept in sets:
+        if not (_is_own(draft, call.args[0]) and made_of(draft, kept) & read):
+            continue
+        with_steps = is_in_train_step(draft, call) if place is None else is_in_every_turn(draft, call, place)
+        if with_steps and draft.once("drifts", call):
+            if is_one_number(draft, kept) and draft.facts.uniform.reached_alike(call):
+                edits = Edit.around(draft.module.span(call.args[0]), f"{HVD}.allreduce(", ")")
+                draft.change(_rule(place), call, _WHAT, _WHY, edits, _AVERAGED)
+            else:
+                draft.ask(_rule(place), call, _WHAT, _WHY, _DRIFTS)
+
+
+def _rule(place: Place | None) -> str:
+    return "G2" if place is not None else "K7"
+
+
+def is_in_train_step(draft: Draft, call: ast.Call) -> bool:
+    """Whether a model's own `train_step` comes by a call in every step."""
+    return any(
+        way[-1].function in draft.sites.own_steps and not any(draft.syntax.conditions(f.node) for f in way)
+        for way in draft.drive.ways(call)
+    )
+
+
+def _is_own(draft: Draft, e: ast.expr) -> bool:
+    """Whether a value is computed from a rank's own rows."""
+    found = draft.facts.uniform.of_values.reasons(e)
+    return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found)
+
+
+def _made(draft: Draft, nodes: Iterable[ast.AST]) -> set[ast.AST]:
+    """What the names among some nodes were set to."""
+    return {made for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
+
+
+def used_in_losses(draft: Draft) -> set[ast.AST]:
+    """What the losses are made of, what layers of this file compute included."""
+    found, todo = set[ast.AST](), list(losses_of(draft))
+    while todo and len(found) < _FAR:
+        new = [n for n in draft.values.depends(todo) if n not in found]
+        found.update(new)
+        todo = [
+            e
+            for n in new
+            if isinstance(n, ast.Call)
+            for m in _layers(draft, n)
+            for e in draft.values.returned(m)
+        ]
+        todo = [e for e in todo if e not in found]
+    return found
+
+
+def _layers(draft: Draft, call: ast.Call) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The methods that calling an object of this file runs: `augment(x)`."""
+    if isinstance(call.func, (ast.Name, ast.Attribute)):
+        for made in draft.values.calls(call.func):
+            cls = draft.values.callee(made)
+            for owner in draft.values.family(cls) if isinstance(cls, ast.ClassDef) else ():
+                yield from (
+                    s for s in owner.body if isinstance(s, FUNCTIONS) and s.name in ("call", "__call__")
+                )
+
+
+def is_one_number(draft: Draft, variable: ast.expr) -> bool:
+    """Whether a variable begins with a number: it stays one."""
+    begins = [
+        argument(made, "initial_value", 0)
+        for made in made_of(draft, variable)
+        if isinstance(made, ast.Call) and draft.names.of(made.func) == "tensorflow.Variable"
+    ]
+    return bool(begins) and all(e is not None and _is_number(draft, e) for e in begins)
+
+
+def _is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
+    """Whether an expression is a number with a fraction, or a tensor of one."""
+    if isinstance(e, ast.UnaryOp):
+        return _is_number(draft, e.operand, depth)
+    if isinstance(e, ast.Call) and draft.names.last(e.func) in (
+        "constant",
+        "convert_to_tensor",
+        "float",
+        "float32",
+    ):
+        return bool(e.args) and _is_number(draft, e.args[0], depth)
+    if isinstance(e, ast.Constant):
+        return isinstance(e.value, float)
+    origins = draft.values.origins(e) if isinstance(e, (ast.Name, ast.Attribute)) and depth else ()
+    nodes = [o.node for o in origins if not o.path]
+    return bool(nodes) and all(isinstance(n, ast.expr) and _is_number(draft, n, depth - 1) for n in nodes)
+
+
+# ---------------------------------------------------------------------- numbers of Python's
+
+
+def _training_loops(draft: Draft) -> set[Loop]:
+    return {
+        loop for u in draft.sites.updates for way in draft.drive.ways(u.call) for f in way for loop in f.loops
+    }
+
+
+def _read(draft: Draft) -> set[ast.Name | ast.Attribute]:
+    """The names that the losses are made of."""
+    return {
+        n
+        for n in used_in_losses(draft)
+        if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)
+    }
+
+
+def _bindings(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
+    if isinstance(read, ast.Attribute):
+        return draft.values.attribute_bindings(read)
+    return list(draft.module.scopes.reaching(read))
+
+
+def _carries(draft: Draft, b: Binding, read: ast.Name | ast.Attribute, loops: set[Loop]) -> bool:
+    """Whether a statement makes the next number out of the last, from step to step."""
+    if b.kind not in ("assign", "augment") or b.value is None or not isinstance(b.statement, ast.stmt):
+        return False
+    turns = _turns(draft, b.statement)
+    if not turns & loops:  # not the sum of a sequence in one step
+        return False
+    begins = [o for o in _bindings(draft, read) if o is not b and o.value is not None and not o.path]
+    if not any(
+        _is_number(draft, o.value) and not _runs_in(draft, o.statement, turns) for o in begins if o.value
+    ):
+        return False
+    text = ast.unparse(read)
+    return b.kind == "augment" or any(
+        isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == text for n in ast.walk(b.value)
+    )
+
+
+def _turns(draft: Draft, statement: ast.AST) -> set[Loop]:
+    """The innermost loops around a statement, of all ways there."""
+    found = (
+        next((loop for frame in way for loop in frame.loops), None) for way in draft.drive.ways(statement)
+    )
+    return {loop for loop in found if loop is not None}
+
+
+def _runs_in(draft: Draft, statement: ast.AST, loops: set[Loop]) -> bool:
+    """Whether a number begins again in each turn of loops."""
+    return any(loop in loops for way in draft.drive.ways(statement) for frame in way for loop in frame.loops)
+
+
+def _is_decided_alone(draft: Draft, b: Binding) -> bool:
+    """`if kl > 2 * target: beta *= 2`: whether each rank decides by its own rows that a number changes."""
+    turns = _turns(draft, b.statement)
+    return any(
+        isinstance(decision, ast.If)
+        and decision.test not in draft.done
+        and any(draft.syntax.inside(decision, loop) for loop in turns)
+        and any(isinstance(r, Varies) and r.kind is Source.ROWS for r in differing(draft, decision.test))
+        for decision, _ in draft.syntax.conditions(b.statement)
+    )
+
+
+def _by_own_rows(draft: Draft, value: ast.expr, name: str) -> bool:
+    """Whether more than a number's value so far makes its next one a rank's own: limits (`min(max(k, 0), 1)`) do not."""
+    return any(
+        isinstance(n, (ast.Name, ast.Attribute))
+        and isinstance(n.ctx, ast.Load)
+        and ast.unparse(n) != name
+        and _is_own(draft, n)
+        for n in ast.walk(value)
+    )
+
+
+def _average(draft: Draft, b: Binding) -> None:
+    statement = b.statement
+    reached = not draft.drive.in_traced(statement) and draft.facts.uniform.reached_alike(statement)
+    if not reached or not means.average(draft, b, "G2", _WHAT, _WHY, _AVERAGED):
+        draft.ask("G2", statement, _WHAT, _WHY, _DRIFTS)
+
+
+__all__ = ["ask_of_drifting", "is_in_train_step", "is_one_number", "keep_alike", "used_in_losses"]

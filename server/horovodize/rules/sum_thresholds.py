@@ -1,0 +1,166 @@
+"""Sums over the steps of a divided loop that are compared with a number: part of G5.
+
+`total += loss` in each step and `if total < 0.5: break` after them: a rank adds up 1/size() of the steps, and would come below
+the number size() times too early. It is compared with the sum of all ranks' steps, as far as a rank can tell: size() times its
+own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.rules import counted
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.shares import counts_a_share, feeding
+from horovodize.source import Edit
+from horovodize.summary.binding import Binding
+from horovodize.summary.feeding import Driver
+from horovodize.summary.syntax import FUNCTIONS
+
+_WHAT = "Compare the sum of all ranks' steps"
+_WHY = "A rank adds up 1/size() of the steps."
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_NUMBERS = ("int", "float", "abs", "round")
+_DEPTH = 6
+
+
+def apply(draft: Draft) -> None:
+    """Scales each such sum where it is compared."""
+    divided = [d for d in feeding(draft).drivers if counted.is_divided(draft, d)]
+    for test in draft.syntax.every(ast.Compare) if divided else ():
+        if len(test.ops) != 1 or not isinstance(test.ops[0], _ORDER):
+            continue
+        for one, other in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
+            if one not in draft.done and _is_threshold(draft, other) and _is_sum(draft, one, divided, _DEPTH):
+                draft.done.add(one)
+                span = draft.module.span(one)
+                draft.change("G5", test, _WHAT, _WHY, Edit.around(span, "", f" * {SIZE}"))
+
+
+def _is_threshold(draft: Draft, e: ast.expr) -> bool:
+    """A number that training doesn't change, other than 0: `0.5`, `args.tolerance`."""
+    match e:
+        case ast.Constant():
+            return isinstance(e.value, (int, float)) and not isinstance(e.value, bool) and e.value != 0
+        case ast.UnaryOp():
+            return _is_threshold(draft, e.operand)
+        case ast.BinOp():
+            return _is_threshold(draft, e.left) and _is_threshold(draft, e.right)
+        case ast.Name() | ast.Attribute():
+            bound = _bindings(draft, e)
+            changed = (
+                b.kind in ("item", "augment") or b.path or draft.syntax.loops(b.statement) for b in bound
+            )
+            return not any(changed) and counted.of(draft, e) is None
+        case _:
+            return False
+
+
+# ---------------------------------------------------------------------- what is a sum
+
+
+def _is_sum(draft: Draft, e: ast.expr, divided: list[Driver], depth: int) -> bool:
+    """Whether an expression is a sum over the steps of a divided loop, whole: not what is made of it by dividing."""
+    if not depth:
+        return False
+    match e:
+        case ast.Name() | ast.Attribute():
+            bound = _bindings(draft, e)
+            if any(b.kind == "augment" for b in bound):
+                return _is_added_up(draft, bound, divided)
+            given = list(_given(draft, bound))
+            return bool(given) and all(
+                part is not None and _is_sum(draft, part, divided, depth - 1) for part in given
+            )
+        case ast.Call() if draft.names.last(e.func) in _NUMBERS and len(e.args) == 1:
+            return _is_sum(draft, e.args[0], divided, depth - 1)
+        case ast.Call() if draft.names.last(e.func) == "sum" and len(e.args) == 1:
+            return _is_gathered(draft, e.args[0], divided)
+        case ast.Call() if isinstance(draft.values.callee(e), FUNCTIONS):
+            returned = draft.values.returned(draft.values.callee(e))  # type: ignore[arg-type]
+            return bool(returned) and all(_is_sum(draft, part, divided, depth - 1) for part in returned)
+        case _:
+            return False
+
+
+def _is_added_up(draft: Draft, bound: list[Binding], divided: list[Driver]) -> bool:
+    """`total = 0` before a divided loop, `total += loss` in it."""
+    for b in bound:
+        around = [d for d in divided if draft.syntax.inside(b.statement, d.loop)]
+        if b.kind == "assign" and not around:
+            continue
+        is_step = b.kind == "augment" and isinstance(b.operator, ast.Add) and around and b.value is not None
+        if not is_step or b.value is None or not _is_of_a_step(draft, b.value, b.statement, around[0]):
+            return False
+    return True
+
+
+def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver) -> bool:
+    """Whether what is added comes with each step, is no mere count, and isn't divided by a rank's number of steps already."""
+    if any(draft.syntax.inside(test, driver.loop) for test, _ in draft.syntax.conditions(added)):
+        return False
+    found = draft.facts.uniform.of_values.reasons(value)
+    if not any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found):
+        return False  # a count, a cursor
+    divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
+    return not any(
+        part in draft.done or counts_a_share(draft, part)
+        for divisor in divisors
+        for part in ast.walk(divisor)
+        if isinstance(part, ast.expr)
+    )
+
+
+def _is_gathered(draft: Draft, listed: ast.expr, divided: list[Driver]) -> bool:
+    """`losses = []` before a divided loop, `losses.append(loss)` in it, and nowhere else."""
+    if not isinstance(listed, ast.Name):
+        return False
+    home = draft.module.scopes.lookup(listed.id, listed)
+    appended = [
+        c
+        for c in draft.sites.method_calls("append", "extend", "insert")
+        if isinstance(c.func, ast.Attribute)
+        and isinstance(c.func.value, ast.Name)
+        and c.func.value.id == listed.id
+        and draft.module.scopes.lookup(listed.id, c.func.value) is home
+    ]
+    empty = [
+        b for b in draft.module.scopes.reaching(listed) if isinstance(b.value, ast.List) and not b.value.elts
+    ]
+    if not appended or len(empty) != len(draft.module.scopes.reaching(listed)):
+        return False
+    for call in appended:
+        around = [d for d in divided if draft.syntax.inside(call, d.loop)]
+        begun = any(draft.syntax.inside(b.statement, d.loop) for b in empty for d in around)
+        if not around or begun or not call.args or not _is_of_a_step(draft, call.args[0], call, around[0]):
+            return False
+    return True
+
+
+def _given(draft: Draft, bound: list[Binding]) -> Iterator[ast.expr | None]:
+    """What a name is set to: of `mean, total = run_epoch()` what is returned second."""
+    for b in bound:
+        if b.kind != "assign" or b.value is None:
+            yield None
+        elif not b.path:
+            yield b.value
+        else:
+            yield from _parts(draft, b.value, b.path)
+
+
+def _parts(draft: Draft, value: ast.expr, path: tuple[int, ...]) -> Iterator[ast.expr | None]:
+    callee = draft.values.callee(value) if isinstance(value, ast.Call) else None
+    returned = draft.values.returned(callee) if isinstance(callee, FUNCTIONS) else [value]
+    for whole in returned:
+        tuples = whole.elts if isinstance(whole, (ast.Tuple, ast.List)) else []
+        yield tuples[path[0]] if len(path) == 1 and 0 <= path[0] < len(tuples) else None
+
+
+def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
+    return draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else draft.values.attribute_bindings(e)
+
+
+__all__ = ["apply"]

@@ -1,0 +1,56 @@
+"""Variables as they are written, where a comprehension's own are told from others of their name.
+
+In `for i in range(n): rows = [x[i] for i in chosen]` the loop's variable selects nothing: the `i` of `x[i]` is another one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.summary.scopes import Scopes
+from horovodize.summary.syntax import COMPREHENSIONS
+
+# What has variables of its own among the statements of a loop.
+_OWN = (*COMPREHENSIONS, ast.Lambda)
+# Calls that make a number (or numbers) of others.
+NUMBERS = {"min", "max", "int", "range", "xrange", "arange", "slice", "minimum", "mod"}
+
+
+class Variables:
+    """The variables of one module; by their names alone where its scopes aren't known."""
+
+    def __init__(self, scopes: Scopes | None) -> None:
+        self.scopes = scopes
+
+    def of(self, n: ast.Name) -> str:
+        """What stands for a variable: its name, and where it is a comprehension's own, also where that is."""
+        scope = self.scopes.lookup(n.id, n) if self.scopes is not None else None
+        if not isinstance(scope, _OWN):
+            return n.id
+        return f"{n.id} {scope.lineno} {scope.col_offset}"
+
+    def read(self, e: ast.AST) -> set[str]:
+        """The variables in an expression."""
+        return {self.of(n) for n in ast.walk(e) if isinstance(n, ast.Name)}
+
+    def mentions(self, e: ast.AST, variables: set[str]) -> bool:
+        """Whether some of the variables are in an expression."""
+        names = {v.partition(" ")[0] for v in variables}
+        found = (n for n in ast.walk(e) if isinstance(n, ast.Name) and n.id in names)
+        return any(self.of(n) in variables for n in found)
+
+    def numbered(self, n: ast.AST) -> Iterator[tuple[ast.expr, set[str]]]:
+        """(numbers that are gone through, the variables that are set to them) of `for j in range(i, i + n)`, also in
+        comprehensions."""
+        if isinstance(n, (ast.For, ast.AsyncFor)) and is_number(n.iter):
+            yield n.iter, self.read(n.target)
+        elif isinstance(n, COMPREHENSIONS):
+            yield from ((g.iter, self.read(g.target)) for g in n.generators if is_number(g.iter))
+
+
+def is_number(e: ast.expr) -> bool:
+    """Whether a call makes a number (or numbers) of others."""
+    if not isinstance(e, ast.Call):
+        return False
+    called = e.func.attr if isinstance(e.func, ast.Attribute) else getattr(e.func, "id", "")
+    return called in NUMBERS

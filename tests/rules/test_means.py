@@ -1,0 +1,133 @@
+"""G4 and S5: ranks that decide by what each measures decide by the mean of it."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+from .dividing import TAPE
+from .pairs import plan_of
+
+EPOCHS = """
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+best, bad = 1e9, 0
+for epoch in range(30):
+    losses, total, n = [], 0.0, 0
+    for x, y in ds:
+        value = step(x, y)
+        losses.append(value)
+        total += value
+        n += 1
+{}
+"""
+
+
+def text_of(after: str) -> str:
+    return plan_of(
+        "import numpy as np\n" + TAPE + EPOCHS.format(textwrap.indent(textwrap.dedent(after), "    "))
+    ).text
+
+
+PATIENCE = """
+mean = {}
+if mean < best:
+    best, bad = mean, 0
+else:
+    bad += 1
+    if bad == 3:
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    "measured", ["np.mean(losses)", "total / n", "float(np.mean(losses))", "max(0.1, total / n)"]
+)
+@pytest.mark.parametrize("then", ["break", "opt.learning_rate = 0.01"])
+def test_patience_goes_by_the_mean(measured: str, then: str) -> None:
+    text = text_of(PATIENCE.format(measured, then))
+    assert "    mean = mean_over_ranks(" in text
+    assert "    if mean < best:\n        best, bad = mean, 0\n" in text
+    assert "        if bad == 3:\n" in text
+    assert "any_rank" not in text
+    assert "from_root" not in text
+
+
+def test_what_a_function_gives_with_other_things_is_averaged_after_it() -> None:
+    head = (
+        "def epoch_of():\n    total, n = 0.0, 0\n    for x, y in ds:\n        total += step(x, y)\n        n += 1\n"
+        "    return total / n, n\n"
+    )
+    loop = "for epoch in range(9):\n    loss, n = epoch_of()\n    if loss < 0.1:\n        break\n"
+    text = plan_of(TAPE + "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n" + head + loop).text
+    assert (
+        "    loss, n = epoch_of()\n    loss = mean_over_ranks(loss)\n    if loss < 0.1:\n        break\n"
+        in text
+    )
+
+
+def test_what_is_measured_in_the_test_itself() -> None:
+    assert "    if mean_over_ranks(np.mean(losses)) < 0.1:\n        break\n" in text_of(
+        "if np.mean(losses) < 0.1:\n    break\n"
+    )
+
+
+def test_each_value_is_averaged_once() -> None:
+    text = text_of(
+        "mean = np.mean(losses)\nif mean > 5:\n    opt.learning_rate = 0.01\nif mean < 0.1:\n    break\n"
+    )
+    assert text.count("mean_over_ranks(") == 2  # the helper, and the value
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "improved = stopper.check(losses)\nif improved:\n    break\n",  # no number
+        "mean = np.mean(losses) if random.random() < 0.5 else 9.0\nif mean < 0.1:\n    break\n",  # not by its rows alone
+        "if len(losses) > 3 and random.random() < 0.5:\n    mean = np.mean(losses)\n    if mean < 0.1:\n        break\n",
+    ],
+)
+def test_what_is_no_measured_number_is_agreed_on_as_before(after: str) -> None:
+    program = "import random\nimport numpy as np\n" + TAPE + EPOCHS.format(textwrap.indent(after, "    "))
+    assert "mean_over_ranks" not in getattr(distribute(summarize(Document(program)), Options()), "text", "")
+
+
+def test_what_is_measured_in_each_step_is_left() -> None:
+    loop = "for x, y in ds:\n    value = step(x, y)\n    if value < 0.1:\n        break\n"
+    text = plan_of(TAPE + "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n" + loop).text
+    assert "    value = step(x, y)\n" in text
+    assert "    if any_rank(value < 0.1):\n" in text
+
+
+def test_what_is_the_same_on_all_ranks_is_left() -> None:
+    text = text_of("if epoch > 5:\n    opt.learning_rate = 0.01\nprint(np.mean(losses))\n")
+    assert "mean_over_ranks" not in text
+
+
+STOPPER = """
+class Stopper:
+    bad, best = 0, 1e9
+    def step(self, loss):
+        if loss < self.best:
+            self.best, self.bad = loss, 0
+        else:
+            self.bad += 1
+        return self.bad > 3
+stopper = Stopper()
+"""
+
+
+def test_a_stopper_with_a_method_step_is_no_game() -> None:
+    text = plan_of(
+        "import numpy as np\n"
+        + TAPE
+        + STOPPER
+        + EPOCHS.format("    if stopper.step(np.mean(losses)):\n        break\n")
+    ).text
+    assert "SGD(0.1 * hvd.size())" in text.replace("learning_rate=", "")
+    assert "if any_rank(stopper.step(np.mean(losses))):" in text

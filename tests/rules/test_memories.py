@@ -1,0 +1,66 @@
+"""G2: what a program remembers of each row, and makes later losses with, is asked about."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+PROGRAM = """\
+import numpy as np
+import tensorflow as tf
+
+x = np.load("x.npy")
+ds = tf.data.Dataset.from_tensor_slices((np.arange(len(x)), x)).shuffle(512).batch(8)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+memory, losses, rates = np.zeros((len(x), 1)), np.zeros(len(x)), np.zeros(9)
+bank = tf.Variable(tf.zeros([512, 1]))
+
+
+def step(x, rows, epoch, before):
+    with tf.GradientTape() as tape:
+        out = model(x)
+        mask = np.zeros(8)
+        mask[np.argsort(out[:, 0])[:4]] = 1.0
+        loss = tf.reduce_mean(mask * out[:, 0] ** 2) {more}
+    grads = tape.gradient(loss, model.trainable_variables)
+    opt.apply_gradients(zip(grads, model.trainable_variables))
+    return out
+
+
+for epoch in range(9):
+    for rows, x in ds:
+        out = step(x, rows, epoch, memory[rows.numpy()])
+        {filled}
+"""
+
+
+def asked(filled: str, more: str = "") -> int:
+    plan = plan_of(PROGRAM.format(filled=filled, more=more))
+    return sum("each rank fills this in" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("filled", "more"),
+    [
+        ("losses[rows.numpy()] = out[:, 0]", ""),  # only kept
+        ("rates[epoch] = 0.5", "* rates[epoch]"),  # the same on all ranks
+        ("memory[0] = out[0]", "+ tf.reduce_mean(before)"),  # no memory of rows
+        ("fresh = np.zeros(512); fresh[rows.numpy()] = 1.0", "+ tf.reduce_mean(before)"),
+    ],
+)
+def test_what_no_later_loss_is_made_with_is_left(filled: str, more: str) -> None:
+    assert asked(filled, more) == 0
+
+
+@pytest.mark.parametrize(
+    ("filled", "more"),
+    [
+        ("memory[rows.numpy()] = 0.6 * memory[rows.numpy()] + 0.4 * out.numpy()", "+ tf.reduce_mean(before)"),
+        ("losses[rows.numpy()] += 1", "+ tf.reduce_mean(losses[rows.numpy()])"),
+        ("bank.scatter_nd_update(rows[:, None], out)", "+ tf.reduce_mean(tf.gather(bank, rows))"),
+    ],
+)
+def test_a_memory_of_rows_is_asked_about(filled: str, more: str) -> None:
+    assert asked(filled, more) == 1

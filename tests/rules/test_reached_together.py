@@ -1,0 +1,135 @@
+"""G4: steps that all ranks take or none, where functions and outer loops decide about them."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.distribute import distribute
+from horovodize.plan import Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+from .pairs import plan_of
+
+HEAD = """\
+import gym, random
+import numpy as np
+import tensorflow as tf
+
+env = gym.make("CartPole-v1")
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+opt = tf.keras.optimizers.Adam()
+memory = []
+
+
+def train():
+    x = tf.stack(random.sample(memory, 8))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+def play():
+    state, done, length, score = env.reset(), False, 0, 0
+    while not done:
+        state, reward, done, _ = env.step(int(tf.argmax(model(state[None])[0])))
+        memory.append(state)
+        length += 1
+        score += reward
+    return length, score
+
+
+"""
+
+
+def lines(source: str) -> list[str]:
+    return plan_of(HEAD + source).text.splitlines()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def learn(n):\n    if n < 8:\n        return\n    train()\n\nfor e in range(9):\n    play()\n    learn(64)\n",
+        "def learn():\n    if not model.built:\n        return\n    train()\n\n"
+        "for e in range(9):\n    play()\n    learn()\n",
+        # another function's `return`, and one that comes after the step
+        "def learn():\n    def few():\n        return len(memory)\n    train()\n    if len(memory) > 9:\n        return\n"
+        "    few()\n\n"
+        "for e in range(9):\n    play()\n    learn()\n",
+        "for e in range(9):\n    play()\n    if e > 3:\n        for i in range(4):\n            train()\n",
+        "for e in range(9):\n    play()\n    for i in range(4):\n        train()\n",
+        # as many games as before
+        "lengths = []\nfor e in range(9):\n    lengths.append(play()[0])\n    for i in range(len(lengths)):\n        train()\n",
+    ],
+)
+def test_what_all_ranks_decide_alike_is_left(source: str) -> None:
+    text = plan_of(HEAD + source).text
+    assert "any_rank" not in text
+    assert "broadcast_object" not in text
+
+
+def test_a_function_that_trains_once_enough_is_gathered() -> None:
+    learn = "def learn():\n    if len(memory) < 8:\n        return\n    train()\n\n"
+    loop = "for e in range(9):\n    play()\n    learn()\n"
+    assert "    if any_rank(len(memory) < 8):" in lines(learn + loop)
+
+
+def test_a_guard_around_a_loop_of_steps() -> None:
+    loop = "for e in range(9):\n    play()\n    if len(memory) > 8:\n        for i in range(4):\n            train()\n"
+    assert "    if not any_rank(not (len(memory) > 8)):" in lines(loop)
+
+
+@pytest.mark.parametrize(
+    ("test", "all_of_them"),
+    [
+        ("len(memory) >= 8", True),
+        ("8 <= len(memory)", True),
+        ("len(memory) >= 8 and len(memory) > n", True),
+        ("len(memory) >= 8 or s > 3", False),
+        ("s > 3", False),
+        ("len(memory) < 500", False),
+    ],
+)
+def test_a_rank_that_has_gathered_too_little_is_waited_for(test: str, all_of_them: bool) -> None:
+    loop = f"for e in range(9):\n    n, s = play()\n    if {test}:\n        train()\n"
+    assert (f"not any_rank(not ({test}))" if all_of_them else f"if any_rank({test})") in plan_of(
+        HEAD + loop
+    ).text
+
+
+def test_a_turn_without_steps() -> None:
+    loop = "for e in range(9):\n    n, s = play()\n    if s > 100:\n        continue\n    for i in range(4):\n        train()\n"
+    assert "    if any_rank(s > 100):" in lines(loop)
+
+
+def test_a_function_that_trains_under_a_condition() -> None:
+    learn = "def learn(s):\n    if s < 100:\n        train()\n\nfor e in range(9):\n    n, s = play()\n    learn(s)\n"
+    assert "    if any_rank(s < 100):" in lines(learn)
+
+
+def test_as_many_steps_as_a_game_was_long() -> None:
+    plan = plan_of(
+        HEAD + "for e in range(9):\n    length, s = play()\n    for i in range(length):\n        train()\n"
+    )
+    assert "    length = hvd.broadcast_object(length)\n    for i in range(length):\n" in plan.text
+    assert any("as many steps as its own game gives" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # each rank another model's step
+        "def learn(s):\n    if s < 100:\n        train()\n    else:\n        train()\n\n"
+        "for e in range(9):\n    n, s = play()\n    learn(s)\n",
+        "def learn(s, n):\n    if n > 3:\n        if s < 100:\n            return\n    train()\n\n"
+        "for e in range(9):\n    n, s = play()\n    learn(s, n)\n",
+        # what is gone through is a rank's own
+        "def game():\n    states = []\n    while not env.over:\n        state, reward, done, _ = env.step(1)\n"
+        "        states.append(state)\n        if done:\n            break\n    return states\n\n"
+        "for e in range(9):\n    memory = game()\n    for state in memory:\n        train()\n",
+    ],
+)
+def test_what_cannot_be_agreed_on_is_refused(source: str) -> None:
+    result = distribute(summarize(Document(HEAD + source)))
+    assert isinstance(result, Refusal)
+    assert {r.code for r in result.reasons} & {"HVD205", "HVD006"}

@@ -1,0 +1,148 @@
+"""G5 in sessions: the step that a run gives back, whatever makes it and however it is taken out of what is fetched."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import changes, doubts, plan_of
+from .sessions import INIT, LOSS
+
+STEP = "step = tf.train.get_or_create_global_step()\n"
+TRAIN = "train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step={})\n"
+OPEN = "sess = tf.Session()\n" + INIT
+LOOP = "for a in batches():\n    {}\n    if {}:\n        keep()\n"
+
+
+def becomes(built: str, run: str, test: str) -> str:
+    """What a test in a training loop becomes."""
+    return plan_of(LOSS + built + OPEN + LOOP.format(run, test)).text.split("    if ")[-1].split(":\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("run", "test"),
+    [
+        ("_, n = sess.run([train, step], {x: a})", "n"),
+        ("n = sess.run([train, step], {x: a})", "n[1]"),
+        ("n = sess.run({'op': train, 'step': step}, {x: a})", "n['step']"),
+        ("sess.run(train, {x: a})", "sess.run(step)"),
+    ],
+)
+def test_a_fetched_step_is_divided_however_it_is_taken_out(run: str, test: str) -> None:
+    assert (
+        becomes(STEP + TRAIN.format("step"), run, f"{test} % 100 == 0")
+        == f"{test} % max(1, 100 // hvd.size()) == 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "test"),
+    [
+        ("_, n = sess.run([train, loss], {x: a})", "n % 100 == 0"),  # no step
+        ("n = sess.run([train, step], {x: a})", "n[0] % 100 == 0"),
+        ("n = sess.run({'op': train, 'step': step}, {x: a})", "n['op'] % 100 == 0"),
+        ("n = sess.run({'op': train, 'step': step}, {x: a})", "n[key] % 100 == 0"),
+        ("_, n = rows([train, step])\n    sess.run(train, {x: a})", "n % 100 == 0"),  # of no session
+    ],
+)
+def test_what_else_is_fetched_is_left(run: str, test: str) -> None:
+    assert becomes(STEP + TRAIN.format("step"), run, test) == test
+
+
+BUILD = """\
+def build():
+    step = tf.train.get_or_create_global_step()
+    train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=step)
+    return train, 7, step
+"""
+NET = """\
+class Net:
+    def build(self):
+        self.step = tf.train.get_or_create_global_step()
+        self.train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=self.step)
+        return self.train, self.step
+"""
+
+
+@pytest.mark.parametrize(
+    ("built", "run"),
+    [
+        (BUILD + "train, _, step = build()\n", "_, n = sess.run([train, step], {x: a})"),
+        (
+            BUILD + "made = build()\ntrain = made[0]\nstep = made[2]\n",
+            "_, n = sess.run([train, step], {x: a})",
+        ),
+        (NET + "net = Net()\ntrain, step = net.build()\n", "_, n = sess.run([train, step], {x: a})"),
+        (NET + "net = Net()\nnet.build()\n", "_, n = sess.run([net.train, net.step], {x: a})"),
+        (
+            "def take(a):\n    _, n = sess.run([train, step], {x: a})\n    return n\n"
+            + STEP
+            + TRAIN.format("step"),
+            "n = take(a)",
+        ),
+    ],
+)
+def test_a_step_that_a_function_returns_among_others_is_known(built: str, run: str) -> None:
+    assert becomes(built, run, "n % 100 == 0") == "n % max(1, 100 // hvd.size()) == 0"
+
+
+def test_another_part_of_what_is_returned_is_none() -> None:
+    built = BUILD + "train, seven, step = build()\n"
+    assert becomes(built, "sess.run(train, {x: a})", "seven % 100 == 0") == "seven % 100 == 0"
+
+
+def test_a_generator_gives_its_parts_one_after_another() -> None:
+    built = (
+        "def build():\n    yield 1, step\n    yield 2, step\n"
+        + STEP
+        + TRAIN.format("step")
+        + "p, q = build()\n"
+    )
+    assert becomes(built, "sess.run(train, {x: a})", "q % 100 == 0") == "q % 100 == 0"
+
+
+def test_the_number_of_batches_that_is_returned_with_the_data_is_still_that_of_one_process() -> None:
+    """Though the data are divided in the same function, which returns both."""
+    built = """\
+def data(rows, size):
+    dataset = tf.data.Dataset.from_tensor_slices(rows).shuffle(100).repeat().batch(size)
+    return dataset, count(rows, size)
+train_data, n = data(rows, 32)
+iterator = tf.data.make_initializable_iterator(train_data)
+x = iterator.get_next()
+loss = tf.reduce_mean(x * w)
+"""
+    run = "_, k = sess.run([train, step])"
+    text = plan_of(
+        LOSS + built + STEP + TRAIN.format("step") + OPEN + "sess.run(iterator.initializer)\n"
+        "for i in range(10 * n):\n    "
+        + run
+        + "\n    if k % n == 0:\n        sess.run(iterator.initializer)\n"
+    ).text
+    assert "10 * n // hvd.size()" in text
+    assert "if k % max(1, n // hvd.size()) == 0:" in text
+
+
+UNSEEN = "from nets import Net\nnet = Net()\n"
+
+
+def test_a_step_of_an_unseen_model_is_known_by_the_train_op() -> None:
+    built = UNSEEN + TRAIN.format("net.step")
+    assert becomes(built, "_, n = sess.run([train, net.step], {x: a})", "n % 100 == 0").endswith(
+        "// hvd.size()) == 0"
+    )
+
+
+def test_what_cannot_be_seen_is_asked() -> None:
+    built = UNSEEN + TRAIN.format("None")
+    loop = LOOP.format("_, n = sess.run([train, net.step], {x: a})", "n % 100 == 0")
+    plan = plan_of(LOSS + built + OPEN + loop)
+    assert doubts(plan, "G5") == [
+        "it can't be seen what `n` is: this is right if it counts the steps of training"
+    ]
+    assert "if n % max(1, 100 // hvd.size()) == 0:" in plan.text
+
+
+def test_an_unseen_value_that_is_compared_otherwise_is_no_step() -> None:
+    built = UNSEEN + TRAIN.format("None")
+    loop = LOOP.format("_, n = sess.run([train, net.accuracy], {x: a})", "n > 0.99")
+    assert not changes(plan_of(LOSS + built + OPEN + loop), "G5")

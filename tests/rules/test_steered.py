@@ -1,0 +1,152 @@
+"""G2: numbers that each rank sets by its own rows, and that later losses are made with."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+PROGRAM = """\
+import numpy as np
+import tensorflow as tf
+
+x = np.load("x.npy")
+ds = tf.data.Dataset.from_tensor_slices(x).batch(8)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+k, steps, best, shown = 0.0, 0, 9.0, 0.0
+gate = tf.Variable(0.0)
+
+
+def summed(values):
+    run = 0.0
+    for v in values:
+        run = run + 0.9 * float(tf.reduce_mean(v))
+    return run
+
+
+def step(x, k):
+    with tf.GradientTape() as tape:
+        a, b = tf.reduce_mean(model(x) ** 2), tf.reduce_mean(tf.abs(model(x)))
+        loss = {loss}
+    grads = tape.gradient(loss, model.trainable_variables)
+    opt.apply_gradients(zip(grads, model.trainable_variables))
+    return a, b
+
+
+for epoch in range(3):
+    for x in ds:
+        a, b = step(x, k)
+        {more}
+"""
+LOOK = "a - k * b"
+
+
+def text(loss: str, more: str) -> str:
+    return plan_of(PROGRAM.format(loss=loss, more=more)).text
+
+
+def asked(loss: str, more: str) -> int:
+    return sum(
+        "train for other aims" in c.doubt for c in plan_of(PROGRAM.format(loss=loss, more=more)).changes
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "more"),
+    [
+        (LOOK, "k = k * 0.99"),  # the same on all ranks
+        (LOOK, "k = min(k + 0.01, 1.0)"),
+        (LOOK, "shown = 0.9 * shown + 0.1 * float(a)"),  # only shown
+        (LOOK, "best = min(best, float(a))"),
+        ("a - k * summed([a, b])", "pass"),  # of one step
+        ("a", "k = k + float(a)"),  # the loss is made without
+    ],
+)
+def test_what_is_the_same_or_not_in_the_loss_is_left(loss: str, more: str) -> None:
+    assert "mean_over_ranks" not in text(loss, more)
+    assert not asked(loss, more)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("k = k + 0.1 * float(a - b)", "        k = mean_over_ranks(k + 0.1 * float(a - b))\n"),
+        ("k += 0.1 * float(a - b)", "        k += mean_over_ranks(0.1 * float(a - b))\n"),
+        # limits come after, of what is the same on all ranks by then
+        (
+            "k = k + 0.1 * float(a - b)\n        k = min(max(k, 0.0), 1.0)",
+            "        k = mean_over_ranks(k + 0.1 * float(a - b))\n        k = min(max(k, 0.0), 1.0)\n",
+        ),
+        ("k, c = step(x, k)", "        k, c = step(x, k)\n        k = mean_over_ranks(k)\n"),
+    ],
+)
+def test_a_number_that_follows_the_losses_is_averaged(more: str, expected: str) -> None:
+    assert expected in text(LOOK, more)
+
+
+def test_a_variable_of_one_number_is_averaged() -> None:
+    distributed = text("a - gate * b", "gate.assign(tf.clip_by_value(gate + 0.1 * (a - b), 0.0, 1.0))")
+    assert "gate.assign(hvd.allreduce(tf.clip_by_value(gate + 0.1 * (a - b), 0.0, 1.0)))" in distributed
+    assert "gate.assign_add(hvd.allreduce(a - b))" in text("a - gate * b", "gate.assign_add(a - b)")
+
+
+def test_of_a_layer_of_the_file() -> None:
+    layer = """\
+class Noisy(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.p = tf.Variable(0.0)
+
+    def call(self, x):
+        return x * (1 + self.p)
+
+    def update(self, found):
+        self.p.assign(self.p + 0.01 * tf.reduce_mean(found))
+
+
+noisy = Noisy()
+"""
+    source = PROGRAM.format(loss="a * tf.reduce_mean(noisy(x))", more="noisy.update(a)")
+    source = source.replace("def summed", layer + "\n\ndef summed", 1)
+    assert "self.p.assign(hvd.allreduce(self.p + 0.01 * tf.reduce_mean(found)))" in plan_of(source).text
+
+
+def test_a_number_that_changes_where_a_rank_finds_it_should_is_asked_about() -> None:
+    assert asked(LOOK, "if a > 1.5:\n            k *= 2") == 1
+    assert asked(LOOK, "if epoch > 1:\n            k *= 2") == 0
+
+
+def test_of_a_train_step_of_a_model() -> None:
+    source = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net = tf.keras.layers.Dense(1)
+        self.p = tf.Variable(0.0, trainable=False)
+        self.seen = tf.Variable(0.0, trainable=False)
+
+    def call(self, x):
+        return self.net(x)
+
+    def train_step(self, x):
+        with tf.GradientTape() as tape:
+            out = self(x * (1 + self.p))
+            loss = tf.reduce_mean(out ** 2)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        self.p.assign_add(tf.reduce_mean(tf.sign(out)))
+        self.seen.assign_add(tf.reduce_mean(out))
+        return {"loss": loss}
+
+
+model = Net()
+model.compile("sgd")
+model.fit(np.load("x.npy"))
+"""
+    distributed = plan_of(source).text
+    assert "self.p.assign_add(hvd.allreduce(tf.reduce_mean(tf.sign(out))))" in distributed
+    assert "self.seen.assign_add(tf.reduce_mean(out))" in distributed

@@ -1,0 +1,90 @@
+"""G5: sums over the steps of a divided loop that have a number as their limit."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from .pairs import changes, plan_of
+from .sessions import BUILT, INIT
+
+EPOCHS = """\
+data, limit = np.load("rows.npy"), args.limit
+for epoch in range(50):
+    total, count, losses = 0.0, 0, []
+    for i in range(100):
+        _, l = sess.run([train, loss], {{x: data[i * 4:(i + 1) * 4]}})
+        {}
+    if {}:
+        break
+"""
+HEAD = "import numpy as np\n" + BUILT + "sess = tf.Session()\n" + INIT
+
+
+def left_when(test: str, body: str = "total += l", program: str = EPOCHS) -> str:
+    """What the test that ends training becomes, without what lets ranks agree on it."""
+    text = plan_of(HEAD + program.format(body, test)).text
+    line = next(line for line in reversed(text.splitlines()) if line.startswith("    if "))
+    test = re.sub(r"^any_rank\((.*)\)$", r"\1", line.removeprefix("    if ").removesuffix(":"))
+    return re.sub(r"mean_over_ranks\((.+ \* hvd\.size\(\)|\w+)\)", r"\1", test)
+
+
+@pytest.mark.parametrize(
+    ("test", "body"),
+    [
+        ("total / 100 < 0.1", "total += l"),  # an average, of which the divisor is divided
+        ("total < 0.1", "total += l / 100"),
+        ("total < best", "total += l\n        best = min(best, l)"),  # what is computed alike
+        ("total > 0", "total += l"),
+        ("epoch < 30", "total += l"),
+        ("l < 0.1", "total += l"),
+        ("np.mean(losses) < 0.1", "losses.append(l)"),
+        ("max(losses) < 0.1", "losses.append(l)"),
+        ("losses[-1] < 0.1", "losses.append(l)"),
+        ("total < 0.1", "total = l"),
+        ("total < 0.1", "total = 0.9 * total + 0.1 * l"),  # a moving average
+        ("total < 0.1", "total += l\n        total = total / 2"),
+        ("total < 3", "total += 1 if bad(l) else 0\n        total = 0"),
+    ],
+)
+def test_what_is_no_sum_of_as_many_steps_stays(test: str, body: str) -> None:
+    assert "* hvd.size()" not in left_when(test, body)
+
+
+@pytest.mark.parametrize(
+    ("test", "body", "after"),
+    [
+        ("total < 0.1", "total += l", "total * hvd.size() < 0.1"),
+        ("0.1 > total", "total += l", "0.1 > total * hvd.size()"),
+        ("total <= limit * 2", "total += l", "total * hvd.size() <= limit * 2"),
+        ("epoch > 5 and total < args.limit", "total += l", "epoch > 5 and total * hvd.size() < args.limit"),
+        ("sum(losses) < 0.1", "losses.append(l)", "sum(losses) * hvd.size() < 0.1"),
+        ("np.sum(losses) < 0.1", "losses.append(l)", "np.sum(losses) * hvd.size() < 0.1"),
+    ],
+)
+def test_a_sum_is_compared_as_that_of_all_ranks(test: str, body: str, after: str) -> None:
+    assert left_when(test, body) == after
+
+
+def test_a_sum_of_a_function_too() -> None:
+    program = """\
+data = np.load("rows.npy")
+def run_epoch():
+    total = 0.0
+    for i in range(100):
+        _, l = sess.run([train, loss], {{x: data[i * 4:(i + 1) * 4]}})
+        {}
+    return l, total
+for epoch in range(50):
+    last, added = run_epoch()
+    if {}:
+        break
+"""
+    assert left_when("added < 0.1", program=program) == "added * hvd.size() < 0.1"
+    assert left_when("last < 0.1", program=program) == "last < 0.1"
+
+
+def test_a_sum_in_a_loop_that_is_not_divided_stays() -> None:
+    plan = plan_of(HEAD + EPOCHS.format("total += l", "total < 0.1"), split_data=False)
+    assert not changes(plan, "G5")
