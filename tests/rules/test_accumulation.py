@@ -93,3 +93,40 @@ def test_gradients_that_are_gathered_and_never_applied_stay_refused() -> None:
         "    opt.apply_gradients(zip(gradients, model.trainable_variables))\n"
     )  # fmt: skip
     refused(text, "HVD202", "updated by hand")
+
+
+IN_A_MODEL = (
+    TF
+    + """\
+class Net(tf.keras.Model):
+    def __init__(self, every):
+        super().__init__()
+        self.dense, self.every = tf.keras.layers.Dense(1), every
+        self.turn = tf.Variable(0, trainable=False)
+        self.dense.build((None, 4))
+        self.waiting = [tf.Variable(tf.zeros_like(v), trainable=False) for v in self.dense.trainable_variables]
+    def train_step(self, data):
+        x, y = data
+        self.turn.assign_add(1)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.dense(x) - y) ** 2)
+        for a, g in zip(self.waiting, tape.gradient(loss, self.dense.trainable_variables)):
+            a.assign_add(g / self.every)
+        tf.cond(tf.equal(self.turn % self.every, 0), self.update, lambda: None)
+        return {"loss": loss}
+    def update(self):
+        self.optimizer.apply_gradients(zip(self.waiting, self.dense.trainable_variables))
+        for a in self.waiting:
+            a.assign(tf.zeros_like(a))
+model = Net(4)
+model.compile(tf.keras.optimizers.SGD(0.1))
+model.fit(x, y, batch_size=16)
+"""
+)
+
+
+def test_gradients_that_a_condition_of_tensorflow_applies() -> None:
+    text = plan_of(IN_A_MODEL).text
+    assert "        tape = hvd.DistributedGradientTape(tape)\n" in text
+    assert "model.compile(tf.keras.optimizers.SGD(0.1 * hvd.size()))\n" in text
+    assert "self.turn % self.every, 0)" in text

@@ -150,3 +150,29 @@ model.fit(np.load("x.npy"))
     distributed = plan_of(source).text
     assert "self.p.assign_add(hvd.allreduce(tf.reduce_mean(tf.sign(out))))" in distributed
     assert "self.seen.assign_add(tf.reduce_mean(out))" in distributed
+
+
+GAN = """\
+import numpy as np
+from tensorflow import keras
+rows = np.load("x.npy")
+critic = keras.Sequential([keras.layers.Dense(4)])
+critic.compile(keras.optimizers.Adam(0.001), "mae")
+k, weight = 0.0, 1.0
+for i in range(len(rows) // 32):
+    x = rows[i * 32 : (i + 1) * 32]
+    real = critic.train_on_batch(x, x)
+    fake = critic.train_on_batch(x[::-1], x, {})
+    k = float(np.clip(k + 0.001 * (0.5 * real - fake), 0, 1))
+    weight = weight * 0.99
+"""
+
+
+def test_the_weight_of_rows_that_follows_the_losses_of_steps_of_keras() -> None:
+    distributed = plan_of(GAN.format("sample_weight=-k * np.ones(32)")).text
+    assert "    k = mean_over_ranks(float(np.clip(k + 0.001 * (0.5 * real - fake), 0, 1)))\n" in distributed
+
+
+@pytest.mark.parametrize("given", ["", "np.ones(32)", "weight * np.ones(32)"])
+def test_numbers_that_no_loss_is_made_with_are_left(given: str) -> None:
+    assert "mean_over_ranks" not in plan_of(GAN.format(given)).text

@@ -109,7 +109,7 @@ def _made(draft: Draft, nodes: Iterable[ast.AST]) -> set[ast.AST]:
 
 def used_in_losses(draft: Draft) -> set[ast.AST]:
     """What the losses are made of, what layers of this file compute included."""
-    found, todo = set[ast.AST](), list(losses_of(draft))
+    found, todo = set[ast.AST](), [*losses_of(draft), *_weights_given(draft)]
     while todo and len(found) < _FAR:
         new = [n for n in draft.values.depends(todo) if n not in found]
         found.update(new)
@@ -122,6 +122,14 @@ def used_in_losses(draft: Draft) -> set[ast.AST]:
         ]
         todo = [e for e in todo if e not in found]
     return found
+
+
+def _weights_given(draft: Draft) -> Iterator[ast.expr]:
+    """How much each row counts in the loss of a step that Keras takes: `model.train_on_batch(x, y, sample_weight=k * ones)`."""
+    for fit in draft.sites.fits:
+        if fit.method == "train_on_batch":
+            given = (argument(fit.call, "sample_weight", 2), argument(fit.call, "class_weight", 3))
+            yield from (e for e in given if e is not None)
 
 
 def _layers(draft: Draft, call: ast.Call) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -167,9 +175,9 @@ def _is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
 
 
 def _training_loops(draft: Draft) -> set[Loop]:
-    return {
-        loop for u in draft.sites.updates for way in draft.drive.ways(u.call) for f in way for loop in f.loops
-    }
+    steps = [u.call for u in draft.sites.updates]
+    steps += [f.call for f in draft.sites.fits if f.method == "train_on_batch"]
+    return {loop for call in steps for way in draft.drive.ways(call) for f in way for loop in f.loops}
 
 
 def _read(draft: Draft) -> set[ast.Name | ast.Attribute]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from horovodize.summary.binding import Binding
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Callee: TypeAlias = Function | ast.Lambda | ast.ClassDef
 
 _PARTIAL = "functools.partial"
+# What runs one of two functions that it is given, while a step is traced or a graph is built.
+_BRANCHING = ("tensorflow.cond", "tensorflow.compat.v1.cond")
 # What gives a function that runs the one it was given.
 CALLED_FOR = ("tensorflow.function", "tensorflow.autograph.to_graph", _PARTIAL)
 
@@ -191,14 +193,15 @@ class CallGraph:
         return tuple(self.runs(call) if callee is not None else self._implied(call))
 
     def _implied(self, call: ast.Call) -> Iterator[Function]:
-        """Functions that a call runs through an argument (`app.run(main)`), or through an object (`model(x)`: `call`)."""
+        """Functions that a call runs through an argument (`app.run(main)`, `tf.cond(test, apply, wait)`), or through an object
+        (`model(x)`: `call`)."""
         name = self.names.of(call.func) or ""
-        if name.endswith("app.run"):
+        if name in _BRANCHING:
+            arms = [*call.args[1:3], *(k.value for k in call.keywords if k.arg in ("true_fn", "false_fn"))]
+            yield from self._named(arms)
+        elif name.endswith("app.run"):
             targets = call.args[:1] or []
-            for target in targets:
-                for o in self.values.origins(target):
-                    if isinstance(o.node, FUNCTIONS):
-                        yield o.node
+            yield from self._named(targets)
             if not targets:
                 self.reads.note("name", "main")
                 main = self.scopes.names[self.syntax.tree].get("main", [])
@@ -213,6 +216,13 @@ class CallGraph:
                         for s in c.body
                         if isinstance(s, FUNCTIONS) and s.name in ("call", "__call__")
                     )
+
+    def _named(self, targets: Iterable[ast.expr]) -> Iterator[Function]:
+        """The functions that names stand for."""
+        for target in targets:
+            for o in self.values.origins(target):
+                if isinstance(o.node, FUNCTIONS) and not o.path:
+                    yield o.node
 
     def passed(self, parameter: Binding) -> list[ast.expr]:
         """The expressions that a parameter gets: from this module's calls, or its default where no call passes one."""
