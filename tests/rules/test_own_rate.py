@@ -103,3 +103,20 @@ def test_what_bounds_the_own_rate_is_multiplied(before: str, after: str) -> None
 )
 def test_what_bounds_the_given_rate_is_multiplied(before: str, after: str) -> None:
     assert scaled(function=before) == same(function=after)
+
+
+@pytest.mark.parametrize(
+    "value", ["lr * 0.5", "max(lr * 0.5, 1e-5)", "tf.maximum(lr * 0.5, 1e-5)", "lr - 1e-5"]
+)
+def test_a_variable_that_is_the_rate_is_multiplied_where_it_begins_and_once(value: str) -> None:
+    text = plan_of(
+        "import tensorflow as tf\nmodel = tf.keras.layers.Dense(1)\nlr = tf.Variable(0.01, trainable=False)\n"
+        "opt = tf.keras.optimizers.Adam(lr)\nds = tf.data.Dataset.from_tensor_slices(tf.zeros([64, 2])).batch(4)\n"
+        "for epoch in range(4):\n    for x in ds:\n        with tf.GradientTape() as t:\n"
+        "            loss = tf.reduce_mean(model(x))\n"
+        "        opt.apply_gradients(zip(t.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
+        f"    lr.assign({value})\n"
+    ).text
+    assert "lr = tf.Variable(0.01 * hvd.size(), trainable=False)\n" in text
+    assert "lr.assign(lr * 0.5 * hvd.size())" not in text
+    assert text.count("1e-5 * hvd.size()") == ("1e-5" in value)

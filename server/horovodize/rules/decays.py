@@ -38,7 +38,7 @@ _SAME = {
 }
 _READS = {"numpy", "read_value", "value", "item"}
 _BOUNDS = {"max", "min", "maximum", "minimum", "clip", "clip_by_value", "fmax", "fmin"}
-_VARIABLES = ("Variable", "variable", "get_variable", "get_local_variable")
+VARIABLES = ("Variable", "variable", "get_variable", "get_local_variable")
 _TIMES, _PLUS = (ast.Mult, ast.Div), (ast.Add, ast.Sub)
 
 
@@ -106,7 +106,7 @@ def _on_the_way(draft: Draft, rate: ast.expr) -> Iterator[Setting]:
     """The statements that give the names that a rate is made of their values."""
     seen = set[Binding]()
     for n in draft.values.depends([rate], _LIMIT):
-        if draft.in_graph and isinstance(n, ast.Call) and draft.names.last(n.func) in _VARIABLES:
+        if draft.in_graph and isinstance(n, ast.Call) and draft.names.last(n.func) in VARIABLES:
             yield from _assigned(draft, n)
         if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
             continue

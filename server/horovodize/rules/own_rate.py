@@ -55,6 +55,11 @@ def scale_beside(draft: Draft, rule: str, value: ast.expr, is_own: Callable[[ast
                     _multiply(draft, rule, side, _WHAT)
 
 
+def _is_variable(draft: Draft, e: ast.expr) -> bool:
+    """Whether the optimizer's rate itself is made there: a variable begins with a rate that is multiplied already."""
+    return isinstance(e, ast.Call) and draft.names.last(e.func) in decays.VARIABLES
+
+
 def _multiply(draft: Draft, rule: str, e: ast.expr, what: str) -> None:
     is_number = isinstance(e, ast.Constant) and isinstance(e.value, (int, float)) and e.value
     if e not in draft.done and (is_number or not isinstance(e, ast.Constant)):
@@ -74,7 +79,12 @@ def _beside(
         case ast.Name() if e.id not in names:
             names.add(e.id)
             for b in draft.module.scopes.reaching(e):
-                if b.kind == "assign" and not b.path and b.value is not None:
+                if (
+                    b.kind == "assign"
+                    and not b.path
+                    and b.value is not None
+                    and not _is_variable(draft, b.value)
+                ):
                     yield from _beside(draft, b.value, is_own, names)
         case ast.IfExp():
             yield from _beside(draft, e.body, is_own, names)
