@@ -80,7 +80,7 @@ class Undivided:
 
     def is_loop(self, driver: Driver) -> bool:
         """The same of a loop over steps."""
-        if self.sites.builds_graph and self.feeding.carries_state(driver):
+        if self.feeding.carries_state(driver):
             return True
         if self.set_back(driver) is not None:
             return True
@@ -104,7 +104,12 @@ class Undivided:
         """Whether a pipeline stays whole: the order of its batches means something, or there is no place to divide it."""
         if not self.feeding.pipelines.is_dataset(feed):
             return True  # of another file
-        return self.feeding.is_stateful(feed) or not self.places(feed)
+        return self.feeding.is_stateful(feed) or self.is_in_order(feed) or not self.places(feed)
+
+    def is_in_order(self, feed: ast.expr) -> bool:
+        """Whether the steps of a loop over a pipeline hand a state on, so that its batches have an order."""
+        of = (d for d in self.feeding.drivers if feed in (d.iterable, *self.feeding.next_calls(d)))
+        return any(self.feeding.carries_state(d) for d in of)
 
     def places(self, feed: ast.expr) -> list[ast.expr]:
         """Where a pipeline is divided, so that no part of it is twice: not where it is made if another that is divided is made

@@ -62,7 +62,7 @@ def apply(draft: Draft) -> None:
                 feed,
                 "the model is stateful, so its batches are not divided: every rank trains on all of them",
             )
-        else:
+        elif not draft.facts.undivided.is_in_order(feed):  # else it is said of the loop
             fewer = draft.divided or not draft.facts.steps.is_one_batch(feed)
             _divide(draft, feed, draft.facts.undivided.places(feed))
             draft.divided = draft.divided and fewer  # one batch an epoch stays one

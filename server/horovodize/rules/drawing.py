@@ -44,7 +44,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
     """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own."""
     if driver.kind not in (Kind.RANGE, Kind.UNKNOWN) or driver.indexed or draft.drive.in_traced(driver.loop):
         return
-    if draft.in_graph and feeding(draft).carries_state(driver):
+    if feeding(draft).carries_state(driver):
         return
     if any(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
         return

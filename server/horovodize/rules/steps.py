@@ -285,7 +285,7 @@ def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
 
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:
-    if draft.in_graph and feeding(draft).carries_state(driver):
+    if feeding(draft).carries_state(driver):
         return _leave_in_order(draft, driver)
     method = draft.facts.undivided.set_back(driver)
     if method is not None:

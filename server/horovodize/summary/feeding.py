@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from horovodize.summary.carried_state import CarriedState
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.drive import Drive
 from horovodize.summary.kinds import Kind, Kinds
@@ -110,6 +110,10 @@ class Feeding:
             if not owners or any(not models or models & owners for models in made):
                 return True
         return False
+
+    @cached_property
+    def _carried(self) -> CarriedState:
+        return CarriedState(self.module, self.sites, self.drive)
 
     @cached_property
     def _models(self) -> dict[ast.Call, set[ast.AST]]:
@@ -377,31 +381,9 @@ class Feeding:
         return found
 
     def carries_state(self, driver: Driver) -> bool:
-        """Whether a session's step gets what the step before gave, as a recurrent network's state: the order of the batches
-        then means something."""
-        for step in driver.steps:
-            statement = self.syntax.statement(step)
-            if not isinstance(statement, ast.Assign) or statement.value is not step:
-                continue
-            given = {name for target in statement.targets for name in _bound_names(target)} - {"_"}
-            fed = [a for a in (*step.args[1:], *(k.value for k in step.keywords)) if isinstance(a, ast.expr)]
-            fed += self._put_into({n.id for a in fed for n in ast.walk(a) if isinstance(n, ast.Name)}, driver)
-            if any(isinstance(n, ast.Name) and n.id in given for n in self.values.depends(fed, 200)):
-                return True
-        return False
-
-    def _put_into(self, dicts: set[str], driver: Driver) -> Iterator[ast.expr]:
-        """What a loop puts into dictionaries of some names: `feed[state] = last`, `feed.update({state: last})`."""
-        for n in (n for s in driver.loop.body for n in ast.walk(s)):
-            if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript):
-                held: ast.expr = n.targets[0].value
-                values = [n.value]
-            elif isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "update":
-                held, values = n.func.value, n.args
-            else:
-                continue
-            if isinstance(held, ast.Name) and held.id in dicts:
-                yield from values
+        """Whether a step gets what the step before gave, as a recurrent network's state: the order of the batches then means
+        something."""
+        return self._carried.is_in(driver)
 
     def next_calls(self, driver: Driver) -> list[ast.expr]:
         """The pipelines that a loop draws elements from by `next(iterator)`, here or in functions that it calls."""

@@ -1,0 +1,111 @@
+"""State that goes from step to step, as a recurrent network's: `loss, state = step(x, state)`. Batches then have an order."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from horovodize.summary.drive import Drive
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import argument, position
+
+if TYPE_CHECKING:
+    from horovodize.summary.feeding import Driver
+
+# What makes the first state: `tf.zeros(…)`, `cell.get_initial_state(…)`, `model.init_hidden(…)`.
+_FIRST = re.compile(r"zeros|initial|state|hidden", re.I)
+_FAR = 2000  # nodes that a loss is made of
+
+
+class CarriedState:
+    """Of the loops of one module."""
+
+    def __init__(self, module: Module, sites: Sites, drive: Drive) -> None:
+        self.module, self.sites, self.drive = module, sites, drive
+        self.syntax, self.values, self.names = module.syntax, module.values, module.names
+
+    def is_in(self, driver: Driver) -> bool:
+        """Whether a step of a loop gets what the step before gave."""
+        if self.sites.builds_graph:
+            return any(self._is_fed_back(step, driver) for step in driver.steps)
+        assigned = (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Assign))
+        return any(isinstance(n.value, ast.Call) and self._goes_on(n, n.value, driver) for n in assigned)
+
+    # ------------------------------------------------------------------ values
+
+    def _goes_on(self, statement: ast.Assign, call: ast.Call, driver: Driver) -> bool:
+        """`logits, state = model(x, state)`, where the loss is made of it, or where it trains."""
+        if self.syntax.loops(statement)[:1] != [driver.loop]:
+            return False
+        given = set(_given(statement))
+        passed = [
+            n for a in _arguments(call) for n in ast.walk(a) if isinstance(n, ast.Name) and n.id in given
+        ]
+        if not any(self._is_from_last_turn(n, statement, driver) for n in passed):
+            return False
+        return call in self._in_losses or self.drive.reaches(call, {*driver.steps})
+
+    def _is_from_last_turn(self, name: ast.Name, statement: ast.Assign, driver: Driver) -> bool:
+        """Whether a name begins as a state before a loop, and has a later value in each turn."""
+        bound = self.module.scopes.reaching(name)
+        later = [b for b in bound if self.syntax.inside(b.statement, driver.loop)]
+        before = [b for b in bound if b not in later]
+        goes_on = any(
+            isinstance(b.statement, ast.stmt) and position(b.statement) >= position(statement) for b in later
+        )
+        return goes_on and any(b.value is not None and self._is_first(b.value) for b in before)
+
+    def _is_first(self, e: ast.expr) -> bool:
+        if isinstance(e, (ast.List, ast.Tuple)):
+            return bool(e.elts) and all(self._is_first(part) for part in e.elts)
+        if isinstance(e, (ast.ListComp, ast.GeneratorExp)):
+            return self._is_first(e.elt)
+        if isinstance(e, ast.Constant):
+            return e.value is None
+        return isinstance(e, ast.Call) and _FIRST.search(self.names.last(e.func)) is not None
+
+    @cached_property
+    def _in_losses(self) -> set[ast.AST]:
+        targets = (argument(g, "target", 0) for u in self.sites.updates for g in u.gradients)
+        return set(self.values.depends([t for t in targets if t is not None], _FAR))
+
+    # ------------------------------------------------------------------ sessions
+
+    def _is_fed_back(self, step: ast.Call, driver: Driver) -> bool:
+        """`_, last = session.run([train, state], {first: last})`"""
+        statement = self.syntax.statement(step)
+        if not isinstance(statement, ast.Assign) or statement.value is not step:
+            return False
+        given = set(_given(statement)) - {"_"}
+        fed = [a for a in (*step.args[1:], *(k.value for k in step.keywords)) if isinstance(a, ast.expr)]
+        fed += self._put_into({n.id for a in fed for n in ast.walk(a) if isinstance(n, ast.Name)}, driver)
+        return any(isinstance(n, ast.Name) and n.id in given for n in self.values.depends(fed, 200))
+
+    def _put_into(self, dicts: set[str], driver: Driver) -> Iterator[ast.expr]:
+        """What a loop puts into dictionaries of some names: `feed[state] = last`, `feed.update({state: last})`."""
+        for n in (n for s in driver.loop.body for n in ast.walk(s)):
+            if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript):
+                held: ast.expr = n.targets[0].value
+                values = [n.value]
+            elif isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "update":
+                held, values = n.func.value, n.args
+            else:
+                continue
+            if isinstance(held, ast.Name) and held.id in dicts:
+                yield from values
+
+
+def _given(statement: ast.Assign) -> Iterator[str]:
+    """The names that a statement sets."""
+    for target in statement.targets:
+        for n in ast.walk(target):
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+                yield n.id
+
+
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(k.value for k in call.keywords)]
