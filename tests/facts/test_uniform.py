@@ -250,3 +250,28 @@ def test_where_all_ranks_come_alike() -> None:
     ):
         uniform, e = asked(f"if {condition}:\n    asked(1)")
         assert uniform.reached_alike(e) is alike
+
+
+@pytest.mark.parametrize("binding", ["horovod.tensorflow", "horovod.tensorflow.keras", "horovod.keras"])
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("hvd.allreduce(random.random()) < 0.5", Uniform),
+        ("hvd.broadcast_object(os.path.exists('a'), root_rank=0)", Uniform),
+        ("start = hvd.broadcast(random.randint(1, 9), 0)\nstart + 1", Uniform),
+        ("len(hvd.allgather_object(random.random()))", Uniform),
+        ("hvd.allreduce(1.0) * random.random()", Varies),
+        ("hvd.allreduce(1.0, process_set=some) < 0.5", Unknown),
+        ("hvd.rank() == 0", Varies),
+        ("hvd.local_rank()", Varies),
+        ("hvd.cross_rank()", Varies),
+        ("100 // hvd.size()", Uniform),
+    ],
+)
+def test_what_horovod_gives(binding: str, text: str, answer: type[Answer]) -> None:
+    assert isinstance(of(text, HEAD + f"import {binding} as hvd\n"), answer)
+
+
+@pytest.mark.parametrize("call", ["hvd.alltoall([1.0])", "hvd.reducescatter([1.0])"])
+def test_what_gives_each_rank_a_part(call: str) -> None:
+    assert isinstance(of(call, HEAD + "import horovod.tensorflow as hvd\n"), Varies)

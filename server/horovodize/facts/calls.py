@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from horovodize.facts.draws import Draws
 from horovodize.facts.games import is_game
 from horovodize.facts.kept import VARIABLES
-from horovodize.facts.sources import FUNCTIONS, METHODS, PREFIXES, Source
+from horovodize.facts.sources import AGREEING, FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
 from horovodize.summary.syntax import CALLABLES, Function
 from horovodize.summary.values import ITEM
@@ -181,6 +181,10 @@ class Calls:
 
     def _named(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
         given = self._arguments(call)
+        if name.startswith("horovod.") and name.rsplit(".", 1)[-1] in AGREEING:
+            if any(k.arg in ("process_set", None) for k in call.keywords):
+                self._unresolved(step, call, item)  # of some ranks only
+            return
         source = FUNCTIONS.get(name) or next((s for p, s in PREFIXES if name.startswith(p)), None)
         if name.startswith("tensorflow.") and source is Source.CHANCE and self.flow.sites.builds_graph:
             source = None  # an operation of a graph: what it gives, a session gives

@@ -63,7 +63,10 @@ FUNCTIONS: Mapping[str, Source] = {
     **_all(Source.HOST, "getpid getppid uname cpu_count getloadavg", "os."),
     **_all(Source.HOST, "socket. platform.node platform.uname multiprocessing.cpu_count multiprocessing.current_process "
                         "threading.get_ident uuid.getnode psutil. GPUtil."),
-    **_all(Source.HOST, "horovod.tensorflow.rank horovod.tensorflow.local_rank horovod.tensorflow.keras.rank"),
+    **_all(Source.HOST, "rank local_rank cross_rank", "horovod.tensorflow."),
+    **_all(Source.HOST, "rank local_rank cross_rank", "horovod.tensorflow.keras."),
+    **_all(Source.HOST, "rank local_rank cross_rank", "horovod.keras."),
+    **_all(Source.ROWS, "alltoall reducescatter grouped_reducescatter", "horovod.tensorflow."),
     **_all(Source.CHANCE, "random. numpy.random. tensorflow.random. tensorflow.keras.random. secrets. os.urandom "
                           "uuid.uuid1 uuid.uuid4 scipy.stats. sklearn.utils.shuffle sklearn.utils.resample "
                           "sklearn.model_selection.train_test_split sklearn.datasets.make_ tensorflow.keras.backend.random_ "
@@ -72,6 +75,10 @@ FUNCTIONS: Mapping[str, Source] = {
     **dict.fromkeys(ESTIMATORS, Source.CHANCE),
     **_all(Source.INPUT, "sys.stdin. getpass.getpass"),
 }  # fmt: skip
+# What gives all ranks the same, whatever each of them gives.
+AGREEING = frozenset(
+    "allreduce grouped_allreduce allgather grouped_allgather broadcast broadcast_object allgather_object".split()
+)
 PREFIXES = tuple((name, source) for name, source in FUNCTIONS.items() if name[-1] in "._")
 
 # Below a name in `PREFIXES`, but the same on every rank: they seed, or say only what a distribution is.
