@@ -10,6 +10,7 @@ import ast
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
+from horovodize.rules import keras_session
 from horovodize.rules.agreeing import can_agree, differing
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
@@ -36,6 +37,8 @@ _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 def decide_alike(draft: Draft, test: ast.expr) -> bool:
     """Averages what ranks decide a test by, where each sets it by its own rows once an epoch or so; whether the test is the
     same on all ranks then. What is set in each step is left: ranks would have to wait for each other there."""
+    if keras_session.is_wanted(draft):
+        return False  # there a collective of numbers is an operation of Keras' graph
     measured = _measured(draft, test, set())
     if not measured or not all(_can_be_averaged(draft, m) for m in measured):
         return False
