@@ -77,6 +77,31 @@ LISTS = LOOP + "    {}kept = {}[{} for k, w in zip(kept, model.{})]\n"
 MIXED, TOLD = "d * k + (1 - d) * w", "d ** hvd.size() * k + (1 - d ** hvd.size()) * w"
 
 
+TAKEN = "    new = {}\n    kept = [{} for k, w in zip(kept, new)]\n"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "[v.numpy() for v in model.trainable_variables]",
+        "[tf.identity(v) for v in model.weights]",
+        "list(model.get_weights())",
+        "copy.deepcopy(model.get_weights())",
+    ],
+)
+def test_lists_of_copied_weights(new: str) -> None:
+    before, after = (LOOP + TAKEN.format(new, mixed) for mixed in (MIXED, TOLD))
+    check("G7", HEAD + "kept, d = None, 0.99\n", before, after)
+
+
+@pytest.mark.parametrize(
+    "new", ["[v * 2 for v in model.weights]", "[1 for v in model.weights]", "list(losses)"]
+)
+def test_lists_of_what_is_computed_are_left(new: str) -> None:
+    text = HEAD + "kept, d = None, 0.99\n" + LOOP + TAKEN.format(new, MIXED)
+    assert changes(plan_of(text), "G7") == []
+
+
 @pytest.mark.parametrize("weights", ["get_weights()", "trainable_variables"])
 @pytest.mark.parametrize("first", ["", "model.get_weights() if kept is None else "])
 def test_lists_of_weights_that_a_program_keeps(weights: str, first: str) -> None:

@@ -50,6 +50,7 @@ _WEIGHTS = {
     "get_collection",
     "global_variables",
 }
+_COPYING = ("list", "tuple", "copy", "deepcopy")
 # What is kept, what it is changed by, whether that is added, and where.
 _Change: TypeAlias = tuple[str, ast.expr, bool, ast.AST]
 _DEFAULT = 0.99  # of Keras' `ema_momentum` and the add-ons' `average_decay`
@@ -230,12 +231,21 @@ def _bare(draft: Draft, e: ast.expr) -> ast.expr:
 
 def _is_weights(draft: Draft, e: ast.expr) -> bool:
     """Whether an expression is a model's weights: not what is computed from them, as gradients are."""
-    nodes = [o.node for o in draft.values.origins(e)]
-    return any(
-        (isinstance(n, ast.Call) and draft.names.last(n.func) == "get_weights")
-        or (isinstance(n, ast.Attribute) and n.attr in _WEIGHTS)
-        for n in nodes
-    )
+    return any(_gives_weights(draft, o.node) for o in draft.values.origins(e))
+
+
+def _gives_weights(draft: Draft, n: ast.AST) -> bool:
+    match n:
+        case ast.Attribute():
+            return n.attr in _WEIGHTS
+        case ast.ListComp(elt=elt, generators=[ast.comprehension(target=ast.Name(id=name), iter=of)]):
+            each = _bare(draft, elt)
+            return isinstance(each, ast.Name) and each.id == name and _is_weights(draft, of)
+        case ast.Call(func=func, args=[of]) if draft.names.last(func) in _COPYING:
+            return _is_weights(draft, of)
+        case ast.Call():
+            return draft.names.last(n.func) == "get_weights"
+    return False
 
 
 def _mix(draft: Draft, kept: str, value: ast.expr) -> None:
