@@ -131,3 +131,19 @@ def test_a_stopper_with_a_method_step_is_no_game() -> None:
     ).text
     assert "SGD(0.1 * hvd.size())" in text.replace("learning_rate=", "")
     assert "if any_rank(stopper.step(np.mean(losses))):" in text
+
+
+def test_what_is_measured_every_so_many_steps() -> None:
+    loop = (
+        "window, last, n, stop = [], None, 0, False\nfor epoch in range(9):\n    for x, y in ds:\n"
+        "        window.append(step(x, y))\n        n += 1\n        if n % 100 == 0:\n            mean = np.mean(window)\n"
+        "            if last is not None and mean > last:\n                stop = True\n                break\n            last = mean\n"
+        "    if stop:\n        break\n"
+    )
+    text = plan_of(TAPE + "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n" + loop).text
+    assert (
+        "            mean = mean_over_ranks(np.mean(window))\n            if last is not None and mean > last:\n"
+        in text
+    )
+    assert "    if stop:\n" in text
+    assert "any_rank" not in text

@@ -44,6 +44,9 @@ def test_a_count_that_is_kept_goes_on_by_the_steps_of_all_ranks() -> None:
         ("(int(ck.step) + 1) % 100 == 0", "(int(ck.step) + hvd.size()) % 100 < hvd.size()"),
         ("tf.equal(ck.step % 100, 0)", "tf.less(ck.step % 100, hvd.size())"),
         ("int(ck.step) == 500", "500 <= int(ck.step) < 500 + hvd.size()"),
+        ("int(ck.step) + 1 == 500", "int(ck.step) < 500 <= int(ck.step) + hvd.size()"),
+        ("int(ck.step) + 1 != last", "not (int(ck.step) < last <= int(ck.step) + hvd.size())"),
+        ("int(ck.step) + 1 >= 500", "int(ck.step) + hvd.size() >= 500"),
     ],
 )
 def test_such_a_count_may_step_over_a_number(test: str, after: str) -> None:
@@ -233,3 +236,10 @@ def test_a_rate_that_a_function_makes_of_such_a_count_is_not_asked_about() -> No
     loop += "    ck.step.assign_add(1)\n"
     plan = plan_of(HEAD + KEPT + "def rate_at(k):\n    return 0.1 / (k + 1)\n" + loop)
     assert all(c.sure for c in plan.changes)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
+def test_the_last_step_comes_whatever_the_number_of_ranks(size: int) -> None:
+    """`i + 1 == 1500` where the turns go on by size()."""
+    met = [i for i in range(0, 1500, size) if i < 1500 <= i + size]
+    assert len(met) == 1

@@ -35,8 +35,9 @@ _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def decide_alike(draft: Draft, test: ast.expr) -> bool:
-    """Averages what ranks decide a test by, where each sets it by its own rows once an epoch or so; whether the test is the
-    same on all ranks then. What is set in each step is left: ranks would have to wait for each other there."""
+    """Averages what ranks decide a test by, where each sets it by its own rows once an epoch or so, or every so many steps;
+    whether the test is the same on all ranks then. What is set in each step is left: ranks would have to wait for each other
+    there."""
     if keras_session.is_wanted(draft):
         return False  # there a collective of numbers is an operation of Keras' graph
     measured = _measured(draft, test, set())
@@ -117,10 +118,17 @@ def _leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, boo
         elif isinstance(n, _VALUES):
             found.append((n, is_number))
         else:
-            measures = isinstance(n, ast.Compare) and all(isinstance(op, _ORDER) for op in n.ops)
-            counts = is_number or isinstance(n, ast.BinOp) or measures
+            counts = is_number or isinstance(n, ast.BinOp) or _is_of_numbers(n)
             todo += [(c, counts) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
     return found
+
+
+def _is_of_numbers(e: ast.expr) -> bool:
+    """`mean < best`, `best is not None`"""
+    if not isinstance(e, ast.Compare):
+        return False
+    is_set = isinstance(e.comparators[0], ast.Constant) and e.comparators[0].value is None
+    return is_set or all(isinstance(op, _ORDER) for op in e.ops)
 
 
 def _set_by(
@@ -193,4 +201,6 @@ def _can_be_averaged(draft: Draft, measured: Binding | ast.expr) -> bool:
         if not isinstance(statement, ast.stmt) or not draft.can_put_after(statement):
             return False
     loops = draft.syntax.loops(place)
-    return not any(driver.loop in loops[:1] for driver in feeding(draft).drivers)
+    if not any(driver.loop in loops[:1] for driver in feeding(draft).drivers):
+        return True
+    return any(draft.syntax.inside(test, loops[0]) for test, _ in draft.syntax.conditions(place))

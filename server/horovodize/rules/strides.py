@@ -30,6 +30,12 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
             _every(draft, test, number, left, right, operator)
             averages.keep_of_event(draft, test, _divisor(left))
         return True
+    turn = _turn_before(draft, left)
+    if turn is not None and isinstance(operator, (ast.Eq, ast.NotEq)):
+        if right not in draft.done:
+            draft.done.add(right)
+            _after(draft, test, turn, left, right, operator)
+        return True
     if counted.all_of(draft, left) is None:
         return False
     if right not in draft.done and not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
@@ -97,6 +103,34 @@ def _every(
             draft.note("G5", test, _OVER)
             return
         edits.append(_between(draft, modulo, rest, "<" if isinstance(operator, ast.Eq) else ">="))
+    draft.change("G5", test, _WHAT, _WHY, edits)
+
+
+def _turn_before(draft: Draft, e: ast.expr) -> ast.expr | None:
+    """`step` of `step + 1`, which is how many steps there were after this one (`resume` makes it `step + hvd.size()`)."""
+    adds = isinstance(e, ast.BinOp) and isinstance(e.op, ast.Add)
+    if (
+        not adds
+        or not isinstance(e, ast.BinOp)
+        or not isinstance(e.right, ast.Constant)
+        or e.right.value != 1
+    ):
+        return None
+    return e.left if counted.all_of(draft, e.left) is not None else None
+
+
+def _after(
+    draft: Draft, test: ast.expr, turn: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop
+) -> None:
+    """`step + 1 == K` → `step < K <= step + hvd.size()`"""
+    plain = isinstance(right, (ast.Constant, ast.Name, ast.Attribute))
+    if not plain or not isinstance(test, ast.Compare) or test.left is not left or draft.drive.in_traced(test):
+        draft.note("G5", test, _OVER)
+        return
+    before, after = draft.module.span(left), draft.module.span(right)
+    opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
+    text = f"{opening}{draft.module.text(turn)} < {draft.module.text(right)} <= "
+    edits = [Edit.insert(before.start, text, before), Edit(Span(before.end, after.end), closing)]
     draft.change("G5", test, _WHAT, _WHY, edits)
 
 
