@@ -137,7 +137,8 @@ def test_what_is_measured_every_so_many_steps() -> None:
     loop = (
         "window, last, n, stop = [], None, 0, False\nfor epoch in range(9):\n    for x, y in ds:\n"
         "        window.append(step(x, y))\n        n += 1\n        if n % 100 == 0:\n            mean = np.mean(window)\n"
-        "            if last is not None and mean > last:\n                stop = True\n                break\n            last = mean\n"
+        "            if last is not None and mean > last:\n                stop = True\n                break\n"
+        "            last = mean\n"
         "    if stop:\n        break\n"
     )
     text = plan_of(TAPE + "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n" + loop).text
