@@ -102,6 +102,14 @@ def test_processes_of_ranks_end_with_them(run, tmp_path: Path) -> None:
     assert running(child) == []
 
 
+def test_processes_end_whose_parents_are_gone(run, tmp_path: Path) -> None:
+    child = tmp_path / "orphan-work.py"
+    child.write_text("import time\ntime.sleep(60)\n")
+    start = f"import subprocess, sys\nsubprocess.Popen([sys.executable, {str(child)!r}], start_new_session=True)"
+    assert run(f"import subprocess\nsubprocess.check_call([sys.executable, '-c', {start!r}])").status == 0
+    assert running(child) == []
+
+
 def test_a_log_is_kept(run, tmp_path: Path) -> None:
     run("print(rank)", log=tmp_path / "logs" / "of")
     assert (tmp_path / "logs" / "of" / "rank-1.txt").read_text() == "1\n"

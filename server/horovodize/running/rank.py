@@ -28,7 +28,10 @@ def main() -> int:
         output = os.open(base + ".txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(output, 1)
         os.dup2(output, 2)
-    process = subprocess.Popen(command, env=dict(os.environ, HOROVODIZE_RANK=str(rank())))
+    # The folder marks the process and all that it starts: who ends the run finds them by it when we are gone.
+    process = subprocess.Popen(
+        command, env=dict(os.environ, HOROVODIZE_RANK=str(rank()), HOROVODIZE_RUN=folder)
+    )
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, lambda got, frame: process.send_signal(got))
     status = process.wait()

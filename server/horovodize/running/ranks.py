@@ -249,50 +249,37 @@ class _Run:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.process.wait(_GRACE / 2)
                     break
-        pids = _started_by(self.said)
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
         self._signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(_GRACE)
         patience = time.monotonic() + _GRACE
-        while any(map(_runs, pids)) and time.monotonic() < patience:
-            time.sleep(0.02)  # they are not ours to wait for, and on a busy machine take a moment to die
+        # Again until there is none: one that is just being started escapes a look, and on a busy machine dying takes a moment.
+        while (pids := _started_by(self.said)) and time.monotonic() < patience:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.02)
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, number)
 
 
-def _runs(pid: int) -> bool:
-    try:
-        return bool(
-            Path(f"/proc/{pid}/cmdline").read_bytes()
-        )  # a dead one that nobody has waited for has none
-    except OSError:
-        return False
-
-
 def _started_by(said: Path) -> list[int]:
-    """The processes that still run `rank.py` for a folder, with their children: launchers give them sessions of their own."""
-    parents: dict[int, int] = {}
-    own: set[int] = set()
+    """The processes of a run whose folder this is: those that run `rank.py` for it, and what they started, which has it in its
+    environment. Launchers give them sessions of their own, and their parents may be gone."""
+    found = []
     needles = {str(_RANK).encode(), str(said).encode()}
+    mark = b"HOROVODIZE_RUN=" + str(said).encode()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-            status = (entry / "stat").read_text()
+            words = (entry / "cmdline").read_bytes().split(b"\0")  # of a dead one, that nobody has waited for, empty
+            marked = mark in (entry / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        pid = int(entry.name)
-        parents[pid] = int(status.rpartition(")")[2].split()[1])
-        if needles.issubset(words):
-            own.add(pid)
-    own.discard(os.getpid())
-    while more := {pid for pid, parent in parents.items() if parent in own and pid not in own}:
-        own |= more
-    return sorted(own)
+        if (marked or needles.issubset(words)) and int(entry.name) != os.getpid():
+            found.append(int(entry.name))
+    return sorted(found)
 
 
 class _Reader:
