@@ -105,7 +105,9 @@ def test_processes_of_ranks_end_with_them(run, tmp_path: Path) -> None:
 def test_processes_end_whose_parents_are_gone(run, tmp_path: Path) -> None:
     child = tmp_path / "orphan-work.py"
     child.write_text("import time\ntime.sleep(60)\n")
-    start = f"import subprocess, sys\nsubprocess.Popen([sys.executable, {str(child)!r}], start_new_session=True)"
+    start = (
+        f"import subprocess, sys\nsubprocess.Popen([sys.executable, {str(child)!r}], start_new_session=True)"
+    )
     assert run(f"import subprocess\nsubprocess.check_call([sys.executable, '-c', {start!r}])").status == 0
     assert running(child) == []
 

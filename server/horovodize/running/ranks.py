@@ -273,7 +273,9 @@ def _started_by(said: Path) -> list[int]:
     mark = b"HOROVODIZE_RUN=" + str(said).encode()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")  # of a dead one, that nobody has waited for, empty
+            words = (
+                (entry / "cmdline").read_bytes().split(b"\0")
+            )  # of a dead one, that nobody has waited for, empty
             marked = mark in (entry / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
