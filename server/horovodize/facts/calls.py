@@ -67,6 +67,8 @@ _PURE = set(
     "difference union intersection".split()
 )
 
+_ASK_FOR_TYPES = ("tensorflow.is_tensor", "numpy.isscalar", "tensorflow.keras.backend.is_keras_tensor")
+
 
 class Calls:
     """The calls of one module."""
@@ -164,7 +166,7 @@ class Calls:
             fetched = [call.func.value]
         made = [o.node for f in fetched if isinstance(f, ast.expr) for o in self.values.origins(f)]
         names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
-        if names and names <= {*_STEPS}:
+        if names and all(name in _STEPS or is_agreed(name) for name in names):
             return
         before_training = names and names <= {*_STEPS, *VARIABLES} and not self.syntax.loops(call)
         restored = before_training and bool(self.flow.sites.method_calls("restore"))
@@ -181,7 +183,9 @@ class Calls:
 
     def _named(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
         given = self._arguments(call)
-        if name.startswith("horovod.") and name.rsplit(".", 1)[-1] in AGREEING:
+        if name in _ASK_FOR_TYPES:
+            return
+        if is_agreed(name):
             if any(k.arg in ("process_set", None) for k in call.keywords):
                 self._unresolved(step, call, item)  # of some ranks only
             return
@@ -327,6 +331,9 @@ class Calls:
         """A call that can't be followed. What makes an object is taken to be the same everywhere, and so is how much data a
         call gives."""
         func, given = call.func, self._arguments(call)
+        if isinstance(func, ast.Call) and isinstance(func.func, ast.Name) and func.func.id == "type":
+            step.ask_all(given, item.size)  # a conversion to the type of something
+            return
         last = self.names.last(func)
         step.ask_all(given, item.size)
         step.ask(func.value if isinstance(func, ast.Attribute) else func, (), item.size)
@@ -353,3 +360,8 @@ def is_known(name: str) -> bool:
 def _short(func: ast.expr) -> str:
     text = ast.unparse(func)
     return f"{text}()" if len(text) <= 40 else f"{text[:37]}...()"
+
+
+def is_agreed(name: str | None) -> bool:
+    """Whether a function gives all ranks the same, whatever each of them gives it."""
+    return name is not None and name.startswith("horovod.") and name.rsplit(".", 1)[-1] in AGREEING

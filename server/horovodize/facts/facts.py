@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from horovodize.facts.batches import Batches
 from horovodize.facts.callback_items import CallbackItems
+from horovodize.facts.collectives import Collectives
 from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.exclusive import Exclusive
@@ -101,6 +102,11 @@ class Facts:
     def rank_tests(self) -> RankTests:
         """Which decisions ask for the rank, in such a script."""
         return RankTests(self.module, self.drive, self.horovod)
+
+    @cached_property
+    def collectives(self) -> Collectives:
+        """What all ranks must do together, in such a script."""
+        return Collectives(self.module, self.sites, self.horovod, self.optimizers)
 
     @cached_property
     def callback_items(self) -> CallbackItems:

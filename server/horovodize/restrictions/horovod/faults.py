@@ -7,6 +7,7 @@ from functools import cache
 from horovodize.restrictions.horovod import (
     averaged_twice,
     broadcast_every_step,
+    drifts_apart,
     gpu_by_rank,
     gpus_not_pinned,
     metrics_not_averaged,
@@ -23,6 +24,8 @@ from horovodize.restrictions.horovod import (
     shuffled_apart,
     steered_by_one_rank,
     summed_and_scaled,
+    touched_at_once,
+    waits_for_ever,
     warm_up_rate,
     written_by_all,
 )
@@ -52,5 +55,8 @@ def every_fault() -> tuple[Restriction, ...]:
         name_by_rank,
         shuffled_apart,
         same_batches,
+        waits_for_ever,
+        touched_at_once,
+        drifts_apart,
     )
     return tuple(module.RESTRICTION for module in modules)

@@ -78,19 +78,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
 from horovodize.facts.rank_tests import RankTest
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 
-_HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
-
 
 def find(context: Context) -> Iterator[Violation]:
-    together = dict(_together(context))
+    together = context.facts.collectives.all
     everywhere: set[ast.AST] = {*together, *context.facts.horovod.calls("join")}
-    found = {call: test for call in together if (test := _test_of(context, call, everywhere)) is not None}
+    calls = [c.call for c in together.values()]
+    found = {call: test for call in calls if (test := _test_of(context, call, everywhere)) is not None}
     reported = set()
     for call, test in found.items():
         if test.test in reported or any(
@@ -101,8 +99,8 @@ def find(context: Context) -> Iterator[Violation]:
         yield RESTRICTION.at(
             context,
             call,
-            f"not all ranks come here, and {together[call]} waits for all of them: the job hangs; take it out of the test "
-            "of the rank",
+            f"not all ranks come here, and {together[call].words} waits for all of them: the job hangs; take it out of "
+            "the test of the rank",
             related=[context.related(test.test, "ranks differ here")],
         )
 
@@ -127,35 +125,6 @@ def _answers(context: Context, call: ast.Call, other: ast.Call) -> bool:
     one, two = tests.deciding(call), tests.deciding(other)
     same = one is not None and two is not None and context.text(one.test) == context.text(two.test)
     return alike and not same and context.syntax.function(call) is context.syntax.function(other)
-
-
-def _together(context: Context) -> Iterator[tuple[ast.Call, str]]:
-    """What all ranks must do, and what it is."""
-    use, sites = context.facts.horovod, context.sites
-    for call in use.calls(*(COLLECTIVES - {"join"}), *TAPES, *_HANDED):
-        yield call, f"`{context.names.last(call.func)}`"
-    if not use.wrapped:
-        return
-    for fit in sites.fits:
-        given = [
-            e
-            for c in sites.compiles
-            if context.text(c.model) == context.text(fit.model)
-            for e in c.optimizers
-        ]
-        arrivals = [a.node for e in given for a in context.facts.optimizers.arrivals(e)]
-        if arrivals and all(use.is_call(node, *WRAPPERS) for node in arrivals):
-            yield fit.call, "training"
-    if sites.builds_graph and all(_is_wrapped(context, call) for call in sites.graph_minimizes):
-        for run in sites.graph.trainings:
-            yield run.call, "training"
-
-
-def _is_wrapped(context: Context, minimize: ast.Call) -> bool:
-    """Whether what makes a train op surely averages."""
-    assert isinstance(minimize.func, ast.Attribute)
-    arrivals = [a.node for a in context.facts.optimizers.arrivals(minimize.func.value)]
-    return bool(arrivals) and all(context.facts.horovod.is_call(node, *WRAPPERS) for node in arrivals)
 
 
 RESTRICTION = Restriction(

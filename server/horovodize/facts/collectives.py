@@ -1,0 +1,69 @@
+"""What all ranks of a distributed script must do together: Horovod's own collectives, and the calls that train."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS, HorovodUse
+from horovodize.facts.optimizers import Optimizers
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+
+_HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
+
+
+@dataclass(frozen=True, eq=False)
+class Collective:
+    """A call for which ranks wait for each other. `name` is what it is called: two of one name may meet."""
+
+    call: ast.Call
+    name: str
+    trains: bool = False
+
+    @property
+    def words(self) -> str:
+        """What it is, in a sentence."""
+        return "training" if self.name == "training" else f"`{self.name}`"
+
+
+class Collectives:
+    """The collectives of one module."""
+
+    def __init__(self, module: Module, sites: Sites, use: HorovodUse, optimizers: Optimizers) -> None:
+        self.module, self.sites, self.use, self.optimizers = module, sites, use, optimizers
+
+    @cached_property
+    def all(self) -> dict[ast.AST, Collective]:
+        """All of them but `join`, by their calls."""
+        return {c.call: c for c in self._found()}
+
+    def _found(self) -> Iterator[Collective]:
+        use, sites = self.use, self.sites
+        for call in use.calls(*(COLLECTIVES - {"join"}), *_HANDED):
+            yield Collective(call, self.module.names.last(call.func))
+        for call in use.calls(*TAPES):
+            yield Collective(call, self.module.names.last(call.func), trains=True)
+        if not use.wrapped:
+            return
+        for fit in sites.fits:
+            given = [
+                e
+                for c in sites.compiles
+                if ast.unparse(c.model) == ast.unparse(fit.model)
+                for e in c.optimizers
+            ]
+            arrivals = [a.node for e in given for a in self.optimizers.arrivals(e)]
+            if arrivals and all(use.is_call(node, *WRAPPERS) for node in arrivals):
+                yield Collective(fit.call, "training", trains=True)
+        if sites.builds_graph and all(self._is_wrapped(call) for call in sites.graph_minimizes):
+            for run in sites.graph.trainings:
+                yield Collective(run.call, "training", trains=True)
+
+    def _is_wrapped(self, minimize: ast.Call) -> bool:
+        """Whether what makes a train op surely averages."""
+        assert isinstance(minimize.func, ast.Attribute)
+        arrivals = [a.node for a in self.optimizers.arrivals(minimize.func.value)]
+        return bool(arrivals) and all(self.use.is_call(node, *WRAPPERS) for node in arrivals)

@@ -1,0 +1,110 @@
+"""What a script does, as far as other ranks notice: a program of steps, made of the syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+
+class Deed(Enum):
+    """What is done to a file or folder."""
+
+    READ = "reads"
+    LOOK = "looks for"
+    WRITE = "writes"
+    MAKE = "makes the folder"  # which must not be there
+    ENSURE = "makes the folder, unless it is there,"
+    REMOVE = "removes"
+    FETCH = "downloads"  # unless it is there
+
+
+class Exit(Enum):
+    """How a block is left before its end."""
+
+    RETURN = "returns"
+    BREAK = "leaves the loop"
+    CONTINUE = "goes on with the next turn"
+    END = "ends"
+    RAISE = "fails"
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """A collective: no rank goes on before every rank is here. `name` says which: two of one name may meet. `trains`: it
+    averages gradients, so the ranks' weights should be the same. `equals`: after it they are, whatever was before."""
+
+    node: ast.AST
+    name: str
+    trains: bool = False
+    equals: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """Something is done to the file or folder whose path is `path`."""
+
+    node: ast.AST
+    deed: Deed
+    path: ast.expr | str
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What is trained is changed, other than by training: its weights, or the rate."""
+
+    node: ast.AST
+    what: str
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A test, and what is done where it is true, and where not."""
+
+    test: ast.expr
+    yes: Block
+    no: Block
+
+
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """A loop, and what follows where it was not left by `break`."""
+
+    loop: ast.For | ast.AsyncFor | ast.While
+    body: Block
+    after: Block = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Leave:
+    """A block is left: `node` says where."""
+
+    node: ast.AST
+    how: Exit
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """`try`. `handler` is one that goes on after an exception into which one rank alone may run at `risk`, a call in the body;
+    without such a risk, None. `last` runs in any case."""
+
+    risk: ast.Call | None
+    handler: ast.ExceptHandler | None
+    body: Block
+    caught: Block
+    after: Block
+    last: Block
+
+
+@dataclass(frozen=True, eq=False)
+class Called:
+    """A function of the script that is called, and what it does."""
+
+    call: ast.Call
+    body: Block
+
+
+Action: TypeAlias = Together | Touch | Change | Choice | Turns | Leave | Attempt | Called
+Block: TypeAlias = Sequence["Action"]

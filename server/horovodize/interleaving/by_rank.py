@@ -1,0 +1,222 @@
+"""What expressions are on a rank whose number is known: numbers, tests, and texts, with symbols for what isn't known."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import os
+import posixpath
+from collections.abc import Callable
+from typing import Any
+
+from horovodize.facts.answers import Uniform
+from horovodize.facts.facts import Facts
+from horovodize.facts.rank_tests import RankTests
+from horovodize.summary.names import Names
+
+_DEPTH = 12
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+_PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "str": str, "float": float, "bool": bool}
+
+
+class Unseen(Exception):
+    """An expression's value isn't to be seen."""
+
+
+class ByRank:
+    """Expressions of one script on one rank of some, which share a host."""
+
+    def __init__(self, facts: Facts, rank: int, size: int) -> None:
+        self.facts, self.rank, self.size = facts, rank, size
+        self.tests: RankTests = facts.rank_tests
+        self.names: Names = facts.module.names
+        self._texts: dict[ast.expr, str | None] = {}
+        self._truths: dict[ast.expr, bool | None] = {}
+
+    # ------------------------------------------------------------------ tests
+
+    def truth(self, test: ast.expr) -> bool | None:
+        """Whether a test is true on this rank; None where that isn't to be seen."""
+        if test not in self._truths:
+            try:
+                self._truths[test] = bool(self._value(test, 0))
+            except (Unseen, TypeError, ValueError, ArithmeticError):
+                self._truths[test] = None
+        return self._truths[test]
+
+    def number(self, e: ast.expr) -> int | None:
+        """A whole number; None where it isn't to be seen."""
+        try:
+            found = self._value(e, 0)
+        except (Unseen, TypeError, ValueError, ArithmeticError):
+            return None
+        return found if isinstance(found, int) else None
+
+    def set_by(self, e: ast.expr) -> frozenset[ast.AST]:
+        """The statements that may set the names of an expression on this rank: not those under tests that it answers
+        otherwise."""
+        scopes, syntax = self.facts.module.scopes, self.facts.module.syntax
+        return frozenset(
+            b.statement
+            for name in ast.walk(e)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)
+            for b in scopes.reaching(name)
+            if all(
+                self.truth(test.test) in (None, field == "body")
+                for test, field in syntax.conditions(b.statement)
+            )
+        )
+
+    def _value(self, e: ast.expr, depth: int) -> Any:
+        if depth > _DEPTH:
+            raise Unseen
+        below = depth + 1
+        match e:
+            case ast.Constant():
+                return e.value
+            case ast.UnaryOp(op=ast.Not()):
+                return not self._value(e.operand, below)
+            case ast.UnaryOp(op=ast.USub()):
+                return -self._value(e.operand, below)
+            case ast.BoolOp():
+                return self._together(e, below)
+            case ast.IfExp():
+                return self._value(e.body if self._value(e.test, below) else e.orelse, below)
+            case ast.BinOp() if type(e.op) in _BINARY:
+                return _BINARY[type(e.op)](self._value(e.left, below), self._value(e.right, below))
+            case ast.Compare(ops=[op]) if type(op) in _COMPARED:
+                return _COMPARED[type(op)](self._value(e.left, below), self._value(e.comparators[0], below))
+            case ast.Compare(
+                ops=[ast.In() | ast.NotIn() as op],
+                comparators=[ast.Tuple() | ast.List() | ast.Set() as among],
+            ):
+                found = self._value(e.left, below) in [self._value(x, below) for x in among.elts]
+                return found == isinstance(op, ast.In)
+            case ast.NamedExpr():
+                return self._value(e.value, below)
+            case ast.Call():
+                return self._of_call(e, below)
+        return self._of_origin(e, below)
+
+    def _together(self, e: ast.BoolOp, depth: int) -> Any:
+        """`and` and `or`: one side that decides is enough."""
+        decides, unseen = isinstance(e.op, ast.Or), False
+        found: Any = not decides
+        for value in e.values:
+            try:
+                found = self._value(value, depth)
+            except Unseen:
+                unseen = True
+                continue
+            if bool(found) == decides:
+                return found
+        if unseen:
+            raise Unseen
+        return found
+
+    def _of_call(self, call: ast.Call, depth: int) -> Any:
+        use = self.facts.horovod
+        if use.is_call(call, "rank", "local_rank"):
+            return self.rank
+        if use.is_call(call, "size", "local_size"):
+            return self.size
+        if use.is_call(call, "cross_rank"):
+            return 0
+        if use.is_call(call, "cross_size"):
+            return 1
+        if isinstance(call.func, ast.Name) and call.func.id in _PLAIN and len(call.args) == 1:
+            return _PLAIN[call.func.id](self._value(call.args[0], depth))
+        return self._of_origin(call, depth)
+
+    def _of_origin(self, e: ast.expr, depth: int) -> Any:
+        found = [o for o in self.facts.module.values.origins(e) if o.node is not e]
+        if len(found) != 1 or found[0].path or not isinstance(found[0].node, ast.expr):
+            raise Unseen
+        return self._value(found[0].node, depth)
+
+    # ------------------------------------------------------------------ texts
+
+    def text(self, e: ast.expr | str) -> str | None:
+        """A path as this rank sees it; what is the same on every rank, but not known, stands in it as ⟨its text⟩. None where
+        ranks may see it differently."""
+        if isinstance(e, str):
+            return e
+        if e not in self._texts:
+            try:
+                found = self._text(e, 0)
+                shared = found and not found.startswith("/dev/")
+                self._texts[e] = posixpath.normpath(found) if shared else None
+            except (Unseen, TypeError, ValueError, ArithmeticError):
+                self._texts[e] = None
+        return self._texts[e]
+
+    def _text(self, e: ast.expr, depth: int) -> str:
+        if depth > _DEPTH:
+            raise Unseen
+        if self.names.of(e) == "os.devnull":
+            return os.devnull
+        below = depth + 1
+        match e:
+            case ast.Constant(value=str()):
+                return str(e.value)
+            case ast.JoinedStr():
+                return "".join(self._text(part, below) for part in e.values)
+            case ast.FormattedValue(format_spec=None):
+                return self._text(e.value, below)
+            case ast.BinOp(op=ast.Add()):
+                return self._text(e.left, below) + self._text(e.right, below)
+            case ast.BinOp(op=ast.Div()):
+                return f"{self._text(e.left, below)}/{self._text(e.right, below)}"
+            case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str() as form)):
+                parts = e.right.elts if isinstance(e.right, ast.Tuple) else [e.right]
+                return f"{form}%{'|'.join(self._text(part, below) for part in parts)}"
+            case ast.Call(keywords=[]) if self._joins(e):
+                return "/".join(self._text(part, below) for part in e.args)
+            case ast.Call(args=[inner], keywords=[]) if self._wraps(e):
+                return self._text(inner, below)
+            case ast.Call(func=ast.Attribute(value=form, attr="format"), keywords=[]):
+                return "|".join(self._text(part, below) for part in (form, *e.args))
+        try:
+            return str(self._value(e, below))
+        except Unseen:
+            pass
+        found = [o for o in self.facts.module.values.origins(e) if o.node is not e]
+        if len(found) == 1 and not found[0].path and isinstance(found[0].node, ast.expr):
+            return self._text(found[0].node, below)
+        if isinstance(e, (ast.Name, ast.Attribute)) and isinstance(self.facts.uniform.of(e), Uniform):
+            return f"⟨{ast.unparse(e)}⟩"
+        raise Unseen
+
+    def _joins(self, call: ast.Call) -> bool:
+        name = self.names.of(call.func) or ""
+        return name in ("os.path.join", "posixpath.join", "pathlib.Path", "pathlib.PurePath") and bool(
+            call.args
+        )
+
+    def _wraps(self, call: ast.Call) -> bool:
+        name = self.names.of(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")
+        return name in (
+            "str",
+            "os.fspath",
+            "os.path.abspath",
+            "os.path.realpath",
+            "os.path.expanduser",
+            "os.path.normpath",
+        )

@@ -1,0 +1,93 @@
+"""What changes the weights or the rate of what is trained, other than training itself, and what makes them equal again."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from horovodize.facts.facts import Facts
+from horovodize.facts.sources import AGREEING
+
+_VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights")
+_SETTERS = ("load_weights", "set_weights")
+_ASSIGNED = ("assign", "assign_add", "assign_sub")
+_RATES = ("learning_rate", "lr")
+_EQUAL = ("broadcast_variables", "broadcast_global_variables", "BroadcastGlobalVariablesHook")
+_CALLBACK = "BroadcastGlobalVariablesCallback"
+
+
+class Changes:
+    """The changes of one script."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.module = facts, facts.module
+
+    def of(self, call: ast.Call) -> str:
+        """What of the training a call changes on the rank that makes it: "weights", "rate", or nothing."""
+        func, use = call.func, self.facts.horovod
+        if (self.module.names.of(func) or "").endswith("backend.set_value") and len(call.args) == 2:
+            return "rate" if self._is_rate(call.args[0]) and not self._is_agreed(call.args[1]) else ""
+        if not isinstance(func, ast.Attribute) or use.name_of(call) or any(map(self._is_agreed, call.args)):
+            return ""
+        if func.attr in _SETTERS and self._is_trained(func.value):
+            return "weights"
+        if func.attr in _ASSIGNED:
+            if self._is_rate(func.value):
+                return "rate"
+            return "weights" if self._is_in_trained(func.value) else ""
+        return ""
+
+    def of_assignment(self, statement: ast.Assign | ast.AugAssign) -> str:
+        """The same of `optimizer.learning_rate = …`."""
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        set_here = any(isinstance(t, ast.Attribute) and self._is_rate(t) for t in targets)
+        return "rate" if set_here and not self._is_agreed(statement.value) else ""
+
+    def equals(self, call: ast.Call) -> bool:
+        """Whether after a call all ranks have the same weights."""
+        if self.facts.horovod.is_call(call, *_EQUAL):
+            return True
+        return self._hands_over and any(call is f.call for f in self.facts.sites.fits)
+
+    @cached_property
+    def _hands_over(self) -> bool:
+        return bool(self.facts.horovod.calls(_CALLBACK))
+
+    @cached_property
+    def _trained(self) -> set[str]:
+        """How the models that are trained are written."""
+        sites = self.facts.sites
+        found = {ast.unparse(f.model) for f in sites.fits}
+        for gradient in sites.training_gradients:
+            for given in (*gradient.args, *(k.value for k in gradient.keywords)):
+                found |= {
+                    ast.unparse(n.value)
+                    for n in ast.walk(given)
+                    if isinstance(n, ast.Attribute) and n.attr in _VARIABLES
+                }
+        return found
+
+    def _is_trained(self, e: ast.expr) -> bool:
+        return ast.unparse(e) in self._trained
+
+    def _is_in_trained(self, e: ast.expr) -> bool:
+        """Whether an expression is a part of what is trained: `model.layers[0].bias`."""
+        inner: ast.AST = e
+        while isinstance(inner, (ast.Attribute, ast.Subscript, ast.Call)):
+            inner = inner.func if isinstance(inner, ast.Call) else inner.value
+            if isinstance(inner, ast.expr) and self._is_trained(inner):
+                return True
+        return False
+
+    def _is_rate(self, e: ast.expr) -> bool:
+        """Whether an expression is the rate of an optimizer."""
+        if not isinstance(e, ast.Attribute) or e.attr not in _RATES:
+            return False
+        owner = e.value
+        if isinstance(owner, ast.Attribute) and owner.attr == "optimizer" and self._is_trained(owner.value):
+            return True
+        return bool(self.facts.optimizers.arrivals(owner)) if isinstance(owner, ast.Name) else False
+
+    def _is_agreed(self, e: ast.expr) -> bool:
+        """Whether a value is made of what ranks have exchanged."""
+        return self.facts.horovod.depends_on(e, *AGREEING)

@@ -1,0 +1,137 @@
+"""Which calls read, write, make or remove a file or folder, and which path they are given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from horovodize import catalogue
+from horovodize.facts.facts import Facts
+from horovodize.interleaving.actions import Deed, Touch
+from horovodize.summary.sites import MODEL
+from horovodize.summary.syntax import argument
+
+_V1 = "tensorflow.compat.v1."
+
+
+def _all(deed: Deed, names: str, at: int = 0, word: str = "") -> dict[str, tuple[Deed, str, int]]:
+    return dict.fromkeys(names.split(), (deed, word, at))
+
+
+# The deed, and the keyword and position of the path.
+_FUNCTIONS: Mapping[str, tuple[Deed, str, int]] = {
+    **_all(Deed.WRITE, "numpy.save numpy.savez numpy.savez_compressed", 0, "file"),
+    **_all(Deed.WRITE, "numpy.savetxt", 0, "fname"),
+    **_all(Deed.READ, "numpy.load", 0, "file"),
+    **_all(Deed.READ, "numpy.loadtxt numpy.genfromtxt", 0, "fname"),
+    **_all(Deed.READ, "pandas.read_csv pandas.read_pickle pandas.read_parquet pandas.read_json pandas.read_excel"),
+    **_all(Deed.LOOK, "os.path.exists os.path.isfile os.path.isdir os.listdir os.path.getsize os.stat os.scandir", 0, "path"),
+    **_all(Deed.LOOK, "tensorflow.io.gfile.exists tensorflow.io.gfile.listdir"),
+    **_all(Deed.READ, "tensorflow.io.read_file"),
+    **_all(Deed.READ, "tensorflow.keras.models.load_model", 0, "filepath"),
+    **_all(Deed.READ, "tensorflow.train.load_checkpoint", 0, "checkpoint_dir"),
+    **_all(Deed.READ, "joblib.load tensorflow.saved_model.load"),
+    **_all(Deed.WRITE, "joblib.dump tensorflow.saved_model.save", 1),
+    **_all(Deed.WRITE, "tensorflow.keras.models.save_model", 1, "filepath"),
+    **_all(Deed.MAKE, "os.mkdir os.makedirs", 0, "name"),
+    **_all(Deed.ENSURE, f"tensorflow.io.gfile.makedirs {_V1}gfile.MakeDirs"),
+    **_all(Deed.REMOVE, "os.remove os.unlink os.rmdir shutil.rmtree tensorflow.io.gfile.rmtree tensorflow.io.gfile.remove "
+                        f"{_V1}gfile.DeleteRecursively", 0, "path"),
+    **_all(Deed.FETCH, "tensorflow.keras.utils.get_file", 0, "fname"),
+    **_all(Deed.FETCH, "urllib.request.urlretrieve", 1, "filename"),
+}  # fmt: skip
+_BOTH: Mapping[str, tuple[Deed, Deed]] = {  # from the first argument to the second
+    "os.rename": (Deed.REMOVE, Deed.WRITE),
+    "os.replace": (Deed.REMOVE, Deed.WRITE),
+    "shutil.move": (Deed.REMOVE, Deed.WRITE),
+    "shutil.copy": (Deed.READ, Deed.WRITE),
+    "shutil.copyfile": (Deed.READ, Deed.WRITE),
+    "shutil.copytree": (Deed.READ, Deed.WRITE),
+}
+_OPENERS = ("open", "io.open", "codecs.open", "gzip.open", "tensorflow.io.gfile.GFile", f"{_V1}gfile.Open")
+_MODEL_METHODS = {"save": Deed.WRITE, "save_weights": Deed.WRITE, "load_weights": Deed.READ}
+_FRAME_METHODS = ("to_csv", "to_pickle", "to_parquet", "to_json")
+_SAVER_METHODS = {"save": (Deed.WRITE, "save_path", 1), "restore": (Deed.READ, "save_path", 1)}
+
+
+class Deeds:
+    """What the calls of one script do to files."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.module = facts, facts.module
+        self._models = {ast.unparse(f.model) for f in facts.sites.fits}
+
+    def of(self, call: ast.Call) -> Iterator[Touch]:
+        """What a call does itself, with paths that it names."""
+        module = self.module
+        name = module.names.of(call.func) or ""
+        if (
+            isinstance(call.func, ast.Name)
+            and call.func.id == "open"
+            and not module.scopes.reaching(call.func)
+        ):
+            name = "open"
+        if name in _OPENERS:
+            yield from self._opened(call)
+        elif name in _BOTH and len(call.args) >= 2:
+            for given, deed in zip(call.args, _BOTH[name], strict=False):
+                yield Touch(call, deed, given)
+        elif name in _FUNCTIONS:
+            deed, word, at = _FUNCTIONS[name]
+            path = argument(call, word, at)
+            if path is not None:
+                yield Touch(call, self._milder(call, deed), path)
+        elif catalogue.downloads(name) and name.startswith("tensorflow.keras.datasets."):
+            yield Touch(call, Deed.FETCH, self._cache(call, name))
+        elif isinstance(call.func, ast.Attribute) and not name and module.values.callee(call) is None:
+            yield from self._of_method(call, call.func)
+
+    def _cache(self, call: ast.Call, name: str) -> ast.expr | str:
+        word = catalogue.download_path_parameter(name)
+        path = argument(call, word, 0) if word is not None else None
+        return path if path is not None else f"~/.keras/{name}"
+
+    def _opened(self, call: ast.Call) -> Iterator[Touch]:
+        path, mode = argument(call, "file", 0) or argument(call, "name", 0), argument(call, "mode", 1)
+        if path is None or not isinstance(mode, ast.Constant | None):
+            return
+        letters = str(mode.value) if mode is not None else "r"
+        if "w" in letters or "x" in letters:
+            yield Touch(call, Deed.WRITE, path)
+        elif "a" not in letters:  # lines that ranks append stand one after the other
+            yield Touch(call, Deed.READ, path)
+
+    def _milder(self, call: ast.Call, deed: Deed) -> Deed:
+        """The same, unless a folder may be there already."""
+        words = {k.arg: k.value for k in call.keywords}
+        there = words.get("exist_ok")
+        if deed is Deed.MAKE and (isinstance(there, ast.Constant) and there.value or self._may_fail(call)):
+            return Deed.ENSURE
+        return deed
+
+    def _may_fail(self, call: ast.Call) -> bool:
+        """Whether a call stands in a `try` that goes on after an exception."""
+        syntax, child = self.module.syntax, cast("ast.AST", call)
+        for a in syntax.ancestors(call):
+            if isinstance(a, ast.Try) and syntax.field[child] == "body" and a.handlers:
+                return True
+            if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                return False
+            child = a
+        return False
+
+    def _of_method(self, call: ast.Call, func: ast.Attribute) -> Iterator[Touch]:
+        receiver, method = func.value, func.attr
+        classes = self.module.values.class_names(receiver)
+        if method in _MODEL_METHODS and (MODEL in classes or ast.unparse(receiver) in self._models):
+            path = argument(call, "filepath", 0)
+            if path is not None:
+                yield Touch(call, _MODEL_METHODS[method], path)
+        elif method in _SAVER_METHODS and f"{_V1}train.Saver" in classes:
+            deed, word, at = _SAVER_METHODS[method]
+            path = argument(call, word, at)
+            if path is not None:
+                yield Touch(call, deed, path)
+        elif method in _FRAME_METHODS and call.args:
+            yield Touch(call, Deed.WRITE, call.args[0])

@@ -1,0 +1,240 @@
+"""One rank goes through a script's steps, and what it did is written down."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeGuard
+
+from horovodize.interleaving.actions import (
+    Action,
+    Attempt,
+    Block,
+    Called,
+    Change,
+    Choice,
+    Exit,
+    Leave,
+    Together,
+    Touch,
+    Turns,
+)
+from horovodize.interleaving.by_rank import ByRank
+from horovodize.interleaving.own_answers import OwnAnswers, Taken
+
+Key: TypeAlias = tuple[object, ...]
+_LONG = 400  # steps after which a run is cut: what comes later isn't compared
+_TURNS = 2  # of a loop whose number isn't seen
+_MOST = 3  # turns, of a loop that ranks go through differently often
+
+
+class _Cut(Exception):
+    """The run is long enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Did:
+    """A step that a rank took. `path`: the file that it touched."""
+
+    action: Together | Touch | Change
+    path: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """A decision that ranks may take differently: the test or loop, and how it was taken ("true", "2 turns")."""
+
+    node: ast.AST
+    answer: str
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """A block was left before its end."""
+
+    node: ast.AST
+    how: Exit
+
+
+Happened: TypeAlias = Did | Decided | Left
+
+
+@dataclass
+class Run:
+    """What one rank did, in its order. `failed`: an exception ended it, and with it the whole job. `cut`: it went on."""
+
+    rank: int
+    happened: list[Happened] = field(default_factory=list)
+    failed: bool = False
+    cut: bool = False
+
+
+@dataclass
+class Decisions:
+    """How what isn't seen is decided: as `given`, else in the first way. `met` are all that were asked for, with the number of
+    ways."""
+
+    given: Mapping[Key, int]
+    met: dict[Key, int] = field(default_factory=dict)
+
+    def take(self, key: Key, ways: int) -> int:
+        self.met[key] = ways
+        return min(self.given.get(key, 0), ways - 1)
+
+
+class Execution:
+    """One rank's way through a script. `everyone`: how each of the ranks sees its expressions."""
+
+    def __init__(
+        self, rank: int, everyone: Sequence[ByRank], answers: OwnAnswers, decisions: Decisions
+    ) -> None:
+        self.rank, self.everyone, self.answers, self.decisions = rank, everyone, answers, decisions
+        self.me = everyone[rank]
+        self.run = Run(rank)
+        self._times: dict[ast.AST, int] = {}
+        self._failing: ast.Call | None = None
+        self._unsure = 0
+
+    def of(self, block: Block) -> Run:
+        """Goes through a program."""
+        try:
+            how = self._block(block)
+        except _Cut:
+            self.run.cut = True
+            return self.run
+        self.run.failed = how is Exit.RAISE
+        return self.run
+
+    def _note(self, happened: Happened) -> None:
+        if len(self.run.happened) >= _LONG:
+            raise _Cut
+        self.run.happened.append(happened)
+
+    def _block(self, block: Block) -> Exit | None:
+        for action in block:
+            how = self._step(action)
+            if how is not None:
+                return how
+        return None
+
+    def _step(self, action: Action) -> Exit | None:
+        match action:
+            case Together():
+                self._note(Did(action))
+            case Touch():
+                if action.node is self._failing:
+                    self._failing = None
+                    return Exit.RAISE
+                path = None if self._unsure else self.me.text(action.path)
+                if path is not None:
+                    self._note(Did(action, path))
+            case Change():
+                if not self._unsure:
+                    self._note(Did(action))
+            case Leave():
+                self._note(Left(action.node, action.how))
+                return action.how
+            case Called():
+                how = self._block(action.body)
+                return how if how in (Exit.END, Exit.RAISE) else None
+            case Choice():
+                return self._choice(action)
+            case Turns():
+                return self._turns(action)
+            case Attempt():
+                return self._attempt(action)
+        return None
+
+    # ------------------------------------------------------------------ decisions
+
+    def _own_key(self, node: ast.AST) -> Key:
+        self._times[node] = self._times.get(node, 0) + 1
+        return ("own", self.rank, node, self._times[node])
+
+    def _choice(self, choice: Choice) -> Exit | None:
+        test = choice.test
+        seen = self.me.truth(test)
+        taken = Taken.ALIKE if seen is not None else self.answers.of_test(test)
+        if seen is None:
+            key = self._own_key(test) if taken is Taken.OWN else ("alike", ast.unparse(test))
+            seen = not self.decisions.take(key, 2)
+            differs = taken is Taken.OWN
+        else:
+            differs = any(other.truth(test) != seen for other in self.everyone)
+        if differs:
+            self._note(Decided(test, "true" if seen else "false"))
+        self._unsure += taken is Taken.UNSURE
+        try:
+            return self._block(choice.yes if seen else choice.no)
+        finally:
+            self._unsure -= taken is Taken.UNSURE
+
+    def _turns(self, turns: Turns) -> Exit | None:
+        number = self._number(turns.loop)
+        for _ in range(number):
+            how = self._block(turns.body)
+            if how is Exit.BREAK:
+                return None
+            if how not in (None, Exit.CONTINUE):
+                return how
+        return self._block(turns.after)
+
+    def _number(self, loop: ast.For | ast.AsyncFor | ast.While) -> int:
+        """How many turns of a loop this rank goes through: few, but more than another where it has more."""
+        counts = [rank_counts(by_rank, loop) for by_rank in self.everyone]
+        mine = counts[self.rank]
+        if mine is not None and None not in counts:
+            least = min(c for c in counts if c is not None)
+            if mine == least == max(c for c in counts if c is not None):
+                return min(mine, _TURNS)
+            self._note(Decided(loop, f"{mine} turns"))
+            return min(mine - least + min(least, 1), _MOST)
+        if is_over_range(loop):
+            known = [by_rank.set_by(loop.iter) for by_rank in self.everyone]
+            if any(mine < known[self.rank] for mine in known) or any(
+                known[self.rank] < theirs for theirs in known
+            ):
+                number = _TURNS - all(known[self.rank] <= theirs for theirs in known)
+                self._note(
+                    Decided(loop, "other bounds" if number == _TURNS else "the bounds that were set first")
+                )
+                return number
+        if self.answers.of_turns(loop) is not Taken.OWN:
+            return _TURNS
+        number = _TURNS - self.decisions.take(self._own_key(loop), _TURNS)
+        self._note(Decided(loop, "another turn" if number == _TURNS else "the last turn sooner"))
+        return number
+
+    def _attempt(self, attempt: Attempt) -> Exit | None:
+        if attempt.risk is not None and self.decisions.take(self._own_key(attempt.risk), 2):
+            self._note(Decided(attempt.risk, "an exception"))
+            self._failing = attempt.risk
+        how = self._block(attempt.body)
+        self._failing = None
+        if how is Exit.RAISE and attempt.handler is not None:
+            how = self._block(attempt.caught)
+        elif how is None:
+            how = self._block(attempt.after)
+        return self._block(attempt.last) or how
+
+
+def is_over_range(loop: ast.For | ast.AsyncFor | ast.While) -> TypeGuard[ast.For]:
+    """Whether a loop counts."""
+    return (
+        isinstance(loop, ast.For)
+        and isinstance(loop.iter, ast.Call)
+        and isinstance(loop.iter.func, ast.Name)
+        and loop.iter.func.id == "range"
+        and not loop.iter.keywords
+    )
+
+
+def rank_counts(by_rank: ByRank, loop: ast.For | ast.AsyncFor | ast.While) -> int | None:
+    """How many turns a loop over a `range` has on a rank; None where that isn't to be seen."""
+    if not is_over_range(loop) or not isinstance(loop.iter, ast.Call):
+        return None
+    numbers = [n for e in loop.iter.args if (n := by_rank.number(e)) is not None]
+    if len(numbers) < len(loop.iter.args) or not numbers or (len(numbers) == 3 and not numbers[2]):
+        return None
+    return len(range(*numbers))

@@ -1,0 +1,109 @@
+"""Which decisions of a script each rank takes for itself, which all take alike, and which can't be told."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from enum import Enum
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.facts import Facts
+from horovodize.facts.sources import Source
+
+_OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME)
+_RANKS = ("rank", "local_rank", "cross_rank")
+_SPREADS = (
+    "isnan",
+    "isinf",
+    "isfinite",
+    "is_nan",
+    "is_finite",
+)  # averaging hands it to all ranks in the same step
+
+_DIVIDING = ("shard", "skip", "seed", "set_seed", "RandomState", "default_rng")
+
+
+class Taken(Enum):
+    """Who takes a decision."""
+
+    ALIKE = "all ranks take it alike"
+    OWN = "each rank takes it for itself"
+    UNSURE = "it asks for the rank, in a way that isn't followed"
+
+
+class OwnAnswers:
+    """The decisions of one script."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._tests: dict[ast.expr, Taken] = {}
+        self._loops: dict[ast.AST, Taken] = {}
+
+    def of_test(self, test: ast.expr) -> Taken:
+        """Who decides a test whose answer isn't to be seen. What is unknown is taken to be alike: it is no finding."""
+        if test not in self._tests:
+            self._tests[test] = self._of(test, self.facts.uniform.reasons(test))
+        return self._tests[test]
+
+    def of_turns(self, loop: ast.For | ast.AsyncFor | ast.While) -> Taken:
+        """Who decides how often a loop turns, as its head says it."""
+        if loop not in self._loops:
+            head = loop.test if isinstance(loop, ast.While) else loop.iter
+            reasons = (
+                self.facts.uniform.reasons
+                if isinstance(loop, ast.While)
+                else self.facts.uniform.number_reasons
+            )
+            self._loops[loop] = self._of(head, reasons(head), counted=not isinstance(loop, ast.While))
+        return self._loops[loop]
+
+    def is_drawn(self, e: ast.expr) -> bool:
+        """Whether a value is made of what each rank draws, measures or is told for itself."""
+        found = self.facts.uniform.of_values.reasons(e)
+        return any(isinstance(r, Varies) and r.kind in _OWN for r in found)
+
+    def _of(self, e: ast.expr, reasons: Collection[object], counted: bool = False) -> Taken:
+        varies = [r for r in reasons if isinstance(r, Varies)]
+        if any(r.kind in _OWN for r in varies):
+            return Taken.OWN
+        if not counted and not self._spreads(e) and self._comes_of_own_rows(e, varies):
+            return Taken.OWN
+        return Taken.UNSURE if self._asks(e) else Taken.ALIKE
+
+    def _spreads(self, e: ast.expr) -> bool:
+        """Whether a test asks for what one rank hands to all with the next average."""
+        last = self.facts.module.names.last
+        return any(isinstance(n, ast.Call) and last(n.func) in _SPREADS for n in ast.walk(e))
+
+    def _comes_of_own_rows(self, e: ast.expr, varies: Collection[Varies]) -> bool:
+        """Whether a value surely comes of the rows that a rank takes by its number."""
+        if any(r.kind is Source.ROWS for r in varies) and self.facts.horovod.depends_on(
+            e, *_RANKS, limit=1500
+        ):
+            return True
+        # How many rows there were decides how often something was counted, but that may be the same: values alone count.
+        return any(
+            isinstance(r, Varies) and self._divides(r) for r in self.facts.uniform.of_values.reasons(e)
+        )
+
+    def _divides(self, reason: Varies) -> bool:
+        """Whether something differs because a rank takes rows, or draws, by its number."""
+        if reason.kind is not Source.HOST:
+            return False
+        syntax, child = self.facts.module.syntax, reason.where
+        for a in syntax.ancestors(reason.where):
+            if isinstance(a, ast.Subscript) and child is a.slice:
+                return True
+            if (
+                isinstance(a, ast.Call)
+                and child is not a.func
+                and self.facts.module.names.last(a.func) in _DIVIDING
+            ):
+                return True
+            if isinstance(a, ast.stmt):
+                return False
+            child = a
+        return False
+
+    def _asks(self, e: ast.expr) -> bool:
+        return self.facts.rank_tests.may_decide(e) or self.facts.horovod.depends_on(e, *_RANKS)

@@ -1,0 +1,290 @@
+"""Reads a script as a program of steps (`actions.py`): what it does that other ranks notice, and what decides it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from horovodize.facts.collectives import Collective
+from horovodize.facts.facts import Facts
+from horovodize.facts.sources import ENDS_OF_ALL
+from horovodize.interleaving.actions import (
+    Action,
+    Attempt,
+    Block,
+    Called,
+    Change,
+    Choice,
+    Deed,
+    Exit,
+    Leave,
+    Together,
+    Touch,
+    Turns,
+)
+from horovodize.interleaving.changes import Changes
+from horovodize.interleaving.deeds import Deeds
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, is_main_guard
+
+_DEPTH = 10  # calls down
+_FETCHED = 400  # nodes that are looked at behind what a session is to fetch
+_ENDS = {"exit", "quit", "sys.exit", "os._exit"}
+_TESTED = (ast.If, ast.IfExp)
+
+
+class Program:
+    """One script's steps."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.module = facts, facts.module
+        self.syntax, self.names = facts.module.syntax, facts.module.names
+        self.deeds, self.changes = Deeds(facts), Changes(facts)
+        self._bodies: dict[ast.AST, Block] = {}
+        self._open: list[ast.AST] = []
+
+    @cached_property
+    def whole(self) -> Block:
+        """All of it, from its first statement."""
+        return self._block(self.syntax.tree.body)
+
+    @property
+    def parts(self) -> list[Block]:
+        """What is run from outside: the script, and functions that it doesn't call itself."""
+        called = [
+            f for f in self.syntax.functions if not self.module.values.callers(f) and not self._is_inner(f)
+        ]
+        return [p for p in (self.whole, *(self._body(f) for f in called)) if p]
+
+    def _is_inner(self, function: ast.AST) -> bool:
+        """Whether a function is a method, or stands in another: who runs it isn't seen."""
+        return self.syntax.owner(function) is not None or any(
+            isinstance(a, CALLABLES) for a in self.syntax.ancestors(function)
+        )
+
+    def _body(self, function: ast.AST) -> Block:
+        if function in self._open or len(self._open) >= _DEPTH:
+            return ()
+        if function not in self._bodies:
+            self._open.append(function)
+            try:
+                if isinstance(function, ast.Lambda):
+                    self._bodies[function] = tuple(self._of(function.body))
+                elif isinstance(function, FUNCTIONS):
+                    self._bodies[function] = self._block(function.body)
+                else:
+                    self._bodies[function] = ()
+            finally:
+                self._open.pop()
+        return self._bodies[function]
+
+    # ------------------------------------------------------------------ statements
+
+    def _block(self, statements: Iterable[ast.stmt]) -> Block:
+        return tuple(action for s in statements for action in self._statement(s))
+
+    def _statement(self, s: ast.stmt) -> Iterator[Action]:
+        match s:
+            case (
+                ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom()
+            ):
+                return
+            case ast.If() if is_main_guard(s):
+                yield from self._block(s.body)
+            case ast.If():
+                yield from self._choice(s.test, self._block(s.body), self._block(s.orelse))
+            case ast.For() | ast.AsyncFor():
+                yield from self._of(s.iter)
+                yield from self._turns(s)
+            case ast.While():
+                yield from self._of(s.test)
+                yield from self._turns(s)
+            case ast.Try():
+                yield from self._attempt(s)
+            case ast.With() | ast.AsyncWith():
+                for item in s.items:
+                    yield from self._of(item.context_expr)
+                yield from self._block(s.body)
+            case ast.Return():
+                yield from self._of(s.value)
+                yield Leave(s, Exit.RETURN)
+            case ast.Raise():
+                yield Leave(s, Exit.RAISE)
+            case ast.Break():
+                yield Leave(s, Exit.BREAK)
+            case ast.Continue():
+                yield Leave(s, Exit.CONTINUE)
+            case ast.Assign() | ast.AugAssign():
+                yield from self._of(s.value)
+                if what := self.changes.of_assignment(s):
+                    yield Change(s, what)
+            case ast.Match():
+                return  # which case is met isn't followed
+            case _:
+                for child in ast.iter_child_nodes(s):
+                    yield from self._of(child)
+
+    def _choice(self, test: ast.expr, yes: Block, no: Block) -> Iterator[Action]:
+        """`a and b` is one test after the other: each side may be another kind of answer."""
+        match test:
+            case ast.UnaryOp(op=ast.Not()):
+                yield from self._choice(test.operand, no, yes)
+            case ast.BoolOp(op=ast.And(), values=[first, *rest]):
+                yield from self._choice(first, tuple(self._choice(_rest(test, rest), yes, no)), no)
+            case ast.BoolOp(op=ast.Or(), values=[first, *rest]):
+                yield from self._choice(first, yes, tuple(self._choice(_rest(test, rest), yes, no)))
+            case _:
+                matters = any(map(_meets, (*yes, *no)))
+                for action in self._of(
+                    test
+                ):  # whether a file is there is nothing to others, unless they then wait
+                    if matters or not (isinstance(action, Touch) and action.deed is Deed.LOOK):
+                        yield action
+                if yes or no:
+                    yield Choice(test, yes, no)
+
+    def _turns(self, loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[Action]:
+        body, after = self._block(loop.body), self._block(loop.orelse)
+        if body or after:
+            yield Turns(loop, body, after)
+
+    def _attempt(self, s: ast.Try) -> Iterator[Action]:
+        body, after, last = self._block(s.body), self._block(s.orelse), self._block(s.finalbody)
+        handler = next((h for h in s.handlers if self._goes_on(h)), None)
+        caught = self._block(handler.body) if handler is not None else ()
+        if body or caught or after or last:
+            yield Attempt(
+                self._risk(s.body) if handler is not None else None, handler, body, caught, after, last
+            )
+
+    def _goes_on(self, handler: ast.ExceptHandler) -> bool:
+        """Whether a handler takes what may befall one rank alone, and the script goes on after it."""
+        caught = [] if handler.type is None else [self.names.last(n) for n in _alternatives(handler.type)]
+        if caught and all(name in ENDS_OF_ALL for name in caught):
+            return False
+        ends = self._block(handler.body[-1:])
+        return not any(isinstance(a, Leave) and a.how in (Exit.RAISE, Exit.END) for a in ends)
+
+    def _risk(self, body: list[ast.stmt]) -> ast.Call | None:
+        """The first call of a `try` itself that reads a file of a rank's own: another rank may have it."""
+        for statement in body:
+            for call in self._calls(statement):
+                if any(t.deed is Deed.READ and self._is_own(t.path) for t in self.deeds.of(call)):
+                    return call
+        return None
+
+    def _is_own(self, path: ast.expr | str) -> bool:
+        return isinstance(path, ast.expr) and self.facts.horovod.depends_on(path, "rank", "local_rank")
+
+    # ------------------------------------------------------------------ expressions
+
+    def _calls(self, node: ast.AST) -> Iterator[ast.Call]:
+        return (n for n in ast.walk(node) if isinstance(n, ast.Call))
+
+    def _of(self, node: ast.AST | None) -> Iterator[Action]:
+        """What evaluating an expression does, in its order."""
+        if node is None or isinstance(node, CALLABLES):
+            return
+        if isinstance(node, ast.IfExp):
+            yield from self._choice(node.test, tuple(self._of(node.body)), tuple(self._of(node.orelse)))
+            return
+        if isinstance(node, ast.BoolOp):
+            first, *rest = node.values
+            inner = tuple(self._of(_rest(node, rest)))
+            both = isinstance(node.op, ast.And)
+            yield from self._choice(first, inner if both else (), () if both else inner)
+            return
+        agreed = self.facts.horovod.is_call(node, "broadcast_object")
+        for child in ast.iter_child_nodes(node):
+            for action in self._of(child):
+                # What the others see is thrown away where rank 0's is sent to them.
+                if not (agreed and isinstance(action, Touch) and action.deed is Deed.LOOK):
+                    yield action
+        if isinstance(node, ast.Call):
+            yield from self._call(node)
+
+    def _call(self, call: ast.Call) -> Iterator[Action]:
+        collective = self.facts.collectives.all.get(call)
+        if collective is not None and (collective.trains or self._is_at_once(call)):
+            yield from self._together(call, collective)
+            return
+        if fetched := self._runs.get(call):
+            yield from self._together(call, fetched[0])
+            return
+        if self.facts.horovod.is_call(call, "join"):
+            yield Together(call, "join")
+            return
+        name = self.names.of(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")
+        if name in _ENDS:
+            given = call.args[0] if call.args else None
+            well = given is None or (isinstance(given, ast.Constant) and not given.value)
+            yield Leave(call, Exit.END if well else Exit.RAISE)
+            return
+        if what := self.changes.of(call):
+            yield Change(call, what)
+        yield from self.deeds.of(call)
+        for run in self.module.values.graph.runs(call):
+            function = run
+            if isinstance(run, ast.ClassDef):
+                function = next(
+                    (s for s in run.body if isinstance(s, FUNCTIONS) and s.name == "__init__"), run
+                )
+            body = self._body(function)
+            if body:
+                yield Called(call, body)
+
+    def _together(self, call: ast.Call, collective: Collective) -> Iterator[Together]:
+        made = collective.call
+        if not any(k.arg == "process_set" for k in made.keywords):
+            yield Together(
+                call, self._name(made, collective.name), collective.trains, self.changes.equals(made)
+            )
+
+    def _is_at_once(self, call: ast.Call) -> bool:
+        """Whether a collective is done where it is called: in a graph it is an operation, which sessions run."""
+        name = self.facts.horovod.name_of(call)
+        return not self.facts.sites.builds_graph or "keras" in name or name.endswith("_object")
+
+    @cached_property
+    def _runs(self) -> dict[ast.Call, list[Collective]]:
+        """The runs of a session, and the collectives among what they fetch."""
+        if not self.facts.sites.builds_graph:
+            return {}
+        found = {}
+        for run in self.facts.sites.graph.all_runs:
+            fetched = list(self.module.values.depends(run.args[:1], _FETCHED))
+            found[run] = [
+                c for n in fetched if (c := self.facts.collectives.all.get(n)) is not None and not c.trains
+            ]
+        return found
+
+    def _name(self, call: ast.Call, name: str) -> str:
+        given = argument(call, "name")
+        return (
+            f"{name} {given.value}"
+            if isinstance(given, ast.Constant) and isinstance(given.value, str)
+            else name
+        )
+
+
+def _rest(whole: ast.BoolOp, values: list[ast.expr]) -> ast.expr:
+    """The other sides of `and` or `or`."""
+    return values[0] if len(values) == 1 else ast.copy_location(ast.BoolOp(whole.op, values), whole)
+
+
+def _alternatives(e: ast.expr) -> list[ast.expr]:
+    return e.elts if isinstance(e, ast.Tuple) else [e]
+
+
+def _meets(action: Action) -> bool:
+    """Whether a step, or one in it, is a collective."""
+    match action:
+        case Together():
+            return True
+        case Choice(yes=one, no=two) | Turns(body=one, after=two):
+            return any(map(_meets, (*one, *two)))
+        case Called(body=body):
+            return any(map(_meets, body))
+        case Attempt(body=body, caught=caught, after=after, last=last):
+            return any(map(_meets, (*body, *caught, *after, *last)))
+    return False

@@ -1,0 +1,273 @@
+"""What two or three runs of a script show, one beside the other: a stall, a race, weights that part."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import combinations, permutations
+
+from horovodize.interleaving.actions import Change, Deed, Exit, Together, Touch
+from horovodize.interleaving.execution import Decided, Did, Left, Run
+
+_LONG = 50  # characters of a test that are shown
+
+
+class Trouble(Enum):
+    """What goes wrong."""
+
+    STALL = "stall"
+    RACE = "race"
+    DIVERGENCE = "divergence"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One step of an interleaving: `where`, and what `rank` does there."""
+
+    rank: int
+    where: ast.AST
+    what: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Something that goes wrong at `where`, `with_` another place, and the steps that lead there."""
+
+    trouble: Trouble
+    where: ast.AST
+    other: ast.AST | None
+    moments: tuple[Moment, ...]
+    detail: str = ""
+
+
+def verdicts(runs: Sequence[Run]) -> Iterator[Verdict]:
+    """What goes wrong in these runs: the first stall, all races, the first divergence before it."""
+    met = _meetings(runs)
+    yield from _stall(runs, met)
+    yield from _races(runs)
+    yield from _divergence(runs, met)
+
+
+# ---------------------------------------------------------------------- stalls
+
+
+def _togethers(run: Run) -> list[tuple[int, Together]]:
+    """The collectives of a run, with their places in it; none after a `join`, which takes part in all that come."""
+    found: list[tuple[int, Together]] = []
+    for i, happened in enumerate(run.happened):
+        if isinstance(happened, Did) and isinstance(happened.action, Together):
+            if happened.action.name == "join":
+                break
+            found.append((i, happened.action))
+    return found
+
+
+def _joins(run: Run) -> bool:
+    return any(
+        isinstance(h, Did) and isinstance(h.action, Together) and h.action.name == "join"
+        for h in run.happened
+    )
+
+
+def _meetings(runs: Sequence[Run]) -> int:
+    """How many collectives all runs come to in the same order."""
+    lists = [[t.name for _, t in _togethers(run)] for run in runs]
+    number = 0
+    while all(len(names) > number for names in lists) and len({names[number] for names in lists}) == 1:
+        number += 1
+    return number
+
+
+def _stall(runs: Sequence[Run], met: int) -> Iterator[Verdict]:
+    if any(run.failed or run.cut or _joins(run) for run in runs):
+        return
+    nexts = [
+        (run, togethers[met][1] if len(togethers) > met else None)
+        for run in runs
+        for togethers in [_togethers(run)]
+    ]
+    waiting = [(run, action) for run, action in nexts if action is not None]
+    ended = next((run for run, action in nexts if action is None), None)
+    if not waiting:
+        return
+    first, here = waiting[0]
+    if ended is not None:
+        moments = (*_since(ended, met), _end_of(ended), *_since(first, met), _waits(first, here))
+        yield Verdict(Trouble.STALL, here.node, None, moments, f"rank {ended.rank} never comes")
+        return
+    for other, there in waiting[1:]:
+        if there.name != here.name:
+            moments = (*_since(first, met), _waits(first, here), *_since(other, met), _waits(other, there))
+            yield Verdict(Trouble.STALL, here.node, there.node, moments, "")
+            return
+
+
+def _since(run: Run, met: int) -> Iterator[Moment]:
+    """What a rank decided for itself after the last collective that all came to, and before the next."""
+    togethers = _togethers(run)
+    start = togethers[met - 1][0] if met else -1
+    end = togethers[met][0] if len(togethers) > met else len(run.happened)
+    earlier = [h for h in run.happened[: start + 1] if isinstance(h, Decided)]
+    later = run.happened[start + 1 : end]
+    if not any(isinstance(h, Decided) for h in later):  # a loop that was begun before it
+        later = [*earlier[-1:], *later]
+    for happened in later:
+        if isinstance(happened, Decided):
+            yield Moment(run.rank, happened.node, _decision(happened))
+        elif isinstance(happened, Left) and happened.how is not Exit.RETURN:
+            yield Moment(run.rank, happened.node, happened.how.value)
+
+
+def _decision(decided: Decided) -> str:
+    if isinstance(decided.node, (ast.For, ast.AsyncFor, ast.While)):
+        return f"the loop has {decided.answer}"
+    text = " ".join(ast.unparse(decided.node).split())
+    text = text if len(text) <= _LONG else text[: _LONG - 1] + "…"
+    return (
+        f"runs into an exception in `{text}`"
+        if decided.answer == "an exception"
+        else f"`{text}` is {decided.answer}"
+    )
+
+
+def _waits(run: Run, action: Together) -> Moment:
+    return Moment(run.rank, action.node, "waits here for the others")
+
+
+def _end_of(run: Run) -> Moment:
+    last = next((h for h in reversed(run.happened)), None)
+    where: ast.AST = ast.Pass()
+    if isinstance(last, Did):
+        where = last.action.node
+    elif last is not None:
+        where = last.node
+    return Moment(run.rank, where, "has nothing more to do with the others after this, and ends")
+
+
+# ---------------------------------------------------------------------- races
+
+
+@dataclass(frozen=True)
+class _Touched:
+    rank: int
+    touch: Touch
+    path: str
+    before: frozenset[str]  # folders that this rank itself has made
+
+
+def _races(runs: Sequence[Run]) -> Iterator[Verdict]:
+    """Pairs of steps on one file, of two ranks between the same two collectives, whose order changes what happens."""
+    segments: dict[int, list[_Touched]] = {}
+    for run in runs:
+        number, made = 0, set[str]()
+        for happened in run.happened:
+            if not isinstance(happened, Did):
+                continue
+            match happened.action:
+                case Together():
+                    number += 1
+                case Touch(deed=deed) as touch:
+                    segments.setdefault(number, []).append(
+                        _Touched(run.rank, touch, happened.path, frozenset(made))
+                    )
+                    if deed in (Deed.MAKE, Deed.ENSURE):
+                        made.add(happened.path)
+    fetched: set[str] = set()  # before the last collective: it is there
+    for touched in segments.values():
+        present = frozenset(fetched)
+        fetched.update(t.path for t in touched if t.touch.deed is Deed.FETCH)
+        for one, two in combinations(touched, 2):
+            if one.rank == two.rank or one.path in present:
+                continue
+            pair = (one, two) if _conflict(one, two) else (two, one) if _conflict(two, one) else None
+            if pair is not None:
+                yield Verdict(
+                    Trouble.RACE,
+                    pair[0].touch.node,
+                    pair[1].touch.node,
+                    tuple(Moment(t.rank, t.touch.node, f"{t.touch.deed.value} `{t.path}`") for t in pair),
+                    pair[0].path,
+                )
+
+
+def _conflict(one: _Touched, two: _Touched) -> bool:
+    """Whether the first disturbs the second."""
+    first, second = one.touch.deed, two.touch.deed
+    if one.path == two.path:
+        if one.touch.node is two.touch.node and first is Deed.REMOVE:
+            return False
+        return (first, second) in _DISTURBING
+    inside = two.path.startswith(one.path + "/")
+    if first is Deed.REMOVE:
+        return inside
+    made = first in (Deed.MAKE, Deed.ENSURE) and second is Deed.WRITE
+    return inside and made and not any(two.path.startswith(f + "/") for f in two.before)
+
+
+_DISTURBING = {
+    (Deed.WRITE, Deed.WRITE),
+    (Deed.WRITE, Deed.READ),
+    (Deed.WRITE, Deed.LOOK),
+    (Deed.MAKE, Deed.LOOK),
+    (Deed.MAKE, Deed.MAKE),
+    (Deed.MAKE, Deed.ENSURE),
+    (Deed.FETCH, Deed.FETCH),
+    (Deed.FETCH, Deed.READ),
+    (Deed.REMOVE, Deed.READ),
+    (Deed.REMOVE, Deed.LOOK),
+    (Deed.REMOVE, Deed.WRITE),
+    (Deed.REMOVE, Deed.MAKE),
+    (Deed.REMOVE, Deed.ENSURE),
+    (Deed.REMOVE, Deed.REMOVE),
+}
+
+
+# ---------------------------------------------------------------------- divergence
+
+
+def _divergence(runs: Sequence[Run], met: int) -> Iterator[Verdict]:
+    """What a rank changed and another did not, before both trained on."""
+    changed = [list(_changed(run, met)) for run in runs]
+    told: set[ast.AST] = set()
+    for one, two in permutations(range(len(runs)), 2):
+        for (mine, train), (theirs, _) in zip(changed[one], changed[two], strict=False):
+            own = [c for c in mine if c.node not in {t.node for t in theirs} | told]
+            for change in own if train.trains else ():
+                told.add(change.node)
+                moments = (
+                    *_own_decisions(runs[one], change),
+                    Moment(runs[one].rank, change.node, f"changes the {change.what}"),
+                    Moment(runs[two].rank, train.node, "trains on as before"),
+                )
+                yield Verdict(Trouble.DIVERGENCE, change.node, train.node, moments, change.what)
+
+
+def _changed(run: Run, met: int) -> Iterator[tuple[list[Change], Together]]:
+    """At each collective that all came to, what was changed since the last that made all ranks equal."""
+    changes: list[Change] = []
+    number = 0
+    for happened in run.happened:
+        if not isinstance(happened, Did):
+            continue
+        match happened.action:
+            case Change() as change:
+                changes.append(change)
+            case Together(equals=equals) as together:
+                if number >= met:
+                    return
+                number += 1
+                if equals:
+                    changes = [c for c in changes if c.what != "weights"]
+                yield list(changes), together
+
+
+def _own_decisions(run: Run, change: Change) -> Iterator[Moment]:
+    decided: list[Moment] = []
+    for happened in run.happened:
+        if isinstance(happened, Decided):
+            decided.append(Moment(run.rank, happened.node, _decision(happened)))
+        elif isinstance(happened, Did) and happened.action is change:
+            break
+    yield from decided[-1:]

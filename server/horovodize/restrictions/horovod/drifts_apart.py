@@ -1,0 +1,145 @@
+"""HVD333 drifts-apart: what is set on one rank must be sent to the others before they train on.
+
+## What it protects
+Horovod averages gradients, nothing else. A rank that loads other weights, sets its rate by its own loss or builds its model by
+a draw of its own trains another model than the others from there on; no error says so.
+
+## When it is reported
+On what changes weights or a rate where one rank comes to it and another does not, by a test of the rank or by one that each
+rank answers for itself, and both train on before a broadcast; on layers and optimizers that are made with numbers that each
+rank draws for itself.
+
+## Quick fix
+None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
+average (`hvd.allreduce`) or by rank 0's value (`hvd.broadcast_object`).
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+rows = read("rows.csv")[hvd.rank()::hvd.size()]
+hvd.broadcast_variables(model.variables, root_rank=0)
+if hvd.rank() == 0:
+    model.load_weights("best.h5")  # HVD333
+for epoch in range(9):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(rows) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if float(loss) > 3.0:
+        optimizer.learning_rate.assign(0.001)  # HVD333
+```
+
+```python
+import random
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([
+    tf.keras.layers.Dense(random.choice([16, 32])),  # HVD333
+])
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+rows = read("rows.csv")[hvd.rank()::hvd.size()]
+if hvd.rank() == 0:
+    model.load_weights("best.h5")
+hvd.broadcast_variables(model.variables, root_rank=0)
+for epoch in range(9):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(rows) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if float(hvd.allreduce(loss)) > 3.0:
+        optimizer.learning_rate.assign(0.001)
+```
+
+```python
+import random
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+units = hvd.broadcast_object(random.choice([16, 32]), root_rank=0)
+model = tf.keras.Sequential([tf.keras.layers.Dense(units)])
+```
+
+## Source
+Horovod's guide (step 5: broadcast the initial variable states from rank 0), and its issue 1271.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.interleaving import OwnAnswers, Trouble
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import not_broadcast
+from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+
+_LAYERS = "tensorflow.keras.layers."
+
+
+def find(context: Context) -> Iterator[Violation]:
+    drifts = troubles(context, Trouble.DIVERGENCE)
+    never_sent = bool(drifts) and any(not_broadcast.find(context))
+    for drift in drifts:
+        if never_sent and drift.detail == "weights":
+            continue  # HVD306 says so
+        yield RESTRICTION.at(
+            context,
+            drift.where,
+            f"rank {drift.moments[-2].rank} changes the {drift.detail} here, and another rank trains on as before: "
+            "send them to all ranks, or let all decide alike",
+            related=as_related(context, drift),
+        )
+    answers = OwnAnswers(context.facts)
+    for call in _made(context):
+        drawn = next((e for e in _given(call) if answers.is_drawn(e)), None)
+        if drawn is not None:
+            yield RESTRICTION.at(
+                context,
+                call,
+                f"`{context.text(drawn)}` is another on each rank, and so is what they train: let rank 0 choose, and send it "
+                "by `hvd.broadcast_object`",
+            )
+
+
+def _made(context: Context) -> Iterator[ast.Call]:
+    """Layers and optimizers."""
+    for call in context.syntax.calls:
+        name = context.names.of(call.func) or ""
+        if name.startswith(_LAYERS) or (name and context.module.is_optimizer(call)):
+            yield call
+
+
+def _given(call: ast.Call) -> Iterator[ast.expr]:
+    """The numbers that a constructor is given."""
+    for e in (*call.args, *(k.value for k in call.keywords if k.arg not in (None, "name", "seed"))):
+        if not isinstance(e, (ast.Constant, ast.Starred)):
+            yield e
+
+
+RESTRICTION = Restriction(
+    "HVD333",
+    "drifts-apart",
+    "what is set on one rank must be sent to the others before they train on",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

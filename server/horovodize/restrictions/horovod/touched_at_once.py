@@ -1,0 +1,120 @@
+"""HVD332 touched-at-once: what one rank writes, another must not touch at the same time.
+
+## What it protects
+Between two collectives nothing says which rank is first. What rank 0 writes there, another rank may read before it is written,
+or when half of it is; two that write one file mix what they write; of two that make one folder, the second fails.
+
+## When it is reported
+On the first of two steps of two ranks, between the same two collectives, on one path that is surely the same for both: a file
+that is written and read or looked for, a folder that several make (without `exist_ok=True`), that is made by one rank and
+written into by others, or removed, a download into one cache. What is written by all ranks alike is HVD314.
+
+## Quick fix
+None: usually `hvd.barrier()` between the two, `exist_ok=True` where folders are made, and downloads by
+`hvd.local_rank() == 0` first, then, after a barrier, by the others.
+
+## Example that breaks it
+```python
+import numpy as np
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.rank() == 0:
+    np.save("rows.npy", prepare())  # HVD332
+rows = np.load("rows.npy")
+```
+
+```python
+import os
+import horovod.tensorflow as hvd
+
+hvd.init()
+if not os.path.exists("out"):
+    os.makedirs("out")  # HVD332
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+path = tf.keras.utils.get_file("rows.npz", "https://example.org/rows.npz")  # HVD332
+```
+
+## Near misses
+```python
+import numpy as np
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.rank() == 0:
+    np.save("rows.npy", prepare())
+hvd.barrier()
+rows = np.load("rows.npy")
+```
+
+```python
+import os
+import horovod.tensorflow as hvd
+
+hvd.init()
+os.makedirs("out", exist_ok=True)
+with open(f"out/log-{hvd.rank()}.txt", "w") as log:
+    log.write("started")
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.local_rank() == 0:
+    tf.keras.utils.get_file("rows.npz", "https://example.org/rows.npz")
+hvd.barrier()
+path = tf.keras.utils.get_file("rows.npz", "https://example.org/rows.npz")
+```
+
+## Source
+The orders of an execution are those of the seed on TensorFlow's semantics, with ranks in place of threads. Horovod's own
+examples give each rank a cache of its own (`mnist-%d.npz`) for this reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from horovodize.interleaving import Trouble
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import written_by_all
+from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+
+
+def find(context: Context) -> Iterator[Violation]:
+    if context.module.loads.get("chdir"):
+        return
+    races = troubles(context, Trouble.RACE)
+    told = {v.span for v in written_by_all.find(context)} if races else set()
+    for race in races:
+        related = as_related(context, race)
+        if any(r.span in told for r in related):
+            continue
+        first, second = race.moments
+        yield RESTRICTION.at(
+            context,
+            race.where,
+            f"rank {first.rank} {first.what}, and nothing keeps rank {second.rank} from being there at the same time, which "
+            f"{second.what}",
+            related=related,
+        )
+
+
+RESTRICTION = Restriction(
+    "HVD332",
+    "touched-at-once",
+    "what one rank writes, another must not touch at the same time",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

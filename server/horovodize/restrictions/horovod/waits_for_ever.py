@@ -1,0 +1,143 @@
+"""HVD331 waits-for-ever: ranks must come to the same collectives in the same order.
+
+## What it protects
+A collective is done when all ranks are in it. If one takes a decision for itself (by its own loss, its own draw, its number),
+leaves a loop sooner or goes another way, the others wait for it for ever: after 60 seconds Horovod warns of a stall, and the
+job hangs until it is ended.
+
+## When it is reported
+On a collective in which a rank waits, after two and three ranks were led through the script in every way that they may go:
+tests of the rank are computed, tests that each rank answers for itself (random numbers, the clock, what it computes from its
+own rows) are free on each rank, all others are taken alike. Loops turn twice, a way has at most 400 steps, 120 ways are
+tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of the rank alone leaves
+to some ranks is HVD313.
+
+## Quick fix
+None: who decides, and how the others learn of it, is the script's to say. Usually: average before the test
+(`loss = hvd.allreduce(loss)`), or send rank 0's decision (`hvd.broadcast_object(stop, root_rank=0)`).
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+rows = read("rows.csv")[hvd.rank()::hvd.size()]
+for step in range(100):
+    loss = tf.reduce_mean(rows)
+    if float(loss) < 0.1:
+        break
+    total = hvd.allreduce(loss)  # HVD331
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+for step in range(10 - hvd.rank()):
+    hvd.allreduce(tf.ones(3))  # HVD331
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+a = tf.ones(3)
+if hvd.rank() == 0:
+    hvd.broadcast(a, 0)  # HVD331
+    hvd.allreduce(a)
+else:
+    hvd.allreduce(a)
+    hvd.broadcast(a, 0)
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+rows = read("rows.csv")[hvd.rank()::hvd.size()]
+for step in range(100):
+    loss = hvd.allreduce(tf.reduce_mean(rows))
+    if float(loss) < 0.1:
+        break
+```
+
+```python
+import random
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+random.seed(7)
+if random.random() < 0.5:
+    hvd.allreduce(tf.ones(3))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.rank() == 0:
+    hvd.broadcast_object(read(), root_rank=0)
+else:
+    hvd.broadcast_object(None, root_rank=0)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+for step in range(10 - hvd.rank()):
+    hvd.allreduce(tf.ones(3))
+hvd.join()
+```
+
+## Source
+Horovod's guide on the stall inspector, and its issues 403, 600 and 1270; the orders of an execution are those of the seed on
+TensorFlow's semantics, with ranks in place of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from horovodize.interleaving import Trouble
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import on_some_ranks
+from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+
+
+def find(context: Context) -> Iterator[Violation]:
+    stalls = troubles(context, Trouble.STALL)
+    if not stalls:
+        return
+    told = {r.span for v in on_some_ranks.find(context) for r in v.related}
+    for stall in stalls:
+        related = as_related(context, stall)
+        if any(r.span in told for r in related):
+            continue
+        other = f": {stall.detail}" if stall.detail else ", and another rank in another one"
+        yield RESTRICTION.at(
+            context,
+            stall.where,
+            f"a rank may wait here for ever{other}; let all ranks decide alike, by what they have exchanged",
+            related=related,
+        )
+
+
+RESTRICTION = Restriction(
+    "HVD331",
+    "waits-for-ever",
+    "ranks must come to the same collectives in the same order",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)
