@@ -90,7 +90,7 @@ class Deeds:
     def _cache(self, call: ast.Call, name: str) -> ast.expr | str:
         word = catalogue.download_path_parameter(name)
         path = argument(call, word, 0) if word is not None else None
-        return path if path is not None else f"~/.keras/{name}"
+        return path if path is not None else name.split(".")[-2]
 
     def _opened(self, call: ast.Call) -> Iterator[Touch]:
         path, mode = argument(call, "file", 0) or argument(call, "name", 0), argument(call, "mode", 1)

@@ -35,10 +35,12 @@ class _Cut(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Did:
-    """A step that a rank took. `path`: the file that it touched."""
+    """A step that a rank took. `path`: the file that it touched. `in_mode`: in a mode of the script, which may be one that
+    never runs on several ranks."""
 
     action: Together | Touch | Change
     path: str = ""
+    in_mode: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ class Execution:
         self.run = Run(rank)
         self._times: dict[ast.AST, int] = {}
         self._failing: ast.Call | None = None
-        self._unsure = 0
+        self._unsure = self._modes = 0
 
     def of(self, block: Block) -> Run:
         """Goes through a program."""
@@ -128,7 +130,7 @@ class Execution:
                     return Exit.RAISE
                 path = None if self._unsure else self.me.text(action.path)
                 if path is not None:
-                    self._note(Did(action, path))
+                    self._note(Did(action, path, self._modes > 0))
             case Change():
                 if not self._unsure:
                     self._note(Did(action))
@@ -156,7 +158,18 @@ class Execution:
         test = choice.test
         seen = self.me.truth(test)
         taken = Taken.ALIKE if seen is not None else self.answers.of_test(test)
-        if seen is None:
+        is_mode = False
+        if (
+            seen is None
+            and taken is not Taken.OWN
+            and (sends := [_equals(choice.yes), _equals(choice.no)]) != [False, False]
+        ):
+            seen, differs = (
+                sends[0],
+                False,
+            )  # `if first_batch:`, before a broadcast: that it is done once isn't followed
+        elif seen is None:
+            is_mode = taken is Taken.ALIKE and self.answers.is_mode(test)
             key = self._own_key(test) if taken is Taken.OWN else ("alike", ast.unparse(test))
             seen = not self.decisions.take(key, 2)
             differs = taken is Taken.OWN
@@ -165,10 +178,12 @@ class Execution:
         if differs:
             self._note(Decided(test, "true" if seen else "false"))
         self._unsure += taken is Taken.UNSURE
+        self._modes += is_mode
         try:
             return self._block(choice.yes if seen else choice.no)
         finally:
             self._unsure -= taken is Taken.UNSURE
+            self._modes -= is_mode
 
     def _turns(self, turns: Turns) -> Exit | None:
         number = self._number(turns.loop)
@@ -238,3 +253,13 @@ def rank_counts(by_rank: ByRank, loop: ast.For | ast.AsyncFor | ast.While) -> in
     if len(numbers) < len(loop.iter.args) or not numbers or (len(numbers) == 3 and not numbers[2]):
         return None
     return len(range(*numbers))
+
+
+def _equals(block: Block) -> bool:
+    """Whether a block makes all ranks' weights equal."""
+    return any(
+        (isinstance(a, Together) and a.equals)
+        or (isinstance(a, Called) and _equals(a.body))
+        or (isinstance(a, Choice) and (_equals(a.yes) or _equals(a.no)))
+        for a in block
+    )

@@ -35,7 +35,7 @@ class Exploration:
             for size in SIZES:
                 everyone = [ByRank(self.facts, rank, size) for rank in range(size)]
                 for verdict in self._of(part, everyone):
-                    found.setdefault((verdict.trouble, verdict.where), verdict)
+                    found.setdefault((verdict.trouble, verdict.what), verdict)
         return list(found.values())
 
     def _of(self, part: Block, everyone: list[ByRank]) -> Iterator[Verdict]:

@@ -45,6 +45,10 @@ class OwnAnswers:
             self._tests[test] = self._of(test, self.facts.uniform.reasons(test))
         return self._tests[test]
 
+    def is_mode(self, test: ast.expr) -> bool:
+        """Whether a test asks for nothing but how the script was started."""
+        return not any(isinstance(r, Varies) for r in self.facts.uniform.reasons(test))
+
     def of_turns(self, loop: ast.For | ast.AsyncFor | ast.While) -> Taken:
         """Who decides how often a loop turns, as its head says it."""
         if loop not in self._loops:

@@ -29,6 +29,8 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, is_main_gu
 
 _DEPTH = 10  # calls down
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
+_DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+_ELSEWHERE = ("horovod.spark.", "horovod.ray.")  # start ranks of their own
 _ENDS = {"exit", "quit", "sys.exit", "os._exit"}
 _TESTED = (ast.If, ast.IfExp)
 
@@ -50,17 +52,17 @@ class Program:
 
     @property
     def parts(self) -> list[Block]:
-        """What is run from outside: the script, and functions that it doesn't call itself."""
-        called = [
-            f for f in self.syntax.functions if not self.module.values.callers(f) and not self._is_inner(f)
-        ]
-        return [p for p in (self.whole, *(self._body(f) for f in called)) if p]
-
-    def _is_inner(self, function: ast.AST) -> bool:
-        """Whether a function is a method, or stands in another: who runs it isn't seen."""
-        return self.syntax.owner(function) is not None or any(
-            isinstance(a, CALLABLES) for a in self.syntax.ancestors(function)
-        )
+        """What every rank runs: the script, or functions that it doesn't call itself, if they begin Horovod. Where none does,
+        ranks begin elsewhere (in a function that Spark or Ray is given), or a function runs on some of them alone."""
+        starts: set[ast.AST] = set(self.facts.horovod.starts)
+        if not any(name.startswith(_ELSEWHERE) for name in self.module.calls) and any(
+            self.facts.drive.reaches(s, starts)
+            for s in self.syntax.tree.body
+            if not isinstance(s, _DEFINITIONS)
+        ):
+            return [self.whole]
+        uncalled = [f for f in self.syntax.functions if not self.module.values.callers(f)]
+        return [self._body(f) for f in uncalled if self.facts.drive.reaches(f, starts)]
 
     def _body(self, function: ast.AST) -> Block:
         if function in self._open or len(self._open) >= _DEPTH:
@@ -237,7 +239,10 @@ class Program:
         made = collective.call
         if not any(k.arg == "process_set" for k in made.keywords):
             yield Together(
-                call, self._name(made, collective.name), collective.trains, self.changes.equals(made)
+                call,
+                self._name(made, collective.name),
+                collective.trains,
+                self.changes.equals(made),
             )
 
     def _is_at_once(self, call: ast.Call) -> bool:

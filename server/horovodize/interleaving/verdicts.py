@@ -41,6 +41,12 @@ class Verdict:
     moments: tuple[Moment, ...]
     detail: str = ""
 
+    @property
+    def what(self) -> object:
+        """What makes two of them one: a download is told once, however often it is asked for; all else by its place."""
+        first = self.moments[0].what if self.moments else ""
+        return self.detail if first.startswith(Deed.FETCH.value) else self.where
+
 
 def verdicts(runs: Sequence[Run]) -> Iterator[Verdict]:
     """What goes wrong in these runs: the first stall, all races, the first divergence before it."""
@@ -155,6 +161,7 @@ class _Touched:
     touch: Touch
     path: str
     before: frozenset[str]  # folders that this rank itself has made
+    in_mode: bool
 
 
 def _races(runs: Sequence[Run]) -> Iterator[Verdict]:
@@ -169,16 +176,15 @@ def _races(runs: Sequence[Run]) -> Iterator[Verdict]:
                 case Together():
                     number += 1
                 case Touch(deed=deed) as touch:
-                    segments.setdefault(number, []).append(
-                        _Touched(run.rank, touch, happened.path, frozenset(made))
-                    )
+                    touched = _Touched(run.rank, touch, happened.path, frozenset(made), happened.in_mode)
+                    segments.setdefault(number, []).append(touched)
                     if deed in (Deed.MAKE, Deed.ENSURE):
                         made.add(happened.path)
     fetched: set[str] = set()  # before the last collective: it is there
-    for touched in segments.values():
+    for all_touched in segments.values():
         present = frozenset(fetched)
-        fetched.update(t.path for t in touched if t.touch.deed is Deed.FETCH)
-        for one, two in combinations(touched, 2):
+        fetched.update(t.path for t in all_touched if t.touch.deed is Deed.FETCH)
+        for one, two in combinations(all_touched, 2):
             if one.rank == two.rank or one.path in present:
                 continue
             pair = (one, two) if _conflict(one, two) else (two, one) if _conflict(two, one) else None
@@ -196,7 +202,7 @@ def _conflict(one: _Touched, two: _Touched) -> bool:
     """Whether the first disturbs the second."""
     first, second = one.touch.deed, two.touch.deed
     if one.path == two.path:
-        if one.touch.node is two.touch.node and first is Deed.REMOVE:
+        if one.touch.node is two.touch.node and (first is Deed.REMOVE or one.in_mode):
             return False
         return (first, second) in _DISTURBING
     inside = two.path.startswith(one.path + "/")
@@ -233,8 +239,10 @@ def _divergence(runs: Sequence[Run], met: int) -> Iterator[Verdict]:
     told: set[ast.AST] = set()
     for one, two in permutations(range(len(runs)), 2):
         for (mine, train), (theirs, _) in zip(changed[one], changed[two], strict=False):
-            own = [c for c in mine if c.node not in {t.node for t in theirs} | told]
-            for change in own if train.trains else ():
+            own = [c for c in mine if c.node not in {t.node for t in theirs} | told] if train.trains else []
+            for change in own:
+                if change.what == "weights" and _made_equal_after(runs[one], train):
+                    continue  # as Horovod's guide has it: one step, then the broadcast
                 told.add(change.node)
                 moments = (
                     *_own_decisions(runs[one], change),
@@ -261,6 +269,12 @@ def _changed(run: Run, met: int) -> Iterator[tuple[list[Change], Together]]:
                 if equals:
                     changes = [c for c in changes if c.what != "weights"]
                 yield list(changes), together
+
+
+def _made_equal_after(run: Run, train: Together) -> bool:
+    """Whether a broadcast makes the ranks equal after a step that was trained."""
+    together = [h.action for h in run.happened if isinstance(h, Did) and isinstance(h.action, Together)]
+    return any(action.equals for action in together[together.index(train) :])
 
 
 def _own_decisions(run: Run, change: Change) -> Iterator[Moment]:
