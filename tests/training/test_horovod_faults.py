@@ -51,6 +51,8 @@ def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
             return bool(min(shown["shown"]) > 0.4)
         case "HVD319":
             return bool(shown["shown"][0] < 100)
+        case "HVD332":
+            return "missing" in shown["shown"]
         case "HVD320":
             return bool(shown["shown"][0] == shown["shown"][1])
     return bool(shown["apart"] > 1e-4)

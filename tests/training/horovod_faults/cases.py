@@ -76,6 +76,24 @@ ONE_STEP = (
     + FIT.replace("optimizer)", "optimizer, op=hvd.Average)").replace("batch_size=16", "batch_size=64")
     + 'shown = float(abs(model.get_weights()[0]).max())\n'
 ).replace("(4,))", '(4,), kernel_initializer="zeros")')  # fmt: skip
+SAVED = """\
+import time
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.rank() == 0:
+    time.sleep(1)  # it takes a while to prepare
+    np.save("rows.npy", np.ones(3))
+hvd.allreduce(tf.constant(0.0))
+try:
+    shown = float(np.load("rows.npy").sum())
+except FileNotFoundError:
+    shown = "missing"
+"""
+_SENT = "horovod.broadcast_variables(model.variables, 0)\n"
+_ADDED = "if hvd.rank() == 0:\n    model.set_weights([1 + w for w in model.get_weights()])\n"
 
 
 def _changed(text: str, *changes: tuple[str, str]) -> str:
@@ -107,6 +125,8 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "HVD317": [(ONE_STEP, _changed(ONE_STEP, ("hvd.Average", "hvd.Sum")))],
     "HVD319": [(ROWS, _changed(ROWS, (_APART, ".shuffle(100).shard(hvd.size(), hvd.rank())")))],
     "HVD320": [(SEEDED, _changed(SEEDED, ("set_seed(1 + hvd.rank())", "set_seed(1)")))],
+    "HVD332": [(SAVED, _changed(SAVED, ("hvd.allreduce(tf.constant(0.0))\n", ""), ("rows.npy", "early.npy")))],
+    "HVD333": [(START + _changed(TAPE, (_SENT, _ADDED + _SENT)), START + _changed(TAPE, (_SENT, _SENT + _ADDED)))],
 }  # fmt: skip
 
 _ALONE = """\
@@ -122,6 +142,9 @@ STALLS: dict[str, str] = {
     + FIT.replace("verbose=0", "verbose=0, epochs=9"),
     "HVD313": _ALONE
     + "if hvd.rank() == 0:\n    print(hvd.allreduce(tf.constant(1.0)))\nhvd.broadcast(tf.constant(2.0), 0)\n",
+    "HVD331": _ALONE
+    + "rows = tf.range(8.0)[hvd.rank() :: hvd.size()]\n"
+    + "for step in range(9):\n    if float(tf.reduce_sum(rows)) > 12.5:\n        break\n    hvd.allreduce(rows)\n",
     "HVD318": _ALONE
     + '@tf.function\ndef total(loss):\n    return hvd.allreduce(loss, name=f"loss-{hvd.rank()}")\n\n\n'
     + "total(tf.constant(1.0))\n",

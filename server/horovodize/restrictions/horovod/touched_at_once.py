@@ -10,8 +10,9 @@ that is written and read or looked for, a folder that several make (without `exi
 written into by others, or removed, a download into one cache. What is written by all ranks alike is HVD314.
 
 ## Quick fix
-None: usually `hvd.barrier()` between the two, `exist_ok=True` where folders are made, and downloads by
-`hvd.local_rank() == 0` first, then, after a barrier, by the others.
+None: usually a collective between the two (`hvd.allreduce(tf.constant(0.0), name="saved")`; Horovod has no barrier for
+TensorFlow), `exist_ok=True` where folders are made, and downloads by `hvd.local_rank() == 0` first, then, after a collective, by
+the others.
 
 ## Example that breaks it
 ```python
@@ -44,12 +45,13 @@ path = tf.keras.utils.get_file("rows.npz", "https://example.org/rows.npz")  # HV
 ## Near misses
 ```python
 import numpy as np
+import tensorflow as tf
 import horovod.tensorflow as hvd
 
 hvd.init()
 if hvd.rank() == 0:
     np.save("rows.npy", prepare())
-hvd.barrier()
+hvd.allreduce(tf.constant(0.0), name="saved")
 rows = np.load("rows.npy")
 ```
 
@@ -70,7 +72,7 @@ import horovod.tensorflow as hvd
 hvd.init()
 if hvd.local_rank() == 0:
     tf.keras.utils.get_file("rows.npz", "https://example.org/rows.npz")
-hvd.barrier()
+hvd.allreduce(tf.constant(0.0), name="downloaded")
 path = tf.keras.utils.get_file("rows.npz", "https://example.org/rows.npz")
 ```
 

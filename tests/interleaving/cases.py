@@ -1,0 +1,433 @@
+"""Small scripts in which ranks wait for ever, touch one file at once or drift apart, each beside one in which they don't."""
+
+from __future__ import annotations
+
+START = """\
+import os
+import sys
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+"""
+STEP = (
+    START
+    + """\
+x = np.random.RandomState(0).rand(64, 4).astype("float32")[hvd.rank()::hvd.size()]
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+
+
+def step(rows):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(rows) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+
+"""
+)
+SENT = "hvd.broadcast_variables(model.variables, root_rank=0)\n"
+
+# By name: the code that tells it, the script that goes wrong, and the one that doesn't.
+CASES: dict[str, tuple[str, str, str]] = {
+    "stall_exit_rank": (
+        "HVD313",
+        STEP
+        + SENT
+        + """\
+if hvd.rank() == 0:
+    sys.exit(0)
+step(x)
+""",
+        STEP
+        + SENT
+        + """\
+step(x)
+if hvd.rank() == 0:
+    sys.exit(0)
+""",
+    ),
+    "stall_loop_rank": (
+        "HVD331",
+        STEP
+        + SENT
+        + """\
+for i in range(10 - hvd.rank()):
+    step(x)
+""",
+        STEP
+        + SENT
+        + """\
+for i in range(10):
+    step(x)
+""",
+    ),
+    "stall_data_break": (
+        "HVD331",
+        STEP
+        + SENT
+        + """\
+for i in range(100):
+    loss = step(x)
+    if float(loss) < 0.1:
+        break
+""",
+        STEP
+        + SENT
+        + """\
+for i in range(100):
+    loss = hvd.allreduce(step(x))
+    if float(loss) < 0.1:
+        break
+""",
+    ),
+    "stall_skip_rows": (
+        "HVD331",
+        STEP
+        + SENT
+        + """\
+for i in range(10):
+    rows = x[i:i + 4]
+    if rows.max() > 0.9:
+        continue
+    step(rows)
+""",
+        STEP
+        + SENT
+        + """\
+for i in range(10):
+    rows = x[i:i + 4]
+    if i % 2:
+        continue
+    step(rows)
+""",
+    ),
+    "stall_order": (
+        "HVD331",
+        START
+        + """\
+a = tf.ones(3)
+if hvd.rank() == 0:
+    hvd.broadcast(a, 0)
+    hvd.allreduce(a)
+else:
+    hvd.allreduce(a)
+    hvd.broadcast(a, 0)
+""",
+        START
+        + """\
+a = tf.ones(3)
+if hvd.rank() == 0:
+    hvd.broadcast(a, 0)
+    hvd.allreduce(a)
+else:
+    hvd.broadcast(a, 0)
+    hvd.allreduce(a)
+""",
+    ),
+    "stall_try": (
+        "HVD331",
+        START
+        + """\
+try:
+    n = int(open(f"part-{hvd.rank()}.txt").read())
+    total = hvd.allreduce(tf.constant(n))
+except OSError:
+    total = None
+""",
+        START
+        + """\
+try:
+    n = int(open(f"part-{hvd.rank()}.txt").read())
+except OSError:
+    n = 0
+total = hvd.allreduce(tf.constant(n))
+""",
+    ),
+    "stall_file_exists": (
+        "HVD332",
+        START
+        + """\
+if hvd.rank() == 0:
+    open("best.txt", "w").write("1")
+if os.path.exists("best.txt"):
+    hvd.broadcast_object(1, root_rank=0)
+""",
+        START
+        + """\
+if hvd.rank() == 0:
+    open("best.txt", "w").write("1")
+if hvd.broadcast_object(os.path.exists("best.txt"), root_rank=0):
+    hvd.broadcast_object(1, root_rank=0)
+""",
+    ),
+    "stall_local_rank": (
+        "HVD313",
+        STEP
+        + SENT
+        + """\
+if hvd.local_rank() == 0:
+    hvd.allreduce(tf.ones(1))
+""",
+        STEP
+        + SENT
+        + """\
+hvd.allreduce(tf.ones(1))
+""",
+    ),
+    "stall_rank0_eval": (
+        "HVD313",
+        STEP
+        + SENT
+        + """\
+step(x)
+if hvd.rank() == 0:
+    step(x)
+""",
+        STEP
+        + SENT
+        + """\
+step(x)
+if hvd.rank() == 0:
+    print(model(x))
+""",
+    ),
+    "stall_random": (
+        "HVD331",
+        START
+        + """\
+import random
+if random.random() < 0.5:
+    hvd.allreduce(tf.ones(2))
+""",
+        START
+        + """\
+import random
+random.seed(1)
+if random.random() < 0.5:
+    hvd.allreduce(tf.ones(2))
+""",
+    ),
+    "race_np_save": (
+        "HVD332",
+        START
+        + """\
+np.save("out.npy", np.ones(3))
+""",
+        START
+        + """\
+if hvd.rank() == 0:
+    np.save("out.npy", np.ones(3))
+""",
+    ),
+    "race_open_w": (
+        "HVD332",
+        START
+        + """\
+with open("log.txt", "w") as f:
+    f.write(str(hvd.rank()))
+""",
+        START
+        + """\
+with open(f"log-{hvd.rank()}.txt", "w") as f:
+    f.write("x")
+""",
+    ),
+    "race_read_after_write": (
+        "HVD332",
+        START
+        + """\
+if hvd.rank() == 0:
+    np.save("rows.npy", np.ones(3))
+rows = np.load("rows.npy")
+""",
+        START
+        + """\
+if hvd.rank() == 0:
+    np.save("rows.npy", np.ones(3))
+hvd.allreduce(tf.ones(1))
+rows = np.load("rows.npy")
+""",
+    ),
+    "race_mkdir": (
+        "HVD332",
+        START
+        + """\
+if not os.path.exists("out"):
+    os.makedirs("out")
+""",
+        START
+        + """\
+os.makedirs("out", exist_ok=True)
+""",
+    ),
+    "race_mkdir_used": (
+        "HVD332",
+        START
+        + """\
+if hvd.rank() == 0:
+    os.makedirs("out", exist_ok=True)
+open(f"out/{hvd.rank()}.txt", "w").write("x")
+""",
+        START
+        + """\
+if hvd.rank() == 0:
+    os.makedirs("out", exist_ok=True)
+hvd.allreduce(tf.ones(1))
+open(f"out/{hvd.rank()}.txt", "w").write("x")
+""",
+    ),
+    "race_rmtree": (
+        "HVD332",
+        START
+        + """\
+import shutil
+shutil.rmtree("logs", ignore_errors=True)
+if hvd.rank() == 0:
+    os.makedirs("logs")
+""",
+        START
+        + """\
+import shutil
+if hvd.rank() == 0:
+    shutil.rmtree("logs", ignore_errors=True)
+    os.makedirs("logs")
+""",
+    ),
+    "race_download": (
+        "HVD332",
+        START
+        + """\
+p = tf.keras.utils.get_file("d.npz", "https://example.org/d.npz")
+""",
+        START
+        + """\
+if hvd.local_rank() == 0:
+    tf.keras.utils.get_file("d.npz", "https://example.org/d.npz")
+hvd.allreduce(tf.ones(1))
+p = tf.keras.utils.get_file("d.npz", "https://example.org/d.npz")
+""",
+    ),
+    "race_ckpt_read": (
+        "HVD332",
+        STEP
+        + SENT
+        + """\
+step(x)
+if hvd.rank() == 0:
+    model.save_weights("w.h5")
+model.load_weights("w.h5")
+""",
+        STEP
+        + SENT
+        + """\
+step(x)
+if hvd.rank() == 0:
+    model.save_weights("w.h5")
+hvd.allreduce(tf.ones(1))
+model.load_weights("w.h5")
+""",
+    ),
+    "div_load_rank0": (
+        "HVD333",
+        STEP
+        + SENT
+        + """\
+if hvd.rank() == 0:
+    model.load_weights("w.h5")
+step(x)
+""",
+        STEP
+        + """\
+if hvd.rank() == 0:
+    model.load_weights("w.h5")
+hvd.broadcast_variables(model.variables, root_rank=0)
+step(x)
+""",
+    ),
+    "div_start_epoch": (
+        "HVD331",
+        STEP
+        + SENT
+        + """\
+start = 0
+if hvd.rank() == 0:
+    start = int(open("epoch.txt").read())
+for e in range(start, 9):
+    step(x)
+""",
+        STEP
+        + SENT
+        + """\
+start = 0
+if hvd.rank() == 0:
+    start = int(open("epoch.txt").read())
+start = hvd.broadcast_object(start, 0)
+for e in range(start, 9):
+    step(x)
+""",
+    ),
+    "div_rate_by_loss": (
+        "HVD333",
+        STEP
+        + SENT
+        + """\
+best = 9.0
+for e in range(9):
+    loss = float(step(x))
+    if loss > best:
+        optimizer.learning_rate.assign(optimizer.learning_rate / 2)
+    best = min(best, loss)
+""",
+        STEP
+        + SENT
+        + """\
+best = 9.0
+for e in range(9):
+    loss = float(hvd.allreduce(step(x)))
+    if loss > best:
+        optimizer.learning_rate.assign(optimizer.learning_rate / 2)
+    best = min(best, loss)
+""",
+    ),
+    "div_rank0_assign": (
+        "HVD333",
+        STEP
+        + SENT
+        + """\
+if hvd.rank() == 0:
+    model.layers[0].bias.assign([1.0])
+step(x)
+""",
+        STEP
+        + """\
+if hvd.rank() == 0:
+    model.layers[0].bias.assign([1.0])
+hvd.broadcast_variables(model.variables, root_rank=0)
+step(x)
+""",
+    ),
+    "div_random_layers": (
+        "HVD333",
+        START
+        + """\
+import random
+n = random.choice([16, 32])
+model = tf.keras.Sequential([tf.keras.layers.Dense(n, input_shape=(4,))])
+hvd.broadcast_variables(model.variables, root_rank=0)
+""",
+        START
+        + """\
+import random
+n = hvd.broadcast_object(random.choice([16, 32]), root_rank=0)
+model = tf.keras.Sequential([tf.keras.layers.Dense(n, input_shape=(4,))])
+hvd.broadcast_variables(model.variables, root_rank=0)
+""",
+    ),
+}
