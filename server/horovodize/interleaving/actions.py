@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -108,3 +108,26 @@ class Called:
 
 Action: TypeAlias = Together | Touch | Change | Choice | Turns | Leave | Attempt | Called
 Block: TypeAlias = Sequence["Action"]
+
+
+def meets(block: Block) -> bool:
+    """Whether a collective is among some steps, or in one of them."""
+    return any(isinstance(action, Together) for action in _all(block))
+
+
+def makes_equal(block: Block) -> bool:
+    """Whether some steps make all ranks' weights equal."""
+    return any(isinstance(action, Together) and action.equals for action in _all(block))
+
+
+def _all(block: Block) -> Iterator[Action]:
+    """All steps, those in others included."""
+    for action in block:
+        yield action
+        match action:
+            case Choice(yes=one, no=two) | Turns(body=one, after=two):
+                yield from _all((*one, *two))
+            case Called(body=body):
+                yield from _all(body)
+            case Attempt(body=body, caught=caught, after=after, last=last):
+                yield from _all((*body, *caught, *after, *last))

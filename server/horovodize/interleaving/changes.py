@@ -8,7 +8,7 @@ from functools import cached_property
 from horovodize.facts.facts import Facts
 from horovodize.facts.sources import AGREEING
 
-_VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights")
+_VARIABLES = ("trainable_variables", "trainable_weights")
 _SETTERS = ("load_weights", "set_weights")
 _ASSIGNED = ("assign", "assign_add", "assign_sub")
 _RATES = ("learning_rate", "lr")
@@ -58,13 +58,10 @@ class Changes:
         """How the models that are trained are written."""
         sites = self.facts.sites
         found = {ast.unparse(f.model) for f in sites.fits}
-        for gradient in sites.training_gradients:
-            for given in (*gradient.args, *(k.value for k in gradient.keywords)):
-                found |= {
-                    ast.unparse(n.value)
-                    for n in ast.walk(given)
-                    if isinstance(n, ast.Attribute) and n.attr in _VARIABLES
-                }
+        for name in _VARIABLES:
+            found |= {
+                ast.unparse(n.value) for n in self.module.loads.get(name) if isinstance(n, ast.Attribute)
+            }
         return found
 
     def _is_trained(self, e: ast.expr) -> bool:

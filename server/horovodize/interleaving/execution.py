@@ -19,6 +19,8 @@ from horovodize.interleaving.actions import (
     Together,
     Touch,
     Turns,
+    makes_equal,
+    meets,
 )
 from horovodize.interleaving.by_rank import ByRank
 from horovodize.interleaving.own_answers import OwnAnswers, Taken
@@ -158,21 +160,17 @@ class Execution:
         test = choice.test
         seen = self.me.truth(test)
         taken = Taken.ALIKE if seen is not None else self.answers.of_test(test)
-        is_mode = False
-        if (
-            seen is None
-            and taken is not Taken.OWN
-            and (sends := [_equals(choice.yes), _equals(choice.no)]) != [False, False]
-        ):
-            seen, differs = (
-                sends[0],
-                False,
-            )  # `if first_batch:`, before a broadcast: that it is done once isn't followed
+        is_mode = differs = False
+        if seen is None and taken is not Taken.OWN and makes_equal((*choice.yes, *choice.no)):
+            # `if first_batch:`, before a broadcast: it is done the first time, and not again.
+            self._times[test] = self._times.get(test, 0) + 1
+            seen = makes_equal(choice.yes) == (self._times[test] == 1)
         elif seen is None:
-            is_mode = taken is Taken.ALIKE and self.answers.is_mode(test)
             key = self._own_key(test) if taken is Taken.OWN else ("alike", ast.unparse(test))
             seen = not self.decisions.take(key, 2)
             differs = taken is Taken.OWN
+            arm = choice.yes if seen else choice.no
+            is_mode = taken is Taken.ALIKE and self.answers.is_mode(test) and not meets(arm)
         else:
             differs = any(other.truth(test) != seen for other in self.everyone)
         if differs:
@@ -253,13 +251,3 @@ def rank_counts(by_rank: ByRank, loop: ast.For | ast.AsyncFor | ast.While) -> in
     if len(numbers) < len(loop.iter.args) or not numbers or (len(numbers) == 3 and not numbers[2]):
         return None
     return len(range(*numbers))
-
-
-def _equals(block: Block) -> bool:
-    """Whether a block makes all ranks' weights equal."""
-    return any(
-        (isinstance(a, Together) and a.equals)
-        or (isinstance(a, Called) and _equals(a.body))
-        or (isinstance(a, Choice) and (_equals(a.yes) or _equals(a.no)))
-        for a in block
-    )

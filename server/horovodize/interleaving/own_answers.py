@@ -81,14 +81,24 @@ class OwnAnswers:
 
     def _comes_of_own_rows(self, e: ast.expr, varies: Collection[Varies]) -> bool:
         """Whether a value surely comes of the rows that a rank takes by its number."""
-        if any(r.kind is Source.ROWS for r in varies) and self.facts.horovod.depends_on(
-            e, *_RANKS, limit=1500
-        ):
+        computed = [r.where for r in varies if r.kind is Source.ROWS]
+        if any(map(self._is_given_own, computed)):
+            return True
+        # What a session fetches may be a counter: what it is fed tells.
+        eager = not self.facts.sites.builds_graph
+        if eager and computed and self.facts.horovod.depends_on(e, *_RANKS, limit=1500):
             return True
         # How many rows there were decides how often something was counted, but that may be the same: values alone count.
         return any(
             isinstance(r, Varies) and self._divides(r) for r in self.facts.uniform.of_values.reasons(e)
         )
+
+    def _is_given_own(self, computed: ast.AST) -> bool:
+        """Whether what trains, or what a session runs, is given what the rank draws for itself."""
+        if not isinstance(computed, ast.Call):
+            return False
+        given = (*computed.args[1:], *(k.value for k in computed.keywords))
+        return any(self.is_drawn(e) for e in given)
 
     def _divides(self, reason: Varies) -> bool:
         """Whether something differs because a rank takes rows, or draws, by its number."""
@@ -110,4 +120,8 @@ class OwnAnswers:
         return False
 
     def _asks(self, e: ast.expr) -> bool:
-        return self.facts.rank_tests.may_decide(e) or self.facts.horovod.depends_on(e, *_RANKS)
+        """Whether a test asks for the rank, or may."""
+        found = self.facts.uniform.of_values.reasons(e)
+        return self.facts.rank_tests.may_decide(e) or any(
+            isinstance(r, Varies) and r.kind is Source.HOST for r in found
+        )

@@ -22,6 +22,7 @@ from horovodize.interleaving.actions import (
     Together,
     Touch,
     Turns,
+    meets,
 )
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
@@ -55,14 +56,20 @@ class Program:
         """What every rank runs: the script, or functions that it doesn't call itself, if they begin Horovod. Where none does,
         ranks begin elsewhere (in a function that Spark or Ray is given), or a function runs on some of them alone."""
         starts: set[ast.AST] = set(self.facts.horovod.starts)
-        if not any(name.startswith(_ELSEWHERE) for name in self.module.calls) and any(
-            self.facts.drive.reaches(s, starts)
-            for s in self.syntax.tree.body
-            if not isinstance(s, _DEFINITIONS)
+        own = not any(name.startswith(_ELSEWHERE) for name in self.module.calls)
+        if own and any(
+            self._reaches(s, starts) for s in self.syntax.tree.body if not isinstance(s, _DEFINITIONS)
         ):
             return [self.whole]
-        uncalled = [f for f in self.syntax.functions if not self.module.values.callers(f)]
-        return [self._body(f) for f in uncalled if self.facts.drive.reaches(f, starts)]
+        begin = [f for f in self.syntax.functions if self._reaches(f, starts)]
+        return [
+            self._body(f)
+            for f in begin
+            if not any(self.syntax.inside(call, g) for call in self.module.values.callers(f) for g in begin)
+        ]
+
+    def _reaches(self, place: ast.AST, starts: set[ast.AST]) -> bool:
+        return self.facts.drive.reaches(place, starts)
 
     def _body(self, function: ast.AST) -> Block:
         if function in self._open or len(self._open) >= _DEPTH:
@@ -136,7 +143,7 @@ class Program:
             case ast.BoolOp(op=ast.Or(), values=[first, *rest]):
                 yield from self._choice(first, yes, tuple(self._choice(_rest(test, rest), yes, no)))
             case _:
-                matters = any(map(_meets, (*yes, *no)))
+                matters = meets((*yes, *no))
                 for action in self._of(
                     test
                 ):  # whether a file is there is nothing to others, unless they then wait
@@ -279,17 +286,3 @@ def _rest(whole: ast.BoolOp, values: list[ast.expr]) -> ast.expr:
 
 def _alternatives(e: ast.expr) -> list[ast.expr]:
     return e.elts if isinstance(e, ast.Tuple) else [e]
-
-
-def _meets(action: Action) -> bool:
-    """Whether a step, or one in it, is a collective."""
-    match action:
-        case Together():
-            return True
-        case Choice(yes=one, no=two) | Turns(body=one, after=two):
-            return any(map(_meets, (*one, *two)))
-        case Called(body=body):
-            return any(map(_meets, body))
-        case Attempt(body=body, caught=caught, after=after, last=last):
-            return any(map(_meets, (*body, *caught, *after, *last)))
-    return False

@@ -187,6 +187,8 @@ def _races(runs: Sequence[Run]) -> Iterator[Verdict]:
         for one, two in combinations(all_touched, 2):
             if one.rank == two.rank or one.path in present:
                 continue
+            if one.in_mode and two.in_mode and _do_the_same(all_touched, one, two):
+                continue
             pair = (one, two) if _conflict(one, two) else (two, one) if _conflict(two, one) else None
             if pair is not None:
                 yield Verdict(
@@ -198,11 +200,17 @@ def _races(runs: Sequence[Run]) -> Iterator[Verdict]:
                 )
 
 
+def _do_the_same(touched: Sequence[_Touched], one: _Touched, two: _Touched) -> bool:
+    """Whether either of two ranks does what the other does."""
+    done = {(t.rank, t.touch.node) for t in touched}
+    return (one.rank, two.touch.node) in done and (two.rank, one.touch.node) in done
+
+
 def _conflict(one: _Touched, two: _Touched) -> bool:
     """Whether the first disturbs the second."""
     first, second = one.touch.deed, two.touch.deed
     if one.path == two.path:
-        if one.touch.node is two.touch.node and (first is Deed.REMOVE or one.in_mode):
+        if one.touch.node is two.touch.node and first is Deed.REMOVE:
             return False
         return (first, second) in _DISTURBING
     inside = two.path.startswith(one.path + "/")
@@ -238,10 +246,11 @@ def _divergence(runs: Sequence[Run], met: int) -> Iterator[Verdict]:
     changed = [list(_changed(run, met)) for run in runs]
     told: set[ast.AST] = set()
     for one, two in permutations(range(len(runs)), 2):
-        for (mine, train), (theirs, _) in zip(changed[one], changed[two], strict=False):
+        last_sent = max((n for n, (_, t) in enumerate(changed[one]) if t.equals), default=-1)
+        for number, ((mine, train), (theirs, _)) in enumerate(zip(changed[one], changed[two], strict=False)):
             own = [c for c in mine if c.node not in {t.node for t in theirs} | told] if train.trains else []
             for change in own:
-                if change.what == "weights" and _made_equal_after(runs[one], train):
+                if change.what == "weights" and number < last_sent:
                     continue  # as Horovod's guide has it: one step, then the broadcast
                 told.add(change.node)
                 moments = (
@@ -269,12 +278,6 @@ def _changed(run: Run, met: int) -> Iterator[tuple[list[Change], Together]]:
                 if equals:
                     changes = [c for c in changes if c.what != "weights"]
                 yield list(changes), together
-
-
-def _made_equal_after(run: Run, train: Together) -> bool:
-    """Whether a broadcast makes the ranks equal after a step that was trained."""
-    together = [h.action for h in run.happened if isinstance(h, Did) and isinstance(h.action, Together)]
-    return any(action.equals for action in together[together.index(train) :])
 
 
 def _own_decisions(run: Run, change: Change) -> Iterator[Moment]:

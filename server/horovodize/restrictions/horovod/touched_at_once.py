@@ -11,8 +11,8 @@ written into by others, or removed, a download into one cache. What is written b
 
 ## Quick fix
 None: usually a collective between the two (`hvd.allreduce(tf.constant(0.0), name="saved")`; Horovod has no barrier for
-TensorFlow), `exist_ok=True` where folders are made, and downloads by `hvd.local_rank() == 0` first, then, after a collective, by
-the others.
+TensorFlow), `exist_ok=True` where folders are made, and downloads by `hvd.local_rank() == 0` first, then, after a collective,
+by the others.
 
 ## Example that breaks it
 ```python
