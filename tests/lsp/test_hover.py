@@ -154,3 +154,36 @@ async def test_the_place_that_is_meant(editor, tape):
     text = tape.replace("import tensorflow as tf\n\n", "import tensorflow as tf\ns = '\u2028🐍é'; ", 1)
     uri = await editor.open(text)
     assert (await editor.hover(uri, "'; mo‸del = tf")).lstrip("*").startswith("Model")
+
+
+DISTRIBUTED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+rows = tf.range(8.0)[hvd.rank() :: hvd.size()]
+if hvd.rank() == 0:
+    hvd.broadcast_object(1, root_rank=0)
+for step in range(9):
+    total = hvd.allreduce(rows)
+    if float(tf.reduce_sum(rows)) > 12.5:
+        break
+"""
+
+
+async def test_a_collective_says_what_is_exchanged_and_who_comes(vscode):
+    uri = await vscode.open(DISTRIBUTED)
+    hover = await vscode.hover(uri, "total = hvd.all‸reduce(rows)")
+    assert hover.startswith("**Collective `allreduce`**")
+    assert "all get the average" in hover
+    assert "All ranks come here, and each waits until all of them are in it." in hover
+    assert "HVD331: a rank may wait here for ever" in hover
+    hover = await vscode.hover(uri, "hvd.broad‸cast_object(1")
+    assert "All ranks get the object that the root gives." in hover
+    assert "Of 3 ranks, only rank 0 comes here" in hover
+
+
+async def test_what_is_no_collective_says_nothing_of_ranks(vscode):
+    uri = await vscode.open(DISTRIBUTED)
+    assert "Collective" not in (await vscode.hover(uri, "rows = tf.ra‸nge") or "")
+    assert "Collective" not in (await vscode.hover(uri, "hvd.si‸ze()") or "")

@@ -98,7 +98,7 @@ class Execution:
         self.run = Run(rank)
         self._times: dict[ast.AST, int] = {}
         self._failing: ast.Call | None = None
-        self._unsure = self._modes = 0
+        self._unsure = self._modes = self._quiet = 0
 
     def of(self, block: Block) -> Run:
         """Goes through a program."""
@@ -113,6 +113,8 @@ class Execution:
     def _note(self, happened: Happened) -> None:
         if len(self.run.happened) >= _LONG:
             raise _Cut
+        if self._quiet and not isinstance(happened, Did):
+            return
         self.run.happened.append(happened)
 
     def _block(self, block: Block) -> Exit | None:
@@ -140,7 +142,10 @@ class Execution:
                 self._note(Left(action.node, action.how))
                 return action.how
             case Called():
+                quiet = not meets(action.body)  # what it decides keeps nobody waiting
+                self._quiet += quiet
                 how = self._block(action.body)
+                self._quiet -= quiet
                 return how if how in (Exit.END, Exit.RAISE) else None
             case Choice():
                 return self._choice(action)

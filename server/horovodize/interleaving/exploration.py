@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
@@ -9,7 +10,7 @@ from functools import cached_property
 from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import Block
 from horovodize.interleaving.by_rank import ByRank
-from horovodize.interleaving.execution import Decisions, Execution, Key
+from horovodize.interleaving.execution import Decisions, Did, Execution, Key
 from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.interleaving.program import Program
 from horovodize.interleaving.verdicts import Verdict, verdicts
@@ -37,6 +38,19 @@ class Exploration:
                 for verdict in self._of(part, everyone):
                     found.setdefault((verdict.trouble, verdict.what), verdict)
         return list(found.values())
+
+    def who_comes(self, node: ast.AST) -> tuple[list[int], int]:
+        """Which ranks come to a collective, and of how many, where each decision is taken in its first way."""
+        size = max(SIZES)
+        everyone = [ByRank(self.facts, rank, size) for rank in range(size)]
+        decisions = Decisions({})
+        coming = set()
+        for part in self.program.parts:
+            for rank in range(size):
+                run = Execution(rank, everyone, self.answers, decisions).of(part)
+                if any(isinstance(h, Did) and h.action.node is node for h in run.happened):
+                    coming.add(rank)
+        return sorted(coming), size
 
     def _of(self, part: Block, everyone: list[ByRank]) -> Iterator[Verdict]:
         todo: deque[dict[Key, int]] = deque([{}])

@@ -43,17 +43,21 @@ class Verdict:
 
     @property
     def what(self) -> object:
-        """What makes two of them one: a download is told once, however often it is asked for; all else by its place."""
-        first = self.moments[0].what if self.moments else ""
-        return self.detail if first.startswith(Deed.FETCH.value) else self.where
+        """What makes two of them one: the decision that leads to a stall, what is downloaded, else the place."""
+        first = self.moments[0]
+        if self.trouble is Trouble.STALL:
+            return first.where
+        return self.detail if first.what.startswith(Deed.FETCH.value) else self.where
 
 
 def verdicts(runs: Sequence[Run]) -> Iterator[Verdict]:
     """What goes wrong in these runs: the first stall, all races, the first divergence before it."""
     met = _meetings(runs)
-    yield from _stall(runs, met)
+    stalls = list(_stall(runs, met))
+    yield from stalls
     yield from _races(runs)
-    yield from _divergence(runs, met)
+    if not stalls:  # what a run that stands still would have sent later isn't seen
+        yield from _divergence(runs, met)
 
 
 # ---------------------------------------------------------------------- stalls
@@ -104,10 +108,13 @@ def _stall(runs: Sequence[Run], met: int) -> Iterator[Verdict]:
         yield Verdict(Trouble.STALL, here.node, None, moments, f"rank {ended.rank} never comes")
         return
     for other, there in waiting[1:]:
-        if there.name != here.name:
-            moments = (*_since(first, met), _waits(first, here), *_since(other, met), _waits(other, there))
-            yield Verdict(Trouble.STALL, here.node, there.node, moments, "")
-            return
+        if there.name == here.name:
+            continue
+        both = [(first, here), (other, there)]
+        both.sort(key=lambda pair: not any(_since(pair[0], met)))  # who decided something comes first
+        moments = tuple(m for run, action in both for m in (*_since(run, met), _waits(run, action)))
+        yield Verdict(Trouble.STALL, both[0][1].node, both[1][1].node, moments, "")
+        return
 
 
 def _since(run: Run, met: int) -> Iterator[Moment]:

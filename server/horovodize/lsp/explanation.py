@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from horovodize.documentation import page_address
+from horovodize.lsp.collective import describe_collective
 from horovodize.lsp.markup import Markup, code
 from horovodize.lsp.statement import statement_at
 from horovodize.plan import Change, Plan, Refusal, Unchanged
@@ -31,8 +32,9 @@ def explain(view: View, offset: int, markup: Markup) -> Span | None:
     loops = [
         (span, loop) for loop in view.summary.loops for span in (loop.site, loop.span) if _holds(span, offset)
     ]
+    met = describe_collective(view, offset, markup)
     if not roles and not loops:
-        return None
+        return view.to_own(met) if met is not None else None
     # a name inside a loop's statement is more particular than the loop; so is the shorter of two
     span, role = min(roles, key=lambda found: _length(found[0]), default=(None, None))
     around, loop = min(loops, key=lambda found: _length(found[0]), default=(None, None))

@@ -122,7 +122,7 @@ def find(context: Context) -> Iterator[Violation]:
     told = {r.span for v in on_some_ranks.find(context) for r in v.related}
     for stall in stalls:
         related = as_related(context, stall)
-        if any(r.span in told for r in related):
+        if any(t.start <= r.span.start and r.span.end <= t.end for t in told for r in related):
             continue
         other = f": {stall.detail}" if stall.detail else ", and another rank in another one"
         yield RESTRICTION.at(

@@ -25,5 +25,5 @@ def troubles(context: Context, trouble: Trouble) -> list[Verdict]:
 
 def as_related(context: Context, verdict: Verdict) -> list[Related]:
     """The way there, step by step: "rank 1: leaves the loop"."""
-    shown = [m for m in verdict.moments if not isinstance(m.where, ast.Pass)][-_MOST:]
+    shown = [m for m in dict.fromkeys(verdict.moments) if not isinstance(m.where, ast.Pass)][-_MOST:]
     return [context.related(m.where, f"rank {m.rank}: {m.what}") for m in shown]
