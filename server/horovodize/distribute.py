@@ -17,15 +17,17 @@ from horovodize import runtime
 from horovodize.options import Options
 from horovodize.plan import Change, Plan, Reason, Refusal, Unchanged
 from horovodize.restrictions import RESTRICTIONS, Findings, examine
-from horovodize.restrictions.violation import Violation
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.violation import Severity, Violation
 from horovodize.rules import how_scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.head import names as horovod_names
 from horovodize.rules.patterns import rules_for
-from horovodize.source import EditConflict, Span, Untouchable
-from horovodize.summary import LoopKind, ModuleSummary
+from horovodize.source import Document, EditConflict, Span, Untouchable
+from horovodize.summary import LoopKind, ModuleSummary, summarize
 
 Outcome: TypeAlias = Plan | Refusal | Unchanged
+_NEVER = ("HVD304", "HVD305", "HVD313", "HVD331", "HVD333")
 
 
 def distribute(
@@ -68,7 +70,8 @@ def distributing(
         plan = Plan(document, changes, draft.notes, draft.answered, how_scaled.sentences(draft), beside)
         plan = _with_questions(plan, found.open)
         document.verify(plan.edits)
-        return plan
+        yield
+        return (yield from _reviewed(plan, options))
     except Untouchable as e:
         return Refusal(document, [Reason("HVD006", str(e), e.span)])
     except RecursionError:
@@ -81,6 +84,25 @@ def distributing(
         return _refused(
             summary, "HVD007", f"the result would not be valid Python ({e.msg}); please report this file"
         )
+
+
+def _reviewed(plan: Plan, options: Options) -> Generator[None, None, Plan | Refusal]:
+    """The plan, unless what it makes of a file has one of the faults that show only when it trains wrong or hangs: then a rule
+    is wrong, and nothing is changed."""
+    document = plan.document
+    if type(document) is not Document or not plan.changes:
+        return plan  # of a project, each of whose files is a part
+    result = summarize(Document(plan.text, document.path))
+    if result.already is not LoopKind.HOROVOD or result.module is None:
+        return plan
+    context = Context(result, options)
+    for code in _NEVER:
+        yield
+        restriction = RESTRICTIONS[code]
+        if any(v.severity is Severity.WARNING for v in restriction.find(context)):
+            fault = f"the result would break {code} ({restriction.title}), which is our fault; please report this file"
+            return Refusal(document, [Reason("HVD007", fault, Span(0, 0))])
+    return plan
 
 
 def _with_questions(plan: Plan, found: Sequence[Violation]) -> Plan:

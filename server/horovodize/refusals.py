@@ -39,8 +39,10 @@ _ALL = (
     RefusalCode(
         "HVD007",
         "internal-conflict",
-        "two rules would change the same text, or the result would not be valid Python",
-        "A fault of Horovodize, found before anything was written.\n\nPlease report the file.",
+        "two rules would change the same text, or the result would not be valid Python, or it would train wrong",
+        "A fault of Horovodize, found before anything was written: the result is read again, as a script that uses Horovod,\n"
+        "and must not have an optimizer that averages nothing or twice (HVD304, HVD305), nor ranks that wait forever (HVD313,\n"
+        "HVD331) or drift apart (HVD333).\n\nPlease report the file.",
     ),
 )
 

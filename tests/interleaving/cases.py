@@ -1,4 +1,4 @@
-"""Small scripts in which ranks wait for ever, touch one file at once or drift apart, each beside one in which they don't."""
+"""Small scripts in which ranks wait forever, touch one file at once or drift apart, each beside one in which they don't."""
 
 from __future__ import annotations
 

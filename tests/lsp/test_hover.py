@@ -177,7 +177,7 @@ async def test_a_collective_says_what_is_exchanged_and_who_comes(vscode):
     assert hover.startswith("**Collective `allreduce`**")
     assert "all get the average" in hover
     assert "All ranks come here, and each waits until all of them are in it." in hover
-    assert "HVD331: a rank may wait here for ever" in hover
+    assert "HVD331: a rank may wait here forever" in hover
     hover = await vscode.hover(uri, "hvd.broad‸cast_object(1")
     assert "All ranks get the object that the root gives." in hover
     assert "Of 3 ranks, only rank 0 comes here" in hover

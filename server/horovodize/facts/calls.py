@@ -67,6 +67,13 @@ _PURE = set(
     "difference union intersection".split()
 )
 
+_COUNTING = (
+    "tensorflow.data.experimental.cardinality",
+    "numpy.shape",
+    "numpy.size",
+    "tensorflow.shape",
+    "tensorflow.size",
+)
 _ASK_FOR_TYPES = ("tensorflow.is_tensor", "numpy.isscalar", "tensorflow.keras.backend.is_keras_tensor")
 
 
@@ -184,6 +191,9 @@ class Calls:
     def _named(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
         given = self._arguments(call)
         if name in _ASK_FOR_TYPES:
+            return
+        if name in _COUNTING:
+            step.ask_all(given, size=True)
             return
         if is_agreed(name):
             if any(k.arg in ("process_set", None) for k in call.keywords):

@@ -1,4 +1,4 @@
-"""What the ranks of a distributed script do, one beside the other: where they wait for each other for ever, where one writes
+"""What the ranks of a distributed script do, one beside the other: where they wait for each other forever, where one writes
 what another reads, where their weights part. `program.py` reads a script as steps, `execution.py` goes through them as one
 rank, `exploration.py` as two and three, and `verdicts.py` compares what they did."""
 

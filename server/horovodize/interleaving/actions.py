@@ -44,11 +44,13 @@ class Together:
 
 @dataclass(frozen=True, eq=False)
 class Touch:
-    """Something is done to the file or folder whose path is `path`."""
+    """Something is done to the file or folder whose path is `path`. `needs_folder`: it fails where the folder
+    around isn't there."""
 
     node: ast.AST
     deed: Deed
     path: ast.expr | str
+    needs_folder: bool = False
 
 
 @dataclass(frozen=True, eq=False)

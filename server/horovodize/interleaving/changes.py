@@ -27,15 +27,15 @@ class Changes:
         func, use = call.func, self.facts.horovod
         if (self.module.names.of(func) or "").endswith("backend.set_value") and len(call.args) == 2:
             return "rate" if self._is_rate(call.args[0]) and not self._is_agreed(call.args[1]) else ""
-        if not isinstance(func, ast.Attribute) or use.name_of(call) or any(map(self._is_agreed, call.args)):
-            return ""
-        if func.attr in _SETTERS and self._is_trained(func.value):
-            return "weights"
-        if func.attr in _ASSIGNED:
-            if self._is_rate(func.value):
-                return "rate"
-            return "weights" if self._is_in_trained(func.value) else ""
-        return ""
+        what = ""
+        if isinstance(func, ast.Attribute) and not use.name_of(call):
+            if func.attr in _SETTERS and self._is_trained(func.value):
+                what = "weights"
+            elif func.attr in _ASSIGNED and self._is_rate(func.value):
+                what = "rate"
+            elif func.attr in _ASSIGNED and self._is_in_trained(func.value):
+                what = "weights"
+        return what if what and not any(map(self._is_agreed, call.args)) else ""
 
     def of_assignment(self, statement: ast.Assign | ast.AugAssign) -> str:
         """The same of `optimizer.learning_rate = …`."""

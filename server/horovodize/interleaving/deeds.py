@@ -81,7 +81,7 @@ class Deeds:
             deed, word, at = _FUNCTIONS[name]
             path = argument(call, word, at)
             if path is not None:
-                yield Touch(call, self._milder(call, deed), path)
+                yield Touch(call, self._milder(call, deed), path, name.startswith("numpy."))
         elif catalogue.downloads(name) and name.startswith("tensorflow.keras.datasets."):
             yield Touch(call, Deed.FETCH, self._cache(call, name))
         elif isinstance(call.func, ast.Attribute) and not name and module.values.callee(call) is None:
@@ -98,7 +98,7 @@ class Deeds:
             return
         letters = str(mode.value) if mode is not None else "r"
         if "w" in letters or "x" in letters:
-            yield Touch(call, Deed.WRITE, path)
+            yield Touch(call, Deed.WRITE, path, needs_folder=True)
         elif "a" not in letters:  # lines that ranks append stand one after the other
             yield Touch(call, Deed.READ, path)
 
@@ -134,4 +134,4 @@ class Deeds:
             if path is not None:
                 yield Touch(call, deed, path)
         elif method in _FRAME_METHODS and call.args:
-            yield Touch(call, Deed.WRITE, call.args[0])
+            yield Touch(call, Deed.WRITE, call.args[0], needs_folder=True)

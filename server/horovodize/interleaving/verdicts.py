@@ -223,7 +223,7 @@ def _conflict(one: _Touched, two: _Touched) -> bool:
     inside = two.path.startswith(one.path + "/")
     if first is Deed.REMOVE:
         return inside
-    made = first in (Deed.MAKE, Deed.ENSURE) and second is Deed.WRITE
+    made = first in (Deed.MAKE, Deed.ENSURE) and second is Deed.WRITE and two.touch.needs_folder
     return inside and made and not any(two.path.startswith(f + "/") for f in two.before)
 
 

@@ -30,7 +30,7 @@ _EXCHANGED = {
     "broadcast_global_variables": "All ranks' variables get the values of the root's.",
     "BroadcastGlobalVariablesHook": "When the session begins, all ranks' variables get the values of the root's.",
     "DistributedGradientTape": "Where its gradients are computed, they are averaged over all ranks.",
-    "PartialDistributedGradientTape": "Where its gradients are computed, they are averaged over all ranks, but for some layers.",
+    "PartialDistributedGradientTape": "Where its gradients are computed, they are averaged over all ranks, but some layers'.",
     "training": "In each step gradients are averaged over all ranks.",
 }
 
@@ -65,7 +65,7 @@ def _describe_reach(exploration: Exploration, collective: Collective, markup: Ma
     ):
         page = page_address("HVD331")
         markup.linked_bullets(
-            [("HVD331: a rank may wait here for ever, for one that never comes.", page, "Why")]
+            [("HVD331: a rank may wait here forever, for one that never comes.", page, "Why")]
         )
 
 

@@ -36,6 +36,7 @@ _UNSEEN = (
     "it can't be seen what gives these steps their data: unless that draws at random, every rank gets the same batches, and "
     "trains on 1/size() of them"
 )
+_NUMBERS = ("itertools.count", "itertools.repeat")
 _DEPTH = 3
 _WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
 
@@ -182,6 +183,8 @@ def _draws_from_generator(draft: Draft, call: ast.Call) -> bool:
     if source is None or feeding(draft).pipelines.is_dataset(source) or _is_begun_there(draft, source):
         return False
     generator = feeding(draft).kinds.generator(source)
+    if any(draft.names.of(made.func) in _NUMBERS for made in draft.values.calls(source)):
+        return False  # it counts: no rows, and the same number on all ranks
     if generator is None:
         return not any(_shuffles(draft, made) for made in _sources(draft, source))
     return not draws_apart(draft, generator)

@@ -93,6 +93,11 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 
 _LAYERS = "tensorflow.keras.layers."
+# What of a layer all ranks must have alike for a broadcast of its weights, and of an optimizer for its steps.
+_SHAPING = frozenset(
+    "units filters kernel_size output_dim input_dim num_heads key_dim strides rate learning_rate lr momentum beta_1 beta_2 "
+    "epsilon weight_decay".split()
+)
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -130,7 +135,7 @@ def _made(context: Context) -> Iterator[ast.Call]:
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
     """The numbers that a constructor is given."""
-    for e in (*call.args, *(k.value for k in call.keywords if k.arg not in (None, "name", "seed"))):
+    for e in (*call.args, *(k.value for k in call.keywords if k.arg in _SHAPING)):
         if not isinstance(e, (ast.Constant, ast.Starred)):
             yield e
 

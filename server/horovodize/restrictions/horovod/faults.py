@@ -25,7 +25,7 @@ from horovodize.restrictions.horovod import (
     steered_by_one_rank,
     summed_and_scaled,
     touched_at_once,
-    waits_for_ever,
+    waits_forever,
     warm_up_rate,
     written_by_all,
 )
@@ -55,7 +55,7 @@ def every_fault() -> tuple[Restriction, ...]:
         name_by_rank,
         shuffled_apart,
         same_batches,
-        waits_for_ever,
+        waits_forever,
         touched_at_once,
         drifts_apart,
     )

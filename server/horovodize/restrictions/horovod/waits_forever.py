@@ -1,8 +1,8 @@
-"""HVD331 waits-for-ever: ranks must come to the same collectives in the same order.
+"""HVD331 waits-forever: ranks must come to the same collectives in the same order.
 
 ## What it protects
 A collective is done when all ranks are in it. If one takes a decision for itself (by its own loss, its own draw, its number),
-leaves a loop sooner or goes another way, the others wait for it for ever: after 60 seconds Horovod warns of a stall, and the
+leaves a loop sooner or goes another way, the others wait for it forever: after 60 seconds Horovod warns of a stall, and the
 job hangs until it is ended.
 
 ## When it is reported
@@ -128,14 +128,14 @@ def find(context: Context) -> Iterator[Violation]:
         yield RESTRICTION.at(
             context,
             stall.where,
-            f"a rank may wait here for ever{other}; let all ranks decide alike, by what they have exchanged",
+            f"a rank may wait here forever{other}; let all ranks decide alike, by what they have exchanged",
             related=related,
         )
 
 
 RESTRICTION = Restriction(
     "HVD331",
-    "waits-for-ever",
+    "waits-forever",
     "ranks must come to the same collectives in the same order",
     Severity.WARNING,
     __doc__ or "",
