@@ -250,3 +250,65 @@ def test_a_condition_that_can_t_be_seen_is_rank_0s_and_asked() -> None:
     result = plan('model.compile("sgd", "mse")\n' + text)
     assert "if hvd.broadcast_object(wanted() and n):" in result.text
     assert any("`wanted()`" in change.doubt for change in result.changes)
+
+
+# ---------------------------------------------------------------------- numbers that were measured
+
+TRAINED = """\
+def run(epochs):
+    history = []
+    for epoch in range(epochs):
+        total = 0.0
+        for a, b in ds:
+            total += float(step(a, b))
+        history.append(total)
+    return history
+"""
+FINDER = """\
+class Finder(tf.keras.callbacks.Callback):
+    def __init__(self):
+        self.rates, self.losses = [], []
+    def on_train_batch_end(self, batch, logs=None):
+        rate = float(self.model.optimizer.learning_rate)
+        self.rates.append(rate)
+        self.losses.append(logs["loss"])
+        self.model.optimizer.learning_rate.assign(rate * 1.1)
+finder = Finder()
+model.compile(tf.keras.optimizers.SGD(1e-5), "mse")
+model.fit(x, y, callbacks=[finder])
+best = finder.rates[int(np.argmin(finder.losses))]
+"""
+
+
+def test_epochs_that_were_measured_are_rank_0s() -> None:
+    text = STEP + TRAINED + "losses = run(20)\nrun(int(np.argmin(losses)) + 1)\n"
+    assert agreed(text) == ["epochs = hvd.broadcast_object(epochs)"]
+
+
+def test_a_rate_that_was_measured_is_rank_0s_and_multiplied_once() -> None:
+    text = plan(FINDER + 'model.compile(tf.keras.optimizers.SGD(best), "mse")\nmodel.fit(x, y)\n').text
+    assert "best = hvd.broadcast_object(best)\n" in text
+    assert "SGD(1e-5 * hvd.size())" in text
+    assert "SGD(best))" in text  # the rates that were kept are the optimizer's own, which is multiplied
+
+
+def test_a_rate_made_of_the_optimizers_own_is_multiplied_once() -> None:
+    again = "last = float(model.optimizer.learning_rate)\n" + COMPILE.replace("rate", "last / 10")
+    text = plan("rate = 0.1\n" + COMPILE + again).text
+    assert "Adam(rate * hvd.size())" in text
+    assert "Adam(last / 10))" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # what `fit` keeps is averaged
+        'model.compile("sgd", "mse")\nh = model.fit(x, y, epochs=9)\n'
+        'model.fit(x, y, epochs=int(np.argmin(h.history["loss"])))\n',
+        'model.compile("sgd", "mse")\nh = model.fit(x, y, epochs=9)\nmodel.fit(x, y, epochs=19, initial_epoch=h.epoch[-1])\n',
+        # how many there were is the same
+        STEP + TRAINED + "losses = run(3)\nrun(len(losses))\n",
+    ],
+)
+def test_what_all_ranks_have_measured_alike_is_left(text: str) -> None:
+    assert agreed(text) == []

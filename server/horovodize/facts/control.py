@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from horovodize.facts.exits import exits, skips, tests
 from horovodize.facts.sources import CHANGING, ENDS_OF_ALL, SHARED_FAILURES, Source
@@ -16,6 +16,7 @@ from horovodize.summary.values import ITEM
 if TYPE_CHECKING:
     from horovodize.facts.flow import Flow, Item, Step
 
+Change: TypeAlias = tuple[ast.expr, list[ast.expr]]  # of what, and what is put in
 _DEPTH = 4  # calls up that a change is followed
 _BROAD = {"Exception", "BaseException", "RuntimeError", ""}
 # Builtins and packages that fail alike if they are given the same.
@@ -189,8 +190,9 @@ class Control:
 
     def changes(self, step: Step, e: ast.Name | ast.Attribute, item: Item) -> None:
         """What is done to an object under a name: `rewards.append(r)`, `settings["epochs"] = n`, `step.assign_add(1)`."""
-        for place, given in self._changes.get(ast.unparse(e), ()):
-            if not self._same(place, e) or self._comes_later(place, e):
+        own = [c for c in self._changes.get(ast.unparse(e), ()) if self._same(c[0], e)]
+        for place, given in [*own, *self._changes_of_object(e)]:
+            if self._comes_later(place, e):
                 continue
             for value in given if not item.size or _adds_all(self.syntax.parent[place]) else ():
                 step.ask(value, (), item.size)
@@ -198,10 +200,24 @@ class Control:
             if self.counted:
                 self.of_calls(step, place, e)
 
+    def _changes_of_object(self, e: ast.Name | ast.Attribute) -> list[Change]:
+        """What is done to an attribute of the same object under another name: `self.losses.append(…)` in a method, of what
+        `history.losses` reads outside."""
+        if not isinstance(e, ast.Attribute):
+            return []
+        receiver = self.flow.values.receiver(e.value)
+        return [
+            (place, given)
+            for text, found in self._changes.items()
+            if text.endswith(f".{e.attr}") and text != ast.unparse(e)
+            for place, given in found
+            if isinstance(place, ast.Attribute) and receiver & self.flow.values.receiver(place.value)
+        ]
+
     @cached_property
-    def _changes(self) -> dict[str, list[tuple[ast.expr, list[ast.expr]]]]:
+    def _changes(self) -> dict[str, list[Change]]:
         """By the text of what is changed: the place, and what is put in."""
-        found: dict[str, list[tuple[ast.expr, list[ast.expr]]]] = defaultdict(list)
+        found: dict[str, list[Change]] = defaultdict(list)
         for call in self.flow.sites.method_calls(*CHANGING):
             f = call.func
             if isinstance(f, ast.Attribute) and isinstance(f.value, (ast.Name, ast.Attribute)):

@@ -157,7 +157,8 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         if functions and not isinstance(rate, ast.Call):
             schedule.scale_function(draft, functions[0], "C5")
             return
-        _times(draft, rate, doubt=doubt)
+        if not _relative(draft, rate):
+            _times(draft, rate, doubt=doubt)
         return
     for origin in origins:
         call = origin.call
@@ -381,13 +382,29 @@ def _relative(draft: Draft, value: ast.expr) -> bool:
     made_of = [n for n in draft.values.depends([value], 400) if isinstance(n, (ast.Name, ast.Attribute))]
     if any(isinstance(n.ctx, ast.Load) and _is_rate(draft, n) for n in made_of):
         return True
-    texts = {ast.unparse(n) for n in made_of}
     return any(
         isinstance(call.func, ast.Attribute)
-        and ast.unparse(call.func.value) in texts
-        and any(_is_rate(draft, decays.read(draft, given)) for given in call.args)
+        and any(_are_one(draft, call.func.value, n) for n in made_of)
+        and any(_is_rate(draft, decays.read(draft, o)) for given in call.args for o in _read_as(draft, given))
         for call in draft.sites.method_calls("append")
     )
+
+
+def _are_one(draft: Draft, kept: ast.expr, e: ast.Name | ast.Attribute) -> bool:
+    """Whether two expressions are one list: by their text, or as the same attribute of one object."""
+    if ast.unparse(kept) == ast.unparse(e):
+        return True
+    if not isinstance(kept, ast.Attribute) or not isinstance(e, ast.Attribute) or kept.attr != e.attr:
+        return False
+    return bool(draft.values.receiver(kept.value) & draft.values.receiver(e.value))
+
+
+def _read_as(draft: Draft, given: ast.expr) -> list[ast.expr]:
+    """An expression, and those that it is another name for."""
+    return [
+        given,
+        *(o.node for o in draft.values.origins(given) if isinstance(o.node, ast.expr) and not o.path),
+    ]
 
 
 RULE = Rule("C5", "multiply the learning rate by the number of ranks", apply, __doc__ or "")
