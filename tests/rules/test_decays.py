@@ -219,3 +219,32 @@ def test_what_a_session_feeds() -> None:
         rate="tf.placeholder(tf.float32)", less="None", step="{step}", after="pass"
     ).replace("FED", "{{x: rows[i:i + 32], rate: now}}")
     assert f"now = now * 0.999 {POWER}\n" in plan_of(made.format(step="now = now * 0.999")).text
+
+
+NORMALIZER = """
+import numpy as np
+class Normalizer:
+    def __init__(self):
+        self.mean, self.count = np.zeros(4), 1e-4
+    def update(self, x):
+        delta = x.mean(0) - self.mean
+        total = self.count + len(x)
+        self.mean = self.mean + {amount}
+        self.count = total
+x = np.zeros((1000, 4))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.Adam(0.01), "mse")
+normalizer = Normalizer()
+for step in range(400):
+    rows = np.random.choice(1000, 32)
+    normalizer.update(x[rows])
+    model.train_on_batch(x[rows] - normalizer.mean, x[rows].sum(1))
+"""
+
+
+@pytest.mark.parametrize(
+    "amount", ["delta * len(x) / total", "(x.mean(0) - self.mean) / total", "0.5 * x.mean(0)"]
+)
+def test_what_is_added_of_a_batch_or_of_the_last_value_is_no_amount_of_steps(amount: str) -> None:
+    plan = plan_of(TF + NORMALIZER.format(amount=amount))
+    assert f"self.mean = self.mean + {amount}\n" in plan.text

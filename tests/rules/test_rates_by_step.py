@@ -141,3 +141,27 @@ with tf.Session() as sess:
         sess.run(train, {x: data.next_batch(8), lr: 0.1 * 0.9 ** (i / 100)})
 """
     assert "lr: 0.1 * 0.9 ** (i * hvd.size() / 100)}" in plan_of(source).text
+
+
+ROWS = """\
+x = np.zeros((1000, 4), np.float32)
+seen = 0
+for epoch in range(9):
+    for i in range(0, len(x), 10):
+        rows = x[i:i + 10]
+        seen += len(rows)
+        opt.learning_rate = 0.1 * (1 - {} / 9000)
+        step(rows, rows)
+"""
+
+
+def test_the_rows_of_a_batch_are_no_count_of_steps() -> None:
+    plan = plan_of(TAPE + ROWS.format("seen"))
+    assert "rows = x[i:i + 10]\n" in plan.text
+    assert any("goes on from its last value" in c.doubt for c in plan.changes)
+
+
+def test_the_number_that_selects_rows_is_told_in_a_rate() -> None:
+    text = plan_of(TAPE + ROWS.format("i")).text
+    assert "rows = x[own_i:own_i + 10]\n" in text
+    assert "0.1 * (1 - i * hvd.size() / 9000)" in text

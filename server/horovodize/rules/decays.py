@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from horovodize.rules import counted
 from horovodize.rules.draft import SIZE, Draft
-from horovodize.rules.shares import counts_a_share
+from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.summary.binding import Binding
 
 _STEP = "Let it change as fast for the rows that are seen"
@@ -145,10 +145,10 @@ def _tell(draft: Draft, setting: Setting, parts: _Parts, rule: str) -> bool:
             draft.done.add(factor)
             draft.change(rule, factor, _STEP, _WHY_STEP, draft.times(factor, SIZE, "**"))
     for term in parts.terms:
-        by = [SIZE] if by_step and not counts_a_share(draft, term) else []
-        _times(draft, rule, term, [*by, *([growth] if growth else [])])
-    for bound in parts.bounds if growth else ():
-        _times(draft, rule, bound, [growth])
+        steps = [SIZE] if by_step and not counts_a_share(draft, term) else []
+        _times(draft, rule, term, steps, growth)
+    for bound in parts.bounds:
+        _times(draft, rule, bound, [], growth)
     return by_step
 
 
@@ -178,11 +178,13 @@ def _is_by_step(draft: Draft, setting: Setting) -> bool:
     )
 
 
-def _times(draft: Draft, rule: str, e: ast.expr, by: list[str]) -> None:
+def _times(draft: Draft, rule: str, e: ast.expr, steps: list[str], growth: str) -> None:
+    """Multiplies by the steps that one of a rank stands for, and by what the rate is multiplied by."""
+    by = [*steps, *([growth] if growth else [])]
     if not by or e in draft.done or (isinstance(e, ast.Constant) and e.value in (0, None)):
         return
     draft.done.add(e)
-    what, why = (_STEP, _WHY_STEP) if SIZE in by and by != [draft.growth] else (_SCALE, _WHY_SCALE)
+    what, why = (_STEP, _WHY_STEP) if steps else (_SCALE, _WHY_SCALE)
     factor = f"{SIZE} ** 2" if by == [SIZE, SIZE] else " * ".join(by)
     draft.change(rule, e, what, why, draft.times(e, factor))
 
@@ -196,15 +198,18 @@ def _counts(draft: Draft, e: ast.expr) -> bool:
 
 
 def _changes(draft: Draft, setting: Setting, e: ast.expr) -> bool:
-    """Whether something is set again in the loops around a setting."""
-    loops = draft.syntax.loops(setting.place)
-    names = (
+    """Whether something is set again in the loops around a setting, or around the calls of its function; or is made of the
+    last value, as in `delta = x - mean; mean = mean + delta * share`."""
+    loops = draft.syntax.loops(setting.place)[:1] or [driver.loop for driver in feeding(draft).drivers]
+    read = [
         n
-        for n in draft.values.depends([e] if loops else [], _LIMIT)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-    )
-    bound = (b for n in names for b in draft.module.scopes.reaching(n))
-    return any(draft.syntax.inside(b.statement, loops[0]) for b in bound)
+        for n in draft.values.depends([e], _LIMIT)
+        if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)
+    ]
+    if not setting.is_scaled and any(n is not e and _is_last(draft, setting, n) for n in read):
+        return True
+    bound = (b for n in read if isinstance(n, ast.Name) for b in draft.module.scopes.reaching(n))
+    return any(draft.syntax.inside(b.statement, loop) for b in bound for loop in loops)
 
 
 # ---------------------------------------------------------------------- what is made of its last value

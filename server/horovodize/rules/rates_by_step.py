@@ -95,6 +95,8 @@ def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
         if isinstance(n, (ast.Name, ast.Attribute, ast.Call)) and counted.of(draft, n) is not None:
             found.append(n)
             continue
+        if isinstance(n, ast.Name) and draft.facts.dealt.is_own(n):
+            continue  # a batch: the count says which rows a rank gets, and is dealt out itself
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
             for b in draft.module.scopes.reaching(n):
                 todo += (
