@@ -372,3 +372,38 @@ def test_hooks_of_an_estimator_are_checked_with_it() -> None:
         "h = tf.train.StopAtStepHook(last_step=900 // hvd.size())",
         "e.train(f, hooks=[h])\n",
     )
+
+
+def warmed(train_op: str, **options: bool) -> str:
+    """The distributed text of a `model_fn` whose rate warms up by the global step."""
+    return plan_of(
+        "import tensorflow.compat.v1 as tf\n"
+        "def model_fn(features, labels, mode):\n"
+        "    loss = tf.losses.mean_squared_error(labels, features)\n"
+        "    step = tf.train.get_global_step()\n"
+        "    rate = 0.1 * tf.minimum(1.0, tf.cast(step, tf.float32) / 500.0)\n"
+        "    opt = tf.train.AdamOptimizer(rate)\n"
+        f"    op = {train_op}\n"
+        "    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=op)\n"
+        "def f():\n"
+        "    return tf.data.TFRecordDataset(['a']).map(parse).repeat().batch(64)\n"
+        "e = tf.estimator.Estimator(model_fn)\n"
+        "e.train(f, steps=3000)\n",
+        **options,
+    ).text
+
+
+def test_a_rate_by_the_global_step_is_left_where_data_is_not_split() -> None:
+    assert "tf.cast(step, tf.float32) / 500.0" in warmed("opt.minimize(loss, step)", split_data=False)
+
+
+@pytest.mark.parametrize(
+    "train_op",
+    [
+        "opt.minimize(loss, global_step=step)",
+        "opt.minimize(loss, step)",
+        "opt.apply_gradients(opt.compute_gradients(loss), step)",
+    ],
+)
+def test_a_rate_by_the_global_step_of_an_estimator_goes_by_all_ranks_steps(train_op: str) -> None:
+    assert "tf.cast(step, tf.float32) * hvd.size() / 500.0" in warmed(train_op)

@@ -170,6 +170,13 @@ def test_a_schedule_without_a_configuration_is_given_one(parameters: str, body: 
     )
 
 
+def test_a_constructor_in_one_line_keeps_what_it_is_given_there() -> None:
+    model = NO_CONFIG.format("peak", "self.peak = tf.cast(peak, tf.float32)")
+    text = plan_of(HEAD + model.replace("peak):\n        self", "peak): self")).text.replace('"', "'")
+    assert "peak): self.arguments_given = {'peak': peak}; self.peak = tf.cast" in text
+    assert "\n    def get_config(self):\n        return self.arguments_given\n" in text
+
+
 def test_a_schedule_of_any_arguments_is_refused() -> None:
     refused(HEAD + NO_CONFIG.format("*peaks", "self.peak = peaks[0]"), "HVD006", "get_config")
 

@@ -493,12 +493,23 @@ class Counters:
 
     @cached_property
     def _global_step_arguments(self) -> list[ast.expr]:
-        found = [argument(op, "global_step") for op in self.sites.graph_minimizes]
+        # of `minimize` and `apply_gradients`, the second parameter
+        found = [
+            argument(
+                op,
+                "global_step",
+                1 if isinstance(op.func, ast.Attribute) and op.func.attr in _COUNTING else None,
+            )
+            for op in self.sites.graph_minimizes
+        ]
         return [e for e in found if e is not None and not (isinstance(e, ast.Constant) and e.value is None)]
 
     @cached_property
     def _global_step_variables(self) -> set[ast.Call]:
         return {c for e in self._global_step_arguments for c in self.values.calls(e)}
+
+
+_COUNTING = ("minimize", "apply_gradients")
 
 
 def within(called: str, call: ast.Call) -> ast.expr | None:

@@ -50,7 +50,8 @@ def is_strided(draft: Draft, counter: Counter) -> bool:
 def counts_share(draft: Draft, counter: Counter) -> bool:
     """Whether a counter counts a rank's steps only: all that it counts the steps of is divided."""
     if not counter.drivers and not counter.fitted:
-        return False
+        # no loop of the script's counts it: it counts what its Estimators train, whose steps E1 divides
+        return counter.kind is CounterKind.GLOBAL_STEP and bool(draft.sites.read_estimators.trainings)
     fits = [f for f in feeding(draft).fits if counter.fitted]
     if counter.fitted and not fits:
         return False

@@ -65,8 +65,14 @@ def _get_config(draft: Draft, cls: ast.ClassDef, init: Function | None) -> list[
     items = (f"{draft.quoted(parameter)}: {parameter}" for parameter in parameters)
     own = init.args.args[0].arg if init.args.args else "self"
     first = init.body[1] if ast.get_docstring(init) is not None and len(init.body) > 1 else init.body[0]
+    given_ones = f"{own}.arguments_given = {{{', '.join(items)}}}"
+    if draft.document.starts_line(first):
+        keeping = draft.before(first, [given_ones])
+    else:  # `def __init__(self, peak): self.peak = …`: a line before it would stand in the class
+        span = draft.module.span(first)
+        keeping = Edit.insert(span.start, f"{given_ones}; ", span, -5)
     return [
-        draft.before(first, [f"{own}.arguments_given = {{{', '.join(items)}}}"]),
+        keeping,
         draft.after(cls.body[-1], ["", "def get_config(self):", "    return self.arguments_given"]),
     ]
 
