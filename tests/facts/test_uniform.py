@@ -275,3 +275,28 @@ def test_what_horovod_gives(binding: str, text: str, answer: type[Answer]) -> No
 @pytest.mark.parametrize("call", ["hvd.alltoall([1.0])", "hvd.reducescatter([1.0])"])
 def test_what_gives_each_rank_a_part(call: str) -> None:
     assert isinstance(of(call, HEAD + "import horovod.tensorflow as hvd\n"), Varies)
+
+
+KEPT = """
+class Keeper:
+    def __init__(self):
+        self.losses, self.turns = [], []
+    def note(self, turn):
+        self.turns.append(turn)
+        self.losses.append(float(step(x, y)))
+x, y = load()
+keeper = Keeper()
+other = Keeper()
+for turn in range(9):
+    keeper.note(turn)
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "answer"),
+    [("len(keeper.losses)", Uniform), ("keeper.turns[0]", Uniform), ("np.argmin(keeper.losses)", Varies)],
+)
+def test_what_an_object_keeps_of_its_own(read: str, answer: type[Answer]) -> None:
+    assert isinstance(
+        of(KEPT + read, HEAD + MODEL + "def load():\n    return np.ones(9), np.ones(9)\n"), answer
+    )
