@@ -200,7 +200,7 @@ class Flow:
         function, anchor = b.statement, b.anchor
         passed = self.values.passed(b)
         called = bool(self.values.callers(function))
-        if b.name in OWN_PARAMETERS and not called and all(_is_none(p) for p in passed):
+        if b.name in OWN_PARAMETERS and not called and all(_is_nothing(p) for p in passed):
             step.varies(Source.ROWS, anchor)
             return
         for e in passed:
@@ -388,5 +388,8 @@ class Flow:
             step.ask(e.elt, item.path[1:], item.size)
 
 
-def _is_none(e: ast.expr) -> bool:
-    return isinstance(e, ast.Constant) and e.value is None
+def _is_nothing(e: ast.AST) -> bool:
+    """`None`, or an empty dictionary: a default in whose place Keras gives something."""
+    if isinstance(e, ast.Call):
+        return ast.unparse(e) == "dict()"
+    return (isinstance(e, ast.Constant) and e.value is None) or (isinstance(e, ast.Dict) and not e.keys)
