@@ -294,9 +294,20 @@ for turn in range(9):
 
 @pytest.mark.parametrize(
     ("read", "answer"),
-    [("len(keeper.losses)", Uniform), ("keeper.turns[0]", Uniform), ("np.argmin(keeper.losses)", Varies)],
+    [
+        ("len(keeper.losses)", Uniform),
+        ("keeper.turns[0]", Uniform),
+        ("np.argmin(keeper.losses)", Varies),
+        ("model.optimizer.lr", Uniform),
+    ],
 )
 def test_what_an_object_keeps_of_its_own(read: str, answer: type[Answer]) -> None:
     assert isinstance(
         of(KEPT + read, HEAD + MODEL + "def load():\n    return np.ones(9), np.ones(9)\n"), answer
     )
+
+
+def test_what_keras_gives_a_callback_has_many_defaults() -> None:
+    for default in ("None", "{}", "dict()"):
+        text = f"class C(tf.keras.callbacks.Callback):\n    def on_batch_end(self, batch, logs={default}):\n        asked(logs.get('loss'))\n"
+        assert isinstance(of(text), Varies), default

@@ -403,3 +403,25 @@ def test_a_number_of_epochs_that_is_typed_in_is_sent_once() -> None:
     plan = distribute(summarize(Document(source)))
     assert isinstance(plan, Plan)
     assert "epochs=int(hvd.broadcast_object(input('epochs: ') if hvd.rank() == 0 else None))" in plan.text
+
+
+def test_what_shares_its_line_and_must_run_everywhere_is_not_left_to_all_ranks_in_silence() -> None:
+    from horovodize.plan import Refusal
+
+    loop = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+i = 0
+for turn in range(9):
+    model.fit(np.ones((8, 2)), np.ones(8))
+    np.save("out/%s.npy" % i, model.predict(np.random.rand(4, 2))); i += 1
+"""
+    outcome = distribute(summarize(Document(loop, "train.py")))
+    if isinstance(outcome, Plan):
+        assert "if hvd.rank() == 0" in next(line for line in outcome.text.splitlines() if "np.save" in line)
+    else:
+        assert isinstance(outcome, Refusal)
+        assert "shares its line" in outcome.reasons[0].message

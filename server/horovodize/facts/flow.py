@@ -269,6 +269,8 @@ class Flow:
         if e.attr in ATTRIBUTES:
             step.varies(ATTRIBUTES[e.attr], e)
             return
+        if e.attr == "optimizer":
+            return  # what a model was compiled with: an object, and what is set in it is told where it is set
         if self._is_restored(e):
             step.varies(Source.FILES, e)
         if self._is_of_self(e) and e.attr not in _GIVEN and not self._takes_any(e):

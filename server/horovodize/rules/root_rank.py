@@ -166,6 +166,19 @@ class _RootRank:
 
     def _inside(self, statement: ast.stmt, shares_line: bool) -> None:
         """Looks into a statement that is not output as a whole."""
+        if shares_line and self.outputs.hides(statement):
+            if self.outputs.writes_in(statement):
+                self.draft.refuse(
+                    "HVD006",
+                    statement,
+                    "every rank would write this: it shares its line with other statements, and gives the file what all ranks "
+                    "must run; put it on a line of its own",
+                )
+            else:
+                self.draft.note(
+                    "C6", statement, "this is printed by every rank: it shares its line with other statements"
+                )
+            return
         if self.outputs.is_output(statement) and not isinstance(statement, ast.If):
             if not self.outputs.must_stay(statement):
                 self._in_line(statement)
