@@ -312,3 +312,16 @@ def test_a_rate_made_of_the_optimizers_own_is_multiplied_once() -> None:
 )
 def test_what_all_ranks_have_measured_alike_is_left(text: str) -> None:
     assert agreed(text) == []
+
+
+def test_a_fit_in_each_turn_of_a_loop_that_goes_on_where_a_file_says() -> None:
+    text = """\
+model.compile("sgd", "mse")
+start = 0
+if os.path.exists("state.txt"):
+    start = int(open("state.txt").read())
+for epoch in range(start, 40):
+    model.fit(x, y, initial_epoch=epoch, epochs=epoch + 1)
+    open("state.txt", "w").write(str(epoch + 1))
+"""
+    assert agreed(text) == ["start = hvd.broadcast_object(start)"]

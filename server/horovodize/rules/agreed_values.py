@@ -237,6 +237,8 @@ def _agree(
             agree_value(draft, part, _rule(draft), _WHAT, why, doubt)
     if used and code != "HVD107":  # which optimizer it is, is agreed on where it is chosen
         parts = _parts(draft, e, used)
+        if parts and all(_counts_from_agreed(draft, p, used) for p in parts):
+            return
         if not parts or not all(agree_value(draft, p, _rule(draft), _WHAT, why) for p in parts):
             draft.refuse(code, e, message.format(why=used[0].why))
 
@@ -261,6 +263,19 @@ def _given(draft: Draft, optimizer: ast.expr) -> Iterator[ast.expr]:
     for call in draft.values.calls(optimizer):
         if draft.module.is_optimizer(call):
             yield from (*call.args, *(k.value for k in call.keywords))
+
+
+def _counts_from_agreed(draft: Draft, e: ast.expr, reasons: Sequence[Varies]) -> bool:
+    """Whether a name counts the turns of a loop whose bounds are rank 0's on all ranks already."""
+    if not isinstance(e, ast.Name):
+        return False
+    loops = [b.statement for b in draft.module.scopes.reaching(e)]
+    return bool(loops) and all(
+        isinstance(loop, (ast.For, ast.AsyncFor))
+        and draft.facts.feeding.kinds.is_range(loop.iter)
+        and all(part in draft.agreed for part in _parts(draft, loop.iter, reasons))
+        for loop in loops
+    )
 
 
 def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
