@@ -133,3 +133,16 @@ def test_what_cannot_be_agreed_on_is_refused(source: str) -> None:
     result = distribute(summarize(Document(HEAD + source)))
     assert isinstance(result, Refusal)
     assert {r.code for r in result.reasons} & {"HVD205", "HVD006"}
+
+
+def test_a_test_of_what_training_on_draws_gives_is_taken_together() -> None:
+    """The rows are drawn by each rank, and what training on them gives shows it: that is no reason to refuse."""
+    plan = plan_of(
+        "import numpy as np\nimport tensorflow as tf\nx = np.load('x.npy')\n"
+        "d = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nd.compile('adam', 'mse', ['accuracy'])\nright = 0\n"
+        "for i in range(100):\n    rows = x[np.random.randint(0, 100, 8)] + np.random.normal(0, 0.1, (8, 4))\n"
+        "    if right < 90:\n        loss = d.train_on_batch(rows, np.ones((8, 1)))\n"
+        "    else:\n        loss = d.test_on_batch(rows, np.ones((8, 1)))\n    right = 100 * loss[1]\n"
+    )
+    assert "if any_rank(right < 90):" in plan.text
+    assert any("values of its own" in c.doubt for c in plan.changes)

@@ -85,6 +85,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.answers import Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
@@ -182,6 +183,9 @@ def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding
         differs is not None and differs.where in kept.numbers and any(kept.places(differs.where))
     )
     goes_on = goes_on or (differs is not None and _is_read_by_all(context, differs.where))
+    if any(isinstance(r, Varies) and r.kind in _AGREED for r in context.facts.uniform.reasons(test)):
+        if any(context.syntax.inside(test, loop) for loop in context.syntax.loops(site)):
+            return  # draws that training is given show in what it computes: by that, all ranks decide together
     if differs is not None and differs.kind not in _AGREED and not (goes_on and differs.kind is Source.FILES):
         yield (
             site,
