@@ -44,6 +44,14 @@ def _filled(draft: Draft) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
             value = statement.value if isinstance(statement, (ast.Assign, ast.AugAssign)) else None
             if isinstance(n.value, (ast.Name, ast.Attribute)):
                 yield n.value, [n.slice, *([value] if value is not None else [])]
+    for call in draft.sites.method_calls("assign"):  # `queue[at : at + n].assign(keys)`
+        part = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if (
+            isinstance(part, ast.Subscript)
+            and isinstance(part.value, (ast.Name, ast.Attribute))
+            and call.args
+        ):
+            yield part.value, [part.slice, *call.args]
     for call in draft.sites.method_calls(*_FILLED):
         if isinstance(call.func, ast.Attribute) and call.args:
             yield call.func.value, [*call.args]
