@@ -56,7 +56,7 @@ def test_a_result_in_which_ranks_would_wait_for_ever_is_refused(monkeypatch: pyt
     monkeypatch.setattr(drawing, "_NUMBERS", ())
     found = outcome(COUNTED)
     assert isinstance(found, Refusal)
-    assert [r.code for r in found.reasons] == ["HVD007"]
+    assert [r.code for r in found.reasons] == ["HVD006"]
     assert "HVD331" in found.reasons[0].message
 
 

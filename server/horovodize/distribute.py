@@ -87,8 +87,8 @@ def distributing(
 
 
 def _reviewed(plan: Plan, options: Options) -> Generator[None, None, Plan | Refusal]:
-    """The plan, unless what it makes of a file has one of the faults that show only when it trains wrong or hangs: then a rule
-    is wrong, and nothing is changed."""
+    """The plan, unless what it makes of a file has one of the faults that show only when it trains wrong or hangs: then the
+    rules have missed something, and nothing is changed."""
     document = plan.document
     if type(document) is not Document or not plan.changes:
         return plan  # of a project, each of whose files is a part
@@ -100,8 +100,8 @@ def _reviewed(plan: Plan, options: Options) -> Generator[None, None, Plan | Refu
         yield
         restriction = RESTRICTIONS[code]
         if any(v.severity is Severity.WARNING for v in restriction.find(context)):
-            fault = f"the result would break {code} ({restriction.title}), which is our fault; please report this file"
-            return Refusal(document, [Reason("HVD007", fault, Span(0, 0))])
+            fault = f"read again, the result would break {code} ({restriction.title}): something here can't be followed"
+            return Refusal(document, [Reason("HVD006", f"{fault}; please report this file", Span(0, 0))])
     return plan
 
 

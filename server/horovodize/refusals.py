@@ -34,15 +34,16 @@ _ALL = (
         "A rule changes only what it can prove.\n\n"
         "Where an optimizer, a model, a learning rate or the number of steps comes from a place that can't be followed, or\n"
         "where ranks might take different numbers of steps and wait for each other forever, the document is refused rather\n"
-        "than guessed at. The message says what, and the place is where it matters.",
+        "than guessed at. The message says what, and the place is where it matters.\n\n"
+        "The result is read again before it is given out, as a script that uses Horovod: where something in it averages\n"
+        "nothing or twice (HVD304, HVD305), or its ranks would wait forever (HVD313, HVD331) or drift apart (HVD333), the\n"
+        "rules have missed something, and the document is refused.",
     ),
     RefusalCode(
         "HVD007",
         "internal-conflict",
-        "two rules would change the same text, or the result would not be valid Python, or it would train wrong",
-        "A fault of Horovodize, found before anything was written: the result is read again, as a script that uses Horovod,\n"
-        "and must not have an optimizer that averages nothing or twice (HVD304, HVD305), nor ranks that wait forever (HVD313,\n"
-        "HVD331) or drift apart (HVD333).\n\nPlease report the file.",
+        "two rules would change the same text, or the result would not be valid Python",
+        "A fault of Horovodize, found before anything was written.\n\nPlease report the file.",
     ),
 )
 

@@ -42,6 +42,7 @@ __all__ = ["Answer", "Source", "Uniform", "Uniformity", "Unknown", "Varies"]
 _BUDGET = 4000
 _TAKE_ALL = frozenset("list tuple set frozenset dict sum min max sorted fsum mean join extend".split())
 _GRAVEST = tuple(Source)
+_ITERATED = ("__iter__", "__next__")
 _CALLED = ("__init__", "__new__", "__post_init__", "__call__", "__enter__", "__exit__")
 _TOO_MUCH = "it depends on more than can be followed"
 
@@ -155,7 +156,9 @@ class Uniformity:
                 return Unknown("it runs when a `lambda` is called", a)
             if isinstance(a, CALLABLES):
                 if not isinstance(a, ast.Lambda) and a.name.startswith("__") and a.name not in _CALLED:
-                    return Unknown("Python calls it, when isn't seen", a)
+                    if a.name not in _ITERATED or not self._iterates(a):
+                        return Unknown("Python calls it, when isn't seen", a)
+                    found += [self.reach(loop) for loop in self._iterates(a)]
                 if field == "body" and isinstance(child, ast.stmt):
                     found += self._left_before(child)
                 break
@@ -175,6 +178,15 @@ class Uniformity:
                 found.append(Unknown("it stands in a `case`", a.body[0]))
             child = a
         return _gravest([f for f in found if not isinstance(f, Uniform)])
+
+    def _iterates(self, method: ast.AST) -> list[ast.AST]:
+        """The loops that go through the objects whose `__iter__` or `__next__` a method is."""
+        owner = self.module.syntax.method_class(method)
+        return [
+            loop
+            for loop in self.module.syntax.every(ast.For)
+            if owner is not None and owner in self.module.values.receiver(loop.iter)
+        ]
 
     def _turns(self, loop: ast.For | ast.AsyncFor | ast.comprehension) -> Answer:
         """Whether a loop has equally many turns everywhere; what can't be seen is taken to."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from horovodize.documentation import page_address
-from horovodize.facts import facts_of
-from horovodize.interleaving import Exploration, Trouble
 from horovodize.lsp.markup import Markup
 from horovodize.source import Span
-from horovodize.summary import LoopKind
 
 if TYPE_CHECKING:
     from horovodize.facts.collectives import Collective
+    from horovodize.interleaving import Exploration
     from horovodize.lsp.view import View
 
 _EXCHANGED = {
@@ -38,6 +36,10 @@ _EXCHANGED = {
 def describe_collective(view: View, offset: int, markup: Markup) -> Span | None:
     """Says what the innermost collective around an offset of the whole does, and who takes part. The span that it is about;
     None where there is none."""
+    from horovodize.facts import facts_of
+    from horovodize.interleaving import Exploration
+    from horovodize.summary import LoopKind
+
     summary = view.summary
     if summary.already is not LoopKind.HOROVOD or summary.module is None:
         return None
@@ -55,6 +57,8 @@ def describe_collective(view: View, offset: int, markup: Markup) -> Span | None:
 
 def _describe_reach(exploration: Exploration, collective: Collective, markup: Markup) -> None:
     """Which ranks come there, as far as it is followed."""
+    from horovodize.interleaving import Trouble
+
     ranks, of = exploration.who_comes(collective.call)
     if ranks:
         named = "All ranks come here" if len(ranks) == of else f"Of {of} ranks, {_listed(ranks)} here"

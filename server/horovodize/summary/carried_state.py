@@ -83,7 +83,8 @@ class CarriedState:
         given = set(_given(statement)) - {"_"}
         fed = [a for a in (*step.args[1:], *(k.value for k in step.keywords)) if isinstance(a, ast.expr)]
         fed += self._put_into({n.id for a in fed for n in ast.walk(a) if isinstance(n, ast.Name)}, driver)
-        return any(isinstance(n, ast.Name) and n.id in given for n in self.values.depends(fed, 200))
+        named = (n for n in self.values.depends(fed, 200) if isinstance(n, ast.Name) and n.id in given)
+        return any(b.statement is statement for n in named for b in self.module.scopes.reaching(n))
 
     def _put_into(self, dicts: set[str], driver: Driver) -> Iterator[ast.expr]:
         """What a loop puts into dictionaries of some names: `feed[state] = last`, `feed.update({state: last})`."""

@@ -79,7 +79,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.sites import Fit, Update
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import FUNCTIONS, argument
 from horovodize.world.versions import before
 
 _APPLIES_ONLY = (2, 4)  # the first TensorFlow whose Keras optimizers no longer do
@@ -205,12 +205,18 @@ def _is_of_plain_tape(context: Context, gradient: ast.Call) -> bool:
     return all(o.call is not None and o.call in context.sites.tapes for o in origins)
 
 
+def _may_be_handed_on(context: Context, call: ast.Call) -> bool:
+    """Whether a function that stands around a call, an Estimator's model, say, is given to what runs it."""
+    around = [a for a in context.syntax.ancestors(call) if isinstance(a, (*FUNCTIONS, ast.ClassDef))]
+    return context.facts.horovod.is_whole and bool(around) and bool(context.module.loads.get(around[-1].name))
+
+
 def _minimizes(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     for call in context.sites.graph_minimizes:
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "minimize":
             continue
-        if not is_plain(context, call.func.value) or not (use.is_whole or use.runs(call)):
+        if not is_plain(context, call.func.value) or not (use.runs(call) or _may_be_handed_on(context, call)):
             continue
         if context.facts.rank_tests.may_be_guarded(call):
             continue
