@@ -252,6 +252,17 @@ def test_where_all_ranks_come_alike() -> None:
         assert uniform.reached_alike(e) is alike
 
 
+def test_an_iterator_moves_on_where_loops_go_through_it() -> None:
+    rows = "class Rows:\n    def __iter__(self):\n        return self\n    def __next__(self):\n        asked(1)\n        return 1\n"
+    for loop, alike in (
+        ("for row in Rows():\n    print(row)\n", True),
+        ("if random.random() < 0.5:\n    for row in Rows():\n        print(row)\n", False),
+        ("rows = Rows()\n", False),
+    ):
+        uniform, e = asked(rows + loop)
+        assert uniform.reached_alike(e) is alike, loop
+
+
 @pytest.mark.parametrize("binding", ["horovod.tensorflow", "horovod.tensorflow.keras", "horovod.keras"])
 @pytest.mark.parametrize(
     ("text", "answer"),

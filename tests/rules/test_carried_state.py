@@ -66,3 +66,30 @@ def test_a_state_that_goes_from_step_to_step(loop: str) -> None:
 )
 def test_near_misses(loop: str) -> None:
     assert is_dealt(loop)
+
+
+def test_a_letter_of_the_same_name_elsewhere_is_no_state() -> None:
+    """`c` is what a step fetches, and in the loader's own comprehension something else."""
+    text = """\
+import numpy as np
+import tensorflow as tf
+class Loader:
+    def __init__(self, text):
+        known = {c: i for i, c in enumerate(sorted(set(text)))}
+        self.rows, self.at = np.array([known[c] for c in text]).reshape(-1, 8), 0
+    def next_batch(self):
+        self.at += 1
+        return self.rows[self.at * 4:self.at * 4 + 4]
+loader = Loader(open("t.txt").read())
+x = tf.placeholder(tf.int32, [4, 8])
+cost = tf.reduce_mean(tf.layers.dense(tf.one_hot(x, 50), 1) ** 2)
+train = tf.train.AdamOptimizer(0.1).minimize(cost)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for b in range(100):
+        rows = loader.next_batch()
+        c, _ = sess.run([cost, train], {x: rows})
+"""
+    plan = plan_of(text)
+    assert "own_batch(loader.next_batch)" in plan.text
+    assert not any("state" in n.message for n in plan.notes)

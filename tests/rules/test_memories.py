@@ -60,7 +60,10 @@ def test_what_no_later_loss_is_made_with_is_left(filled: str, more: str) -> None
         ("memory[rows.numpy()] = 0.6 * memory[rows.numpy()] + 0.4 * out.numpy()", "+ tf.reduce_mean(before)"),
         ("losses[rows.numpy()] += 1", "+ tf.reduce_mean(losses[rows.numpy()])"),
         ("bank.scatter_nd_update(rows[:, None], out)", "+ tf.reduce_mean(tf.gather(bank, rows))"),
-        ("bank[epoch * 8 : epoch * 8 + 8].assign(out)", "+ tf.reduce_mean(tf.matmul(out, bank, transpose_b=True))"),
+        (
+            "bank[epoch * 8 : epoch * 8 + 8].assign(out)",
+            "+ tf.reduce_mean(tf.matmul(out, bank, transpose_b=True))",
+        ),
     ],
 )
 def test_a_memory_of_rows_is_asked_about(filled: str, more: str) -> None:

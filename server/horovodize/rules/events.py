@@ -43,6 +43,7 @@ from horovodize.rules import (
     averages,
     capacities,
     counted,
+    epoch_counts,
     guarded,
     nested,
     strides,
@@ -77,6 +78,7 @@ _COMPARING = {"equal", "not_equal", "greater", "greater_equal", "less", "less_eq
 def apply(draft: Draft) -> None:
     if not begins(draft, "G5") or not draft.divided:
         return
+    epoch_counts.apply(draft)
     for test in draft.syntax.every(ast.Compare):
         if len(test.ops) == 1:
             _compared(draft, test, test.left, test.comparators[0], test.ops[0])

@@ -250,7 +250,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     within = isinstance(draft.syntax.parent[variable], (ast.Tuple, ast.List))
     opening, closing = ("(", ")") if within else ("", "")
     edits = (
-        *_counted(draft, e, uses.counting, averaged, rule),
+        *_counted(draft, driver.loop, e, uses.counting, averaged, rule),
         *Edit.around(draft.module.span(variable), opening, f", {own}{closing}"),
         *(Edit(draft.module.span(use), own) for use in uses.selecting),
     )
@@ -259,7 +259,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
 
 
 def _counted(
-    draft: Draft, e: ast.expr, counting: list[ast.Name], averaged: list[ast.expr], rule: str
+    draft: Draft, loop: ast.stmt, e: ast.expr, counting: list[ast.Name], averaged: list[ast.expr], rule: str
 ) -> tuple[Edit, ...]:
     """`rounds(range(n))`, whose last number is that of the last turn alone, for `if i == n - 1:`. Where sums are divided by the
     number of turns so far, `total / (i + 1)`, `enumerate(shard(range(n)))`, whose last number is a rank's own."""
@@ -270,6 +270,7 @@ def _counted(
         return Edit.around(span, f"enumerate({draft.helper('shard')}(", "))")
     for divisor in averaged:
         draft.note(rule, divisor, _LAST)
+    draft.in_rounds.add(loop)
     return Edit.around(span, f"{draft.helper('rounds')}(", ")")
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import averages, counted, guarded
+from horovodize.rules import averages, counted, epoch_counts, guarded
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 
@@ -81,7 +81,7 @@ def _numerator(draft: Draft, e: ast.expr) -> ast.expr | None:
     read = (
         number.left if isinstance(number, ast.BinOp) and isinstance(number.op, (ast.Add, ast.Sub)) else number
     )
-    return number if counted.all_of(draft, read) is not None else None
+    return number if counted.all_of(draft, read) is not None or epoch_counts.is_one(draft, number) else None
 
 
 def _every(

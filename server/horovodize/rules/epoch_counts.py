@@ -1,0 +1,84 @@
+"""Counts of steps over all epochs, `epoch * steps + step`: part of G5.
+
+The product counts the steps of all ranks; `step` is a rank's own, of which there are size() times fewer. Where it is multiplied
+by size(), checkpoints, logs and events keep their numbers: `epoch * steps + step * hvd.size()`."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules import counted
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.source import Edit
+
+_WHAT = "Let it count the steps of all ranks"
+_WHY = "The steps of the epochs before are those of all ranks; those of this one are a rank's own."
+
+
+def apply(draft: Draft) -> None:
+    for count in draft.syntax.every(ast.BinOp):
+        found = _turn(draft, count)
+        if found is None or draft.drive.in_traced(count):
+            continue
+        turn, steps = found
+        if turn in draft.done or counted.of(draft, turn) is None:
+            continue
+        draft.done.add(turn)
+        edits = draft.times(turn, SIZE)
+        if _loop(draft, turn) in draft.in_rounds:  # where the last is the last of all already
+            edits = Edit.around(
+                draft.module.span(turn), "min(", f" * {SIZE}, {draft.module.text(steps)} - 1)"
+            )
+        draft.change("G5", turn, _WHAT, _WHY, edits)
+
+
+def is_one(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is such a count, or a name that is only ever given one: with each step it goes on by size()."""
+    if isinstance(e, ast.Name):
+        values = [b.value for b in draft.module.scopes.reaching(e)]
+        return bool(values) and all(isinstance(v, ast.BinOp) and _turn(draft, v) is not None for v in values)
+    return isinstance(e, ast.BinOp) and _turn(draft, e) is not None
+
+
+def _turn(draft: Draft, count: ast.BinOp) -> tuple[ast.Name, ast.expr] | None:
+    """`step` and `steps` of `epoch * steps + step`."""
+    if not isinstance(count.op, ast.Add):
+        return None
+    for product, turn in ((count.left, count.right), (count.right, count.left)):
+        if (
+            not isinstance(product, ast.BinOp)
+            or not isinstance(product.op, ast.Mult)
+            or not isinstance(turn, ast.Name)
+        ):
+            continue
+        if counted.of(draft, turn) is None and counted.all_of(draft, turn) is None:
+            continue
+        inner = _loop(draft, turn)
+        for epoch, steps in ((product.left, product.right), (product.right, product.left)):
+            outer = _loop(draft, epoch)
+            around = (
+                inner is not None
+                and outer is not None
+                and outer is not inner
+                and draft.syntax.inside(inner, outer)
+            )
+            if (
+                around
+                and isinstance(steps, (ast.Name, ast.Attribute, ast.Constant))
+                and not _is_changed(draft, steps)
+            ):
+                return turn, steps
+    return None
+
+
+def _loop(draft: Draft, e: ast.expr) -> ast.For | ast.AsyncFor | None:
+    """The loop whose turns a name counts."""
+    found = [b.statement for b in draft.module.scopes.reaching(e)] if isinstance(e, ast.Name) else []
+    loops = [s for s in found if isinstance(s, (ast.For, ast.AsyncFor))]
+    return loops[0] if len(loops) == len(found) == 1 else None
+
+
+def _is_changed(draft: Draft, steps: ast.expr) -> bool:
+    """Whether the number of an epoch's steps was divided where it is made: then it counts a rank's own."""
+    spans = [draft.module.span(n) for n in draft.values.depends([steps], 200) if isinstance(n, ast.expr)]
+    return any(change.span == span for change in draft.changes for span in spans)

@@ -1,0 +1,77 @@
+"""G5: counts of steps over all epochs, `epoch * steps + step`."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+TAPE = """\
+import tensorflow as tf
+
+x = load()
+ds = tf.data.Dataset.from_tensor_slices(x).shuffle(100).batch(32)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+steps = len(x) // 32
+for epoch in range(10):
+    for i, a in enumerate(ds):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(a) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        {read}
+"""
+SESSION = """\
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 5])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = tf.train.AdamOptimizer(0.1).minimize(loss)
+saver = tf.train.Saver()
+data = load()
+n = len(data) // 32
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for e in range(10):
+        for b in range(n):
+            sess.run(train, {x: data[b * 32:(b + 1) * 32]})
+            if (e * n + b) % 1000 == 0:
+                saver.save(sess, "m", global_step=e * n + b)
+"""
+
+
+def line_with(text: str, part: str) -> str:
+    return next(line.strip() for line in text.splitlines() if part in line)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "cell = epoch * 7 + 3",  # no step of an epoch
+        "place = loss * steps + i",  # no epoch
+        "fraction = epoch + i / steps",  # no count of steps
+        "number = i * 32 + 5",  # rows
+    ],
+)
+def test_what_counts_no_steps_over_epochs_is_left(read: str) -> None:
+    assert line_with(plan_of(TAPE.format(read=read)).text, read.split(" = ", maxsplit=1)[0] + " =") == read
+
+
+def test_the_steps_of_an_epoch_are_those_of_all_ranks() -> None:
+    read = "step = epoch * steps + i\n        if step % 100 == 0:\n            print(step, float(loss))"
+    text = plan_of(TAPE.format(read=read)).text
+    assert "step = epoch * steps + i * hvd.size()\n" in text
+    assert "if step % 100 < hvd.size()" in text
+
+
+def test_a_test_of_the_sum_itself() -> None:
+    text = plan_of(TAPE.format(read="if (i + epoch * steps) % 100 == 0: print(float(loss))")).text
+    assert "if (i * hvd.size() + epoch * steps) % 100 < hvd.size()" in text
+
+
+def test_numbers_of_a_session_end_with_those_of_all() -> None:
+    """There the last turn has the last number, for tests of it: the count must not go beyond."""
+    text = plan_of(SESSION).text
+    count = "e * n + min(b * hvd.size(), n - 1)"
+    assert f"if ({count}) % 1000 < hvd.size()" in text
+    assert f"global_step={count})" in text
