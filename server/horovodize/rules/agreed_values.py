@@ -14,7 +14,14 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
 from horovodize.rules import resume
-from horovodize.rules.agreeing import agree_order, agree_value, can_agree, differing, draw_alike
+from horovodize.rules.agreeing import (
+    agree_order,
+    agree_value,
+    can_agree,
+    differing,
+    draw_alike,
+    is_kept_by_fit,
+)
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.optimizers import agree_on_choices
@@ -62,11 +69,9 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     for loop in dict.fromkeys(loop for frame in frames for loop in frame.loops):
         _agree_on_turns(draft, loop)
     for number in _numbers(draft):
-        _take_measured(draft, number, "HVD205", _STEPS, _WHY_STEPS)
+        _take_measured(draft, number)
         _agree(draft, number, differing(draft, number), "HVD205", _STEPS, _WHY_STEPS)
     for optimizer in _optimizers(draft):
-        for given in _given(draft, optimizer):
-            _take_measured(draft, given, "HVD107", _OPTIMIZERS, _WHY_SAME)
         _agree(draft, optimizer, differing(draft, optimizer), "HVD107", _OPTIMIZERS, _WHY_SAME)
     agree_on_choices(draft)
     for optimizer in _optimizers(draft):
@@ -102,7 +107,7 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
             draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
         found = [r for r in found if isinstance(r, Varies) and r not in used]
     else:
-        _take_measured(draft, loop.iter, "HVD205", _STEPS, _WHY_STEPS)
+        _take_measured(draft, loop.iter)
     _agree(draft, loop.iter, found, "HVD205", _STEPS, _WHY_STEPS)
 
 
@@ -243,26 +248,17 @@ def _agree(
             draft.refuse(code, e, message.format(why=used[0].why))
 
 
-def _take_measured(draft: Draft, e: ast.expr, code: str, message: str, why: str) -> None:
-    """Makes a number that is read once, before training goes by it, rank 0's where each rank has measured another one: by the
-    losses of its own rows, in an earlier training, say. What `fit` keeps in its `history` is averaged, and a game's length is
-    asked about where it is played (`reached_together`)."""
+def _take_measured(draft: Draft, e: ast.expr) -> None:
+    """Makes a number of steps that is read once, before training goes by it, rank 0's where each rank has measured another
+    one: by the losses of its own rows, in an earlier training, say. A game's length is asked about where it is played
+    (`reached_together`)."""
     varying = [r for r in differing(draft, e) if isinstance(r, Varies)]
-    fits = {f.call for f in draft.sites.fits}
     measured = [r for r in varying if r.kind is Source.ROWS]
-    averaged = all(r.where in fits or draft.names.last(r.where) == "history" for r in measured)
-    if averaged or any(r.kind is Source.GAME for r in varying):
+    if all(is_kept_by_fit(draft, r) for r in measured) or any(r.kind is Source.GAME for r in varying):
         return
     for part in _parts(draft, e, measured):
-        if not agree_value(draft, part, _rule(draft), _WHAT, why):
-            draft.refuse(code, e, message.format(why=measured[0].why))
-
-
-def _given(draft: Draft, optimizer: ast.expr) -> Iterator[ast.expr]:
-    """What the optimizers are made with that an expression may stand for."""
-    for call in draft.values.calls(optimizer):
-        if draft.module.is_optimizer(call):
-            yield from (*call.args, *(k.value for k in call.keywords))
+        if not agree_value(draft, part, _rule(draft), _WHAT, _WHY_STEPS):
+            draft.refuse("HVD205", e, _STEPS.format(why=measured[0].why))
 
 
 def _counts_from_agreed(draft: Draft, e: ast.expr, reasons: Sequence[Varies]) -> bool:

@@ -114,6 +114,13 @@ def can_agree(draft: Draft, node: ast.AST) -> bool:
     return draft.facts.uniform.reached_alike(node)
 
 
+def is_kept_by_fit(draft: Draft, reason: Varies) -> bool:
+    """Whether something is read off what `fit` gives, whose metrics are averaged over the ranks."""
+    return draft.names.last(reason.where) == "history" or any(
+        reason.where is f.call for f in draft.sites.fits
+    )
+
+
 def agree_value(
     draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt: str = "", *, is_reached: bool = False
 ) -> bool:
