@@ -65,7 +65,6 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.effects import effect, unknown
 from horovodize.restrictions.extract import extract
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -81,10 +80,11 @@ def find(context: Context) -> Iterator[Violation]:
             continue
         movable = context.document.starts_line(statement)
         for inner in _calls_in(call):
-            what = effect(context, inner)
-            if what is None and context.strict and unknown(context, inner):
+            if context.facts.effects.moves_state(inner):
+                what = "trains" if _trains(context, inner) else "does what all ranks must do"
+            elif context.strict and _is_unknown(context, inner):
                 what = "may do anything"
-            if what is None:
+            else:
                 continue
             yield RESTRICTION.at(
                 context,
@@ -112,6 +112,18 @@ def _calls_in(call: ast.Call) -> Iterator[ast.Call]:
         if isinstance(node, ast.Call):
             yield node
         todo = [*ast.iter_child_nodes(node), *todo]
+
+
+def _trains(context: Context, call: ast.Call) -> bool:
+    return call in context.training_sites or context.values.callee(call) in context.training_functions
+
+
+def _is_unknown(context: Context, call: ast.Call) -> bool:
+    """Whether nothing can be said about what a call does: it is another module's."""
+    if context.scopes.is_builtin(call.func) or context.values.callee(call) is not None:
+        return False
+    name = context.names.of(call.func) or ""
+    return not name.startswith(("tensorflow.", "numpy.", "math.", "time.", "os.path."))
 
 
 RESTRICTION = Restriction(
