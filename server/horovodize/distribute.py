@@ -27,6 +27,7 @@ from horovodize.source import Document, EditConflict, Span, Untouchable
 from horovodize.summary import LoopKind, ModuleSummary, summarize
 
 Outcome: TypeAlias = Plan | Refusal | Unchanged
+# What no result may have: it would train wrong or hang, and nothing would say so before.
 _NEVER = ("HVD304", "HVD305", "HVD313", "HVD331", "HVD333")
 
 

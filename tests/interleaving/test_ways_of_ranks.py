@@ -134,6 +134,17 @@ def test_nothing_is_said_of(name: str) -> None:
     assert found(NONE[name]) == []
 
 
+def test_what_is_fetched_later_is_not_there_yet() -> None:
+    """Ranks 1 and 2 download at once; that rank 0 does so after them doesn't help."""
+    fetch = 'tf.keras.utils.get_file("d.npz", "https://example.org/d.npz")\n'
+    text = (
+        START
+        + f"hvd.allreduce(tf.ones(1))\nif hvd.rank() > 0:\n    {fetch}hvd.allreduce(tf.ones(2))\n{fetch}"
+    )
+    (race,) = found(text)
+    assert [step.split()[2] for step in way(race, text)] == ["1:", "2:"]
+
+
 def test_bounds_end_the_search() -> None:
     """Loops in loops, and many decisions of each rank's own: it ends, with what was found until then."""
     body = "    " * 6 + "hvd.allreduce(tf.ones(1))\n"

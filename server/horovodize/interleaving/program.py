@@ -33,7 +33,6 @@ _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _ELSEWHERE = ("horovod.spark.", "horovod.ray.")  # start ranks of their own
 _ENDS = {"exit", "quit", "sys.exit", "os._exit"}
-_TESTED = (ast.If, ast.IfExp)
 
 
 class Program:
@@ -144,9 +143,8 @@ class Program:
                 yield from self._choice(first, yes, tuple(self._choice(_rest(test, rest), yes, no)))
             case _:
                 matters = meets((*yes, *no))
-                for action in self._of(
-                    test
-                ):  # whether a file is there is nothing to others, unless they then wait
+                for action in self._of(test):
+                    # Whether a file is there is nothing to others, unless they then wait.
                     if matters or not (isinstance(action, Touch) and action.deed is Deed.LOOK):
                         yield action
                 if yes or no:

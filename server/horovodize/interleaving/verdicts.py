@@ -188,7 +188,7 @@ def _races(runs: Sequence[Run]) -> Iterator[Verdict]:
                     if deed in (Deed.MAKE, Deed.ENSURE):
                         made.add(happened.path)
     fetched: set[str] = set()  # before the last collective: it is there
-    for all_touched in segments.values():
+    for _, all_touched in sorted(segments.items(), key=lambda item: item[0]):
         present = frozenset(fetched)
         fetched.update(t.path for t in all_touched if t.touch.deed is Deed.FETCH)
         for one, two in combinations(all_touched, 2):

@@ -18,7 +18,7 @@ _WHY = "The steps of the epochs before are those of all ranks; those of this one
 def apply(draft: Draft) -> None:
     for count in draft.syntax.every(ast.BinOp):
         found = _turn(draft, count)
-        if found is None or draft.drive.in_traced(count):
+        if found is None:
             continue
         turn, steps = found
         if turn in draft.done or counted.of(draft, turn) is None:
@@ -42,7 +42,7 @@ def is_one(draft: Draft, e: ast.expr) -> bool:
 
 def _turn(draft: Draft, count: ast.BinOp) -> tuple[ast.Name, ast.expr] | None:
     """`step` and `steps` of `epoch * steps + step`."""
-    if not isinstance(count.op, ast.Add):
+    if not isinstance(count.op, ast.Add) or draft.drive.in_traced(count):
         return None
     for product, turn in ((count.left, count.right), (count.right, count.left)):
         if (
