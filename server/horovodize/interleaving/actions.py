@@ -114,22 +114,51 @@ Block: TypeAlias = Sequence["Action"]
 
 def meets(block: Block) -> bool:
     """Whether a collective is among some steps, or in one of them."""
-    return any(isinstance(action, Together) for action in _all(block))
+    return any(isinstance(action, Together) for action in everything(block))
 
 
 def makes_equal(block: Block) -> bool:
     """Whether some steps make all ranks' weights equal."""
-    return any(isinstance(action, Together) and action.equals for action in _all(block))
+    return any(isinstance(action, Together) and action.equals for action in everything(block))
 
 
-def _all(block: Block) -> Iterator[Action]:
+def without_files(block: Block, risks: frozenset[ast.AST] = frozenset()) -> Block:
+    """The same steps but what is done to files, and but the tests and loops that decide nothing else. `risks`: what a rank may
+    fail at, which stays."""
+    return tuple(kept for action in block if (kept := _without_files(action, risks)) is not None)
+
+
+def _without_files(action: Action, risks: frozenset[ast.AST]) -> Action | None:
+    match action:
+        case Touch(node=node):
+            return action if node in risks else None
+        case Choice(test=test, yes=yes, no=no):
+            yes, no = without_files(yes, risks), without_files(no, risks)
+            return Choice(test, yes, no) if yes or no else None
+        case Turns(loop=loop, body=body, after=after):
+            body, after = without_files(body, risks), without_files(after, risks)
+            return Turns(loop, body, after) if body or after else None
+        case Called(call=call, body=body):
+            body = without_files(body, risks)
+            return Called(call, body) if body else None
+        case Attempt(risk=risk, handler=handler, body=body, caught=caught, after=after, last=last):
+            body = without_files(body, risks if risk is None else risks | {risk})
+            caught, after, last = (without_files(part, risks) for part in (caught, after, last))
+            return (
+                Attempt(risk, handler, body, caught, after, last) if body or caught or after or last else None
+            )
+        case _:
+            return action
+
+
+def everything(block: Block) -> Iterator[Action]:
     """All steps, those in others included."""
     for action in block:
         yield action
         match action:
             case Choice(yes=one, no=two) | Turns(body=one, after=two):
-                yield from _all((*one, *two))
+                yield from everything((*one, *two))
             case Called(body=body):
-                yield from _all(body)
+                yield from everything(body)
             case Attempt(body=body, caught=caught, after=after, last=last):
-                yield from _all((*body, *caught, *after, *last))
+                yield from everything((*body, *caught, *after, *last))

@@ -237,6 +237,23 @@ class Execution:
         return self._block(attempt.last) or how
 
 
+def may_differ(action: Action, everyone: Sequence[ByRank], answers: OwnAnswers) -> bool:
+    """Whether ranks may go on differently from a step."""
+    match action:
+        case Choice(test=test):
+            seen = {by_rank.truth(test) for by_rank in everyone}
+            return len(seen) > 1 or (None in seen and answers.of_test(test) is Taken.OWN)
+        case Turns(loop=loop):
+            counts = {rank_counts(by_rank, loop) for by_rank in everyone}
+            if None not in counts:
+                return len(counts) > 1
+            bounds = {by_rank.set_by(loop.iter) for by_rank in everyone} if is_over_range(loop) else set()
+            return len(bounds) > 1 or answers.of_turns(loop) is Taken.OWN
+        case Attempt(risk=risk):
+            return risk is not None
+    return False
+
+
 def is_over_range(loop: ast.For | ast.AsyncFor | ast.While) -> TypeGuard[ast.For]:
     """Whether a loop counts."""
     return (

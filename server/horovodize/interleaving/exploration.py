@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from horovodize.facts.facts import Facts
-from horovodize.interleaving.actions import Block
+from horovodize.interleaving.actions import Block, everything, without_files
 from horovodize.interleaving.by_rank import ByRank
-from horovodize.interleaving.execution import Decisions, Did, Execution, Key
+from horovodize.interleaving.execution import Decisions, Did, Execution, Key, Run, may_differ
 from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.interleaving.program import Program
-from horovodize.interleaving.verdicts import Verdict, verdicts
+from horovodize.interleaving.verdicts import Trouble, Verdict, partings, races
 
 SIZES = (2, 3)  # ranks
 _RUNS = 120  # ways that are tried of one program and number of ranks
@@ -27,22 +27,47 @@ class Exploration:
         self.facts = facts
         self.program = Program(facts)
         self.answers = OwnAnswers(facts)
+        self._by_size: dict[int, list[ByRank]] = {}
+
+    def verdicts(self, trouble: Trouble) -> list[Verdict]:
+        """All that was found of a kind, each pair of places once, by its shortest way."""
+        return self._races if trouble is Trouble.RACE else [v for v in self._partings if v.trouble is trouble]
 
     @cached_property
-    def verdicts(self) -> list[Verdict]:
-        """All that was found, each pair of places once, by its shortest way."""
+    def _races(self) -> list[Verdict]:
+        return self._explore(self.program.parts, races)
+
+    @cached_property
+    def _partings(self) -> list[Verdict]:
+        """Stalls and divergences. Files don't matter to them, and where no rank decides for itself, all do the same."""
+        return self._explore(map(without_files, self.program.parts), partings, self._may_differ)
+
+    def _may_differ(self, part: Block, everyone: Sequence[ByRank]) -> bool:
+        return any(may_differ(action, everyone, self.answers) for action in everything(part))
+
+    def _explore(
+        self,
+        parts: Iterable[Block],
+        judged: Callable[[Sequence[Run]], Iterator[Verdict]],
+        worth: Callable[[Block, Sequence[ByRank]], bool] = lambda part, everyone: True,
+    ) -> list[Verdict]:
         found: dict[tuple[object, ...], Verdict] = {}
-        for part in self.program.parts:
-            for size in SIZES:
-                everyone = [ByRank(self.facts, rank, size) for rank in range(size)]
-                for verdict in self._of(part, everyone):
-                    found.setdefault((verdict.trouble, verdict.what), verdict)
+        for part in parts:
+            for everyone in map(self._everyone, SIZES):
+                if worth(part, everyone):
+                    for verdict in (v for runs in self._ways(part, everyone) for v in judged(runs)):
+                        found.setdefault((verdict.trouble, verdict.what), verdict)
         return list(found.values())
+
+    def _everyone(self, size: int) -> list[ByRank]:
+        if size not in self._by_size:
+            self._by_size[size] = [ByRank(self.facts, rank, size) for rank in range(size)]
+        return self._by_size[size]
 
     def who_comes(self, node: ast.AST) -> tuple[list[int], int]:
         """Which ranks come to a collective, and of how many, where each decision is taken in its first way."""
         size = max(SIZES)
-        everyone = [ByRank(self.facts, rank, size) for rank in range(size)]
+        everyone = self._everyone(size)
         decisions = Decisions({})
         coming = set()
         for part in self.program.parts:
@@ -52,7 +77,8 @@ class Exploration:
                     coming.add(rank)
         return sorted(coming), size
 
-    def _of(self, part: Block, everyone: list[ByRank]) -> Iterator[Verdict]:
+    def _ways(self, part: Block, everyone: list[ByRank]) -> Iterator[list[Run]]:
+        """What all ranks do, in one way after the other."""
         todo: deque[dict[Key, int]] = deque([{}])
         tried: set[frozenset[tuple[Key, int]]] = set()
         while todo and len(tried) < _RUNS:
@@ -61,9 +87,7 @@ class Exploration:
                 continue
             tried.add(frozenset(given.items()))
             decisions = Decisions(given)
-            yield from verdicts(
-                [Execution(r, everyone, self.answers, decisions).of(part) for r in range(len(everyone))]
-            )
+            yield [Execution(r, everyone, self.answers, decisions).of(part) for r in range(len(everyone))]
             if len(given) < _APART:
                 todo += [
                     {**given, key: way}

@@ -50,12 +50,11 @@ class Verdict:
         return self.detail if first.what.startswith(Deed.FETCH.value) else self.where
 
 
-def verdicts(runs: Sequence[Run]) -> Iterator[Verdict]:
-    """What goes wrong in these runs: the first stall, all races, the first divergence before it."""
+def partings(runs: Sequence[Run]) -> Iterator[Verdict]:
+    """How these runs part: the first stall; without one, the first divergence."""
     met = _meetings(runs)
     stalls = list(_stall(runs, met))
     yield from stalls
-    yield from _races(runs)
     if not stalls:  # what a run that stands still would have sent later isn't seen
         yield from _divergence(runs, met)
 
@@ -171,7 +170,7 @@ class _Touched:
     in_mode: bool
 
 
-def _races(runs: Sequence[Run]) -> Iterator[Verdict]:
+def races(runs: Sequence[Run]) -> Iterator[Verdict]:
     """Pairs of steps on one file, of two ranks between the same two collectives, whose order changes what happens."""
     segments: dict[int, list[_Touched]] = {}
     for run in runs:

@@ -63,10 +63,7 @@ def _describe_reach(exploration: Exploration, collective: Collective, markup: Ma
     if ranks:
         named = "All ranks come here" if len(ranks) == of else f"Of {of} ranks, {_listed(ranks)} here"
         markup.paragraph(f"{named}, and each waits until all of them are in it.")
-    if any(
-        v.trouble is Trouble.STALL and any(m.where is collective.call for m in v.moments)
-        for v in exploration.verdicts
-    ):
+    if any(m.where is collective.call for v in exploration.verdicts(Trouble.STALL) for m in v.moments):
         page = page_address("HVD331")
         markup.linked_bullets(
             [("HVD331: a rank may wait here forever, for one that never comes.", page, "Why")]

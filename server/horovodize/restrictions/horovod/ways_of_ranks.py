@@ -20,7 +20,7 @@ def troubles(context: Context, trouble: Trouble) -> list[Verdict]:
         context.memo[_MEMO] = Exploration(context.facts)
     exploration = context.memo[_MEMO]
     assert isinstance(exploration, Exploration)
-    return [v for v in exploration.verdicts if v.trouble is trouble]
+    return exploration.verdicts(trouble)
 
 
 def as_related(context: Context, verdict: Verdict) -> list[Related]:
