@@ -82,6 +82,7 @@ def client_capabilities(server: Server) -> dict[str, Any]:
             "configuration": True,
             "applyEdit": True,
             "diagnostics": {"refreshSupport": True},
+            "codeLens": {"refreshSupport": True},
             "workspaceEdit": {"documentChanges": True, "changeAnnotationSupport": {"groupsOnLabel": True}},
         },
         "window": {"workDoneProgress": True},

@@ -22,6 +22,19 @@ model.compile("sgd", "mse")
 model.fit(x, y)
 """
 
+OPTIMISED = """\
+import numpy as np
+import tensorflow as tf
+
+rows = np.load("rows.npy")
+image = tf.Variable(tf.ones((64, 4)))
+opt = tf.keras.optimizers.SGD(0.1)
+for step in range(10):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((image - 3.0) ** 2)
+    opt.apply_gradients([(tape.gradient(loss, image), image)])
+"""
+
 
 def titles(lenses: list[types.CodeLens]) -> list[str]:
     return [lens.command.title for lens in lenses if lens.command]
@@ -89,6 +102,24 @@ async def test_lenses_come_with_their_texts(editor, keras, printed):
         assert lenses
         assert all(lens.command.title for lens in lenses)
     assert not editor.server_capabilities_.code_lens_provider.resolve_provider
+
+
+async def test_while_somebody_types_lenses_say_what_they_said_and_are_asked_for_again(vscode):
+    uri = await vscode.open(OPTIMISED)
+    before = titles(await vscode.lenses(uri))
+    assert "no rows come" in before[0]
+    vscode.refreshed.clear()
+    vscode.type(uri, "image - 3.0", "image - rows")
+    assert titles(await vscode.lenses(uri))[0] == before[0]
+    await vscode.until(lambda: types.WORKSPACE_CODE_LENS_REFRESH in vscode.refreshed)
+    assert "sees the same data" in titles(await vscode.lenses(uri))[0]
+
+
+async def test_a_client_that_is_not_asked_again_is_told_at_once(minimal):
+    uri = await minimal.open(OPTIMISED)
+    assert "no rows come" in titles(await minimal.lenses(uri))[0]
+    minimal.type(uri, "image - 3.0", "image - rows")
+    assert "sees the same data" in titles(await minimal.lenses(uri))[0]
 
 
 async def test_no_loop_no_lens(editor):

@@ -61,6 +61,11 @@ class Analysis:
         assert self._outcome is not None
         return self._outcome
 
+    @property
+    def takes_long(self) -> bool:
+        """Whether the outcome isn't known, and has to be worked out rule by rule."""
+        return self._outcome is None and self.prepare()
+
     def prepare(self) -> bool:
         """Works a part of the outcome out. Whether there is more to do."""
         if self._outcome is None:

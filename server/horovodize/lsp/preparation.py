@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from horovodize.lsp.garbage import collect_later
+from horovodize.lsp.refresh import refresh_lenses_and_hints
+
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
 
@@ -18,5 +21,12 @@ def prepare(server: HorovodizeServer, uri: str) -> None:
 
 def _go_on(server: HorovodizeServer, uri: str) -> None:
     opened = server.session.get(uri)
-    if opened is not None and opened.analysis(opened.settings.options).prepare():
+    if opened is None:
+        return
+    if opened.analysis(opened.settings.options).prepare():
         server.later(("answers", uri), 0.0, lambda: _go_on(server, uri))
+        return
+    collect_later(server)
+    if opened.awaits_outcome:
+        opened.awaits_outcome = False
+        refresh_lenses_and_hints(server)

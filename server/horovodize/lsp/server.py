@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import socket
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
+
+from horovodize.lsp.garbage import keep_what_is_loaded
 
 if TYPE_CHECKING:
     from horovodize.lsp.transport import Writer
@@ -43,11 +44,10 @@ def run_tcp(host: str, port: int) -> NoReturn:
 
 
 def _load() -> None:
-    """Imports the server. What that makes stays for good: looking through it again at every collection of garbage would hold
-    up answers. (Not to collect meanwhile saves a twentieth of the start, and costs 9 MiB for good.)"""
+    """Imports the server. (Not to collect garbage meanwhile saves a twentieth of the start, and costs 9 MiB for good.)"""
     import horovodize.lsp.connection  # noqa: F401
 
-    gc.freeze()
+    keep_what_is_loaded()
 
 
 def _serve(read: Callable[[int], bytes], writer: Writer) -> NoReturn:

@@ -32,13 +32,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class OpenDocument:
-    """A document that the client has open."""
+    """A document that the client has open.
+
+    awaits_outcome  the client was told of an earlier version what distributing comes to, and is to ask again
+    """
 
     def __init__(self, uri: str, version: int, text: str) -> None:
         self.uri = uri
         self.version = version
         self.settings = Settings()
         self.document = Document(text, _path(uri))
+        self.awaits_outcome = False
         self._saved = text
         self._analysis: Analysis | None = None
         self._last_good: Analysis | None = None
