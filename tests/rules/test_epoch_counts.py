@@ -75,3 +75,19 @@ def test_numbers_of_a_session_end_with_those_of_all() -> None:
     count = "e * n + min(b * hvd.size(), n - 1)"
     assert f"if ({count}) % 1000 < hvd.size()" in text
     assert f"global_step={count})" in text
+
+
+def test_a_rate_and_an_event_by_the_same_count() -> None:
+    """Whichever rule lets it count the steps of all ranks, the event comes as often as before."""
+    read = (
+        "step = epoch * steps + i\n        opt.learning_rate = 0.1 * (1 - step / 900)\n"
+        "        if (step + 1) % 100 == 0:\n            model.save('m')"
+    )
+    text = plan_of(TAPE.format(read=read)).text
+    assert "step = epoch * steps + i * hvd.size()" in text
+    assert "if (step + hvd.size()) % 100 < hvd.size()" in text
+
+
+def test_steps_that_are_counted_from_one() -> None:
+    text = plan_of(TAPE.format(read="if not (epoch * steps + i + 1) % 100: model.save('m')")).text
+    assert "if not (epoch * steps + i * hvd.size() + hvd.size()) % 100 >= hvd.size()" in text

@@ -211,3 +211,62 @@ def test_both_ends_of_a_slice_are_a_ranks_own(last: str) -> None:
     text = plan_of(TAPE + "from notes import note\nn = 900\n" + loop.format(last)).text
     assert "first = own_i * 32\n" in text
     assert f"last = {last.replace('i + 1', 'own_i + 1').replace('i * 32', 'own_i * 32')}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("loop", "last"),
+    [
+        ("range(n)", "n - 1"),
+        ("range(n + 2)", "(n + 2) - 1"),
+        ("range(1, n)", "n - 1"),
+        ("range(0, n, 3)", "range(0, n, 3)[-1]"),
+    ],
+)
+def test_a_rate_by_a_turn_that_is_counted_alike_ends_where_it_ended(loop: str, last: str) -> None:
+    """The last turn of `rounds` is the last of all ranks already: twice that is beyond the end."""
+    text = plan_of(
+        f"{TAPE}for i in {loop}:\n    opt.learning_rate.assign(0.1 * (1 - i / n))\n    step(a[i : i + 3], b)\n"
+    ).text
+    assert f"for i, own_i in rounds({loop}):\n" in text
+    assert f"    opt.learning_rate.assign(0.1 * (1 - min(i * hvd.size(), {last}) / n) * hvd.size())\n" in text
+
+
+SCHEDULE = "import numpy as np\ntable = {made}\n"
+CURVES = [
+    "np.linspace(0.9, 1.0, n)",
+    "0.5 * (1 + np.cos(np.pi * np.arange(len(a)) / 9))",
+    "np.concatenate((np.linspace(0.0, 0.1, 5), np.full(len(a) - 5, 0.1)))",
+    "[0.1 * 0.99 ** t for t in range(len(a))]",
+]
+
+
+@pytest.mark.parametrize("made", CURVES)
+def test_the_index_of_a_schedule_counts(made: str) -> None:
+    """All ranks read the same number of it, that of the steps of all."""
+    loop = "for i in range(n):\n    opt.learning_rate.assign(table[i])\n    step(a[i * 3 : i * 3 + 3], b)\n"
+    text = plan_of(TAPE + SCHEDULE.format(made=made) + loop).text
+    assert "for i, own_i in rounds(range(n)):\n" in text
+    assert "    opt.learning_rate.assign(table[min(i * hvd.size(), n - 1)] * hvd.size())\n" in text
+    assert "    step(a[own_i * 3 : own_i * 3 + 3], b)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "body"),
+    [
+        ("np.linspace(-1, 1, n)", "step(table[i], b)"),  # rows
+        ("np.linspace(-1, 1, n)", "row = table[i]\n    step(row, b)"),
+        ("np.linspace(-1, 1, n)", "row = table[i]\n    print(row)\n    step(row, b)"),
+        (
+            "[a[t] for t in range(n)]",
+            "box.append(table[i])\n    step(box, b)",
+        ),  # no numbers of the script's own
+        ("np.arange(n)", "box.append(table[i])\n    step(box, b)"),  # no curve: an order
+        ("load() / 255", "box.append(table[i])\n    step(box, b)"),
+    ],
+)
+def test_the_index_of_rows_selects(made: str, body: str) -> None:
+    check(
+        TAPE + SCHEDULE.format(made=made),
+        f"for i in range(n):\n    {body}\n",
+        f"for i in shard(range(n)):\n    {body}\n",
+    )

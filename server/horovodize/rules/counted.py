@@ -119,9 +119,13 @@ def text_over_ranks(draft: Draft, count: ast.expr) -> str:
 
 
 def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
-    """`step` → `step * hvd.size()`: a formula is told the steps of all ranks."""
+    """`step` → `step * hvd.size()`: a formula is told the steps of all ranks; never more than there are, where the last turn of
+    a loop is the last of all already: `min(step * hvd.size(), n - 1)`."""
     draft.counts_all.add(read)
     span = draft.module.span(read)
+    last = _last_turn(draft, read)
+    if last is not None:
+        return Edit.around(span, "min(", f" * {SIZE}, {last})")
     parent = draft.syntax.parent[read]
     binds = isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Subscript)) and not (
         isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub))
@@ -132,6 +136,12 @@ def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
     if binds and not (first and isinstance(parent, ast.BinOp) and parent.left is read):
         return Edit.around(span, "(", f" * {SIZE})")
     return Edit.around(span, "", f" * {SIZE}")
+
+
+def _last_turn(draft: Draft, read: ast.expr) -> str | None:
+    """The last number that a loop's variable has, on a rank as alone, as text."""
+    bound = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else []
+    return draft.in_rounds.get(bound[0].statement) if len(bound) == 1 else None
 
 
 def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> bool:

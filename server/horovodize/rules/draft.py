@@ -63,7 +63,9 @@ class Draft:
         self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes 1/size() of the steps
         self.strided: set[Counter] = set()  # counters that go on by the steps of all ranks
         self.strided_loops: set[ast.AST] = set()  # loops whose turns are numbered so
-        self.in_rounds: set[ast.AST] = set()  # loops whose last turn has the last number of all ranks'
+        self.in_rounds: dict[
+            ast.AST, str
+        ] = {}  # loops whose last turn has the last number of all ranks', as text
         self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs

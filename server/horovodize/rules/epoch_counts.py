@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import counted
-from horovodize.rules.draft import SIZE, Draft
-from horovodize.source import Edit
+from horovodize.rules.draft import Draft
 
 _WHAT = "Let it count the steps of all ranks"
 _WHY = "The steps of the epochs before are those of all ranks; those of this one are a rank's own."
@@ -17,19 +16,11 @@ _WHY = "The steps of the epochs before are those of all ranks; those of this one
 
 def apply(draft: Draft) -> None:
     for count in draft.syntax.every(ast.BinOp):
-        found = _turn(draft, count)
-        if found is None:
-            continue
-        turn, steps = found
-        if turn in draft.done or counted.of(draft, turn) is None:
+        turn = _turn(draft, count)
+        if turn is None or turn in draft.done or turn in draft.counts_all or counted.of(draft, turn) is None:
             continue
         draft.done.add(turn)
-        edits = draft.times(turn, SIZE)
-        if _loop(draft, turn) in draft.in_rounds:  # where the last is the last of all already
-            edits = Edit.around(
-                draft.module.span(turn), "min(", f" * {SIZE}, {draft.module.text(steps)} - 1)"
-            )
-        draft.change("G5", turn, _WHAT, _WHY, edits)
+        draft.change("G5", turn, _WHAT, _WHY, counted.read_as_all(draft, turn))
 
 
 def is_one(draft: Draft, e: ast.expr) -> bool:
@@ -40,8 +31,8 @@ def is_one(draft: Draft, e: ast.expr) -> bool:
     return isinstance(e, ast.BinOp) and _turn(draft, e) is not None
 
 
-def _turn(draft: Draft, count: ast.BinOp) -> tuple[ast.Name, ast.expr] | None:
-    """`step` and `steps` of `epoch * steps + step`."""
+def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
+    """`step` of `epoch * steps + step`."""
     if not isinstance(count.op, ast.Add) or draft.drive.in_traced(count):
         return None
     for product, turn in ((count.left, count.right), (count.right, count.left)):
@@ -51,7 +42,7 @@ def _turn(draft: Draft, count: ast.BinOp) -> tuple[ast.Name, ast.expr] | None:
             or not isinstance(turn, ast.Name)
         ):
             continue
-        if counted.of(draft, turn) is None and counted.all_of(draft, turn) is None:
+        if not _counts(draft, turn):
             continue
         inner = _loop(draft, turn)
         for epoch, steps in ((product.left, product.right), (product.right, product.left)):
@@ -67,8 +58,14 @@ def _turn(draft: Draft, count: ast.BinOp) -> tuple[ast.Name, ast.expr] | None:
                 and isinstance(steps, (ast.Name, ast.Attribute, ast.Constant))
                 and not _is_changed(draft, steps)
             ):
-                return turn, steps
+                return turn
     return None
+
+
+def _counts(draft: Draft, turn: ast.Name) -> bool:
+    """Whether a name counts steps: a rank's, or, where it is read for a rate, those of all ranks by now."""
+    told = turn in draft.counts_all
+    return told or counted.of(draft, turn) is not None or counted.all_of(draft, turn) is not None
 
 
 def _loop(draft: Draft, e: ast.expr) -> ast.For | ast.AsyncFor | None:

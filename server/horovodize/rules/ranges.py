@@ -270,8 +270,17 @@ def _counted(
         return Edit.around(span, f"enumerate({draft.helper('shard')}(", "))")
     for divisor in averaged:
         draft.note(rule, divisor, _LAST)
-    draft.in_rounds.add(loop)
+    draft.in_rounds[loop] = _last_of(draft, e)
     return Edit.around(span, f"{draft.helper('rounds')}(", ")")
+
+
+def _last_of(draft: Draft, e: ast.expr) -> str:
+    """The last of what a loop goes over, as text: `n - 1` of `range(n)`."""
+    text = draft.module.text
+    if not isinstance(e, ast.Call) or draft.names.last(e.func) not in ("range", "xrange") or len(e.args) > 2:
+        return f"{text(e)}[-1]" if not needs_parentheses(e) else f"({text(e)})[-1]"
+    stop = e.args[-1]
+    return f"({text(stop)}) - 1" if needs_parentheses(stop) else f"{text(stop)} - 1"
 
 
 def _variable(loop: ast.stmt, e: ast.expr) -> ast.Name | None:

@@ -53,7 +53,8 @@ def tested(draft: Draft, modulo: ast.BinOp) -> bool:
         _count_updates(draft, number)
     elif modulo not in draft.done:
         draft.done.add(modulo)
-        draft.change("G5", modulo, _WHAT, _WHY, Edit.around(draft.module.span(modulo), "", f" >= {SIZE}"))
+        edits = (*_after_this(draft, number), *Edit.around(draft.module.span(modulo), "", f" >= {SIZE}"))
+        draft.change("G5", modulo, _WHAT, _WHY, edits)
         averages.keep_of_event(draft, modulo, modulo.right)
     return True
 
@@ -81,7 +82,25 @@ def _numerator(draft: Draft, e: ast.expr) -> ast.expr | None:
     read = (
         number.left if isinstance(number, ast.BinOp) and isinstance(number.op, (ast.Add, ast.Sub)) else number
     )
-    return number if counted.all_of(draft, read) is not None or epoch_counts.is_one(draft, number) else None
+    if counted.all_of(draft, read) is not None or epoch_counts.is_one(draft, number):
+        return number
+    return number if epoch_counts.is_one(draft, read) and _is_next(number) else None
+
+
+def _is_next(number: ast.expr) -> bool:
+    """`step + 1`: how many steps there are after this one."""
+    adds = isinstance(number, ast.BinOp) and isinstance(number.op, ast.Add)
+    return adds and isinstance(number, ast.BinOp) and ast.unparse(number.right) == "1"
+
+
+def _after_this(draft: Draft, number: ast.expr) -> list[Edit]:
+    """`epoch * n + step + 1` → `epoch * n + step + hvd.size()`"""
+    if not isinstance(number, ast.BinOp) or not _is_next(number) or number.right in draft.done:
+        return []
+    if not epoch_counts.is_one(draft, number.left):
+        return []  # the counter's own rule does so (G6)
+    draft.done.add(number.right)
+    return [Edit(draft.module.span(number.right), SIZE)]
 
 
 def _every(
@@ -90,7 +109,7 @@ def _every(
     if rest in draft.done or not isinstance(operator, (ast.Eq, ast.NotEq, ast.GtE)):
         return
     draft.done.add(rest)
-    edits = [Edit(draft.module.span(rest), SIZE)]
+    edits = [Edit(draft.module.span(rest), SIZE), *_after_this(draft, number)]
     if not (isinstance(rest, ast.Constant) and rest.value == 0):
         text = draft.module.text(rest)
         less = f" - ({text})" if needs_parentheses(rest) else f" - {text}"

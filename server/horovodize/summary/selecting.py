@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.syntax import Loop
 from horovodize.summary.variables import NUMBERS, Variables
 
@@ -65,6 +66,7 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
             isinstance(n, ast.Subscript)
             and isinstance(n.ctx, ast.Load)
             and variables.mentions(n.slice, derived)
+            and not is_from_schedule(feeding, n, body)
         ):
             found.append(n.slice)
         elif isinstance(n, ast.Call) and feeding.selects(n, derived):

@@ -1,0 +1,108 @@
+"""Tables of numbers that training is steered by, one a step: `rates[i]`, `momentum_schedule[it]`. The index counts; it selects
+no data."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from horovodize.summary.syntax import COMPREHENSIONS
+
+if TYPE_CHECKING:
+    from horovodize.summary.feeding import Feeding
+
+_LIMIT = 400  # nodes that a table may be made of
+_DEPTH = 16  # steps back that a table is followed
+_CURVES = frozenset(("linspace", "logspace", "geomspace"))  # whatever they are given
+_COUNTS = frozenset(("arange", "ones", "zeros", "range", "len"))
+_OF_NUMBERS = frozenset(
+    "concatenate hstack append array asarray full tile repeat clip maximum minimum cos sin exp power sqrt tanh log "
+    "float int max min abs round sum list".split()
+)
+_SETTERS = frozenset("assign assign_add assign_sub set_value append print write".split())
+_RATES = frozenset(("learning_rate", "lr"))
+
+
+def is_from_schedule(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
+    """Whether a subscript in the body of a loop picks the number of a step: from a table that is a curve of numbers alone, to
+    set something, or show it; nothing that trains is given it."""
+    return _is_curve(feeding, item.value) and _is_set(feeding, item, body)
+
+
+def _is_curve(feeding: Feeding, table: ast.expr) -> bool:
+    made_of = feeding.values.depends([table], _LIMIT)
+    return any(_bends(feeding, n) for n in made_of) and _is_of_numbers(feeding, table, _DEPTH)
+
+
+def _bends(feeding: Feeding, n: ast.AST) -> bool:
+    """Whether numbers that are computed so aren't just counted."""
+    if isinstance(n, ast.BinOp):
+        return isinstance(n.op, (ast.Div, ast.Pow))
+    return isinstance(n, ast.Call) and feeding.names.last(n.func) in _CURVES | {"cos", "exp"}
+
+
+def _is_of_numbers(feeding: Feeding, e: ast.expr, depth: int) -> bool:
+    """Whether a value, or all in a table, is computed of numbers that the script says."""
+    origins = list(feeding.values.origins(e)) if depth else []
+    return bool(origins) and all(
+        not o.path and isinstance(o.node, ast.expr) and _is_number(feeding, o.node, depth - 1)
+        for o in origins
+    )
+
+
+def _is_number(feeding: Feeding, e: ast.expr, depth: int) -> bool:
+    match e:
+        case ast.Constant():
+            return isinstance(e.value, (int, float))
+        case ast.Attribute():
+            return feeding.names.of(e) in ("numpy.pi", "math.pi")
+        case ast.UnaryOp(operand=inner):
+            return _is_of_numbers(feeding, inner, depth)
+        case ast.BinOp():
+            return _is_of_numbers(feeding, e.left, depth) and _is_of_numbers(feeding, e.right, depth)
+        case ast.Tuple() | ast.List():
+            return all(_is_of_numbers(feeding, item, depth) for item in e.elts)
+        case ast.ListComp(
+            generators=[ast.comprehension(target=ast.Name(id=turn), iter=ast.Call() as counts)]
+        ):
+            numbered = feeding.names.last(counts.func) == "range"
+            return numbered and all(_is_of_turn(feeding, n, turn, depth) for n in ast.walk(e.elt))
+        case ast.Call():
+            last = feeding.names.last(e.func)
+            given = [*e.args, *(k.value for k in e.keywords if k.arg != "dtype")]
+            return last in _CURVES | _COUNTS or (
+                last in _OF_NUMBERS and all(_is_of_numbers(feeding, a, depth) for a in given)
+            )
+    return False
+
+
+def _is_of_turn(feeding: Feeding, n: ast.AST, turn: str, depth: int) -> bool:
+    """Whether a part of an expression is nothing but the number of a turn, and other numbers."""
+    if isinstance(n, ast.Name):
+        function = isinstance(feeding.syntax.parent[n], (ast.Attribute, ast.Call))
+        return n.id == turn or function or _is_of_numbers(feeding, n, depth)
+    return not isinstance(n, (ast.Subscript, ast.Starred, *COMPREHENSIONS))
+
+
+def _is_set(feeding: Feeding, item: ast.expr, body: list[ast.AST]) -> bool:
+    statement = feeding.syntax.statement(item)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Attribute):
+            return target.attr in _RATES
+        if isinstance(target, ast.Name):
+            reads = [
+                n
+                for n in body
+                if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)
+            ]
+            return bool(reads) and all(_sets(feeding, feeding.syntax.statement(n)) for n in reads)
+    return _sets(feeding, statement)
+
+
+def _sets(feeding: Feeding, statement: ast.stmt) -> bool:
+    """Whether a statement only sets a variable or a rate, or shows a number."""
+    if isinstance(statement, ast.Assign):
+        return all(isinstance(t, ast.Attribute) and t.attr in _RATES for t in statement.targets)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and feeding.names.last(call.func) in _SETTERS
