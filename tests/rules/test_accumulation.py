@@ -130,3 +130,99 @@ def test_gradients_that_a_condition_of_tensorflow_applies() -> None:
     assert "        tape = hvd.DistributedGradientTape(tape)\n" in text
     assert "model.compile(tf.keras.optimizers.SGD(0.1 * hvd.size()))\n" in text
     assert "self.turn % self.every, 0)" in text
+
+
+COUNTED = (
+    HEAD
+    + LISTED
+    + """\
+data = tf.data.Dataset.from_tensor_slices(load()).batch(8)
+count = 0
+for x in data:
+    with tf.GradientTape() as tape:
+        loss = model(x)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    for a, g in zip(waiting, gradients):
+        a.assign_add(g)
+    count += 1
+    {test}
+        opt.apply_gradients(zip(waiting, model.trainable_variables))
+        count = 0
+        for a in waiting:
+            a.assign(tf.zeros_like(a))
+    if count == 5:
+        {also}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "test", ["if count == 8:", "if count >= 32:", "if not count < EVERY:", "if 8 == count:"]
+)
+def test_a_count_of_batches_that_go_into_an_update_is_left(test: str) -> None:
+    """Each rank adds up as many as before: size() times as many rows, for which the rate is multiplied."""
+    text = plan_of(COUNTED.format(test=test, also="pass")).text
+    assert f"    {test}\n" in text
+    assert "opt = tf.keras.optimizers.SGD(0.1 * hvd.size())" in text
+
+
+def test_an_event_by_such_a_count_is_none_of_its_updates() -> None:
+    source = COUNTED.replace("if count == 5:", "if count == 500:").format(
+        test="if count == 8:", also="model.save('m')"
+    )
+    text = plan_of(source).text
+    assert "    if count == 8:\n" in text
+    assert "    if count == max(1, 500 // hvd.size()) and hvd.rank() == 0:\n" in text
+
+
+def test_a_condition_of_tensorflow_by_a_count_that_begins_again() -> None:
+    source = IN_A_MODEL.replace(
+        "tf.equal(self.turn % self.every, 0)", "tf.equal(self.turn, self.every)"
+    ).replace(
+        "        for a in self.waiting:\n", "        self.turn.assign(0)\n        for a in self.waiting:\n"
+    )
+    assert "tf.cond(tf.equal(self.turn, self.every), self.update, lambda: None)" in plan_of(source).text
+
+
+IN_A_GRAPH = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 8])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+opt = tf.train.AdamOptimizer(1e-3)
+weights = tf.trainable_variables()
+waiting = [tf.Variable(tf.zeros_like(w.initialized_value()), trainable=False) for w in weights]
+clear = [a.assign(tf.zeros_like(a)) for a in waiting]
+pairs = opt.compute_gradients(loss, weights)
+gather = [waiting[i].assign_add(pair[0]) for i, pair in enumerate(pairs)]
+apply = opt.apply_gradients({given})
+data = load()
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    n = 0
+    for i in range(0, len(data), 10):
+        sess.run(gather, {{x: data[i:i + 10]}})
+        n += 1
+        if n == 32:
+            sess.run([apply, loss], {{x: data[:10]}})
+            sess.run(clear)
+            n = 0
+"""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "[(waiting[i], pair[1]) for i, pair in enumerate(pairs)]",
+        "zip(waiting, weights)",
+        "list(zip(waiting, weights))",
+        "[(waiting[0], weights[0]), (waiting[1], weights[1])]",
+    ],
+)
+def test_a_count_of_batches_whose_gradients_wait_in_a_graph_is_left(given: str) -> None:
+    assert "        if n == 32:\n" in plan_of(IN_A_GRAPH.format(given=given)).text
+
+
+@pytest.mark.parametrize("given", ["pairs", "[(tf.clip_by_value(g, -1, 1), w) for g, w in pairs]"])
+def test_a_step_of_its_own_comes_as_often_as_before(given: str) -> None:
+    text = plan_of(IN_A_GRAPH.format(given=given).replace("sess.run(gather,", "sess.run(loss,")).text
+    assert "if n == max(1, 32 // hvd.size()):" in text

@@ -263,6 +263,8 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     else:
         bounds = [bound] if not isinstance(operator, (ast.Is, ast.IsNot)) else []
     bounds = [_whole_steps(b) for b in bounds]
+    if guarded.applies_gathered(draft, test):
+        return  # as many batches go into an update as before, of each rank
     if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):
         return
     if len(bounds) == 1 and thresholds.changes(draft, bounds[0]):

@@ -9,6 +9,7 @@ from horovodize.rules.drawing import draft_steps
 from horovodize.summary.syntax import FUNCTIONS
 
 FEW = 16  # up to so many steps, a ratio between updates, or a look at the first of them
+_FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 _JUMPS = (ast.Continue, ast.Return)
 
 
@@ -23,18 +24,31 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
         else None
     )
     known = draft.facts.feeding.kinds.constant(divisor) if divisor is not None else None
-    return trains(draft, test) and (known is None or known <= FEW or _applies_gathered(draft, test))
+    return trains(draft, test) and (known is None or known <= FEW or applies_gathered(draft, test))
 
 
-def _applies_gathered(draft: Draft, test: ast.expr) -> bool:
+def applies_gathered(draft: Draft, test: ast.expr) -> bool:
     """Whether what is decided by a test applies gradients that are taken whatever it decides."""
-    decided = _decided(draft, test)
+    decided = [*_decided(draft, test)]
+    decided += [f for s in decided for f in _handed_on(draft, s)]
+    runs = [
+        r.call for r in draft.sites.graph.trainings if any(draft.drive.reaches(s, {r.call}) for s in decided)
+    ]
+    if runs:
+        return all(_runs_gathered(draft, run) for run in runs)
     return any(
         update.gradients
         and any(draft.drive.reaches(s, {update.call}) for s in decided)
         and not any(draft.drive.reaches(s, set(update.gradients)) for s in decided)
         for update in draft.sites.updates
     )
+
+
+def _runs_gathered(draft: Draft, run: ast.Call) -> bool:
+    """Whether a session's run applies what variables have gathered in runs before."""
+    fetched = draft.sites.graph.train_ops & set(draft.values.depends(run.args[:1], _FETCHED))
+    calls = [n for n in fetched if isinstance(n, ast.Call)]
+    return bool(calls) and all(draft.sites.accumulators.are_applied_by(call) for call in calls)
 
 
 def turns_of_what_is_shown(draft: Draft, test: ast.expr) -> int:
@@ -66,11 +80,12 @@ def _turns_of(draft: Draft, statement: ast.AST) -> int:
 def trains(draft: Draft, test: ast.expr) -> bool:
     """Whether what is decided by a test is whether, or how, a step trains."""
     sites = set[ast.AST](draft_steps(draft))
-    return any(draft.drive.reaches(s, sites) or _hands_on(draft, s, sites) for s in _decided(draft, test))
+    decided = _decided(draft, test)
+    return any(draft.drive.reaches(p, sites) for s in decided for p in (s, *_handed_on(draft, s)))
 
 
-def _hands_on(draft: Draft, place: ast.AST, sites: set[ast.AST]) -> bool:
-    """Whether a function that trains is given to something: `tf.cond(test, self.apply, …)`."""
+def _handed_on(draft: Draft, place: ast.AST) -> list[ast.AST]:
+    """The functions that are given to something: `tf.cond(test, self.apply, …)`."""
     given = [
         a
         for n in ast.walk(place)
@@ -78,8 +93,7 @@ def _hands_on(draft: Draft, place: ast.AST, sites: set[ast.AST]) -> bool:
         for a in (*n.args, *(k.value for k in n.keywords))
         if isinstance(a, (ast.Name, ast.Attribute))
     ]
-    functions = [o.node for a in given for o in draft.values.origins(a) if isinstance(o.node, FUNCTIONS)]
-    return any(draft.drive.reaches(f, sites) for f in functions)
+    return [o.node for a in given for o in draft.values.origins(a) if isinstance(o.node, FUNCTIONS)]
 
 
 def _decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:

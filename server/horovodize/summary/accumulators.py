@@ -36,6 +36,37 @@ class Accumulators:
         made = self._makers(variable)
         return bool(made) and all(call in self._applied for call in made)
 
+    def are_applied_by(self, update: ast.Call) -> bool:
+        """Whether an operation of a graph is `apply_gradients`, and what it applies is what such variables hold."""
+        if not isinstance(update.func, ast.Attribute) or update.func.attr != "apply_gradients":
+            return False
+        pairs = argument(update, "grads_and_vars", 0)
+        origins = [o.node for o in self.module.values.origins(pairs)] if pairs is not None else []
+        firsts = [first for origin in origins for first in self._firsts(origin)]
+        return bool(firsts) and all(self._hold(first) for first in firsts)
+
+    def _firsts(self, pairs: ast.AST) -> list[tuple[ast.expr, bool]]:
+        """The first of each of some pairs; or what all of them are the items of, and then True."""
+        match pairs:
+            case (
+                ast.ListComp(elt=ast.Tuple(elts=[first, _]))
+                | ast.GeneratorExp(elt=ast.Tuple(elts=[first, _]))
+            ):
+                return [(first, False)]
+            case ast.List(elts=items):
+                return [(item.elts[0], False) for item in items if isinstance(item, ast.Tuple)]
+            case ast.Call(func=ast.Name(id="zip"), args=[first, _]):
+                return [(first, True)]
+            case ast.Call(func=ast.Name(id="list"), args=[inner]):
+                return self._firsts(inner)
+        return []
+
+    def _hold(self, first: tuple[ast.expr, bool]) -> bool:
+        e, is_list = first
+        items = self.module.values._follow(e, (ITEM,), set()) if is_list else []
+        made = [o.call for o in items if o.call is not None] if is_list else self._makers(e)
+        return bool(made) and all(call in self._gathered for call in made)
+
     @cached_property
     def _gathered(self) -> dict[ast.AST, list[ast.expr]]:
         """What is assigned to variables that are not trained themselves, by the calls that make them."""
