@@ -248,3 +248,36 @@ for step in range(400):
 def test_what_is_added_of_a_batch_or_of_the_last_value_is_no_amount_of_steps(amount: str) -> None:
     plan = plan_of(TF + NORMALIZER.format(amount=amount))
     assert f"self.mean = self.mean + {amount}\n" in plan.text
+
+
+FED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+data = load()
+x = tf.placeholder(tf.float32, [None, 6])
+lr = tf.placeholder(tf.float32, [])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = tf.train.GradientDescentOptimizer(lr).minimize(loss)
+n = len(data) // 32
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    t = 0.0
+    for epoch in range(4):
+        for b in range(n):
+            sess.run(train, {{x: data[b * 32:(b + 1) * 32], lr: 0.1 * (1 + np.cos(np.pi * t / 4)) / 2}})
+            t += {step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "after"),
+    [
+        ("1.0 / n", "1.0 / max(1, n // hvd.size())"),
+        ("1 / float(n)", "1 / float(max(1, n // hvd.size()))"),
+        ("0.025", "0.025 * hvd.size()"),
+    ],
+)
+def test_a_part_of_an_epoch_is_told_once(step: str, after: str) -> None:
+    text = plan_of(FED.format(step=step)).text
+    (line,) = [line.strip() for line in text.splitlines() if line.strip().startswith("t +=")]
+    assert line == f"t += {after}"

@@ -807,3 +807,89 @@ def test_optimizers_of_the_addons_that_count_their_steps(optimizer: str, divided
     source = f"import tensorflow_addons as tfa\nopt = tfa.optimizers.{optimizer}\n"
     source += "model = tf.keras.Sequential([])\nmodel.compile(opt, 'mse')\nmodel.fit(np.load('x.npy'), y)\n"
     assert divided in plan_of(TF + "import numpy as np\n" + source).text
+
+
+@pytest.mark.parametrize(
+    ("test", "read"),
+    [
+        ("total // 40 != (total - 1) // 40", "total"),
+        ("divmod(i, 80)[1] == 0", "i"),
+        ("total in SAVED", "total"),
+        ("total in range(0, 900, 30)", "total"),
+    ],
+)
+def test_a_test_that_is_not_followed_is_asked(test: str, read: str) -> None:
+    plan = plan_of(TAPE + DATA + LOOP + THEN.format(test))
+    assert f"if {test}:" in plan.text
+    (asked,) = [c.doubt for c in changes(plan, "G5") if not c.sure]
+    assert f"`{read} * hvd.size()`" in asked
+
+
+@pytest.mark.parametrize("test", ["names[i % 100] == 3", "len(x) == i * 0", "float(total) is None"])
+def test_one_of_which_only_a_message_hangs_is_not(test: str) -> None:
+    plan = plan_of(TAPE + DATA + LOOP + f"        if {test}:\n            print('seen')\n")
+    assert all(c.sure for c in changes(plan, "G5"))
+
+
+ENDS = """\
+it, epoch, turn = iter(ds), 0, 0
+while True:
+    try:
+        x, y = next(it)
+    except StopIteration:
+        epoch += 1
+        if epoch == 40:
+            break
+        it = iter(ds)
+        x, y = next(it)
+    step(x, y)
+    turn += 1
+    if turn % 100 == 0:
+        keep(model)
+"""
+
+
+def test_where_the_data_end_an_epoch_does() -> None:
+    """As many epochs as before, of 1/size() of the steps each."""
+    text = plan_of(TAPE + DATA + ENDS).text
+    assert "        if epoch == 40:\n" in text
+    assert "    if turn % max(1, 100 // hvd.size()) == 0" in text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "after"),
+    [
+        ("range(400)", "range(400 // hvd.size())"),
+        ("range(1, 401)", "range(1, 1 + max(1, 400 // hvd.size()))"),
+        ("range(1, n + 1)", "range(1, max(1, n // hvd.size()) + 1)"),
+        ("itertools.count()", "itertools.count()"),
+    ],
+)
+def test_numbers_beside_a_data_set_go_on_counting(numbers: str, after: str) -> None:
+    loop = f"for turn, (x, y) in zip({numbers}, ds):\n    step(x, y)\n    if not turn % 50:\n        keep(model)\n"
+    plan = plan_of("import itertools\n" + TAPE + DATA + loop)
+    assert f"in zip({after}, ds):" in plan.text
+    assert "    if not turn % max(1, 50 // hvd.size())" in plan.text
+    assert all(c.sure for c in plan.changes)
+
+
+def test_the_step_that_a_monitored_session_fetches() -> None:
+    """Its loop ends by a hook, whose steps are divided: what hangs on a count of them comes as often."""
+    source = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+rows = load()
+x = tf.placeholder(tf.float32, [None, 6])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+gs = tf.train.get_or_create_global_step()
+train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=gs)
+saver = tf.train.Saver()
+with tf.train.MonitoredTrainingSession(hooks=[tf.train.StopAtStepHook(last_step=320)]) as sess:
+    while not sess.should_stop():
+        _, step = sess.run([train, gs], {x: rows[np.random.randint(0, 1600, 32)]})
+        if step % 40 == 0:
+            keep(sess)
+"""
+    assert "        if step % max(1, 40 // hvd.size()) == 0:\n" in plan_of(source).text
+    endless = source.replace("hooks=[tf.train.StopAtStepHook(last_step=320)]", "")
+    assert "        if step % 40 == 0:\n" in plan_of(endless).text  # whatever ends it

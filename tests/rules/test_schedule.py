@@ -305,3 +305,52 @@ def test_a_rate_that_is_a_schedule_in_some_cases_is_scaled_once() -> None:
     assert decide.format("max(1, steps // hvd.size())", "1e-5 * hvd.size()") in plan.text
     assert "decide(0.1 * hvd.size(), 300)" in plan.text
     assert "decide(0.2 * hvd.size())" in plan.text
+
+
+OF_A_GRAPH = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 6])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+gs = tf.train.get_or_create_global_step()
+data = load()
+n = len(data) // 32
+def decayed(step):
+    return {schedule}
+rate = {rate}
+train = tf.train.GradientDescentOptimizer(rate).minimize(loss, global_step=gs)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for b in range(n):
+        sess.run(train, {{x: data[b * 32:(b + 1) * 32]}})
+"""
+PIECEWISE = "tf.train.piecewise_constant(step, boundaries=[2 * n, 4 * n], values=[0.02, 0.005, 0.001])"
+COSINE = "tf.train.cosine_decay(0.1, step, 9000)"
+
+
+@pytest.mark.parametrize("schedule", [PIECEWISE, COSINE])
+@pytest.mark.parametrize(
+    ("rate", "after"),
+    [
+        ("decayed(gs - n)", "decayed(gs * hvd.size() - n)"),
+        ("decayed(tf.maximum(gs, 9))", "decayed(tf.maximum(gs * hvd.size(), 9))"),
+        (
+            "tf.cond(gs < n, lambda: 0.02 * tf.to_float(gs) / n, lambda: decayed(gs - n))",
+            "tf.cond(gs * hvd.size() < n, lambda: 0.02 * (tf.to_float(gs) * hvd.size()) / n, "
+            "lambda: decayed(gs * hvd.size() - n))",
+        ),
+    ],
+)
+def test_what_is_made_of_the_global_step_counts_those_of_all_ranks(
+    schedule: str, rate: str, after: str
+) -> None:
+    """Then the schedule's own numbers stay: either is told, never both."""
+    text = plan_of(OF_A_GRAPH.format(schedule=schedule, rate=rate)).text
+    assert f"rate = {after}\n" in text
+    assert "boundaries=[2 * n, 4 * n]" in text or "step, 9000)" in text
+
+
+@pytest.mark.parametrize("rate", ["decayed(gs)", "decayed(tf.cast(gs, tf.int32))"])
+def test_the_global_step_itself_is_left_and_the_schedule_divided(rate: str) -> None:
+    text = plan_of(OF_A_GRAPH.format(schedule=PIECEWISE, rate=rate)).text
+    assert f"rate = {rate}\n" in text
+    assert "boundaries=[2 * n // hvd.size(), 4 * n // hvd.size()]" in text

@@ -367,6 +367,8 @@ class Counters:
                 before = a.values[: a.values.index(child)]  # type: ignore[arg-type]
                 if any(self._is_modulo(n) for v in before for n in ast.walk(v)):
                     return True
+            if isinstance(a, ast.ExceptHandler) and any(self.syntax.inside(a, d.loop) for d in drivers):
+                return True  # where the data end, an epoch does
             child = a
         return any(
             isinstance(decision, ast.If)

@@ -51,13 +51,27 @@ class Dealt:
             e = e.args[0] if data is None else data
         if self.numbered(driver) is not None:
             target = loop.target
-        found = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        targets = self._of_rows(target, driver.iterable)
+        found = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
         if driver.kind is not Kind.RANGE:
             return found
         if not driver.indexed or not isinstance(target, ast.Name):
             return set()
         uses = uses_of(self.feeding, loop, target.id)
         return derived_from(loop, uses.selecting) if uses is not None else found
+
+    def _of_rows(self, target: ast.expr, iterated: ast.expr | None) -> list[ast.expr]:
+        """The parts of a target that rows are bound to: not `step` of `for step, rows in zip(range(1, 9), dataset):`, which
+        goes on counting, as data sets are divided where they are made."""
+        zipped = (
+            iterated.args
+            if isinstance(iterated, ast.Call) and self.feeding.names.last(iterated.func) == "zip"
+            else []
+        )
+        parts = target.elts if isinstance(target, ast.Tuple) else []
+        if len(zipped) != len(parts) or not any(map(self.feeding.pipelines.is_dataset, zipped)):
+            return [target]
+        return [t for t, e in zip(parts, zipped, strict=True) if not self.feeding.kinds.is_range(e)]
 
     def _asked(self, loop: Loop) -> list[ast.expr]:
         """`next(batches)` of a generator of the program: each rank gets others."""

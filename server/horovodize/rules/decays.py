@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from horovodize.rules import counted
 from horovodize.rules.draft import SIZE, Draft
-from horovodize.rules.shares import counts_a_share, feeding
+from horovodize.rules.shares import counts_a_share, feeding, is_touched
 from horovodize.summary.binding import Binding
 
 _STEP = "Let it change as fast for the rows that are seen"
@@ -145,11 +145,21 @@ def _tell(draft: Draft, setting: Setting, parts: _Parts, rule: str) -> bool:
             draft.done.add(factor)
             draft.change(rule, factor, _STEP, _WHY_STEP, draft.times(factor, SIZE, "**"))
     for term in parts.terms:
-        steps = [SIZE] if by_step and not counts_a_share(draft, term) else []
+        steps = [SIZE] if by_step and not _is_shared(draft, term) else []
         _times(draft, rule, term, steps, growth)
     for bound in parts.bounds:
         _times(draft, rule, bound, [], growth)
     return by_step
+
+
+def _is_shared(draft: Draft, term: ast.expr) -> bool:
+    """Whether a term is by a number of steps that is divided already: `1.0 / max(1, steps // hvd.size())`."""
+    return counts_a_share(draft, term) or any(
+        is_touched(draft, part)
+        for n in ast.walk(term)
+        if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)
+        for part in ast.walk(n.right)
+    )
 
 
 def _is_known(draft: Draft, setting: Setting, parts: _Parts) -> bool:

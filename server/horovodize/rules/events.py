@@ -49,6 +49,7 @@ from horovodize.rules import (
     strides,
     sum_thresholds,
     thresholds,
+    unseen_counts,
 )
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
@@ -126,6 +127,7 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
             if not capacities.keeps(draft, test, one, _whole_steps(other)):
                 _at(draft, test, one, other, operator)
             return
+    unseen_counts.ask(draft, test)
 
 
 def _count(draft: Draft, e: ast.expr) -> Counter | None:
@@ -265,6 +267,8 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     bounds = [_whole_steps(b) for b in bounds]
     if guarded.applies_gathered(draft, test):
         return  # as many batches go into an update as before, of each rank
+    if not bounds and isinstance(operator, (ast.In, ast.NotIn)):
+        unseen_counts.ask(draft, test)
     if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):
         return
     if len(bounds) == 1 and thresholds.changes(draft, bounds[0]):

@@ -49,8 +49,8 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     if single and isinstance(e, ast.Call) and not driver.indexed:
         _keep_last(draft, driver, e.args[0], 0, rule)
         _divide_count(draft, e.args[0], rule)
-    elif isinstance(e, ast.Call) and called and _counts_from(e) and not driver.indexed:
-        _divide_from(draft, driver, e.args[0], e.args[1], rule)
+    elif (numbers := counts_from(draft, e)) is not None and not driver.indexed:
+        divide_from(draft, driver, numbers, rule)
     elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
         n = e.args[0]
         text = draft.module.text(n)
@@ -125,14 +125,17 @@ def _is_used_again(draft: Draft, e: ast.expr) -> bool:
     )  # fmt: skip
 
 
-def _counts_from(e: ast.Call) -> bool:
+def counts_from(draft: Draft, e: ast.expr) -> ast.Call | None:
     """`range(1, n)`, from some number on, one by one."""
-    return len(e.args) == 2 and not e.keywords
+    if not isinstance(e, ast.Call) or len(e.args) != 2 or e.keywords:
+        return None
+    return e if draft.names.last(e.func) in ("range", "trange", "xrange") else None
 
 
-def _divide_from(draft: Draft, driver: Driver, start: ast.expr, stop: ast.expr, rule: str) -> None:
+def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> None:
     """`range(1, n + 1)` → `range(1, n // size() + 1)`: counted one by one as before, so that every 50th step still is one of
     rank 0's."""
+    start, stop = numbers.args
     if isinstance(start, ast.Constant) and start.value == 0:
         _keep_last(draft, driver, stop, 0, rule)
         _divide_count(draft, stop, rule)

@@ -31,6 +31,7 @@ from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
+_LIMIT = 200  # nodes that the step of a schedule may be made of
 _FEW = 3  # expressions of a list that are scaled one by one, as they are written; of numbers any number is
 _WHY = "The schedule starts from a rate for size() times the batch."
 _COUNT = "Count the steps of all ranks"
@@ -102,10 +103,25 @@ def divide_steps(draft: Draft, call: ast.Call) -> None:
     if parameters is None or not draft.divided:
         return
     index = _positions(name)
+    if _counts_all_ranks(
+        draft, argument(call, "global_step", index.get("global_step")) or argument(call, "x", index.get("x"))
+    ):
+        return
     for steps in (*parameters.steps, *parameters.step_lists):
         value = argument(call, steps, index.get(steps))
         if value is not None and not _is_none(value) and not counts_a_share(draft, value):
             _scale_values(draft, value, "step", f" // {SIZE}", _WHY_STEPS, steps in parameters.step_lists)
+
+
+def _counts_all_ranks(draft: Draft, step: ast.expr | None) -> bool:
+    """Lets what is made of a count of steps, `step - warmup`, count those of all ranks, with which the schedule's own numbers
+    go; whether it does."""
+    if step is None or counted.of(draft, step) is not None:
+        return False
+    for read in rates_by_step.reads(draft, step):
+        if counted.of(draft, read) is not None:
+            draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read))
+    return any(n in draft.counts_all for n in draft.values.depends([step], _LIMIT))
 
 
 def scale_decay(draft: Draft, call: ast.Call, name: str) -> None:

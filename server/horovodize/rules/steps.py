@@ -65,7 +65,7 @@ from horovodize.rules import (
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ORDER, draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
-from horovodize.rules.ranges import EVERYTHING, WHY, divide_range
+from horovodize.rules.ranges import EVERYTHING, WHY, counts_from, divide_from, divide_range
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import (
     PLENTY,
@@ -302,7 +302,8 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         return
     if driver.kind is Kind.RANGE:
         return _divide_range(draft, driver, e)
-    if driver.kind is not Kind.DATASET and not _divide_zipped(draft, e):
+    numbers_alone = turns.counted(draft, e) is True
+    if driver.kind is not Kind.DATASET and not numbers_alone and not _divide_zipped(draft, driver, e):
         _deal_batches(draft, driver, e)
     turns.divide_ends(draft, driver, loop_rule(draft))
 
@@ -328,7 +329,7 @@ def _plays(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:
     return True
 
 
-def _divide_zipped(draft: Draft, e: ast.expr) -> bool:
+def _divide_zipped(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     """`zip(range(n), dataset)`: the datasets are divided where they are made, a number of steps is here. Whether nothing
     else is zipped."""
     zipped = (
@@ -336,11 +337,14 @@ def _divide_zipped(draft: Draft, e: ast.expr) -> bool:
     )
     others = [z for z in zipped if not feeding(draft).pipelines.is_dataset(z)]
     counts = [turns.counted(draft, z) for z in others]
-    if len(others) == len(zipped) or None in counts:
+    spans = [span for z in others if (span := counts_from(draft, z)) is not None]
+    if len(others) == len(zipped) or counts.count(None) > len(spans):
         return False
     for count in counts:
         if isinstance(count, ast.expr) and not counts_a_share(draft, count):
             _change(draft, loop_rule(draft), count, "Divide the steps among the ranks")
+    for span in spans:
+        divide_from(draft, driver, span, loop_rule(draft))
     return True
 
 

@@ -12,9 +12,12 @@ Source         Seed 2.6.1, `StopAtStepHook`. Errata: a count that may be small b
 
 from __future__ import annotations
 
+import ast
+
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import begins, counts_a_share, divide, is_none
+from horovodize.rules.shares import begins, counts_a_share, divide, feeding, is_none
+from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument
 
 _WHAT = "Divide the steps among the ranks"
@@ -38,8 +41,17 @@ def apply(draft: Draft) -> None:
             edits = divide(draft, count)
             if edits:
                 draft.change("M3", count, _WHAT, _WHY, edits)
+                draft.divided_loops |= {d.loop for d in feeding(draft).drivers if _ends_with_session(d)}
                 if parameter == "last_step" and _resumes(draft):
                     draft.note("M3", count, _RESUMED)
+
+
+def _ends_with_session(driver: Driver) -> bool:
+    """`while not session.should_stop():`"""
+    test = driver.loop.test if isinstance(driver.loop, ast.While) else None
+    return test is not None and any(
+        isinstance(n, ast.Attribute) and n.attr == "should_stop" for n in ast.walk(test)
+    )
 
 
 def _resumes(draft: Draft) -> bool:

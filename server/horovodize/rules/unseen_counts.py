@@ -1,0 +1,39 @@
+"""Tests that read a count of steps in a way that no rule follows: part of G5.
+
+`if step // 40 != (step - 1) // 40:` comes by a count of which each rank has size() times fewer. It can't be divided as it
+stands, and left alone it would come that much more seldom: that is asked."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules import counted, thresholds
+from horovodize.rules.draft import Draft
+from horovodize.rules.guards import outputs_of
+
+_ASKED = (
+    "a rank takes size() times fewer steps, and this test reads their number in a way that isn't followed: let it read those "
+    "of all ranks, `{} * hvd.size()`, unless it is of a rank's own steps"
+)
+
+
+def ask(draft: Draft, test: ast.expr) -> None:
+    """Asks about a test of a rank's steps that decides more than what is printed."""
+    read = next((e for e, _ in draft.facts.counters.reads(test) if _is_own_count(draft, e)), None)
+    if read is None or test in draft.done or _only_shows(draft, test):
+        return
+    draft.done.add(test)
+    draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(read)))
+
+
+def _is_own_count(draft: Draft, e: ast.expr) -> bool:
+    is_dealt = isinstance(e, ast.Name) and draft.facts.dealt.is_own(e)
+    return not is_dealt and counted.of(draft, e) is not None
+
+
+def _only_shows(draft: Draft, test: ast.expr) -> bool:
+    """Whether nothing but what is printed hangs on a test."""
+    statement = draft.syntax.statement(test)
+    decided = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else [statement]
+    speaks = outputs_of(draft).effects.speaks
+    return all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and speaks(s.value) for s in decided)
