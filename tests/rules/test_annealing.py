@@ -43,6 +43,8 @@ def line_of(value: str, given: str = "beta") -> tuple[str, str]:
         ("tf.constant(count / 1000)", f"tf.constant({ALL} / 1000)"),
         ("0.99 ** count", f"0.99 ** ({ALL})"),
         ("1 - math.exp(-count / 500)", f"1 - math.exp(-({ALL}) / 500)"),
+        ("math.exp(-rate * count)", f"math.exp(-rate * ({ALL}))"),
+        ("max(0.1, 1.0 - 1e-4 * count)", f"max(0.1, 1.0 - 1e-4 * ({ALL}))"),
         ("int(opt.iterations) / 1000", "int(opt.iterations) * hvd.size() / 1000"),
     ],
 )
@@ -214,3 +216,17 @@ def test_a_schedule_that_a_loss_asks_by_a_count_of_its_own() -> None:
     divided = "ExponentialDecay(1.0, 100 // hvd.size(), 0.9)"
     assert divided in kept("seen.assign_add(1)", more="* weight(seen)")
     assert divided not in kept("pass", "seen.assign_add(1)", "* weight(seen)")
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "opt.minimize(tf.reduce_mean(model(x) - y) * beta, model.trainable_variables, tape=tape)",
+        "opt.minimize(lambda: tf.reduce_mean(model(x) - y) * beta, model.trainable_variables)",
+    ],
+)
+def test_a_weight_of_what_is_minimized(update: str) -> None:
+    beta = "    beta = min(1.0, count / 1000)\n    count += 1\n"
+    body = f"{beta}    with tf.GradientTape() as tape:\n        model(x)\n    {update}\n"
+    text = plan_of(HEAD[: HEAD.index("def train_step")] + f"count = 0\nfor x, y in ds:\n{body}").text
+    assert f"    beta = min(1.0, {ALL} / 1000)\n" in text

@@ -270,3 +270,13 @@ def test_the_index_of_rows_selects(made: str, body: str) -> None:
         f"for i in range(n):\n    {body}\n",
         f"for i in shard(range(n)):\n    {body}\n",
     )
+
+
+def test_a_loop_that_only_looks_up_its_rate_takes_fewer_turns() -> None:
+    loop = (
+        "for i in range(n):\n    opt.learning_rate.assign(table[i])\n"
+        "    step(*a.sample(9))\n    opt.learning_rate.assign(table[i])\n"
+    )
+    text = plan_of(TAPE + "table = np.geomspace(1e-5, 1.0, 100)\n" + loop).text
+    assert "for i in range(max(1, n // hvd.size())):\n" in text
+    assert "table[(i * hvd.size())]" in text

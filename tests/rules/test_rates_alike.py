@@ -157,3 +157,34 @@ def test_a_schedule_is_no_number() -> None:
 def test_what_a_session_is_fed() -> None:
     assert "rate: from_root(0.1 * value)}" in plan_of(SESSION.replace("FED", "0.1 * value")).text
     assert "rate: 0.1 / (1 + epoch)}" in plan_of(SESSION.replace("FED", "0.1 / (1 + epoch)")).text
+
+
+FOUND = (
+    TF
+    + """
+import numpy as np
+rates = np.geomspace(1e-5, 1.0, 100)
+model = tf.keras.Sequential([])
+model.compile(tf.keras.optimizers.SGD(0.01), "mse")
+losses = []
+for i in range(100):
+    losses.append(model.train_on_batch(*a.sample(32)))
+best = rates[int(np.argmin(losses))]
+model.optimizer.learning_rate.assign(best)
+model.fit(c, d)
+"""
+)
+
+
+def test_what_single_batches_give_is_a_ranks_own() -> None:
+    text = plan_of(FOUND).text
+    assert (
+        "best = hvd.broadcast_object(best)\nmodel.optimizer.learning_rate.assign(best * hvd.size())" in text
+    )
+
+
+def test_what_fit_gives_is_averaged() -> None:
+    source = FOUND.replace(
+        "losses.append(model.train_on_batch(*a.sample(32)))", "losses += model.fit(a, b).history['loss']"
+    )
+    assert "broadcast_object(best)" not in plan_of(source).text

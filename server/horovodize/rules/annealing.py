@@ -17,12 +17,13 @@ from horovodize.rules import counted, decays, rates_by_step, schedule, steered
 from horovodize.rules.copies import made_of
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import CALLABLES, argument
 
 _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
 _SET_VALUE = "tensorflow.keras.backend.set_value"
 _FORMULA = (ast.Div, ast.Pow)
+_REAL = frozenset("exp expm1 log log1p sqrt sin cos tanh sigmoid pow power".split())
 
 
 def apply(draft: Draft) -> None:
@@ -46,11 +47,18 @@ def apply(draft: Draft) -> None:
 
 
 def _objectives(draft: Draft) -> Iterator[ast.expr]:
-    """What gradients are taken of, which may weigh its parts by the steps so far."""
+    """What gradients are taken of, by a tape or by `minimize`, which may weigh its parts by the steps so far."""
     for gradient in draft.sites.training_gradients:
         target = argument(gradient, "target", 0)
         if target is not None:
             yield target
+    for update in draft.sites.updates:
+        loss = argument(update.call, "loss", 0) if update.method == "minimize" else None
+        functions = [o.node for o in draft.values.origins(loss)] if loss is not None else []
+        computed = [
+            value for f in functions if isinstance(f, CALLABLES) for value in draft.values.returned(f)
+        ]
+        yield from computed or ([loss] if loss is not None else [])
 
 
 def _set(draft: Draft) -> Iterator[ast.expr]:
@@ -109,8 +117,8 @@ def _given(call: ast.Call) -> Iterator[ast.expr]:
 
 
 def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
-    """Whether a count is divided, or is a power: `step / 1000`, `0.99 ** step`. What selects rows is no formula, and what is
-    divided by a rank's number of steps is right as it is."""
+    """Whether a number that isn't whole is made of a count: `step / 1000`, `0.99 ** step`, `math.exp(-rate * step)`. What
+    selects rows is no formula, and what is divided by a rank's number of steps is right as it is."""
     around = []
     for a in draft.syntax.ancestors(read):
         if isinstance(a, (ast.Subscript, ast.Compare, ast.stmt)):
@@ -118,4 +126,13 @@ def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
         around.append(a)
     formulas = [a for a in around if isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA)]
     by_share = any(a.right in draft.done or counts_a_share(draft, a.right) for a in formulas)
-    return bool(formulas) and not by_share
+    return not by_share and (bool(formulas) or any(_is_real(draft, a) for a in around))
+
+
+def _is_real(draft: Draft, e: ast.AST) -> bool:
+    """Whether an expression gives no whole number, as a multiple or a function of a whole one."""
+    if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mult):
+        return any(
+            isinstance(side, ast.Constant) and isinstance(side.value, float) for side in (e.left, e.right)
+        )
+    return isinstance(e, ast.Call) and draft.names.last(e.func) in _REAL

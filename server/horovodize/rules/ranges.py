@@ -44,12 +44,12 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     called = isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "trange", "xrange")
     if called and isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
         return
-    traced = draft.drive.in_traced(driver.loop)
+    traced, indexed = draft.drive.in_traced(driver.loop), driver.indexed and _selects(draft, driver, e)
     single = isinstance(e, ast.Call) and called and len(e.args) == 1 and not e.keywords
-    if single and isinstance(e, ast.Call) and not driver.indexed:
+    if single and isinstance(e, ast.Call) and not indexed:
         _keep_last(draft, driver, e.args[0], 0, rule)
         _divide_count(draft, e.args[0], rule)
-    elif (numbers := counts_from(draft, e)) is not None and not driver.indexed:
+    elif (numbers := counts_from(draft, e)) is not None and not indexed:
         divide_from(draft, driver, numbers, rule)
     elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
         n = e.args[0]
@@ -66,6 +66,13 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         _leave(draft, driver, e, rule)
     else:
         _deal_out(draft, driver, e, rule)
+
+
+def _selects(draft: Draft, driver: Driver, e: ast.expr) -> bool:
+    """Whether the variable of a loop selects data, rather than the number of a schedule alone."""
+    variable = _variable(driver.loop, e)
+    uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
+    return uses is None or bool(uses.selecting) or not uses.counting
 
 
 def _turns_so_far(draft: Draft, driver: Driver) -> list[Edit]:
