@@ -810,6 +810,17 @@ def test_optimizers_of_the_addons_that_count_their_steps(optimizer: str, divided
 
 
 @pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("i in (0, 50, 100)", "i in (0, max(1, 50 // hvd.size()), max(1, 100 // hvd.size()))"),
+        ("i in (0, 1)", "i in (0, 1)"),
+    ],
+)
+def test_the_first_step_stays_the_first(test: str, after: str) -> None:
+    assert become(test).startswith(after)
+
+
+@pytest.mark.parametrize(
     ("test", "read"),
     [
         ("total // 40 != (total - 1) // 40", "total"),
@@ -893,3 +904,38 @@ with tf.train.MonitoredTrainingSession(hooks=[tf.train.StopAtStepHook(last_step=
     assert "        if step % max(1, 40 // hvd.size()) == 0:\n" in plan_of(source).text
     endless = source.replace("hooks=[tf.train.StopAtStepHook(last_step=320)]", "")
     assert "        if step % 40 == 0:\n" in plan_of(endless).text  # whatever ends it
+
+
+ROWS_SEEN = """\
+seen, ticks, last = 0, 0, 0
+batches = iter(ds.repeat())
+while seen < {total}:
+    step(*next(batches))
+    seen += 4
+    if {test}:
+        ticks += 1
+        last = seen
+        if ticks % 20 == 0:
+            keep(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("seen >= last + 960", "seen >= last + max(1, 960 // hvd.size())"),
+        ("seen - last >= 960", "seen - last >= max(1, 960 // hvd.size())"),
+    ],
+)
+def test_rows_that_are_counted_in_a_while(test: str, after: str) -> None:
+    """What counts the events, counts as many as before."""
+    plan = plan_of(TAPE + DATA + ROWS_SEEN.format(total="9600", test=test))
+    assert "while seen < 9600 // hvd.size():\n" in plan.text
+    assert f"    if {after}:\n" in plan.text
+    assert "        if ticks % 20 == 0" in plan.text
+    assert all(c.sure for c in plan.changes)
+
+
+def test_a_bound_beside_another_number_is_none_of_an_earlier_step() -> None:
+    source = ROWS_SEEN.replace("last = seen", "last = ticks").format(total="9600", test="seen >= last + 960")
+    assert "last + max(1, 960" not in plan_of(TAPE + DATA + source).text

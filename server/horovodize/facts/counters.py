@@ -86,12 +86,24 @@ class Counters:
         return found.pop() if len(found) == 1 else None
 
     def perhaps(self, e: ast.expr) -> Counter | None:
-        """What may be the global step: what a step that trains fetches beside, where it can't be seen what that is."""
+        """What may be the global step: what a step that trains fetches beside, where it can't be seen what that is. Or the
+        counter of an object that a function is handed: `trainer.step`, where all that is called so is one."""
+        if isinstance(e, ast.Attribute):
+            return self._of_some_object(e)
         found = self.fetched.run_of(e)
         if found is None or not any(run.call is found[0] for run in self.sites.graph.trainings):
             return None
         counted = self.counted_at(found[0]) if self.fetched.is_unseen(found[1]) else None
         return Counter(CounterKind.GLOBAL_STEP, frozenset(counted[0])) if counted is not None else None
+
+    def _of_some_object(self, e: ast.Attribute) -> Counter | None:
+        bound = self.module.scopes.reaching(e.value) if isinstance(e.value, ast.Name) else []
+        handed = bool(bound) and all(b.kind == "parameter" and not self.values.passed(b) for b in bound)
+        if not handed or self.values.attribute_bindings(e):
+            return None
+        anchors = [b.anchor for b in self.module.scopes.attributes.get(e.attr, ())]
+        found = {self._number(self._key(a)) for a in anchors if isinstance(a, ast.Attribute)}
+        return found.pop() if len(found) == 1 else None
 
     def reads(self, root: ast.AST, known: Iterable[ast.AST] = ()) -> Iterator[tuple[ast.expr, Counter]]:
         """The places in an expression or statement where a counter is read, each as a whole: `int(step.numpy())`."""
@@ -374,7 +386,7 @@ class Counters:
             isinstance(decision, ast.If)
             and any(self.syntax.inside(decision, d.loop) for d in drivers)
             and not any(self.drive.reaches(s, steps) for s in (*decision.body, *decision.orelse))
-            and any(self._is_modulo(n) for n in ast.walk(decision.test))
+            and (any(self._is_modulo(n) for n in ast.walk(decision.test)) or _sets_itself_back(decision))
             for decision, _ in self.syntax.conditions(node)
         )
 
@@ -521,6 +533,19 @@ def within(called: str, call: ast.Call) -> ast.expr | None:
     if isinstance(call.func, ast.Attribute) and called in _READING:
         return call.func.value
     return None
+
+
+def _sets_itself_back(decision: ast.If) -> bool:
+    """`if step >= last + 100: last = step`: what is tested for is moved on where it holds."""
+    read = {ast.unparse(n) for n in ast.walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))}
+    targets = (
+        t
+        for s in decision.body
+        for n in ast.walk(s)
+        if isinstance(n, (ast.Assign, ast.AugAssign))
+        for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
+    )
+    return any(ast.unparse(t) in read for t in targets)
 
 
 def _is_stored_to(n: ast.expr) -> bool:

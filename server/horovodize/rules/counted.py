@@ -27,7 +27,8 @@ def of(draft: Draft, e: ast.expr) -> Counter | None:
 
 
 def perhaps(draft: Draft, e: ast.expr) -> bool:
-    """Whether an expression may be a count of a rank's steps: what a divided step fetches beside, and can't be seen."""
+    """Whether an expression may be a count of a rank's steps: what a divided step fetches beside, and can't be seen; what an
+    object holds that a function is handed."""
     counter = draft.facts.counters.perhaps(e) if draft.options.split_data and draft.divided else None
     return counter is not None and counts_share(draft, counter)
 

@@ -264,7 +264,7 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         bounds = bound.elts if isinstance(bound, (ast.Tuple, ast.List, ast.Set)) else []
     else:
         bounds = [bound] if not isinstance(operator, (ast.Is, ast.IsNot)) else []
-    bounds = [_whole_steps(b) for b in bounds]
+    bounds = [thresholds.until(draft, _whole_steps(b)) for b in bounds]
     if guarded.applies_gathered(draft, test):
         return  # as many batches go into an update as before, of each rank
     if not bounds and isinstance(operator, (ast.In, ast.NotIn)):
@@ -280,7 +280,10 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     few = all(k is not None and k <= guarded.FEW for k in known)
     if all(k is not None and k <= 1 for k in known) or (few and not guarded.decides(draft, test)):
         return
-    edits = [edit for b in bounds for edit in _over_ranks(draft, test, b)]
+    later = [
+        b for b, number in zip(bounds, known, strict=True) if number != 0
+    ]  # the first step stays the first
+    edits = [edit for b in later for edit in _over_ranks(draft, test, b)]
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
     if len(bounds) == 1 and isinstance(operator, (ast.Eq, ast.GtE)):
         averages.keep_of_event(draft, test, bounds[0])

@@ -50,6 +50,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.calls import is_known
+from horovodize.facts.counters import CounterKind
 from horovodize.rules import (
     arrays,
     averages,
@@ -459,7 +460,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         isinstance(test, ast.Compare)
         and len(test.ops) == 1
         and isinstance(test.ops[0], (ast.Lt, ast.LtE))
-        and turns.counts(draft, loop, test.left)
+        and (turns.counts(draft, loop, test.left) or _adds_up(draft, driver, test.left))
         and not counts_a_share(draft, test.comparators[0])
     ):
         _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
@@ -467,6 +468,12 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     if "should_stop" in ast.unparse(test) and _is_stopped(draft):
         return
     _leave_uncounted(draft, driver, loop)
+
+
+def _adds_up(draft: Draft, driver: Driver, e: ast.expr) -> bool:
+    """`seen` of `while seen < total: … seen += batch_size`"""
+    counter = draft.facts.counters.of(e)
+    return counter is not None and counter.kind is CounterKind.NUMBER and driver in counter.drivers
 
 
 def _leave_uncounted(draft: Draft, driver: Driver, loop: ast.While) -> None:

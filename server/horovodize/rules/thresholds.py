@@ -15,18 +15,39 @@ WHAT = "Let it happen as often for the rows that are seen"
 WHY = "Each rank takes size() times fewer steps; after as many rows, size() times fewer have been counted."
 
 
+def until(draft: Draft, bound: ast.expr) -> ast.expr:
+    """`100` of `last + 100`, where `last` is the number of an earlier step; else the bound itself."""
+    adds = isinstance(bound, ast.BinOp) and isinstance(bound.op, ast.Add)
+    if not adds or not isinstance(bound, ast.BinOp) or not isinstance(bound.left, (ast.Name, ast.Attribute)):
+        return bound
+    return bound.right if _is_of_a_step(draft, bound.left) else bound
+
+
 def since(draft: Draft, e: ast.expr) -> ast.expr | None:
     """`step` of `step - last`, where `last` is the number of an earlier step; None for all else."""
     if not (isinstance(e, ast.BinOp) and isinstance(e.op, ast.Sub)):
         return None
     if counted.of(draft, e.left) is None or not isinstance(e.right, (ast.Name, ast.Attribute)):
         return None
-    given = [b.value for b in _bindings(draft, e.right) if b.kind == "assign" and not b.path]
-    seen = [v for v in given if v is not None]
-    if len(seen) < len(_bindings(draft, e.right)) or not seen:
-        return None
-    alike = all(_is_low(draft, v) or counted.of(draft, v) is not None for v in seen)
-    return e.left if alike else None
+    return e.left if _is_of_a_step(draft, e.right) else None
+
+
+def _is_of_a_step(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
+    """Whether a variable holds the number of an earlier step, or none yet."""
+    given = [_given(b) for b in _bindings(draft, e)]
+    return bool(given) and all(
+        v is not None and (_is_low(draft, v) or counted.of(draft, v) is not None) for v in given
+    )
+
+
+def _given(b: Binding) -> ast.expr | None:
+    """What a name is set to: of `seen, last = 0, 0` its own part."""
+    value = b.value if b.kind == "assign" else None
+    for i in b.path:
+        if not isinstance(value, (ast.Tuple, ast.List)) or not 0 <= i < len(value.elts):
+            return None
+        value = value.elts[i]
+    return value
 
 
 def moves_on(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
@@ -131,4 +152,4 @@ def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
     return list(draft.module.scopes.names[home].get(e.id, ())) if isinstance(home, ast.AST) else []
 
 
-__all__ = ["WHAT", "WHY", "changes", "moves_on", "since"]
+__all__ = ["WHAT", "WHY", "changes", "moves_on", "since", "until"]
