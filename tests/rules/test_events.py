@@ -939,3 +939,47 @@ def test_rows_that_are_counted_in_a_while(test: str, after: str) -> None:
 def test_a_bound_beside_another_number_is_none_of_an_earlier_step() -> None:
     source = ROWS_SEEN.replace("last = seen", "last = ticks").format(total="9600", test="seen >= last + 960")
     assert "last + max(1, 960" not in plan_of(TAPE + DATA + source).text
+
+
+HOOKED = (
+    TAPE
+    + DATA
+    + """\
+class Every:
+    def __init__(self, n):
+        self.n = n
+    def after(self, trainer):
+        if trainer.step % self.n == 0:
+            keep(model)
+class Trainer:
+    def __init__(self, hooks):
+        self.hooks, self.step = hooks, 0
+    def run(self, data):
+        for x, y in data:
+            step(x, y)
+            self.step += 1
+            {call}
+{more}
+Trainer([Every(50)]).run(ds)
+"""
+)
+
+
+def test_the_step_of_a_trainer_that_a_hook_is_handed() -> None:
+    text = plan_of(
+        HOOKED.format(call="for hook in self.hooks:\n                hook.after(self)", more="")
+    ).text
+    assert "        if trainer.step % max(1, self.n // hvd.size()) == 0" in text
+
+
+def test_the_step_of_an_object_that_is_handed_elsewhere_is_asked() -> None:
+    plan = plan_of(HOOKED.format(call="notify(self.hooks)", more=""))
+    assert "        if trainer.step % max(1, self.n // hvd.size()) == 0" in plan.text
+    assert ["`trainer.step`" in c.doubt for c in changes(plan, "G5") if not c.sure] == [True]
+
+
+def test_a_step_of_another_kind_is_none() -> None:
+    """Two things are called so, and one counts nothing that trains."""
+    other = "class Clock:\n    def __init__(self):\n        self.step = 0\n    def tick(self):\n        self.step += 1\nClock().tick()\n"
+    text = plan_of(HOOKED.format(call="notify(self.hooks)", more=other)).text
+    assert "        if trainer.step % self.n == 0:" in text

@@ -133,7 +133,8 @@ def _is_number(draft: Draft, e: ast.expr) -> bool:
 
 def _is_low(draft: Draft, e: ast.expr) -> bool:
     """`last = 0`, `last = -1`"""
-    known = draft.facts.feeding.kinds.constant(e)
+    fixed = not isinstance(e, (ast.Name, ast.Attribute)) or len(_bindings(draft, e)) == 1
+    known = draft.facts.feeding.kinds.constant(e) if fixed else None
     below = isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub) and isinstance(e.operand, ast.Constant)
     return below or (known is not None and known <= 1)
 

@@ -18,7 +18,7 @@ from horovodize.summary.definitions import Definitions
 from horovodize.summary.memo import CYCLE, Memo
 from horovodize.summary.names import Names
 from horovodize.summary.scopes import Scopes
-from horovodize.summary.syntax import CALLABLES, Syntax
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Syntax
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
 _LIMIT = 300
@@ -248,7 +248,18 @@ class Values:
         classes = [c for call in self.calls(e) if isinstance(c := self.callee(call), ast.ClassDef)]
         if classes:
             return frozenset(member for c in classes for member in self.family(c))
-        return frozenset([ast.unparse(e)])
+        return self._handed(e) or frozenset([ast.unparse(e)])
+
+    def _handed(self, e: ast.expr) -> frozenset[object]:
+        """What an object that a function is handed is an instance of, where that is the caller's `self`."""
+        bound = self.scopes.reaching(e) if isinstance(e, ast.Name) else []
+        passed = [value for b in bound if b.kind == "parameter" for value in self.passed(b)]
+        owners = [
+            self.syntax.method_class(self.syntax.function(v)) for v in passed if _is_self(self.syntax, v)
+        ]
+        if not passed or len(owners) < len(passed):
+            return frozenset()
+        return frozenset(member for c in owners if c is not None for member in self.family(c))
 
     def family(self, cls: ast.ClassDef) -> set[ast.ClassDef]:
         """A class with its bases in this module."""
@@ -371,3 +382,14 @@ class Values:
             todo += [
                 (c, ()) for c in ast.iter_child_nodes(n) if not isinstance(c, (ast.stmt, ast.expr_context))
             ]
+
+
+def _is_self(syntax: Syntax, e: ast.expr) -> bool:
+    """Whether an expression is the object of the method that it stands in."""
+    function = syntax.function(e)
+    first = function.args.args[:1] if isinstance(function, FUNCTIONS) else []
+    return (
+        isinstance(e, ast.Name)
+        and any(a.arg == e.id for a in first)
+        and syntax.method_class(function) is not None
+    )
