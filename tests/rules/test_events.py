@@ -980,6 +980,6 @@ def test_the_step_of_an_object_that_is_handed_elsewhere_is_asked() -> None:
 
 def test_a_step_of_another_kind_is_none() -> None:
     """Two things are called so, and one counts nothing that trains."""
-    other = "class Clock:\n    def __init__(self):\n        self.step = 0\n    def tick(self):\n        self.step += 1\nClock().tick()\n"
+    other = "class Clock:\n    step = 0\n    def tick(self):\n        self.step += 1\nClock().tick()\n"
     text = plan_of(HOOKED.format(call="notify(self.hooks)", more=other)).text
     assert "        if trainer.step % self.n == 0:" in text

@@ -165,3 +165,85 @@ def test_the_number_that_selects_rows_is_told_in_a_rate() -> None:
     text = plan_of(TAPE + ROWS.format("i")).text
     assert "rows = x[own_i:own_i + 10]\n" in text
     assert "0.1 * (1 - min(i * hvd.size(), range(0, len(x), 10)[-1]) / 9000)" in text
+
+
+MADE_BY = (
+    TAPE
+    + """\
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+{made}
+for epoch in range(9):
+    for x, y in ds:
+        {begin}
+        step(x, y)
+        {end}
+"""
+)
+SCHEDULER = """\
+class Cosine:
+    def __init__(self, total):
+        self.t, self.total = 0, total
+        self.step()
+    def step(self):
+        opt.learning_rate = 0.1 * (1 - self.t / self.total)
+        self.t += 1
+cosine = Cosine(900)"""
+PROPERTY = """\
+class State:
+    def __init__(self):
+        self.step = 0
+    @property
+    def lr(self):
+        return 0.1 * 0.5 ** (self.step // 50)
+state = State()"""
+ASKED = "schedule = tf.keras.optimizers.schedules.PolynomialDecay(0.02, 200, 0.0)\ncount = tf.Variable(0)"
+KEPT = "state = {'step': 0, 'epoch': 0}"
+
+
+@pytest.mark.parametrize(
+    ("made", "begin", "end", "told"),
+    [
+        (SCHEDULER, "pass", "cosine.step()", "0.1 * (1 - self.t * hvd.size() / self.total) * hvd.size()"),
+        (
+            PROPERTY,
+            "opt.learning_rate = state.lr",
+            "state.step += 1",
+            "0.5 ** (self.step * hvd.size() // 50)",
+        ),
+        (
+            ASKED,
+            "opt.learning_rate.assign(schedule(count))",
+            "count.assign_add(1)",
+            "schedule(count * hvd.size()) * hvd.size()",
+        ),
+        (
+            KEPT,
+            "opt.learning_rate = 0.1 / (1 + state['step'])",
+            "state['step'] += 1",
+            "0.1 / (1 + state['step'] * hvd.size()) * hvd.size()",
+        ),
+    ],
+)
+def test_a_count_that_something_else_keeps_is_told(made: str, begin: str, end: str, told: str) -> None:
+    plan = plan_of(MADE_BY.format(made=made, begin=begin, end=end))
+    assert told in plan.text
+    assert all(c.sure for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("made", "begin", "end", "same"),
+    [
+        (
+            KEPT,
+            "opt.learning_rate = 0.1 / (1 + state['epoch'])",
+            "pass\n    state['epoch'] += 1",
+            "(1 + state['epoch'])",
+        ),
+        (KEPT, "opt.learning_rate = 0.1 / (1 + state['step'])", "state['step'] -= 1", "(1 + state['step'])"),
+        (PROPERTY, "opt.learning_rate = state.lr", "pass\n    state.step += 1", "0.5 ** (self.step // 50)"),
+    ],
+)
+def test_a_count_of_epochs_that_something_else_keeps_is_left(
+    made: str, begin: str, end: str, same: str
+) -> None:
+    assert same in plan_of(MADE_BY.format(made=made, begin=begin, end=end)).text

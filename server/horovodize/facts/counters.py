@@ -164,7 +164,8 @@ class Counters:
             case ast.Call():
                 yield from self._of_call(e, known, depth)
             case ast.Subscript():
-                yield from self._of_item(e, known, depth)
+                number = self._item_number(e)
+                yield from [number] if number is not None else self._of_item(e, known, depth)
             case _:
                 yield None
 
@@ -289,6 +290,32 @@ class Counters:
         stored = any(self._is_restored(e) for e in starts)
         return Counter(CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored)
 
+    def _item_number(self, e: ast.Subscript) -> Counter | None:
+        """`state["step"]`, which is added to like a variable."""
+        if not isinstance(e.value, ast.Name) or not isinstance(e.slice, ast.Constant):
+            return None
+        key = (ast.unparse(e), self.module.scopes.lookup(e.value.id, e.value))
+        if key not in self._numbers:
+            self._numbers[key] = self._find_item_number(*key)
+        return self._numbers[key]
+
+    def _find_item_number(self, text: str, home: object) -> Counter | None:
+        def is_meant(target: ast.expr) -> bool:
+            named = isinstance(target, ast.Subscript) and ast.unparse(target) == text
+            value = target.value if named and isinstance(target, ast.Subscript) else None
+            return isinstance(value, ast.Name) and self.module.scopes.lookup(value.id, value) is home
+
+        added = [s for s in self.syntax.every(ast.AugAssign) if is_meant(s.target)]
+        sets = [s.value for s in self.syntax.every(ast.Assign) if any(map(is_meant, s.targets))]
+        if not added or not all(isinstance(s.op, ast.Add) and self._is_amount(s.value) for s in added):
+            return None
+        found = [self.counted_at(s) for s in added]
+        if any(c is None or self._is_event(s, c[0]) for s, c in zip(added, found, strict=True)):
+            return None
+        drivers = frozenset(d for c in found if c is not None for d in c[0])
+        fitted = any(c is not None and c[1] for c in found)
+        return Counter(CounterKind.NUMBER, drivers, fitted, tuple(added), tuple(sets))
+
     def _all_bindings(self, name: str, home: object) -> Iterator[Binding]:
         """Everything that a variable is ever bound to."""
         if isinstance(home, ast.AST):
@@ -327,9 +354,9 @@ class Counters:
                 drivers.add(driver)
             elif outermost is not None and self._runs_with_fit(outermost):
                 fitted = True
-            else:
-                return None
-        return drivers, fitted
+            elif outermost is not None or around:
+                return None  # and not once, before training: `self.step()` of a scheduler that begins
+        return (drivers, fitted) if drivers or fitted else None
 
     def _runs_with_fit(self, function: Function) -> bool:
         owner = self.syntax.method_class(function)

@@ -27,6 +27,7 @@ _SAID = (
 _WHAT = "Tell the rate the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; the rate goes by how much has been seen."
 _SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
+_READ = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _LIMIT = 400
 _PLACEHOLDERS = ("tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default")
 
@@ -90,9 +91,9 @@ def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
         if n in seen or n in draft.counts_all:
             continue
         seen.add(n)
-        if isinstance(n, ast.Call) and gives_schedule(draft, n):
+        if isinstance(n, ast.Call) and gives_schedule(draft, n) and not _is_asked_by_hand(draft, n):
             continue  # told already (C4)
-        if isinstance(n, (ast.Name, ast.Attribute, ast.Call)) and counted.of(draft, n) is not None:
+        if isinstance(n, _READ) and counted.of(draft, n) is not None:
             found.append(n)
             continue
         if isinstance(n, ast.Name) and draft.facts.dealt.is_own(n):
@@ -107,7 +108,10 @@ def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
                     else []
                 )
         elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):
-            todo += [b.value for b in draft.values.attribute_bindings(n) if b.value is not None]
+            bound = draft.values.attribute_bindings(n)
+            todo += [b.value for b in bound if b.value is not None]
+            if not bound:  # what a property computes
+                todo += [o.node for o in draft.values.origins(n) if o.node is not n]
         todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, (ast.stmt, ast.expr_context))]
         callee = draft.values.callee(n) if isinstance(n, ast.Call) else None
         if isinstance(callee, CALLABLES):
@@ -122,6 +126,12 @@ def gives_schedule(draft: Draft, call: ast.Call) -> bool:
         return True
     made = [call, *draft.values.calls(call.func)]
     return any(_SCHEDULE in draft.values.made_by(c) for c in made)
+
+
+def _is_asked_by_hand(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call asks a schedule that no optimizer has: `optimizer.learning_rate.assign(schedule(step))`."""
+    made = [c for c in draft.values.calls(call.func) if _SCHEDULE in draft.values.made_by(c)]
+    return bool(made) and not any(("schedule", c) in draft.done_once for c in made)
 
 
 def _by_batches(draft: Draft, setting: ast.AST) -> bool:
