@@ -124,7 +124,7 @@ def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
     a loop is the last of all already: `min(step * hvd.size(), n - 1)`."""
     draft.counts_all.add(read)
     span = draft.module.span(read)
-    last = _last_turn(draft, read)
+    last = last_turn(draft, read)
     if last is not None:
         return Edit.around(span, "min(", f" * {SIZE}, {last})")
     parent = draft.syntax.parent[read]
@@ -139,7 +139,7 @@ def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
     return Edit.around(span, "", f" * {SIZE}")
 
 
-def _last_turn(draft: Draft, read: ast.expr) -> str | None:
+def last_turn(draft: Draft, read: ast.expr) -> str | None:
     """The last number that a loop's variable has, on a rank as alone, as text."""
     bound = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else []
     return draft.in_rounds.get(bound[0].statement) if len(bound) == 1 else None

@@ -267,6 +267,8 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     bounds = [thresholds.until(draft, _whole_steps(b)) for b in bounds]
     if guarded.applies_gathered(draft, test):
         return  # as many batches go into an update as before, of each rank
+    if counted.last_turn(draft, number) == draft.module.text(bound):
+        return  # the last turn is the last of all already
     if not bounds and isinstance(operator, (ast.In, ast.NotIn)):
         unseen_counts.ask(draft, test)
     if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):

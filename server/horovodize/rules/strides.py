@@ -36,7 +36,7 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
             draft.done.add(right)
             _after(draft, test, turn, left, right, operator)
         return True
-    if counted.all_of(draft, left) is None:
+    if counted.all_of(draft, left) is None and not epoch_counts.is_one(draft, left):
         return False
     if right not in draft.done and not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
         draft.done.add(right)
@@ -155,6 +155,13 @@ def _after(
 
 def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop) -> None:
     """`step == K` → `K <= step < K + hvd.size()`"""
+    if (
+        isinstance(operator, ast.In)
+        and isinstance(right, (ast.Tuple, ast.List, ast.Set))
+        and isinstance(test, ast.Compare)
+    ):
+        _among(draft, test, left, right)
+        return
     plain = isinstance(right, (ast.Constant, ast.Name, ast.Attribute)) and isinstance(
         operator, (ast.Eq, ast.NotEq)
     )
@@ -163,10 +170,32 @@ def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator:
     if not plain or not isinstance(test, ast.Compare) or draft.drive.in_traced(test):
         draft.note("G5", test, _OVER)
         return
-    number, text = draft.module.text(left), draft.module.text(right)
-    within = f"{text} <= {number} < {text} + {SIZE}"
-    within = within if isinstance(operator, ast.Eq) else f"not ({within})"
-    draft.change("G5", test, _WHAT, _WHY, [Edit(draft.module.span(test), within)])
+    text = draft.module.text(right)
+    opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
+    draft.change(
+        "G5",
+        test,
+        _WHAT,
+        _WHY,
+        _around(draft, left, right, f"{opening}{text} <= ", f" < {text} + {SIZE}{closing}"),
+    )
+
+
+def _among(draft: Draft, test: ast.Compare, left: ast.expr, numbers: ast.expr) -> None:
+    """`step in (100, 200)` → `any(k <= step < k + hvd.size() for k in (100, 200))`"""
+    k = draft.fresh("k")
+    listed = draft.module.text(numbers)
+    edits = _around(draft, left, numbers, f"any({k} <= ", f" < {k} + {SIZE} for {k} in {listed})")
+    draft.change("G5", test, _WHAT, _WHY, edits)
+
+
+def _around(draft: Draft, left: ast.expr, right: ast.expr, before: str, after: str) -> list[Edit]:
+    """Puts something before a count, and something in the place of what it is compared with."""
+    count = draft.module.span(left)
+    return [
+        Edit.insert(count.start, before, count),
+        Edit(Span(count.end, draft.module.span(right).end), after),
+    ]
 
 
 def _between(draft: Draft, left: ast.expr, right: ast.expr, operator: str) -> Edit:
