@@ -354,3 +354,56 @@ def test_the_global_step_itself_is_left_and_the_schedule_divided(rate: str) -> N
     text = plan_of(OF_A_GRAPH.format(schedule=PIECEWISE, rate=rate)).text
     assert f"rate = {rate}\n" in text
     assert "boundaries=[2 * n // hvd.size(), 4 * n // hvd.size()]" in text
+
+
+BY_VARIABLE = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 6])
+number = {number}
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+rate = tf.train.exponential_decay(0.1, number, 20, 0.5)
+train = tf.train.GradientDescentOptimizer(rate).minimize(loss)
+more = number.assign_add(1) if {moves} else None
+data = load()
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for e in range(9):
+        for b in range(0, len(data), 32):
+            sess.run({step}, {{x: data[b:b + 32], **{fed}}})
+        {after}
+"""
+COUNTING = "tf.Variable(0, trainable=False)"
+FED = "tf.placeholder(tf.int32, [])"
+
+
+@pytest.mark.parametrize(
+    ("number", "moves", "step", "fed", "after"),
+    [
+        (COUNTING, True, "train", "{}", "sess.run(more)"),  # epochs
+        (COUNTING, True, "train", "{}", "sess.run(number.assign(e))"),
+        (FED, False, "train", "{number: e}", "pass"),
+    ],
+)
+def test_a_schedule_of_epochs_is_not_divided(
+    number: str, moves: bool, step: str, fed: str, after: str
+) -> None:
+    source = BY_VARIABLE.format(number=number, moves=moves, step=step, fed=fed, after=after).replace(
+        "**{number", "number"
+    )
+    text = plan_of(source.replace(": e}}", ": e}")).text
+    assert "tf.train.exponential_decay(0.1 * hvd.size(), number, 20, 0.5)" in text
+
+
+def test_a_schedule_of_steps_that_a_variable_counts_is_divided() -> None:
+    text = plan_of(
+        BY_VARIABLE.format(number=COUNTING, moves=True, step="[train, more]", fed="{}", after="pass")
+    ).text
+    assert "tf.train.exponential_decay(0.1 * hvd.size(), number, max(1, 20 // hvd.size()), 0.5)" in text
+
+
+def test_a_rate_that_asks_a_variable_which_counts_steps() -> None:
+    source = BY_VARIABLE.format(number=COUNTING, moves=True, step="[train, more]", fed="{}", after="pass")
+    text = plan_of(
+        source.replace("tf.train.exponential_decay(0.1, number, 20, 0.5)", "tf.where(number < 80, 0.1, 0.01)")
+    ).text
+    assert "tf.where(number * hvd.size() < 80, 0.1, 0.01)" in text

@@ -12,6 +12,7 @@ from enum import Enum
 from functools import cached_property
 
 from horovodize.facts.fetched import Fetched
+from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
@@ -74,7 +75,7 @@ class Counters:
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, kept: Kept) -> None:
         self.module, self.sites, self.drive, self.feeding, self.kept = module, sites, drive, feeding, kept
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
-        self.fetched = Fetched(module, sites)
+        self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
         self._numbers: dict[object, Counter | None] = {}
         self._turns: dict[tuple[Driver, tuple[int, ...]], Counter] = {}
         self._by_variable: dict[ast.Call, Counter | None] = {}
@@ -473,6 +474,8 @@ class Counters:
             return None
         if made in self._global_step_variables:
             return self._global_step
+        if self.sites.builds_graph:
+            return self._graph_variable(made)
         added = [c for c in self._added if self._is_made(made, c)]
         drivers, fitted = set[Driver](), False
         for call in added:
@@ -488,9 +491,18 @@ class Counters:
         stored = any(made in self.values.calls(kept) for kept in self.kept.all)
         return Counter(CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made)
 
+    def _graph_variable(self, made: ast.Call) -> Counter | None:
+        """The same of a graph, where each run of an operation counts."""
+        runs = self.graph_counts.runs(made)
+        found = [self.counted_at(run) for run in runs]
+        if not runs or any(c is None or self._is_event(r, c[0]) for r, c in zip(runs, found, strict=True)):
+            return None
+        drivers = frozenset(d for c in found if c is not None for d in c[0])
+        return Counter(CounterKind.VARIABLE, drivers, made=made)
+
     def _mirrored(self, made: ast.Call) -> Counter | None:
         """The counter that a variable is set from: `checkpoint.step.assign(step + 1)`."""
-        calls = [] if self.sites.builds_graph else self.sites.method_calls("assign")
+        calls = self.sites.method_calls("assign")
         found = set[Counter | None]()
         for value in (argument(c, "value", 0) for c in calls if self._is_made(made, c)):
             plus = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
@@ -501,7 +513,7 @@ class Counters:
     @cached_property
     def _added(self) -> list[ast.Call]:
         """The calls that add to a variable at once."""
-        return [] if self.sites.builds_graph else self.sites.method_calls("assign_add")
+        return self.sites.method_calls("assign_add")
 
     def _is_made(self, made: ast.Call, call: ast.Call) -> bool:
         assert isinstance(call.func, ast.Attribute)

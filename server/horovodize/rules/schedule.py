@@ -22,6 +22,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.facts.kept import VARIABLES
 from horovodize.plan import Decision
 from horovodize.rules import counted, rates_by_step
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
@@ -118,10 +119,18 @@ def _counts_all_ranks(draft: Draft, step: ast.expr | None) -> bool:
     go; whether it does."""
     if step is None or counted.of(draft, step) is not None:
         return False
-    for read in rates_by_step.reads(draft, step):
+    fed = list(rates_by_step.fed(draft, step))
+    for read in (read for e in (step, *fed) for read in rates_by_step.reads(draft, e)):
         if counted.of(draft, read) is not None:
             draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read))
-    return any(n in draft.counts_all for n in draft.values.depends([step], _LIMIT))
+    told = any(n in draft.counts_all for n in draft.values.depends([step, *fed], _LIMIT))
+    return told or bool(fed) or _is_a_variable(draft, step)
+
+
+def _is_a_variable(draft: Draft, step: ast.expr) -> bool:
+    """Whether a schedule goes by a variable of the program that counts no steps: epochs, say."""
+    made = draft.values.calls(step)
+    return bool(made) and all(draft.names.of(c.func) in VARIABLES for c in made)
 
 
 def scale_decay(draft: Draft, call: ast.Call, name: str) -> None:

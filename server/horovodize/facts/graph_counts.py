@@ -1,0 +1,47 @@
+"""Variables of a graph that its operations add to, and the runs of sessions that do so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+
+_MODULE = "tensorflow."
+
+
+class GraphCounts:
+    """The operations of one module's graphs that add to variables."""
+
+    def __init__(self, module: Module, sites: Sites) -> None:
+        self.module, self.graph = module, sites.graph
+
+    def runs(self, made: ast.Call) -> list[ast.Call]:
+        """The runs of sessions that add to the variable which a call makes; none where some operation sets it otherwise."""
+        changes = list(self._changes(made))
+        adding = {call for call, adds in changes if adds}
+        if len(adding) < len(changes):
+            return []
+        return [
+            run for run in self.graph.all_runs if adding & set(self.graph.operations(self.graph.fetches(run)))
+        ]
+
+    def _changes(self, made: ast.Call) -> Iterator[tuple[ast.AST, bool]]:
+        """The operations that set a variable, and whether they add a number to it: `v.assign_add(1)`, `tf.assign(v, v + 1)`."""
+        for call in self.module.calls_called("assign", "assign_add", "assign_sub"):
+            of_module = (self.module.names.of(call.func) or "").startswith(_MODULE)
+            given = call.args if of_module else [getattr(call.func, "value", call), *call.args]
+            if len(given) > 1 and made in self.module.values.calls(given[0]):
+                yield call, self._adds(call, given[0], given[1])
+
+    def _adds(self, call: ast.Call, variable: ast.expr, value: ast.expr) -> bool:
+        if self.module.names.last(call.func) == "assign_add":
+            return isinstance(value, ast.Constant)
+        plus = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
+        return (
+            plus
+            and isinstance(value, ast.BinOp)
+            and ast.unparse(value.left) == ast.unparse(variable)
+            and isinstance(value.right, ast.Constant)
+        )
