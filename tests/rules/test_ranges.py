@@ -280,3 +280,35 @@ def test_a_loop_that_only_looks_up_its_rate_takes_fewer_turns() -> None:
     text = plan_of(TAPE + "table = np.geomspace(1e-5, 1.0, 100)\n" + loop).text
     assert "for i in range(max(1, n // hvd.size())):\n" in text
     assert "table[(i * hvd.size())]" in text
+
+
+ROBIN = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 6])
+one = tf.train.AdamOptimizer(0.01).minimize(tf.reduce_mean(tf.layers.dense(x, 1) ** 2))
+two = tf.train.AdamOptimizer(0.01).minimize(tf.reduce_mean(tf.layers.dense(x, 1) ** 2 + 1))
+tasks = [(one, "one"), (two, "two")]
+parts = [load(0), load(1)]
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for step in range(3000):
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "op, name = tasks[step % 2]\n        sess.run(op, {x: draw()})",
+        "op, name = tasks[step % 2]\n        sess.run([op], {x: draw()})",
+    ],
+)
+def test_an_index_that_picks_what_is_run_counts(body: str) -> None:
+    """Ranks that ran others would wait for each other forever."""
+    text = plan_of(ROBIN.format(body=body)).text
+    assert "    for step in range(3000 // hvd.size()):\n" in text
+
+
+def test_an_index_that_picks_what_is_fed_selects() -> None:
+    text = plan_of(ROBIN.format(body="sess.run([one, two], {x: parts[step]})")).text
+    assert "    for step in shard(range(3000)):\n" in text

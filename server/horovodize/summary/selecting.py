@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding
 
 
+_TRAINING = {"apply_gradients", "minimize", "train_on_batch", "fit", "run"}
 _NUMBERS = {"min", "max", "minimum", "maximum", "amin", "amax", "int", "round", "floor", "ceil"}
 
 
@@ -67,6 +68,7 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
             and isinstance(n.ctx, ast.Load)
             and variables.mentions(n.slice, derived)
             and not is_from_schedule(feeding, n, body)
+            and not _picks_what_trains(feeding, n, body)
         ):
             found.append(n.slice)
         elif isinstance(n, ast.Call) and feeding.selects(n, derived):
@@ -78,6 +80,30 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
                 found.append(value)
                 wanted |= variables.read(value) & derived
     return found
+
+
+def _picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
+    """Whether an index picks what is to be run, rather than what it is fed: `op, name = tasks[step % 2]`, `sess.run(op, …)`."""
+    statement = feeding.syntax.statement(item)
+    if not isinstance(statement, ast.Assign) or statement.value is not item:
+        return _is_run(feeding, item)
+    names = {n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    reads = [n for n in body if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
+    return any(_is_run(feeding, n) for n in reads)
+
+
+def _is_run(feeding: Feeding, e: ast.expr) -> bool:
+    """Whether an expression is called, trains, or is what a session is to fetch."""
+    parent = feeding.syntax.parent[e]
+    if isinstance(parent, ast.Attribute):
+        above = feeding.syntax.parent[parent]
+        return isinstance(above, ast.Call) and above.func is parent and parent.attr in _TRAINING
+    if isinstance(parent, (ast.List, ast.Tuple)):
+        e, parent = parent, feeding.syntax.parent[parent]
+    if not isinstance(parent, ast.Call):
+        return False
+    runs = isinstance(parent.func, ast.Attribute) and parent.func.attr == "run"
+    return parent.func is e or (runs and parent.args[:1] == [e])
 
 
 def _settings(body: list[ast.AST], variables: Variables) -> Iterator[tuple[ast.expr, set[str]]]:
