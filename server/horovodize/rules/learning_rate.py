@@ -27,7 +27,16 @@ import ast
 from collections.abc import Iterator
 
 from horovodize import catalogue
-from horovodize.rules import decays, keras_session, own_rate, rates_alike, rates_by_step, schedule, strong
+from horovodize.rules import (
+    decays,
+    keras_session,
+    own_rate,
+    rates_alike,
+    rates_by_step,
+    same_rows,
+    schedule,
+    strong,
+)
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
@@ -64,6 +73,7 @@ def apply(draft: Draft) -> None:
                 rate = _rate_by_hand(draft, change)
                 _times(draft, rate, by_hand=rate is change)
     strong.ask_of_unseen(draft, "C5")
+    same_rows.ask(draft, "C5")
     strong.ask_of_both(draft, "C5")
 
 

@@ -1,0 +1,86 @@
+"""Steps that would be given the same rows on every rank though their loop is divided: part of C5.
+
+Fewer steps at a larger rate are right where ranks train on rows of their own. Where no rule has divided what a step is given,
+and it is surely the same on every rank (it comes by a number that goes on, from arrays that all have), that is asked."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.answers import Uniform
+from horovodize.rules import counted, strong
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import feeding
+from horovodize.summary.feeding import Driver
+from horovodize.summary.syntax import FUNCTIONS, argument
+
+_WHAT = "Check which rows each rank trains on"
+_WHY = "Fewer steps at a larger rate see as much as before only if each rank has rows of its own."
+_SAME = "all ranks are given the same rows here, and it can't be seen how to divide them: let each rank choose by `hvd.rank()`"
+_LIMIT = 400
+
+
+def ask(draft: Draft, rule: str) -> None:
+    """Asks about each loop once."""
+    for driver in feeding(draft).drivers if draft.options.split_data and draft.growth else ():
+        if not _counts_only(draft, driver) or not counted.is_divided(draft, driver):
+            continue
+        for step in driver.steps:
+            given = list(_given(draft, driver, step))
+            weak = strong.scaling(draft, step) is strong.Scaling.WEAK
+            if (
+                weak
+                and given
+                and all(_is_same(draft, driver, e) for e in given)
+                and draft.once("same rows", driver.loop)
+            ):
+                draft.ask(rule, given[0], _WHAT, _WHY, _SAME)
+
+
+def _counts_only(draft: Draft, driver: Driver) -> bool:
+    """Whether a loop goes over numbers, rather than over data."""
+    return driver.iterable is None or feeding(draft).kinds.is_range(driver.iterable)
+
+
+def _given(draft: Draft, driver: Driver, step: ast.Call) -> Iterator[ast.expr]:
+    """What a step is given in its loop: what a session is fed, or the arguments of what trains."""
+    if draft.in_graph:
+        if feeding(draft).graph_feeds:
+            return  # data come from elsewhere, too
+        fed = argument(step, "feed_dict", 1)
+        for origin in draft.values.origins(fed) if fed is not None else ():
+            if isinstance(origin.node, ast.Dict):
+                yield from (v for v in origin.node.values if not isinstance(v, ast.Constant))
+        return
+    frames = [f for way in draft.drive.ways(step) for f in way if draft.syntax.inside(f.node, driver.loop)]
+    for call in (f.node for f in frames if isinstance(f.node, ast.Call)):
+        if call is step or draft.values.callee(call) is not None:
+            yield from (*call.args, *(k.value for k in call.keywords))
+
+
+def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
+    """Whether a value is surely the same on every rank, and no rule has made it a rank's own."""
+    if not isinstance(draft.facts.uniform.of_values.of(e), Uniform):
+        return False
+    made_of = set(draft.values.depends([e], _LIMIT))
+    if len(made_of) >= _LIMIT:
+        return False
+    if any(_is_drawn_in(draft, driver, n) for n in made_of if isinstance(n, ast.Call)):
+        return False  # the rules for seeds see to it
+    spans = {draft.module.span(n) for n in made_of if isinstance(n, ast.expr)}
+    return not any(n in draft.done for n in made_of) and not any(c.span in spans for c in draft.changes)
+
+
+def _is_drawn_in(draft: Draft, driver: Driver, call: ast.Call) -> bool:
+    """Whether something is drawn at random in each turn of a loop, there or in a function that is called there."""
+    callee = draft.values.callee(call)
+    inner = [n for n in ast.walk(callee) if isinstance(n, ast.Call)] if isinstance(callee, FUNCTIONS) else []
+    if not any(_is_drawn(draft, c) for c in (call, *inner)):
+        return False
+    return any(loop is driver.loop for way in draft.drive.ways(call) for frame in way for loop in frame.loops)
+
+
+def _is_drawn(draft: Draft, call: ast.Call) -> bool:
+    draws = draft.facts.uniform.draws
+    return draws.has_stream(call) or draws.is_drawn(draft.names.of(call.func) or "")

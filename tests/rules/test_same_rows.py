@@ -1,0 +1,51 @@
+"""C5: loops that are divided though every rank would be given the same rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+SOURCE = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 6])
+heat = tf.placeholder(tf.float32, [])
+train = tf.train.AdamOptimizer(0.01).minimize(tf.reduce_mean(tf.layers.dense(x, 1) ** 2) * heat)
+data = np.load("rows.npy")
+def some():
+    return data[[np.random.randint(0, 900) for _ in range(32)]]
+pos = 0
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for step in range(3000):
+        {body}
+"""
+CURSOR = (
+    "rows = np.take(data, np.arange(pos, pos + 32), axis=0, mode='wrap')\n"
+    "        sess.run(train, {{x: rows, heat: {heat}}})\n        pos = (pos + 32) % len(data)"
+)
+
+
+def asked(body: str) -> bool:
+    return any("given the same rows" in c.doubt for c in plan_of(SOURCE.format(body=body)).changes)
+
+
+@pytest.mark.parametrize("heat", ["1.0", "0.99 ** 3"])
+def test_rows_by_a_number_that_goes_on(heat: str) -> None:
+    assert asked(CURSOR.format(heat=heat))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "sess.run(train, {x: data[np.random.randint(0, 900, 32)], heat: 1.0})",  # each rank draws its own
+        "sess.run(train, {x: some(), heat: 1.0})",
+        "sess.run(train, {x: data[step * 32:(step + 1) * 32], heat: 1.0})",  # dealt out
+        "sess.run(train, {x: reader.next_batch(32), heat: 1.0})",
+        "sess.run(train, {x: fetch(), heat: 1.0})",  # who knows
+        "sess.run(train, {x: data, heat: 1.0})",  # all rows, which are divided
+    ],
+)
+def test_rows_that_differ_or_may(body: str) -> None:
+    assert not asked(body)
