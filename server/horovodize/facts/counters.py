@@ -148,7 +148,7 @@ class Counters:
                 if bindings:
                     yield from self._of_bindings(bindings, self._key(e), known, depth)
                 else:
-                    yield from self._of_variables(e)
+                    yield from self._of_variables(e, known, depth)
             case ast.Call():
                 yield from self._of_call(e, known, depth)
             case ast.Subscript():
@@ -232,7 +232,11 @@ class Counters:
         if not returned:
             yield None
 
-    def _of_variables(self, e: ast.expr) -> Iterator[Counter | None]:
+    def _of_variables(self, e: ast.expr, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
+        fetched = self.fetched.fetches(e)
+        if fetched is not None:  # `run_values.results` of a hook
+            yield from self._read(fetched, known, depth - 1)
+            return
         if self.sites.builds_graph and any(
             self.fetched.same(e, step) for step in self._global_step_arguments
         ):
