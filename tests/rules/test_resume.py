@@ -124,6 +124,55 @@ for e in range(first, 9):
     check(("G4", "G5", "G6"), HEAD, source, after.replace("count % 50 == 0", "count % 50 < hvd.size()"))
 
 
+LOADED = """\
+def load():
+    kept = tf.train.latest_checkpoint('d')
+    if kept:
+        return {found}
+    return False, 0
+{start}
+for k in range(500):
+    step(*next(batches))
+    count += 1
+    if count % 50 == 0:
+        keep(model, count)
+"""
+NUMBER = "int(kept.split('-')[-1])"
+
+
+@pytest.mark.parametrize(
+    ("found", "start"),
+    [
+        (f"{NUMBER}, 0", "at, count = load()"),  # the other part is read from the name
+        ("True, 7", "found, count = load()"),
+        (f"True, {NUMBER}", "found, at = load()\ncount = 0"),
+        (f"True, {NUMBER}", "found, at = load()\ncount, turns = 0, at"),
+    ],
+)
+def test_a_number_that_comes_back_beside_one_from_a_checkpoint(found: str, start: str) -> None:
+    text = plan_of(HEAD + LOADED.format(found=found, start=start)).text
+    assert "    count += 1\n    if count % max(1, 50 // hvd.size()) == 0:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("found", "start"),
+    [
+        (f"True, {NUMBER}", "found, count = load()"),
+        (f"({NUMBER}, kept), True", "(count, path), found = load()"),
+        (f"True, {NUMBER}", "found, at = load()\ncount = at if found else 0"),
+        (f"True, {NUMBER}", "found, at = load()\nturns, count = 0, at"),
+    ],
+)
+def test_a_number_that_a_function_returns_with_others(found: str, start: str) -> None:
+    text = plan_of(HEAD + LOADED.format(found=found, start=start)).text
+    assert "    count += hvd.size()\n    if count % 50 < hvd.size():\n" in text
+
+
+def test_all_ranks_go_on_from_a_number_that_is_returned_with_others() -> None:
+    source = LOADED.format(found=f"True, {NUMBER}", start="found, count = load()")
+    assert "found, count = hvd.broadcast_object(load())\n" in plan_of(HEAD + source).text
+
+
 def test_an_epoch_from_what_an_optimizer_has_counted() -> None:
     epochs = "for e in range(first, 9):\n    for x, y in ds.take(100):\n        step(x, y)\n"
     check(

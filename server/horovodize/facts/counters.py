@@ -276,10 +276,20 @@ class Counters:
                 return None
             drivers |= counted[0]
             fitted |= counted[1]
-        starts = [b.value for b in bindings if b not in added and b.value is not None and not b.path]
+        begun = [b for b in bindings if b not in added]
+        starts = [b.value for b in begun if b.value is not None and not b.path]
+        starts += [b.value for b in begun if b.path and isinstance(b.value, ast.Call)]
         advances = tuple(b.statement for b in added)
-        stored = any(self._is_restored(e) for e in starts)
+        stored = any(self._is_restored(e) for b in begun for e in self._given(b))
         return Counter(CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored)
+
+    def _given(self, b: Binding) -> list[ast.expr]:
+        """What a name is set to: of `found, step = load()` what `load` returns as its second."""
+        if b.value is None or not b.path:
+            return [b.value] if b.value is not None else []
+        function = self.values.callee(b.value) if isinstance(b.value, ast.Call) else None
+        whole = self.values.returned(function) if isinstance(function, FUNCTIONS) else [b.value]
+        return [self.fetched.part(e, b.path) or e for e in whole]
 
     def _all_bindings(self, name: str, home: object) -> Iterator[Binding]:
         """Everything that a variable is ever bound to."""
