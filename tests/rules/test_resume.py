@@ -121,7 +121,139 @@ for e in range(first, 9):
     after = after.replace("range(begin, 100)", "range(begin, 100, hvd.size())").replace(
         "count += 1", "count += hvd.size()"
     )
+    after = after.replace(
+        "    for k in", "    epoch_end = count + len(range(begin, 100))\n    for k in"
+    ).replace("    begin = 0", "    count = epoch_end\n    begin = 0")
     check(("G4", "G5", "G6"), HEAD, source, after.replace("count % 50 == 0", "count % 50 < hvd.size()"))
+
+
+LOADED = """\
+def load():
+    kept = tf.train.latest_checkpoint('d')
+    if kept:
+        return {found}
+    return False, 0
+{start}
+for k in range(500):
+    step(*next(batches))
+    count += 1
+    if count % 50 == 0:
+        keep(model, count)
+"""
+NUMBER = "int(kept.split('-')[-1])"
+
+
+@pytest.mark.parametrize(
+    ("found", "start"),
+    [
+        (f"{NUMBER}, 0", "at, count = load()"),  # the other part is read from the name
+        ("True, 7", "found, count = load()"),
+        (f"True, {NUMBER}", "found, at = load()\ncount = 0"),
+        (f"True, {NUMBER}", "found, at = load()\ncount, turns = 0, at"),
+    ],
+)
+def test_a_number_that_comes_back_beside_one_from_a_checkpoint(found: str, start: str) -> None:
+    text = plan_of(HEAD + LOADED.format(found=found, start=start)).text
+    assert "    count += 1\n    if count % max(1, 50 // hvd.size()) == 0:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("found", "start"),
+    [
+        (f"True, {NUMBER}", "found, count = load()"),
+        (f"({NUMBER}, kept), True", "(count, path), found = load()"),
+        (f"True, {NUMBER}", "found, at = load()\ncount = at if found else 0"),
+        (f"True, {NUMBER}", "found, at = load()\nturns, count = 0, at"),
+    ],
+)
+def test_a_number_that_a_function_returns_with_others(found: str, start: str) -> None:
+    text = plan_of(HEAD + LOADED.format(found=found, start=start)).text
+    assert "    count += hvd.size()\n    if count % 50 < hvd.size():\n" in text
+
+
+def test_all_ranks_go_on_from_a_number_that_is_returned_with_others() -> None:
+    source = LOADED.format(found=f"True, {NUMBER}", start="found, count = load()")
+    assert "found, count = hvd.broadcast_object(load())\n" in plan_of(HEAD + source).text
+
+
+BY_COUNT = """\
+import numpy as np
+rows = np.load('rows.npy')
+def load():
+    return int(tf.train.latest_checkpoint('d').split('-')[-1])
+turns = len(rows) // 32
+count = load()
+first = {first}
+for e in range(first, 9):
+    for k in range({steps}):
+        step(rows[k * 32 : k * 32 + 32], 0)
+{counted}
+    keep(model, count)
+"""
+ONE = "        count += 1"
+LEFT_OVER = "an epoch may leave out up to size() - 1 batches"
+
+
+def by_count(first: str = "count // turns", steps: str = "turns", counted: str = ONE) -> tuple[str, bool]:
+    """What becomes of a program whose count of steps is kept over epochs, and whether it is said that it may fall behind."""
+    plan = plan_of(HEAD + BY_COUNT.format(first=first, steps=steps, counted=counted))
+    return plan.text, any(LEFT_OVER in n.message for n in plan.notes)
+
+
+@pytest.mark.parametrize("first", ["0", "3", "turns // 4"])
+def test_a_count_by_which_no_epoch_is_found_is_that_of_the_rows(first: str) -> None:
+    text, said = by_count(first)
+    assert "epoch_end" not in text
+    assert not said
+
+
+def test_a_loop_without_epochs_counts_what_it_takes() -> None:
+    loop = "for k in range(first, turns):\n    step(rows[k * 32 : k * 32 + 32], 0)\n    count += 1\n"
+    head = BY_COUNT[: BY_COUNT.index("for e")].format(first="count // 2")
+    assert "epoch_end" not in plan_of(HEAD + head + loop).text
+
+
+@pytest.mark.parametrize("first", ["count // turns", "int(count / turns)"])
+@pytest.mark.parametrize(
+    ("steps", "counts"),
+    [
+        ("turns", "turns"),
+        ("len(rows) // 32", "len(rows) // 32"),
+        ("0, turns", "len(range(0, turns))"),
+    ],
+)
+def test_an_epoch_counts_as_many_steps_as_alone(first: str, steps: str, counts: str) -> None:
+    text, said = by_count(first, steps)
+    assert f"    epoch_end = count + {counts}\n    for k" in text
+    assert "        count += hvd.size()\n    count = epoch_end\n" in text
+    assert not said
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "        if e > 2:\n            count += 1",
+        "        count += 1\n        if count > 900:\n            break",
+        "        if rows[k].max() > 9:\n            continue\n        count += 1",
+        "        count += 2",
+    ],
+)
+def test_an_epoch_that_may_count_otherwise_is_said(counted: str) -> None:
+    text, said = by_count(counted=counted)
+    assert "epoch_end" not in text
+    assert "hvd.size()\n" in text[text.index("count +=") :]
+    assert said
+
+
+@pytest.mark.parametrize(("steps", "size"), [(35, 2), (36, 2), (35, 16), (3, 4), (0, 2)])
+def test_where_an_epoch_ends_the_count_is_that_of_one_process(steps: int, size: int) -> None:
+    """Whether the last batches are left out, or there are too few to be shared."""
+    after = by_count()[0]
+    epoch = after[after.index("    epoch_end =") : after.index("    keep(")].replace("hvd.size()", str(size))
+    known = {"turns": steps, "shard": lambda turns: turns[: steps // size or steps], "step": lambda *_: None}
+    known |= {"count": 0, "rows": [], "first_batch": False}
+    exec("for e in range(8):\n" + epoch, known)
+    assert known["count"] == 8 * steps
 
 
 def test_an_epoch_from_what_an_optimizer_has_counted() -> None:

@@ -224,6 +224,60 @@ def test_a_session_that_is_entered_makes_its_graph_the_default() -> None:
     sent(before, f"{before}    {SENT}", "    for i in range(500):\n        sess.run(train)\n", GRAPH)
 
 
+OWN = "sess = tf.Session(graph=graph)\n"
+STEPS = "    for i in range(500):\n        sess.run(train)\n"
+# What stands in a block, one level further in.
+OWN_GRAPH = textwrap.indent(IN_GRAPH, "    ")
+
+
+@pytest.mark.parametrize(
+    "entered",
+    [
+        "with tf.Session(graph=graph) as sess:\n",
+        "with graph.as_default(), tf.Session() as sess:\n",
+        OWN + "with graph.as_default():\n  with sess.as_default():\n",
+        OWN + "with graph.as_default(), sess.as_default():\n",
+        "sess = tf.InteractiveSession(graph=graph)\nif True:\n",
+    ],
+)
+def test_an_initialiser_that_is_run_where_its_graph_is_the_default(entered: str) -> None:
+    after = only(plan_of(GRAPH + entered + "    init.run()\n" + STEPS), "S4")
+    assert ".graph.as_default()" not in after
+
+
+@pytest.mark.parametrize(
+    ("opened", "inside"),
+    [
+        (OWN, "    init.run()\n"),
+        ("    sess = tf.Session()\n", "    init.run()\n"),
+        (OWN, "    sess.run(init)\n"),
+    ],
+)
+def test_a_session_that_is_made_the_default_leaves_the_default_graph(opened: str, inside: str) -> None:
+    for entered in ("with sess.as_default():\n", "with sess.as_default() as s:\n"):
+        before = opened + entered + inside
+        sent(before, before + OWN_GRAPH, STEPS, GRAPH)
+
+
+def test_a_session_that_was_the_default_is_named_after_that() -> None:
+    plain = BUILT + "init = tf.global_variables_initializer()\nsess = tf.Session()\n"
+    before = "with sess.as_default():\n    init.run()\n"
+    sent(before, before + SENT, LOOP, plain)
+    sent(OWN + before, OWN + before + IN_GRAPH, "for i in range(500):\n    sess.run(train)\n", GRAPH)
+
+
+def test_a_function_that_initialises_the_default_session_of_its_caller() -> None:
+    start = "def start():\n    init.run()\n"
+    asked = (
+        "    with tf.get_default_session().graph.as_default():\n"
+        "        hvd.broadcast_global_variables(root_rank=0).run()\n"
+    )
+    called = OWN + "with sess.as_default():\n    start()\n" + STEPS
+    sent(start, start + asked, called, GRAPH)
+    called = "with tf.Session(graph=graph) as sess:\n    start()\n" + STEPS
+    sent(start, start + "    hvd.broadcast_global_variables(root_rank=0).run()\n", called, GRAPH)
+
+
 def test_the_broadcast_is_built_before_the_graph_is_finalised() -> None:
     sent(
         """

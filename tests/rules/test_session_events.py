@@ -146,3 +146,90 @@ def test_an_unseen_value_that_is_compared_otherwise_is_no_step() -> None:
     built = UNSEEN + TRAIN.format("None")
     loop = LOOP.format("_, n = sess.run([train, net.accuracy], {x: a})", "n > 0.99")
     assert not changes(plan_of(LOSS + built + OPEN + loop), "G5")
+
+
+# ---------------------------------------------------------------------- what a session hook fetches
+
+HOOKED = """\
+import tensorflow.compat.v1 as tf
+data = tf.data.Dataset.from_tensor_slices(rows).shuffle(99).repeat().batch(8)
+loss = tf.reduce_mean(data.make_one_shot_iterator().get_next() * tf.get_variable('w', [1]))
+rate = tf.placeholder(tf.float32, [])
+step = tf.train.get_or_create_global_step()
+train = tf.train.AdamOptimizer(rate).minimize(loss, global_step=step)
+class Rate({base}):
+    def before_run(self, context):
+        return {asked}
+    def after_run(self, context, values):
+        {read}
+        if {test}:
+            self.rate = 0.01
+with tf.train.MonitoredTrainingSession(hooks=[Rate(), tf.train.StopAtStepHook(last_step=200)]) as s:
+    while not s.should_stop():
+        s.run(train)
+"""
+HOOK = "tf.train.SessionRunHook"
+
+
+def hooked(asked: str, read: str, test: str, base: str = HOOK) -> str:
+    """What a test becomes by which a hook sets the rate."""
+    source = HOOKED.format(base=base, asked=f"tf.train.SessionRunArgs({asked})", read=read, test=test)
+    return plan_of(source).text.split("        if ")[-1].split(":\n")[0]
+
+
+FED = "feed_dict={rate: self.rate}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "read", "test"),
+    [
+        (f"loss, {FED}", "n = values.results", "n > 80"),  # no step
+        (f"[loss, step], {FED}", "n = values.results", "n > 80"),  # not which of them
+        (f"[loss, step], {FED}", "n = values.results[0]", "n > 80"),
+        (f"[loss, step], {FED}", "n, _ = values.results", "n > 80"),
+        (f"step, {FED}", "n = values.options", "n > 80"),
+        (f"step, {FED}", "n = other.results", "n > 80"),
+        (f"step, {FED}", "n = context.results", "n > 80"),
+    ],
+)
+def test_what_else_a_hook_is_told_is_left(asked: str, read: str, test: str) -> None:
+    assert hooked(asked, read, test) == test
+
+
+def test_results_in_a_class_that_is_no_hook_are_left() -> None:
+    assert hooked(f"step, {FED}", "n = values.results", "n > 80", base="object") == "n > 80"
+
+
+def test_a_hook_that_asks_for_one_thing_or_another_is_left() -> None:
+    asked = f"loss, {FED}) if self.seen else tf.train.SessionRunArgs(step"
+    assert hooked(asked, "n = values.results", "n > 80") == "n > 80"
+
+
+@pytest.mark.parametrize(
+    ("asked", "read"),
+    [
+        (f"step, {FED}", "n = values.results"),
+        (f"fetches=step, {FED}", "n = values.results"),
+        (f"[loss, step], {FED}", "n = values.results[1]"),
+        (f"[loss, step], {FED}", "_, n = values.results"),
+        (f"{{'loss': loss, 'step': step}}, {FED}", "n = values.results['step']"),
+    ],
+)
+def test_a_rate_that_a_hook_sets_by_the_step_it_fetched_goes_by_all_ranks(asked: str, read: str) -> None:
+    assert hooked(asked, read, "n > 80") == "n > max(1, 80 // hvd.size())"
+
+
+def test_a_hook_ends_training_after_as_many_rows() -> None:
+    source = HOOKED.replace("self.rate = 0.01", "context.request_stop()")
+    asked = f"tf.train.SessionRunArgs(step, {FED})"
+    text = plan_of(source.format(base=HOOK, asked=asked, read="n = values.results", test="n >= 80")).text
+    assert "        if any_rank(n >= max(1, 80 // hvd.size())):\n" in text
+
+
+def test_a_formula_over_a_hook_s_step_is_told_the_steps_of_all_ranks() -> None:
+    source = HOOKED.replace("if {test}:\n            self.rate = 0.01", "self.rate = {test}")
+    asked = f"tf.train.SessionRunArgs(step, {FED})"
+    text = plan_of(
+        source.format(base=HOOK, asked=asked, read="n = values.results", test="0.1 * 0.9 ** n")
+    ).text
+    assert "        self.rate = 0.1 * 0.9 ** (n * hvd.size())\n" in text

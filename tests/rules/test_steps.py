@@ -665,3 +665,59 @@ def test_what_other_iterators_give_is_dealt_out(feed: str, seen: bool) -> None:
     plan = plan_of(TAPE + NEXT.format(feed, "next(feed)"))
     assert "x, y = own_batch(next, feed)\n" in plan.text
     assert (not [n for n in plan.notes if UNSEEN in n.message]) is seen
+
+
+# ---------------------------------------------------------------------- generators that each step begins
+
+BEGUN = """\
+class Data:
+    def __init__(self):
+        self.rows, self.at, self.kept = a, 0, None
+    def next_batch(self, n):
+{body}
+    def wrapped(self, n):
+        return self.next_batch(n)
+data = Data()
+"""
+CHOSEN = "        yield self.rows[np.random.choice(500, n)]\n"
+MOVED = "        self.at = (self.at + n) % 480\n        yield self.rows[self.at : self.at + n], 0\n"
+SLICED = "        for i in range(0, 480, n):\n            yield self.rows[i : i + n], 0\n"
+FIRST = "this begins the generator again in each step, and takes its first batch"
+
+
+@pytest.mark.parametrize("body", [CHOSEN, "        while True:\n    " + CHOSEN])
+@pytest.mark.parametrize("draw", ["next(data.next_batch(8))", "next(data.wrapped(8))"])
+def test_a_generator_that_each_step_begins_and_that_draws_is_left_alone(body: str, draw: str) -> None:
+    """Whatever other numbers are drawn by a seed: it is a function that draws."""
+    plan = plan_of(
+        TAPE + "a = np.random.RandomState(0).rand(500, 4)\n" + NEXT.format(BEGUN.format(body=body), draw)
+    )
+    assert f"    x, y = {draw}\n" in plan.text
+    assert "own_batch" not in plan.text
+    assert FIRST not in str(doubts(plan, "G4"))
+
+
+def test_a_generator_that_is_begun_once_is_asked_again() -> None:
+    plan = plan_of(TAPE + NEXT.format(BEGUN.format(body=SLICED) + "feed = data.next_batch(8)", "next(feed)"))
+    assert "x, y = own_batch(next, feed)\n" in plan.text
+    assert not doubts(plan, "G4")
+
+
+@pytest.mark.parametrize(
+    ("draw", "body"), [("next(data.next_batch(8))", MOVED), ("next(data.wrapped(n=8), None)", MOVED)]
+)
+def test_what_a_generator_deals_that_each_step_begins_is_dealt_out(draw: str, body: str) -> None:
+    """Asked twice, one that yields once would end."""
+    plan = plan_of(TAPE + NEXT.format(BEGUN.format(body=body), draw))
+    assert f"    x, y = own_batch(lambda: {draw})\n" in plan.text
+    assert not doubts(plan, "G4")
+
+
+def test_an_unseen_call_that_may_begin_a_generator_is_made_for_each_draw() -> None:
+    plan = plan_of(TAPE + NEXT.format("from feeds import data", "next(data.next_batch(8))"))
+    assert "x, y = own_batch(lambda: next(data.next_batch(8)))\n" in plan.text
+
+
+def test_a_generator_that_gives_its_first_batch_in_each_step_is_asked_about() -> None:
+    plan = plan_of(TAPE + NEXT.format(BEGUN.format(body=SLICED), "next(data.next_batch(8))"))
+    assert any(FIRST in doubt for doubt in doubts(plan, "G4"))

@@ -161,7 +161,7 @@ class Counters:
                 if bindings:
                     yield from self._of_bindings(bindings, self._key(e), known, depth)
                 else:
-                    yield from self._of_variables(e)
+                    yield from self._of_variables(e, known, depth)
             case ast.Call():
                 yield from self._of_call(e, known, depth)
             case ast.Subscript():
@@ -246,7 +246,11 @@ class Counters:
         if not returned:
             yield None
 
-    def _of_variables(self, e: ast.expr) -> Iterator[Counter | None]:
+    def _of_variables(self, e: ast.expr, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
+        fetched = self.fetched.fetches(e)
+        if fetched is not None:  # `run_values.results` of a hook
+            yield from self._read(fetched, known, depth - 1)
+            return
         if self.sites.builds_graph and any(
             self.fetched.same(e, step) for step in self._global_step_arguments
         ):
@@ -286,9 +290,11 @@ class Counters:
                 return None
             drivers |= counted[0]
             fitted |= counted[1]
-        starts = [b.value for b in bindings if b not in added and b.value is not None and not b.path]
+        begun = [b for b in bindings if b not in added]
+        starts = [b.value for b in begun if b.value is not None and not b.path]
+        starts += [b.value for b in begun if b.path and isinstance(b.value, ast.Call)]
         advances = tuple(b.statement for b in added)
-        stored = any(self._is_restored(e) for e in starts)
+        stored = any(self._is_restored(e) for b in begun for e in self._given(b))
         return Counter(CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored)
 
     def _item_number(self, e: ast.Subscript) -> Counter | None:
@@ -316,6 +322,14 @@ class Counters:
         drivers = frozenset(d for c in found if c is not None for d in c[0])
         fitted = any(c is not None and c[1] for c in found)
         return Counter(CounterKind.NUMBER, drivers, fitted, tuple(added), tuple(sets))
+
+    def _given(self, b: Binding) -> list[ast.expr]:
+        """What a name is set to: of `found, step = load()` what `load` returns as its second."""
+        if b.value is None or not b.path:
+            return [b.value] if b.value is not None else []
+        function = self.values.callee(b.value) if isinstance(b.value, ast.Call) else None
+        whole = self.values.returned(function) if isinstance(function, FUNCTIONS) else [b.value]
+        return [self.fetched.part(e, b.path) or e for e in whole]
 
     def _all_bindings(self, name: str, home: object) -> Iterator[Binding]:
         """Everything that a variable is ever bound to."""

@@ -1,13 +1,15 @@
-"""What the runs of a session give back: which fetched part `step` is of `_, step = session.run([train_op, global_step])`."""
+"""What the runs of a session give back: which fetched part `step` is of `_, step = session.run([train_op, global_step])`, and
+of `run_values.results` in a session hook."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from horovodize import catalogue
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 # Libraries whose functions make no count of steps that isn't known.
 _SEEN = ("tensorflow.", "numpy.")
@@ -18,13 +20,13 @@ class Fetched:
 
     def __init__(self, module: Module, sites: Sites) -> None:
         self.module, self.sites = module, sites
-        self.values, self.names = module.values, module.names
+        self.syntax, self.values, self.names = module.syntax, module.values, module.names
 
     def part(self, value: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
         """The part of a value that a name is bound to: of a run's, what is fetched there."""
         if not path:
             return value
-        fetches = self._fetches(value)
+        fetches = self.fetches(value)
         if fetches is not None:
             value = next(
                 (o.node for o in self.values.origins(fetches) if isinstance(o.node, (ast.List, ast.Tuple))),
@@ -37,8 +39,8 @@ class Fetched:
         """What is fetched as `results[1]` or `results["step"]`, where all that `results` may be fetches it."""
         found = set[ast.expr | None]()
         for origin in self.values.origins(e.value):
-            run = origin.call
-            fetches = self._fetches(run) if run is not None else None
+            whole = origin.node if isinstance(origin.node, ast.expr) and not origin.path else None
+            fetches = self.fetches(whole) if whole is not None else None
             found |= set(self._entries(fetches, e.slice)) if fetches is not None else {None}
         return found.pop() if len(found) == 1 else None
 
@@ -56,10 +58,37 @@ class Fetched:
             else:
                 yield None
 
-    def _fetches(self, value: ast.expr) -> ast.expr | None:
+    def fetches(self, value: ast.expr) -> ast.expr | None:
+        """What is fetched for a value: by the run that gives it, or by the hook that is told it."""
+        if isinstance(value, ast.Attribute) and value.attr == "results":
+            return self._of_hook(value)
         if not isinstance(value, ast.Call) or value not in self.sites.graph.all_runs:
             return None
         return argument(value, "fetches", 0)
+
+    def _of_hook(self, results: ast.Attribute) -> ast.expr | None:
+        """What `before_run` asks for in the hook whose `after_run` is told it as `run_values.results`."""
+        after = self.syntax.function(results)
+        cls = self.syntax.method_class(after)
+        if not isinstance(after, FUNCTIONS) or after.name != "after_run" or cls is None:
+            return None
+        told = [a.arg for a in after.args.args[2:3]]  # after `self` and the context of the run
+        if not isinstance(results.value, ast.Name) or results.value.id not in told:
+            return None
+        if not any(catalogue.is_hook(base) for base in self.values.ancestors(cls)):
+            return None
+        asked = [self._asked(e) for f in self._methods(cls, "before_run") for e in self.values.returned(f)]
+        return asked[0] if len(asked) == 1 else None
+
+    def _methods(self, cls: ast.ClassDef, name: str) -> list[Function]:
+        """The methods of a name in a class and its bases in this module."""
+        bodies = [s for c in self.values.family(cls) for s in c.body]
+        return [s for s in bodies if isinstance(s, FUNCTIONS) and s.name == name]
+
+    def _asked(self, returned: ast.expr) -> ast.expr | None:
+        """The fetches of `SessionRunArgs(fetches, feed_dict=…)`."""
+        is_asked = isinstance(returned, ast.Call) and self.names.last(returned.func) == "SessionRunArgs"
+        return argument(returned, "fetches", 0) if is_asked and isinstance(returned, ast.Call) else None
 
     def run_of(self, e: ast.expr) -> tuple[ast.Call, ast.expr] | None:
         """The run that gives a name's value, and what it fetches for it; None where it may come from elsewhere, too."""
@@ -69,7 +98,7 @@ class Fetched:
         found = set[tuple[ast.Call, ast.expr] | None]()
         for b in self.module.scopes.reaching(e) if isinstance(e, ast.Name) else ():
             run = b.value
-            if b.kind != "assign" or not isinstance(run, ast.Call) or self._fetches(run) is None:
+            if b.kind != "assign" or not isinstance(run, ast.Call) or self.fetches(run) is None:
                 return None
             fetched = self.part(run, b.path) if b.path else argument(run, "fetches", 0)
             found.add((run, fetched) if fetched is not None else None)

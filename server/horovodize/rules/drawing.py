@@ -16,7 +16,7 @@ from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
-from horovodize.rules.seeds_apart import seed_generator
+from horovodize.rules.seeds_apart import draws, seed_generator
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit, Span
 from horovodize.summary.cursors import deals_by_cursor
@@ -36,7 +36,12 @@ _UNSEEN = (
     "it can't be seen what gives these steps their data: unless that draws at random, every rank gets the same batches, and "
     "trains on 1/size() of them"
 )
+_FIRST = (
+    "this begins the generator again in each step, and takes its first batch: if that is always the same, all ranks train on "
+    "the same rows; begin it once, before the loop"
+)
 _NUMBERS = ("itertools.count", "itertools.repeat")
+_YIELDS = (ast.Yield, ast.YieldFrom)
 _DEPTH = 3
 _WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
 
@@ -57,17 +62,26 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
             continue
         draft.done.add(call)
         draft.once("own batch", call)
-        span, func = draft.module.span(call), draft.module.span(call.func)
-        opening = draft.document.text.index("(", func.end)
-        text = draft.document.text
-        comma = "" if not (call.args or call.keywords) else "," if text[opening + 1] in "\r\n" else ", "
-        edits = [
-            Edit.insert(span.start, f"{draft.helper('own_batch')}(", span),
-            Edit(Span(opening, opening + 1), comma),
-        ]
-        draft.change(rule, call, "Give every rank its own batches", _WHY, edits, decision=Decision.SHARED)
+        edits, doubt = _dealt_out(draft, call), _FIRST if _begins_alike(draft, call) else ""
+        draft.change(rule, call, "Give every rank its own batches", _WHY, edits, doubt, Decision.SHARED)
         if not _is_seen(draft, call):
             draft.note(rule, call, ORDER)
+
+
+def _dealt_out(draft: Draft, call: ast.Call) -> list[Edit]:
+    """`next_batch(n)` → `own_batch(next_batch, n)`; where a call begins what `next` asks, each draw begins its own:
+    `own_batch(lambda: next(data.batches(n)))`."""
+    span, func, text = draft.module.span(call), draft.module.span(call.func), draft.document.text
+    helper = draft.helper("own_batch")
+    if _is_next(call) and call.args and isinstance(call.args[0], ast.Call):
+        return list(Edit.around(span, f"{helper}(lambda: ", ")"))
+    opening = text.index("(", func.end)
+    comma = "" if not (call.args or call.keywords) else "," if text[opening + 1] in "\r\n" else ", "
+    return [Edit.insert(span.start, f"{helper}(", span), Edit(Span(opening, opening + 1), comma)]
+
+
+def _is_next(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "next"
 
 
 def _is_unseen(draft: Draft, driver: Driver) -> bool:
@@ -152,8 +166,8 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
         draft.module.text(call.func)
     ):
         return False
-    if isinstance(call.func, ast.Name) and call.func.id == "next":
-        return _draws_from_generator(draft, call)
+    if _is_next(call):
+        return _draws_from_generator(draft, call, depth)
     callee = draft.values.callee(call)
     if isinstance(callee, FUNCTIONS) and is_game(draft.syntax, callee):
         return False  # each rank plays for itself
@@ -169,14 +183,16 @@ def _function_deals(draft: Draft, function: Function, depth: int) -> bool:
     if deals_by_cursor(function):
         return True
     if not depth or not any(
-        isinstance(n, ast.Return) and n.value is not None and draft.syntax.function(n) is function
+        isinstance(n, (ast.Return, ast.Yield))
+        and n.value is not None
+        and draft.syntax.function(n) is function
         for n in ast.walk(function)
     ):
         return False
     return any(_deals_out(draft, n, depth - 1) for n in ast.walk(function) if isinstance(n, ast.Call))
 
 
-def _draws_from_generator(draft: Draft, call: ast.Call) -> bool:
+def _draws_from_generator(draft: Draft, call: ast.Call, depth: int) -> bool:
     """`next(batches)` of what yields the same on every rank: a generator of the project, or what is not known to be a data set
     (those are divided where they are made) or to shuffle for itself."""
     source = call.args[0] if call.args else None
@@ -185,6 +201,9 @@ def _draws_from_generator(draft: Draft, call: ast.Call) -> bool:
     generator = feeding(draft).kinds.generator(source)
     if any(draft.names.of(made.func) in _NUMBERS for made in draft.values.calls(source)):
         return False  # it counts: no rows, and the same number on all ranks
+    if generator is not None and _begins(draft, source):
+        # it is asked once, as a function is called
+        return _function_deals(draft, generator, depth) or not _draws(draft, generator)
     if generator is None:
         return not any(_shuffles(draft, made) for made in _sources(draft, source))
     return not draws_apart(draft, generator)
@@ -192,7 +211,7 @@ def _draws_from_generator(draft: Draft, call: ast.Call) -> bool:
 
 def _is_seen(draft: Draft, call: ast.Call) -> bool:
     """Whether what deals out batches is a function, a class or a list of the project, or TensorFlow's own."""
-    is_next = isinstance(call.func, ast.Name) and call.func.id == "next"
+    is_next = _is_next(call)
     held = call.args[0] if is_next else call.func.value if isinstance(call.func, ast.Attribute) else None
     if not is_next and draft.values.callee(call) is not None:
         return True
@@ -206,6 +225,31 @@ def _is_seen(draft: Draft, call: ast.Call) -> bool:
         or draft.values.callee(c) is not None
         for name, c in zip(names, made, strict=True)
     )
+
+
+def _begins(draft: Draft, source: ast.expr, depth: int = _DEPTH) -> bool:
+    """Whether an expression begins a generator of the project each time: `data.batches(64)`, not one that is kept."""
+    function = draft.values.callee(source) if isinstance(source, ast.Call) and depth else None
+    if not isinstance(function, FUNCTIONS):
+        return False
+    if any(isinstance(n, _YIELDS) and draft.syntax.function(n) is function for n in ast.walk(function)):
+        return True
+    returned = draft.values.returned(function)
+    return bool(returned) and all(_begins(draft, e, depth - 1) for e in returned)
+
+
+def _begins_alike(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call takes the first batch of a generator that it begins, and nothing is seen that makes it another one."""
+    source = call.args[0] if _is_next(call) and call.args else None
+    if source is None or not _begins(draft, source):
+        return False
+    generator = feeding(draft).kinds.generator(source)
+    return generator is not None and not _function_deals(draft, generator, _DEPTH)
+
+
+def _draws(draft: Draft, generator: Function) -> bool:
+    """Whether a generator function draws at random: what seeds it is another rule's to see to (D3)."""
+    return any(draws(draft, c) for c in draft.facts.feeding.calls_in(generator))
 
 
 def _is_begun_there(draft: Draft, source: ast.expr) -> bool:

@@ -13,7 +13,7 @@ from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.statistics import may_have_statistics
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
-from horovodize.summary.graph import Run
+from horovodize.summary.graph import Run, made_default
 from horovodize.summary.syntax import FUNCTIONS, Function, Loop, argument, end, position
 
 _BROADCAST = f"{CORE}.broadcast_global_variables(root_rank=0)"
@@ -42,6 +42,9 @@ def send_after(draft: Draft, statement: ast.stmt, run: Run, session: str | None,
     lines = [f"{session}.run({built})" if session is not None else f"{built}.run()"]
     if session is not None and built == _BROADCAST and _has_own_graph(draft, run, statement):
         lines = [f"with {session}.graph.as_default():", *(f"    {line}" for line in lines)]
+    elif session is None and built == _BROADCAST and (opened := _default_elsewhere(draft, statement)):
+        default = f"{draft.v1(opened.func)}.get_default_session()"
+        lines = [f"with {default}.graph.as_default():", *(f"    {line}" for line in lines)]
     return [*edits, *draft.put_after(statement, draft.lines_of(*lines, comment=comment), level=-1)]
 
 
@@ -74,12 +77,27 @@ def _has_own_graph(draft: Draft, run: Run, statement: ast.stmt) -> bool:
     return any(_is_elsewhere(draft, call, statement) for call in draft.sites.graph.opened(run.session))
 
 
+def _default_elsewhere(draft: Draft, statement: ast.stmt) -> ast.Call | None:
+    """Where the session is opened that a caller makes the default one, `with session.as_default(): start()`, but not its
+    graph."""
+    for way in draft.drive.ways(statement):
+        for frame in way[1:]:
+            session = draft.sites.graph.default_session(frame.node)
+            for call in draft.sites.graph.opened(session) if session is not None else ():
+                if _is_elsewhere(draft, call, draft.syntax.statement(frame.node)):
+                    return call
+    return None
+
+
 def _is_elsewhere(draft: Draft, opened: ast.Call, statement: ast.stmt) -> bool:
     syntax = draft.syntax
     withs = [
         a for a in syntax.ancestors(opened) if isinstance(a, ast.With) and _names_graph(draft, a, opened)
     ]
-    if argument(opened, "graph", 1) is None and not withs:
+    given = argument(opened, "graph", 1)
+    if given is None and not withs:
+        return False
+    if given is not None and any(_enters(a, given) for a in syntax.ancestors(statement)):
         return False
     entered = isinstance(syntax.parent.get(opened), ast.withitem) and syntax.inside(
         statement, syntax.statement(opened)
@@ -91,10 +109,17 @@ def _names_graph(draft: Draft, statement: ast.With, opened: ast.Call) -> bool:
     """`with graph.as_default():` around a session that is opened there."""
     for item in statement.items:
         e = item.context_expr
-        if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and e.func.attr == "as_default":
-            if e is not opened and not draft.sites.graph.is_session(e.func.value):
-                return True
+        entered = made_default(e)
+        if entered is not None and e is not opened and not draft.sites.graph.is_session(entered):
+            return True
     return False
+
+
+def _enters(statement: ast.AST, graph: ast.expr) -> bool:
+    """`with graph.as_default():` of that graph"""
+    items = statement.items if isinstance(statement, ast.With) else []
+    entered = [made_default(item.context_expr) for item in items]
+    return any(e is not None and ast.unparse(e) == ast.unparse(graph) for e in entered)
 
 
 # ---------------------------------------------------------------------- what a session is called elsewhere
@@ -221,9 +246,5 @@ def _opens(draft: Draft, context: ast.expr) -> bool:
     """`with tf.Session():`, `with sess.as_default():`"""
     if draft.sites.graph.opened(context):
         return True
-    return (
-        isinstance(context, ast.Call)
-        and isinstance(context.func, ast.Attribute)
-        and context.func.attr == "as_default"
-        and draft.sites.graph.is_session(context.func.value)
-    )
+    session = made_default(context)
+    return session is not None and draft.sites.graph.is_session(session)

@@ -5,7 +5,9 @@ What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkp
                compared with (`while step < STEPS`) and computed from it (a rate, an epoch) stays as it is. So does a loop that
                goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is computed from what an optimizer
                counts is computed from that times `hvd.size()`. Once such a variable is restored, all ranks have rank 0's;
-               so have they a number of epochs by which a turn is left out (`if epoch < done: continue`).
+               so have they a number of epochs by which a turn is left out (`if epoch < done: continue`). Where an epoch is
+               computed from such a number (`first = count // batches`), the number is that of one process after each epoch,
+               whatever batches of it are left out so that all ranks take equally many; where that can't be done, it is said.
 Why            Counted by a rank alone, the stored number would be compared with how many steps one process takes, and a run
                with another number of ranks could not go on from it.
 Before         while int(checkpoint.step) < 1000:
@@ -30,7 +32,7 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
-from horovodize.rules import counted, rates_by_step
+from horovodize.rules import counted, epoch_ends, rates_by_step
 from horovodize.rules.agreeing import can_agree
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.guards import from_root
@@ -63,6 +65,7 @@ def apply(draft: Draft) -> None:
     for counter in draft.facts.counters.stored:
         if counted.counts_share(draft, counter):
             _stride(draft, counter)
+            epoch_ends.count_whole(draft, counter)
         elif any(counted.is_divided(draft, d) for d in counter.drivers):
             draft.note("G6", counter.advances[0], _NOT_ALIKE)
     if draft.strided or draft.strided_loops:

@@ -138,8 +138,23 @@ class Graph:
         call = self._prepared(call) or call
         assert isinstance(call.func, ast.Attribute)
         if self._runs_itself(call):
-            return argument(call, "session", 1)
+            return argument(call, "session", 1) or self.default_session(call)
         return call.func.value
+
+    def default_session(self, place: ast.AST) -> ast.expr | None:
+        """The session that a function makes the default around a place, `with session.as_default():`; None where none, or one
+        that it opens there."""
+        for a in self.syntax.ancestors(place):
+            if isinstance(a, FUNCTIONS):
+                break
+            for item in reversed(a.items) if isinstance(a, ast.With) else ():
+                e = item.context_expr
+                if self.opened(e) == {e}:
+                    return None
+                session = made_default(e)
+                if session is not None and self.is_session(session):
+                    return session if isinstance(session, (ast.Name, ast.Attribute)) else None
+        return None
 
     def fetches(self, call: ast.Call) -> ast.expr:
         """What is run: the first argument, or the operation itself."""
@@ -290,10 +305,17 @@ class Graph:
             yield from ast.walk(origin.node)
 
 
+def made_default(e: ast.expr) -> ast.expr | None:
+    """`session` of `session.as_default()`; a graph is made the default in the same way."""
+    if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and e.func.attr == "as_default":
+        return e.func.value
+    return None
+
+
 def _targets(statement: ast.AST | None) -> list[ast.expr]:
     if isinstance(statement, ast.Assign):
         return [t for t in statement.targets if isinstance(t, (ast.Name, ast.Attribute))]
     return []
 
 
-__all__ = ["INITIALIZERS", "Graph", "Run", "RunKind"]
+__all__ = ["INITIALIZERS", "Graph", "Run", "RunKind", "made_default"]
