@@ -11,14 +11,12 @@ import ast
 from collections.abc import Iterator
 
 from horovodize import catalogue
-from horovodize.facts.counters import BATCH_METHODS
 from horovodize.plan import Decision
 from horovodize.rules import counted, decays
-from horovodize.rules.callback_decisions import BASE
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS
+from horovodize.summary.syntax import CALLABLES
 
 _SAID = (
     "this rate goes by a count of steps of one process; with the data split, each rank takes size() times fewer: check that it "
@@ -126,11 +124,8 @@ def gives_schedule(draft: Draft, call: ast.Call) -> bool:
 
 def _by_batches(draft: Draft, setting: ast.AST) -> bool:
     """Whether a callback sets a rate with every batch."""
-    method = draft.syntax.function(setting)
-    cls = draft.syntax.method_class(method)
-    if cls is None or not isinstance(method, FUNCTIONS):
-        return False
-    return method.name in BATCH_METHODS and BASE in draft.values.ancestors(cls)
+    hook = draft.facts.hooks.around(setting)
+    return hook is not None and hook.is_of_batches
 
 
 def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) -> bool:
