@@ -201,3 +201,49 @@ def test_where_the_branch_is_not_known_it_is_asked(seeded: str) -> None:
 def test_a_seed_that_is_none_is_no_seed() -> None:
     plan = plan_of(HEAD.format("np.random.seed(None)\n") + LOOP.format("np.random.randint"))
     assert not doubts(plan, "D3")
+
+
+# ---------------------------------------------------------------------- seeds that are sequences of numbers
+
+EVERY_STEP = """\
+for number in range(1000):
+    rng = {}
+    step(data[rng.{}(0, 900, 16)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("maker", "apart"),
+    [
+        ("np.random.default_rng([SEED, number])", "np.random.default_rng([SEED + hvd.rank(), number])"),
+        ("np.random.default_rng((number, 7))", "np.random.default_rng((number, 7 + hvd.rank()))"),
+        (
+            "np.random.default_rng(np.random.SeedSequence([SEED, number]))",
+            "np.random.default_rng(np.random.SeedSequence([SEED + hvd.rank(), number]))",
+        ),
+        (
+            "np.random.RandomState([SEED - 1, number])",
+            "np.random.RandomState([SEED - 1 + hvd.rank(), number])",
+        ),
+    ],
+)
+def test_of_a_sequence_the_number_that_no_step_changes_is_another_on_each_rank(
+    maker: str, apart: str
+) -> None:
+    draw = "randint" if "State" in maker else "integers"
+    plan = plan_of(HEAD.format("SEED = 7") + EVERY_STEP.format(maker, draw))
+    assert f"    rng = {apart}\n" in plan.text
+    assert not doubts(plan, "D3")
+
+
+@pytest.mark.parametrize(
+    ("made", "maker", "example"),
+    [
+        ("", "np.random.default_rng([number, number + 1])", "default_rng([number, number + 1, hvd.rank()])"),
+        ("SEEDS = [7, 9]", "np.random.default_rng(SEEDS)", "default_rng([*SEEDS, hvd.rank()])"),
+    ],
+)
+def test_a_sequence_without_such_a_number_is_asked_about(made: str, maker: str, example: str) -> None:
+    plan = plan_of(HEAD.format(made) + EVERY_STEP.format(maker, "integers"))
+    assert any(example in doubt for doubt in doubts(plan, "D3"))
+    assert f"    rng = {maker}\n" in plan.text
