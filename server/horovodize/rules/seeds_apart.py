@@ -28,6 +28,19 @@ _SEQUENCES = (
 _ORDERS = ("shuffle", "permutation", "permuted")  # each pass deals out all rows
 
 
+def key_apart(draft: Draft, driver: Driver, call: ast.Call, key: ast.expr) -> bool:
+    """Makes the ranks draw differently by keys that change with the steps of a loop: `seed=(7, step)`; False where that can't
+    be done here. What is drawn to decide something, all ranks draw alike."""
+    number = _number_in(draft, key)
+    if call in draft.done or _is_steady(draft, key) or _decide(draft, driver.loop, [call]):
+        return True
+    if number is None or number is key:
+        return False
+    draft.done.add(call)
+    draft.change("D3", key, WHAT, WHY, _plus_rank(draft, number))
+    return True
+
+
 def seed_apart(draft: Draft, driver: Driver, call: ast.Call) -> bool:
     """Makes the ranks draw differently in a loop that draws by a seed, `np.random.seed(7)` or `np.random.RandomState(7)`; False
     where that can't be done here: not where what is drawn decides something, or is the order in which rows are dealt out."""
@@ -206,6 +219,8 @@ def outermost(draft: Draft, place: ast.stmt) -> ast.stmt | None:
 
 def example(draft: Draft, call: ast.Call) -> str:
     """A seed that differs between ranks: `np.random.seed(7 + hvd.rank())`."""
+    if draft.facts.uniform.draws.key(call) is not None:
+        return "seed=(7 + hvd.rank(), step)"
     given = [*call.args, *(k.value for k in call.keywords)]
     seed = draft.module.text(given[0]) if given else "0"
     own = f"{seed} + hvd.rank()"
@@ -289,6 +304,7 @@ __all__ = [
     "draws",
     "example",
     "is_order",
+    "key_apart",
     "outermost",
     "seed_apart",
     "seed_generator",
