@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from horovodize.facts.games import is_game
 from horovodize.facts.sources import MAKERS, SEEDS
@@ -41,8 +41,10 @@ _DEPTH = 3
 _WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
 
 
-def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
-    """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own."""
+def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[ast.Call], bool]) -> None:
+    """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own.
+
+    gives_rate: whether a call gives a rate instead, of which all ranks train with the same"""
     if driver.kind not in (Kind.RANGE, Kind.UNKNOWN) or driver.indexed or draft.drive.in_traced(driver.loop):
         return
     if feeding(draft).carries_state(driver):
@@ -53,7 +55,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
     if not drawn and not draft.in_graph and _is_unseen(draft, driver):
         draft.note(rule, driver.loop, _UNSEEN)
     for call in drawn:
-        if call in draft.done or _is_given_batch(draft, driver, call):
+        if call in draft.done or gives_rate(call) or _is_given_batch(draft, driver, call):
             continue
         draft.done.add(call)
         draft.once("own batch", call)
