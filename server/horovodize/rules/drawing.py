@@ -14,7 +14,7 @@ from horovodize.facts.games import is_game
 from horovodize.facts.sources import MAKERS, SEEDS
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
-from horovodize.rules import strong
+from horovodize.rules import own_counts, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.seeds_apart import seed_generator
 from horovodize.rules.shares import feeding
@@ -98,10 +98,13 @@ def _is_given_batch(draft: Draft, driver: Driver, call: ast.Call) -> bool:
     return any(isinstance(n, ast.Name) and n.id in own for a in call.args for n in ast.walk(a))
 
 
-def draws_apart(draft: Draft, generator: Function) -> bool:
+def draws_apart(draft: Draft, rule: str, generator: Function) -> bool:
     """Whether a generator function draws other batches on each rank: by a stream that no seed fixes, or by a seed of each
-    rank's own, which it is then given."""
-    return generates_freely(draft, generator) or seed_generator(draft, generator)
+    rank's own, which it is then given. It then counts the batches of all ranks."""
+    apart = generates_freely(draft, generator) or seed_generator(draft, generator)
+    if apart:
+        own_counts.count_all(draft, rule, generator)
+    return apart
 
 
 def generates_freely(draft: Draft, generator: Function) -> bool:
@@ -189,7 +192,7 @@ def _draws_from_generator(draft: Draft, call: ast.Call) -> bool:
         return False  # it counts: no rows, and the same number on all ranks
     if generator is None:
         return not any(_shuffles(draft, made) for made in _sources(draft, source))
-    return not draws_apart(draft, generator)
+    return not draws_apart(draft, "G4", generator)
 
 
 def _is_seen(draft: Draft, call: ast.Call) -> bool:

@@ -196,7 +196,7 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
 def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
     """A generator that yields the same on every rank is thinned; one that draws at random already differs."""
     generator = feeding(draft).kinds.generator(feed)
-    if endless and generator is not None and draws_apart(draft, generator):
+    if endless and generator is not None and draws_apart(draft, rule, generator):
         return
     generators.share(draft, rule, feed)
 
