@@ -210,3 +210,28 @@ def test_other_iterators_go_on_as_they_did(body: str) -> None:
     assert "[next(" not in text
     by_epoch = plan_of(TAPE + CYCLE + EPOCHS.format("next(cycle)", STEP)).text
     assert f"    {RATE} = next(cycle) * hvd.size()\n" in by_epoch
+
+
+# ---------------------------------------------------------------------- rates that are read, changed and set
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("rate *= factor", "rate *= factor ** hvd.size()"),
+        ("rate /= 1.01", "rate /= 1.01 ** hvd.size()"),
+        ("rate -= 1e-5", "rate -= 1e-5 * hvd.size() ** 2"),
+    ],
+)
+def test_a_rate_that_is_read_and_changed_before_it_is_set_goes_on_as_fast(change: str, told: str) -> None:
+    body = f"{STEP}\n        rate = float({RATE}.numpy())\n        {change}\n        {RATE}.assign(rate)"
+    text = plan_of("factor = 1.1\n" + TAPE + EPOCHS.format("0.1", body)).text
+    assert f"        {told}\n        {RATE}.assign(rate)\n" in text
+
+
+def test_one_that_is_changed_only_now_and_then_is_not() -> None:
+    changed = "if k == 9:\n            rate *= 0.5"
+    seldom = f"{STEP}\n        rate = float({RATE}.numpy())\n        {changed}\n        {RATE}.assign(rate)"
+    assert "rate *= 0.5\n" in plan_of(TAPE + EPOCHS.format("0.1", seldom)).text
+    by_epoch = f"0.1\n    rate = float({RATE}.numpy())\n    rate *= 0.5\n    {RATE}.assign(rate)"
+    assert "rate *= 0.5\n" in plan_of(TAPE + EPOCHS.format(by_epoch, STEP)).text
