@@ -103,3 +103,113 @@ def test_what_a_model_says_is_a_rank_s_own_where_it_keeps_statistics(ask: str, l
     stop = f"score = np.mean({ask})\nif score > self.best:\n    self.model.stop_training = True\n"
     source = method("on_epoch_end", stop) + f"layer = tf.keras.layers.{layer}\n"
     assert asked(source) == (["score > self.best"] if own else [])
+
+
+# ---------------------------------------------------------------------- functions given to a LambdaCallback
+
+MODEL = (
+    TF + "import time\nmodel = tf.keras.Sequential([])\nmodel.compile(tf.keras.optimizers.SGD(0.1), 'mse')\n"
+)
+
+
+def given(hooks: str, before: str = "") -> str:
+    called = f"tf.keras.callbacks.LambdaCallback({hooks})"
+    return MODEL + textwrap.dedent(before) + f"model.fit(x, y, callbacks=[{called}])\n"
+
+
+@pytest.mark.parametrize(
+    ("hooks", "before"),
+    [
+        (
+            "on_epoch_end=stop",
+            "def stop(e, logs):\n    if logs['loss'] < 1:\n        model.stop_training = True\n",
+        ),
+        (
+            "on_batch_end=stop",
+            "def stop(b, logs):\n    if b > 9:\n        model.stop_training = True\n",
+        ),
+        ("on_epoch_end=lambda e, logs: setattr(model, 'stop_training', logs['loss'] < 1)", ""),
+        ("on_batch_end=lambda b, logs: setattr(model, 'stop_training', b > 9)", ""),
+        ("on_batch_end=lambda b, logs: print(logs['loss'] < 1)", ""),
+        ("on_batch_end=lambda b, logs: logs['loss'] < 1 and setattr(model, 'seen', True)", ""),
+        (
+            "on_batch_end=print",
+            "def stop(b, logs):\n    if logs['loss'] < 1:\n        model.stop_training = True\n",
+        ),
+    ],
+)
+def test_nothing_is_asked_of_functions_that_decide_alike(hooks: str, before: str) -> None:
+    decided = [
+        c for c in changes(plan_of(given(hooks, before)), "K3") if c.what == "Decide on all ranks together"
+    ]
+    assert not decided
+
+
+def test_a_function_in_a_lambda_callback_decides_like_a_method() -> None:
+    stop = "def stop(b, logs):\n    if b > 5 and logs['loss'] < 1:\n        model.stop_training = True\n"
+    plan = plan_of(given("on_batch_end=stop", stop))
+    assert "    if any_rank(b > max(1, 5 // hvd.size()) and logs['loss'] < 1):\n" in plan.text
+    timed = "def stop(e, logs):\n    if time.time() > end:\n        model.stop_training = True\n"
+    assert "if any_rank(time.time() > end):" in plan_of(given("on_epoch_end=stop", timed)).text
+
+
+@pytest.mark.parametrize(
+    ("written", "agreed"),
+    [
+        (
+            "setattr(model, 'stop_training', logs['loss'] < 1)",
+            "setattr(model, 'stop_training', any_rank(logs['loss'] < 1))",
+        ),
+        (
+            "logs['loss'] < 1 and setattr(model, 'stop_training', True)",
+            "any_rank(logs['loss'] < 1) and setattr(model, 'stop_training', True)",
+        ),
+        (
+            "model.optimizer.lr.assign(0.1) if logs['loss'] < 1 else None",
+            "model.optimizer.lr.assign(0.1 * hvd.size()) if any_rank(logs['loss'] < 1) else None",
+        ),
+    ],
+)
+def test_a_lambda_decides_with_all_ranks(written: str, agreed: str) -> None:
+    plan = plan_of(given(f"on_batch_end=lambda b, logs: {written}"))
+    assert f"lambda b, logs: {agreed})" in plan.text
+    assert not any(c.sure for c in changes(plan, "K3") if c.what == "Decide on all ranks together")
+
+
+FINDER = """\
+class Finder:
+    def __init__(self, model, factor):
+        self.model, self.factor = model, factor
+    def step(self, b, logs):
+        if logs['loss'] > 9:
+            self.model.stop_training = True
+            return
+        rate = tf.keras.backend.get_value(self.model.optimizer.lr)
+        tf.keras.backend.set_value(self.model.optimizer.lr, rate * self.factor)
+"""
+
+
+@pytest.mark.parametrize("hook", ["finder.step", "lambda batch, logs: finder.step(batch, logs)"])
+def test_a_rate_that_goes_on_with_every_batch_goes_on_as_fast(hook: str) -> None:
+    """As the finders of learning rates do that hand a method of theirs to a `LambdaCallback`."""
+    text = plan_of(given(f"on_batch_end={hook}", FINDER + "finder = Finder(model, 1.1)\n")).text
+    assert "        if any_rank(logs['loss'] > 9):\n" in text
+    assert "rate * self.factor ** hvd.size())\n" in text
+    seldom = plan_of(given("on_epoch_end=finder.step", FINDER + "finder = Finder(model, 1.1)\n")).text
+    assert "rate * self.factor)\n" in seldom
+    assert "if logs['loss'] > 9:" in seldom
+
+
+def test_a_lambda_that_prints_and_hands_on_to_what_stops_is_on_all_ranks() -> None:
+    hook = "lambda b, logs: (print(b), finder.step(b, logs))"
+    text = plan_of(given(f"on_batch_end={hook}", FINDER + "finder = Finder(model, 1.1)\n")).text
+    assert "] if hvd.rank() == 0 else" not in text
+    assert f"LambdaCallback(on_batch_end={hook})]" in text
+
+
+def test_weights_that_a_function_draws_are_asked_about() -> None:
+    drawn = "def shake(b, logs):\n    model.set_weights([np.random.rand(*w.shape) for w in model.get_weights()])\n"
+    plan = plan_of(given("on_batch_end=shake", "import numpy as np\n" + drawn))
+    assert any("every rank sets weights that it has drawn itself" in c.doubt for c in changes(plan, "K3"))
+    before = plan_of(given("on_train_begin=shake", "import numpy as np\n" + drawn))
+    assert not any("every rank sets weights" in c.doubt for c in changes(before, "K3"))

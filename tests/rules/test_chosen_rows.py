@@ -89,3 +89,57 @@ def test_validation_rows_that_are_alike_are_left(source: str) -> None:
 
 def test_validation_rows_that_each_rank_draws_are_rank_0s() -> None:
     assert chosen(KEPT + ALL, "Validate on the rows that rank 0 keeps for that") == ["x[kept]", "y[kept]"]
+
+
+ROUNDS = """\
+pool = np.load('pool.npy')
+for turn in range(4):
+    scores = {scores}
+    keep = {keep}
+    labels = scores[keep].argmax(1)
+    model.fit({rows}, {labels}, epochs=3)
+"""
+SAID = "np.mean([model(pool, training=True).numpy() for _ in range(4)], axis=0)"
+SURE = "scores.max(1) > 0.8"
+JOINED = {"rows": "np.concatenate([x, pool[keep]])", "labels": "np.concatenate([y, labels])"}
+
+
+@pytest.mark.parametrize(
+    ("scores", "keep", "rows"),
+    [
+        ("model(pool, training=False).numpy()", SURE, JOINED),  # the same model
+        ("model.predict(pool)", SURE, JOINED),
+        (SAID, SURE, {"rows": "x", "labels": "y"}),  # something else is trained on
+        (
+            SAID,
+            "slice(0, 64)",
+            {"rows": "pool[keep]", "labels": "labels"},
+        ),  # equally many, drawn anew in each round
+        (SAID, SURE, {"rows": "np.stack([x, x])", "labels": "y"}),
+    ],
+)
+def test_rounds_that_take_equally_many_rows_are_left(scores: str, keep: str, rows: dict[str, str]) -> None:
+    source = ROUNDS.format(scores=scores, keep=keep, **rows)
+    assert chosen(source, "Train on the rows that rank 0 chooses") == []
+
+
+@pytest.mark.parametrize("rows", [JOINED, {"rows": "pool[keep]", "labels": "labels"}])
+def test_rows_whose_number_a_model_says_with_dropout_are_rank_0s(rows: dict[str, str]) -> None:
+    """Ranks with other numbers of rows would take other numbers of steps, and wait for each other."""
+    source = ROUNDS.format(scores=SAID, keep=SURE, **rows)
+    assert chosen(source, "Train on the rows that rank 0 chooses") == list(rows.values())
+
+
+def test_arrays_put_together_have_the_rows_of_all_of_them() -> None:
+    drawn = "kept = x[np.random.rand(len(x)) < 0.5]\n"
+    text = plan_of(HEAD + drawn + "rows = np.concatenate([x, kept])\nmodel.fit(rows, rows)\n").text
+    assert "alike(np.random.rand)(len(x)) < 0.5" in text
+
+
+@pytest.mark.parametrize("scores", [SAID, "model.predict(pool)"])
+def test_so_are_those_of_a_data_set(scores: str) -> None:
+    source = ROUNDS.format(scores=scores, keep=SURE, rows="data", labels="")
+    made = "data = tf.data.Dataset.from_tensor_slices((pool[keep], labels)).batch(8)\n    model.fit(data, "
+    source = source.replace("model.fit(data, , ", made)
+    found = chosen(source, "Train on the rows that rank 0 chooses")
+    assert found == (["(pool[keep], labels)"] if scores == SAID else [])

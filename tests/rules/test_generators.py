@@ -145,3 +145,77 @@ def test_one_of_several_generators_that_a_function_returns_is_divided() -> None:
     text = plan_of(HEAD + generator(YIELD) + both + "model.fit(train, steps_per_epoch=100)\n").text
     assert "return batches(share=shard), batches()" in text
     assert "model.fit(train, steps_per_epoch=100 // hvd.size()" in text
+
+
+# ---------------------------------------------------------------------- what a generator counts of its own batches
+
+DRAWS = KERAS + "import itertools, mine\nx, y = mine.load()\n"
+
+
+def counting(before: str, after: str = "        n += 1\n", made: str = "x[i] * level") -> str:
+    head = "def batches():\n    n = 0\n    while True:\n        i = np.random.randint(0, 960, 8)\n"
+    return DRAWS + head + before + f"        yield {made}, y[i]\n" + after + FIT
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "        level = min(1.0, n / 150)\n",
+        "        level = np.exp(-n / 150)\n",
+        "        level = 0.1\n        if n > 150:\n            level = 1.0\n",
+        "        level = [0.1, 0.5, 1.0][min(n // 50, 2)]\n",
+    ],
+)
+def test_a_generator_that_draws_counts_the_batches_of_all_ranks(before: str) -> None:
+    text = plan_of(counting(before)).text
+    assert "        n += hvd.size()\n" in text
+    assert "model.fit(batches(), steps_per_epoch=100 // hvd.size()" in text
+
+
+def test_so_does_one_by_itertools_and_one_that_a_loop_draws_from() -> None:
+    loop = "def batches():\n    for n in itertools.count():\n        i = np.random.randint(0, 960, 8)\n"
+    text = plan_of(DRAWS + loop + "        yield x[i] * min(1.0, n / 150), y[i]\n" + FIT).text
+    assert "for n in itertools.count(step=hvd.size()):" in text
+    by_hand = counting("        level = min(1.0, n / 150)\n").replace(FIT, "").replace(DRAWS, TAPE + DRAWS)
+    text = plan_of(
+        by_hand + "gen = batches()\nfor k in range(1000):\n    x, y = next(gen)\n    step(x, y)\n"
+    ).text
+    assert "        n += hvd.size()\n" in text
+    assert "x, y = next(gen)" in text
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "        if n == 150:\n            level = 1.0\n",
+        "        if n % 150 == 0:\n            level = level * 2\n",
+        "        level = mine.level(n)\n",
+    ],
+)
+def test_what_such_a_count_does_elsewhere_is_asked(before: str) -> None:
+    plan = plan_of(counting(before))
+    assert any("this counts the batches that one rank draws" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "made"),
+    [
+        ("", "        n += 1\n", "x[i]"),  # counts, and does nothing with it
+        ("        if n % 100 == 0:\n            print(n)\n", "        n += 1\n", "x[i]"),
+        ("        k = n % 9\n", "        n += 1\n", "x[k] * np.random.rand()"),  # goes round through rows
+        ("", "        n += 1\n", "x[n * 8:n * 8 + 8] + x[i]"),
+        ("        level = n / 9\n", "        n += 1\n        if n > 9:\n            n = 0\n", "x[i] * level"),
+        ("        level = n / 9\n", "        n += 8\n", "x[i] * level"),  # no count of batches
+    ],
+)
+def test_other_numbers_of_a_generator_stay(before: str, after: str, made: str) -> None:
+    plan = plan_of(counting(before, after, made))
+    assert after in plan.text
+    assert not any("counts the batches" in c.doubt for c in plan.changes)
+
+
+def test_a_generator_that_is_dealt_out_counts_as_it_did() -> None:
+    seeded = counting("        level = n / 9\n").replace("def batches", "np.random.seed(3)\ndef batches")
+    text = plan_of(seeded).text
+    assert "        n += 1\n" in text
+    assert "shard_batches(batches())" in text

@@ -247,3 +247,73 @@ def test_a_count_of_epochs_that_something_else_keeps_is_left(
     made: str, begin: str, end: str, same: str
 ) -> None:
     assert same in plan_of(MADE_BY.format(made=made, begin=begin, end=end)).text
+
+
+# ---------------------------------------------------------------------- rates that an iterator gives
+
+CYCLE = "import itertools\ncycle = itertools.cycle([0.1, 0.2, 0.3])\n"
+
+
+@pytest.mark.parametrize("rate", ["next(cycle)", "0.5 * next(cycle)", "float(next(cycle))"])
+def test_each_step_takes_as_many_rates_as_the_steps_of_all_ranks(rate: str) -> None:
+    text = plan_of(TAPE + CYCLE + EPOCHS.format("0.1", f"{RATE} = {rate}\n        {STEP}")).text
+    told = rate.replace("next(cycle)", "[next(cycle) for _ in range(hvd.size())][0]")
+    assert f"        {RATE} = {told} * hvd.size()\n" in text
+    assert "own_batch" not in text
+
+
+def test_a_rate_that_is_drawn_under_a_name_or_passed_is_told_too() -> None:
+    named = f"rate = next(cycle)\n        {RATE}.assign(rate)\n        {STEP}"
+    text = plan_of(TAPE + CYCLE + EPOCHS.format("0.1", named)).text
+    assert "        rate = [next(cycle) for _ in range(hvd.size())][0]\n" in text
+    passed = f"def change(rate):\n    {RATE}.assign(rate)\n" + EPOCHS.format(
+        "0.1", f"change(next(cycle))\n        {STEP}"
+    )
+    text = plan_of(TAPE + CYCLE + passed).text
+    assert "change([next(cycle) for _ in range(hvd.size())][0])" in text
+
+
+def test_rates_of_a_loop_that_takes_its_batches_itself_are_not_dealt_out() -> None:
+    loop = f"for number in range(1000):\n    {RATE} = next(cycle)\n    x, y = next(batches)\n    step(x, y)\n"
+    text = plan_of(TAPE + CYCLE + "from data import batches\n" + loop).text
+    assert f"    {RATE} = [next(cycle) for _ in range(hvd.size())][0] * hvd.size()\n" in text
+    assert "    x, y = own_batch(next, batches)\n" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "opt.learning_rate = 0.1\n        " + STEP,  # the iterator gives something else
+        f"if count % 100 == 0:\n            {RATE} = next(cycle)\n        {STEP}",  # events come as often as before
+    ],
+)
+def test_other_iterators_go_on_as_they_did(body: str) -> None:
+    text = plan_of(TAPE + CYCLE + EPOCHS.format("0.1", "print(next(cycle))\n        " + body)).text
+    assert "[next(" not in text
+    by_epoch = plan_of(TAPE + CYCLE + EPOCHS.format("next(cycle)", STEP)).text
+    assert f"    {RATE} = next(cycle) * hvd.size()\n" in by_epoch
+
+
+# ---------------------------------------------------------------------- rates that are read, changed and set
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("rate *= factor", "rate *= factor ** hvd.size()"),
+        ("rate /= 1.01", "rate /= 1.01 ** hvd.size()"),
+        ("rate -= 1e-5", "rate -= 1e-5 * hvd.size() ** 2"),
+    ],
+)
+def test_a_rate_that_is_read_and_changed_before_it_is_set_goes_on_as_fast(change: str, told: str) -> None:
+    body = f"{STEP}\n        rate = float({RATE}.numpy())\n        {change}\n        {RATE}.assign(rate)"
+    text = plan_of("factor = 1.1\n" + TAPE + EPOCHS.format("0.1", body)).text
+    assert f"        {told}\n        {RATE}.assign(rate)\n" in text
+
+
+def test_one_that_is_changed_only_now_and_then_is_not() -> None:
+    changed = "if k == 9:\n            rate *= 0.5"
+    seldom = f"{STEP}\n        rate = float({RATE}.numpy())\n        {changed}\n        {RATE}.assign(rate)"
+    assert "rate *= 0.5\n" in plan_of(TAPE + EPOCHS.format("0.1", seldom)).text
+    by_epoch = f"0.1\n    rate = float({RATE}.numpy())\n    rate *= 0.5\n    {RATE}.assign(rate)"
+    assert "rate *= 0.5\n" in plan_of(TAPE + EPOCHS.format(by_epoch, STEP)).text

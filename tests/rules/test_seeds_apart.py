@@ -201,3 +201,97 @@ def test_where_the_branch_is_not_known_it_is_asked(seeded: str) -> None:
 def test_a_seed_that_is_none_is_no_seed() -> None:
     plan = plan_of(HEAD.format("np.random.seed(None)\n") + LOOP.format("np.random.randint"))
     assert not doubts(plan, "D3")
+
+
+# ---------------------------------------------------------------------- seeds that are sequences of numbers
+
+EVERY_STEP = """\
+for number in range(1000):
+    rng = {}
+    step(data[rng.{}(0, 900, 16)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("maker", "apart"),
+    [
+        ("np.random.default_rng([SEED, number])", "np.random.default_rng([SEED + hvd.rank(), number])"),
+        ("np.random.default_rng((number, 7))", "np.random.default_rng((number, 7 + hvd.rank()))"),
+        (
+            "np.random.default_rng(np.random.SeedSequence([SEED, number]))",
+            "np.random.default_rng(np.random.SeedSequence([SEED + hvd.rank(), number]))",
+        ),
+        (
+            "np.random.RandomState([SEED - 1, number])",
+            "np.random.RandomState([SEED - 1 + hvd.rank(), number])",
+        ),
+    ],
+)
+def test_of_a_sequence_the_number_that_no_step_changes_is_another_on_each_rank(
+    maker: str, apart: str
+) -> None:
+    draw = "randint" if "State" in maker else "integers"
+    plan = plan_of(HEAD.format("SEED = 7") + EVERY_STEP.format(maker, draw))
+    assert f"    rng = {apart}\n" in plan.text
+    assert not doubts(plan, "D3")
+
+
+@pytest.mark.parametrize(
+    ("made", "maker", "example"),
+    [
+        ("", "np.random.default_rng([number, number + 1])", "default_rng([number, number + 1, hvd.rank()])"),
+        ("SEEDS = [7, 9]", "np.random.default_rng(SEEDS)", "default_rng([*SEEDS, hvd.rank()])"),
+    ],
+)
+def test_a_sequence_without_such_a_number_is_asked_about(made: str, maker: str, example: str) -> None:
+    plan = plan_of(HEAD.format(made) + EVERY_STEP.format(maker, "integers"))
+    assert any(example in doubt for doubt in doubts(plan, "D3"))
+    assert f"    rng = {maker}\n" in plan.text
+
+
+# ---------------------------------------------------------------------- keys that draws go by, and nothing else
+
+KEYED = """\
+for number in range(1000):
+    i = tf.random.stateless_uniform((16,), {}, maxval=900, dtype=tf.int32)
+    step(tf.gather(data, i))
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "apart"),
+    [
+        ("seed=(SEED, number)", "seed=(SEED + hvd.rank(), number)"),
+        ("[number, 3]", "[number, 3 + hvd.rank()]"),
+        ("seed=tf.stack([SEED, number])", "seed=tf.stack([SEED + hvd.rank(), number])"),
+    ],
+)
+def test_a_key_of_a_step_is_another_one_on_each_rank(key: str, apart: str) -> None:
+    plan = plan_of(HEAD.format("SEED = 7") + KEYED.format(key))
+    assert f"stateless_uniform((16,), {apart}, maxval" in plan.text
+    assert not doubts(plan, "D3")
+
+
+@pytest.mark.parametrize("key", ["seed=(number, number + 1)", "seed=tf.range(number, number + 2)"])
+def test_a_key_that_can_not_be_told_apart_is_asked_about(key: str) -> None:
+    plan = plan_of(HEAD.format("") + KEYED.format(key))
+    assert any("`seed=(7 + hvd.rank(), step)`" in doubt for doubt in doubts(plan, "D3"))
+    assert f"(16,), {key}, maxval" in plan.text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # What ranks decide by is the same on all of them.
+        "if tf.random.stateless_uniform((), seed=(7, number)) < 0.5:\n        step(data[np.random.randint(0, 900, 16)])",
+        # The same in each step, as noise to look at is.
+        "step(data[np.random.randint(0, 900, 16)] + tf.random.stateless_normal((4,), seed=(1, 2)))",
+        # Rows of each rank's own already.
+        "step(data[number * 16 : number * 16 + 16] + tf.random.stateless_normal((4,), seed=(1, number)))",
+    ],
+)
+def test_other_keys_stay_as_they_are(body: str) -> None:
+    plan = plan_of(HEAD.format("") + f"for number in range(1000):\n    {body}\n")
+    assert "rank(), number" not in plan.text
+    assert "1 + hvd.rank()" not in plan.text
+    assert not [c for c in plan.changes if c.rule == "D3"]

@@ -74,6 +74,14 @@ _COUNTING = (
     "tensorflow.shape",
     "tensorflow.size",
 )
+# What puts arrays of a list together: it has the elements of all of them.
+_JOINING = (
+    "numpy.concatenate",
+    "numpy.hstack",
+    "numpy.row_stack",
+    "numpy.vstack",
+    "tensorflow.concat",
+)
 _ASK_FOR_TYPES = ("tensorflow.is_tensor", "numpy.isscalar", "tensorflow.keras.backend.is_keras_tensor")
 
 
@@ -194,6 +202,9 @@ class Calls:
             return
         if name in _COUNTING:
             step.ask_all(given, size=True)
+            return
+        if name in _JOINING and item.size and given and isinstance(given[0], (ast.List, ast.Tuple)):
+            step.ask_all(given[0].elts, size=True)
             return
         if is_agreed(name):
             if any(k.arg in ("process_set", None) for k in call.keywords):

@@ -13,17 +13,16 @@ from functools import cached_property
 
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.graph_counts import GraphCounts
+from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
-from horovodize.summary.drive import Drive
+from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS, Function, argument, numbered
+from horovodize.summary.syntax import FUNCTIONS, argument, numbered
 
-CALLBACK = "tensorflow.keras.callbacks.Callback"
-BATCH_METHODS = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 # What finds a checkpoint: a number that is made from it was counted by an earlier run.
 RESUMING = ("latest_checkpoint", "get_checkpoint_state")
 _GLOBAL_STEPS = tuple(
@@ -72,8 +71,11 @@ class Counter:
 class Counters:
     """The counters of one module."""
 
-    def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, kept: Kept) -> None:
+    def __init__(
+        self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, kept: Kept, hooks: Hooks
+    ) -> None:
         self.module, self.sites, self.drive, self.feeding, self.kept = module, sites, drive, feeding, kept
+        self.hooks = hooks
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
         self._numbers: dict[object, Counter | None] = {}
@@ -202,10 +204,8 @@ class Counters:
         for value in passed:
             yield from self._read(value, known, depth - 1)
         if not passed:
-            function = b.statement
-            is_batch = isinstance(function, FUNCTIONS) and self._is_batch_method(function)
-            own = [a.arg for a in function.args.args[1:2]] if isinstance(function, FUNCTIONS) else []
-            yield self._batches if is_batch and b.name in own else None
+            hook = self.hooks.of(b.statement)
+            yield self._batches if hook is not None and hook.is_of_batches and b.name == hook.number else None
 
     def _of_call(self, call: ast.Call, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
         inner = within(self.names.last(call.func), call)
@@ -364,27 +364,23 @@ class Counters:
         for way in self.drive.ways(place):
             around = [loop for frame in way for loop in frame.loops]
             driver = next((d for d in self.feeding.drivers if d.loop in around), None)
-            outermost = way[-1].function
             if driver is not None:
                 drivers.add(driver)
-            elif outermost is not None and self._runs_with_fit(outermost):
+            elif self._runs_with_fit(way):
                 fitted = True
-            elif outermost is not None or around:
+            elif way[-1].function is not None or around:
                 return None  # and not once, before training: `self.step()` of a scheduler that begins
         return (drivers, fitted) if drivers or fitted else None
 
-    def _runs_with_fit(self, function: Function) -> bool:
-        owner = self.syntax.method_class(function)
-        if owner is None:
-            return False
-        is_step = any(u.step_of is owner for u in self.sites.updates) and function.name == "train_step"
-        return is_step or self._is_batch_method(function)
-
-    def _is_batch_method(self, function: Function) -> bool:
-        owner = self.syntax.method_class(function)
-        return (
-            owner is not None and function.name in BATCH_METHODS and CALLBACK in self.values.ancestors(owner)
-        )
+    def _runs_with_fit(self, way: tuple[Frame, ...]) -> bool:
+        """Whether `fit` goes a way with each of its batches: it runs the outermost function, or a lambda on the way."""
+        outermost = way[-1].function
+        owner = self.syntax.method_class(outermost)
+        if owner is not None and outermost is not None and outermost.name == "train_step":
+            if any(u.step_of is owner for u in self.sites.updates):
+                return True
+        hooks = [self.hooks.of(outermost), *(self.hooks.around(frame.node) for frame in way)]
+        return any(hook is not None and hook.is_of_batches for hook in hooks)
 
     def _selects(self, b: Binding, drivers: set[Driver]) -> bool:
         """Whether a number selects data: it moves through the data, and is no mere count."""

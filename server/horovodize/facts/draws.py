@@ -73,6 +73,13 @@ class Draws:
         own = [m for m in makers if self.module.names.of(m.func) in MAKERS]
         return next((m for m in own if not self.gives_seed(m)), own[0]) if own else None
 
+    def key(self, call: ast.Call) -> ast.expr | None:
+        """By what a call draws that goes by nothing else: `seed=(7, step)` of `tf.random.stateless_uniform`."""
+        name = self.module.names.of(call.func) or ""
+        if not name.startswith(STATELESS):
+            return None
+        return argument(call, "seed", 2 if name.endswith("categorical") else 1)
+
     def has_stream(self, call: ast.Call) -> bool:
         """Whether a draw is from a stream of Python's or NumPy's: a method of a generator, bound or not."""
         if self.maker(call) is not None:

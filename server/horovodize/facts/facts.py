@@ -12,6 +12,7 @@ from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.exclusive import Exclusive
 from horovodize.facts.generators import Generators
+from horovodize.facts.hooks import Hooks
 from horovodize.facts.horovod_use import HorovodUse
 from horovodize.facts.kept import Kept
 from horovodize.facts.optimizers import Optimizers
@@ -76,7 +77,7 @@ class Facts:
     @cached_property
     def counters(self) -> Counters:
         """What counts the steps of training."""
-        return Counters(self.module, self.sites, self.drive, self.feeding, self.kept)
+        return Counters(self.module, self.sites, self.drive, self.feeding, self.kept, self.hooks)
 
     @cached_property
     def steps(self) -> Steps:
@@ -107,6 +108,11 @@ class Facts:
     def collectives(self) -> Collectives:
         """What all ranks must do together, in such a script."""
         return Collectives(self.module, self.sites, self.horovod, self.optimizers)
+
+    @cached_property
+    def hooks(self) -> Hooks:
+        """Which functions `fit` calls as methods of callbacks."""
+        return Hooks(self.module)
 
     @cached_property
     def callback_items(self) -> CallbackItems:

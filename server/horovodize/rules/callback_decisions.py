@@ -1,4 +1,4 @@
-"""Callbacks of the user's own that end training or set the rate: all ranks do so together. Part of K3.
+"""Callbacks of the user's own, a `LambdaCallback` too, that end training or set the rate: all ranks do so together. Part of K3.
 
 Metrics are averaged when an epoch ends, not before. What a callback decides by batches' losses, or by the clock, differs from
 rank to rank: one that stops alone leaves the others waiting for it; ranks with rates of their own drift apart.
@@ -9,13 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.hooks import Hook
 from horovodize.rules.agreeing import agree
 from horovodize.rules.draft import Draft
 from horovodize.rules.statistics import may_have_statistics
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, position
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, LOOPS, Function, position
 
-BASE = "tensorflow.keras.callbacks.Callback"
-BATCH = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 _RATES = ("lr", "learning_rate")
 _ASKING = (
     "predict",
@@ -32,46 +31,67 @@ _DOUBT = "each rank decides this by values of its own: now all of them do it whe
 
 
 def apply(draft: Draft) -> None:
-    for method in draft.syntax.functions:
-        cls = draft.syntax.method_class(method)
-        if cls is None or not method.name.startswith("on_") or BASE not in draft.values.ancestors(cls):
-            continue
-        for node in ast.walk(method):
-            if isinstance(node, ast.stmt) and draft.syntax.function(node) is method and _steers(draft, node):
-                tests = [a.test for a in draft.syntax.ancestors(node) if isinstance(a, ast.If)]
-                if is_own(draft, [*tests, *_stop_value(node)]):
-                    _agree(draft, method, node)
+    for hook in draft.facts.hooks.all:
+        for node in ast.walk(hook.function):
+            if not _steers(draft, node) or draft.facts.hooks.around(node) is not hook:
+                continue
+            if is_own(draft, [*tests_around(draft, node), *_stop_value(node)]):
+                _agree(draft, hook, node)
 
 
-def _steers(draft: Draft, statement: ast.stmt) -> bool:
+def tests_around(draft: Draft, node: ast.AST) -> list[ast.expr]:
+    """The tests by which a function comes to a place, innermost first; of `a and b`, `a` is one for what stands in `b`."""
+    found: list[ast.expr] = []
+    child = node
+    for a in draft.syntax.ancestors(node):
+        if isinstance(a, CALLABLES):
+            break
+        if isinstance(a, (ast.If, ast.IfExp)) and child is not a.test:
+            found.append(a.test)
+        elif isinstance(a, ast.BoolOp):
+            found += a.values[: a.values.index(child)]  # type: ignore[arg-type]
+        child = a
+    return found
+
+
+def _steers(draft: Draft, node: ast.AST) -> bool:
     """`self.model.stop_training = True`, `self.model.optimizer.lr = …`, `K.set_value(self.model.optimizer.lr, …)`"""
-    if isinstance(statement, ast.Assign):
-        if isinstance(statement.value, ast.Constant) and not statement.value.value:
+    if isinstance(node, ast.Assign):
+        if isinstance(node.value, ast.Constant) and not node.value.value:
             return False
-        attributes = [t for t in statement.targets if isinstance(t, ast.Attribute)]
-        return any(t.attr == "stop_training" or is_rate(t) for t in attributes)
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value
-        if draft.names.of(call.func) == "tensorflow.keras.backend.set_value":
-            return bool(call.args) and is_rate(call.args[0])
-        return (
-            isinstance(call.func, ast.Attribute) and call.func.attr == "assign" and is_rate(call.func.value)
-        )
-    return False
+        attributes = [t for t in node.targets if isinstance(t, ast.Attribute)]
+        return any(t.attr == "stop_training" or is_rate(draft, t) for t in attributes)
+    if not isinstance(node, ast.Call):
+        return False
+    if draft.names.of(node.func) == "tensorflow.keras.backend.set_value":
+        return bool(node.args) and is_rate(draft, node.args[0])
+    assigns = isinstance(node.func, ast.Attribute) and node.func.attr == "assign"
+    return _sets_stop(node) or (assigns and is_rate(draft, node.func.value))  # type: ignore[attr-defined]
 
 
-def is_rate(e: ast.expr) -> bool:
-    """`….optimizer.lr`"""
+def _sets_stop(call: ast.Call) -> bool:
+    """`setattr(model, "stop_training", True)`, as a lambda has to write it"""
+    is_set = isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3
+    return is_set and isinstance(name := call.args[1], ast.Constant) and name.value == "stop_training"
+
+
+def is_rate(draft: Draft, e: ast.expr) -> bool:
+    """`….optimizer.lr`, or that of an optimizer under another name"""
     holder = e.value if isinstance(e, ast.Attribute) and e.attr in _RATES else None
-    return isinstance(holder, ast.Attribute) and holder.attr == "optimizer"
+    if isinstance(holder, ast.Attribute) and holder.attr == "optimizer":
+        return True
+    return holder is not None and any(draft.module.is_optimizer(c) for c in draft.values.calls(holder))
 
 
-def _stop_value(statement: ast.stmt) -> list[ast.expr]:
+def _stop_value(node: ast.AST) -> list[ast.expr]:
     """What says whether to stop, where that is assigned itself."""
-    if isinstance(statement, ast.Assign) and not isinstance(statement.value, ast.Constant):
-        if any(isinstance(t, ast.Attribute) and t.attr == "stop_training" for t in statement.targets):
-            return [statement.value]
-    return []
+    given: ast.expr | None = None
+    if isinstance(node, ast.Assign):
+        if any(isinstance(t, ast.Attribute) and t.attr == "stop_training" for t in node.targets):
+            given = node.value
+    elif isinstance(node, ast.Call) and _sets_stop(node):
+        given = node.args[2]
+    return [given] if given is not None and not isinstance(given, ast.Constant) else []
 
 
 def is_own(draft: Draft, tests: list[ast.expr]) -> bool:
@@ -116,39 +136,33 @@ def _asks_model(call: ast.Call) -> bool:
 
 
 def _is_logs_of_a_batch(draft: Draft, n: ast.AST) -> bool:
-    """Whether a name is the second parameter of a callback's method for batches."""
-    if not isinstance(n, ast.Name):
-        return False
-    method = draft.syntax.function(n)
-    return (
-        isinstance(method, FUNCTIONS)
-        and method.name in BATCH
-        and [a.arg for a in method.args.args][2:3] == [n.id]
-    )
+    """Whether a name is the parameter by which a function gets the logs of a batch from `fit`."""
+    hook = draft.facts.hooks.around(n) if isinstance(n, ast.Name) else None
+    return hook is not None and hook.is_of_batches and isinstance(n, ast.Name) and n.id == hook.logs
 
 
-def _agree(draft: Draft, method: Function, stop: ast.stmt) -> None:
+def _agree(draft: Draft, hook: Hook, stop: ast.AST) -> None:
     """Lets all ranks ask each other where one would do it: at every test on the way to it, and at those that leave before."""
     around = list(draft.syntax.ancestors(stop))
-    around = around[: around.index(method)]
-    if any(isinstance(a, (*LOOPS, ast.Try, ast.With)) for a in around):
+    around = around[: around.index(hook.function)]
+    if any(isinstance(a, (*LOOPS, *COMPREHENSIONS, ast.Try, ast.With)) for a in around):
         draft.refuse(
             "HVD006",
             stop,
             "whether all ranks do this can't be seen; decide it by one `if` of the method itself",
         )
         return
-    tests = [a for a in around if isinstance(a, ast.If)]
+    tests = tests_around(draft, stop)
     if tests:
-        leaving = [s for s in _leaving(method) if position(s) < position(tests[-1])]
-        for statement in [*leaving, *reversed(tests)]:
-            agree(draft, statement.test, _DOUBT, _WHY, _WHAT, "K3")
+        leaving = [t for t in _leaving(hook.function) if position(t) < position(tests[-1])]
+        for test in [*leaving, *reversed(tests)]:
+            agree(draft, test, _DOUBT, _WHY, _WHAT, "K3")
     for value in _stop_value(stop):
         agree(draft, value, _DOUBT, _WHY, _WHAT, "K3")
 
 
-def _leaving(method: Function) -> Iterator[ast.If]:
-    """The `if`s of a method that may leave it."""
-    for statement in method.body:
+def _leaving(function: Function | ast.Lambda) -> Iterator[ast.expr]:
+    """The tests by which a function may be left."""
+    for statement in function.body if isinstance(function, FUNCTIONS) else ():
         if isinstance(statement, ast.If) and any(isinstance(n, ast.Return) for n in ast.walk(statement)):
-            yield statement
+            yield statement.test

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.callback_decisions import BASE, is_own, is_rate
+from horovodize.rules.callback_decisions import is_own, is_rate, tests_around
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawn_weights import given_to_weights
 from horovodize.summary.syntax import argument
@@ -34,16 +34,13 @@ _VARIABLE = (
 
 
 def apply(draft: Draft) -> None:
-    for method in draft.syntax.functions:
-        cls = draft.syntax.method_class(method)
-        if cls is None or not method.name.startswith("on_") or BASE not in draft.values.ancestors(cls):
-            continue
-        for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
+    for hook in draft.facts.hooks.all:
+        for call in (n for n in ast.walk(hook.function) if isinstance(n, ast.Call)):
             weights = given_to_weights(draft, call)
             given = weights or _given_to_variable(draft, call)
             if given is None:
                 continue
-            tests = [a.test for a in draft.syntax.ancestors(call) if isinstance(a, ast.If)]
+            tests = tests_around(draft, call)
             if is_own(draft, [given, *tests]) and draft.once("own state", call):
                 draft.ask("K3", call, _WHAT, _WHY, _WEIGHTS if weights is not None else _VARIABLE)
 
@@ -56,4 +53,4 @@ def _given_to_variable(draft: Draft, call: ast.Call) -> ast.expr | None:
         held, given = call.func.value, next(iter((*call.args, *(k.value for k in call.keywords))), None)
     else:
         return None
-    return given if held is not None and not is_rate(held) else None
+    return given if held is not None and not is_rate(draft, held) else None

@@ -1,8 +1,8 @@
 """Rows that a program chooses for `fit` by draws, or by what a model says at random: part of D3.
 
 Active learning lets a model say with dropout what it doesn't know yet, and learns from that next: ranks that choose by draws
-of their own gather data sets of their own. What is kept for validation, one rank's draws must not give to another's training.
-All take rank 0's rows.
+of their own gather data sets of their own, and may choose more rows than others, who would wait for their steps. What is kept
+for validation, one rank's draws must not give to another's training. All take rank 0's rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules.agreeing import agree_value
 from horovodize.rules.draft import Draft
-from horovodize.rules.shares import is_none
+from horovodize.rules.shares import feeding, is_none
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.syntax import LOOPS, Loop, argument
 
@@ -39,7 +39,7 @@ def agree(draft: Draft, fed: FitFeed) -> None:
     rows = [e for e in (fed.x, fed.y, fed.weight) if e is not None and not is_none(e)]
     loops = draft.syntax.loops(fed.fit.call)
     drawn = {e: _draws(draft, e) for e in rows}
-    gathered = any(_is_gathered(draft, e, loops) for e in rows if drawn[e])
+    gathered = any(_is_gathered(draft, e, loops) or _differs_in_number(draft, e) for e in rows if drawn[e])
     for e in rows if gathered else ():
         if drawn[e] and e not in draft.agreed and not agree_value(draft, e, "D3", _WHAT, _WHY):
             draft.ask("D3", e, _WHAT, _WHY, _OWN)
@@ -50,6 +50,24 @@ def agree(draft: Draft, fed: FitFeed) -> None:
         shared = [r for r in own if r.where in trained]
         if shared and e not in draft.agreed and not agree_value(draft, e, "D3", _VALIDATE, _WHY_VALIDATE):
             draft.ask("D3", e, _VALIDATE, _WHY_VALIDATE, _SHARED)
+
+
+def agree_on_slices(draft: Draft) -> None:
+    """The same for data sets that are made of rows that a model chooses with dropout: another number on each rank."""
+    known = feeding(draft)
+    feeds = [fed.x for fed in known.fits] + [d.iterable for d in known.drivers if d.iterable is not None]
+    for call in dict.fromkeys(e for feed in feeds for e in known.pipelines.trail(feed)):
+        if (
+            not isinstance(call, ast.Call)
+            or draft.names.last(call.func) != "from_tensor_slices"
+            or not call.args
+        ):
+            continue
+        given = call.args[0]
+        parts = given.elts if isinstance(given, ast.Tuple) else [given]
+        if any(_differs_in_number(draft, e) for e in parts):
+            if not agree_value(draft, given, "D3", _WHAT, _WHY):
+                draft.ask("D3", given, _WHAT, _WHY, _OWN)
 
 
 def _validation(fed: FitFeed) -> Iterator[ast.expr]:
@@ -78,7 +96,12 @@ def _is_noise(draft: Draft, reason: Varies) -> bool:
 def _drops_out(reason: Varies) -> bool:
     """`model(x, training=True)`"""
     training = argument(reason.where, "training", 1) if isinstance(reason.where, ast.Call) else None
-    return reason.kind is Source.ROWS and isinstance(training, ast.Constant) and training.value is True
+    return reason.kind is Source.ROWS and isinstance(training, ast.Constant) and bool(training.value)
+
+
+def _differs_in_number(draft: Draft, e: ast.expr) -> bool:
+    """Whether a model that is asked with dropout says how many rows there are: `pool[probs.max(1) > 0.8]`"""
+    return any(isinstance(r, Varies) and _drops_out(r) for r in draft.facts.uniform.number_reasons(e))
 
 
 def _is_gathered(draft: Draft, e: ast.expr, loops: list[Loop]) -> bool:

@@ -129,7 +129,7 @@ def _draws_without_end(draft: Draft, call: ast.Call) -> bool:
         for f in found
         if any(isinstance(n, ast.While) and isinstance(n.test, ast.Constant) and n.test.value for n in f.body)
     ]
-    return bool(found) and len(endless) == len(origins) and all(draws_apart(draft, f) for f in found)
+    return bool(found) and len(endless) == len(origins) and all(draws_apart(draft, "D1", f) for f in found)
 
 
 def _helper(draft: Draft, places: list[ast.expr]) -> str:

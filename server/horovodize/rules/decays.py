@@ -242,6 +242,11 @@ def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
     if _is_last(draft, setting, e):
         return _Parts()
     match e:
+        case ast.Name() if (changed := _changed_once(draft, setting, e)) is not None:
+            before, change = changed
+            parts, by = _made_of(draft, setting, before), change.value
+            done = _Parts(factors=(by,)) if isinstance(change.op, _TIMES) else _Parts(terms=(by,))
+            return parts | done if parts is not None and not _mentions(draft, setting, by) else None
         case ast.IfExp():
             arms = [_made_of(draft, setting, arm) for arm in (e.body, e.orelse)]
             made = [arm for arm in arms if arm is not None]
@@ -259,6 +264,19 @@ def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
                 None if any(_mentions(draft, setting, a) for a in bounds) else parts | _Parts(bounds=bounds)
             )
     return None
+
+
+def _changed_once(draft: Draft, setting: Setting, e: ast.Name) -> tuple[ast.expr, ast.AugAssign] | None:
+    """What a name was set to, and the statement beside the setting that has changed it since:
+    `lr = K.get_value(optimizer.lr); lr *= 1.1; K.set_value(optimizer.lr, lr)`"""
+    bound = draft.module.scopes.reaching(e)
+    changes = [b.statement for b in bound if b.kind == "augment"]
+    made = [b.value for b in bound if b.kind == "assign" and not b.path and b.value is not None]
+    if len(changes) != 1 or len(made) != 1 or len(bound) != 2 or not isinstance(changes[0], ast.AugAssign):
+        return None
+    beside = draft.syntax.block(draft.syntax.statement(setting.place))
+    known = isinstance(changes[0].op, (*_TIMES, *_PLUS)) and changes[0] in beside
+    return (made[0], changes[0]) if known else None
 
 
 def _of_sides(draft: Draft, setting: Setting, e: ast.BinOp) -> _Parts | None:

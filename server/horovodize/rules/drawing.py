@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from horovodize.facts.games import is_game
 from horovodize.facts.sources import MAKERS, SEEDS
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
-from horovodize.rules import strong
+from horovodize.rules import own_counts, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.seeds_apart import draws, seed_generator
 from horovodize.rules.shares import feeding
@@ -46,8 +46,10 @@ _DEPTH = 3
 _WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
 
 
-def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
-    """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own."""
+def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[ast.Call], bool]) -> None:
+    """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own.
+
+    gives_rate: whether a call gives a rate instead, of which all ranks train with the same"""
     if driver.kind not in (Kind.RANGE, Kind.UNKNOWN) or driver.indexed or draft.drive.in_traced(driver.loop):
         return
     if feeding(draft).carries_state(driver):
@@ -58,7 +60,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str) -> None:
     if not drawn and not draft.in_graph and _is_unseen(draft, driver):
         draft.note(rule, driver.loop, _UNSEEN)
     for call in drawn:
-        if call in draft.done or _is_given_batch(draft, driver, call):
+        if call in draft.done or gives_rate(call) or _is_given_batch(draft, driver, call):
             continue
         draft.done.add(call)
         draft.once("own batch", call)
@@ -110,10 +112,13 @@ def _is_given_batch(draft: Draft, driver: Driver, call: ast.Call) -> bool:
     return any(isinstance(n, ast.Name) and n.id in own for a in call.args for n in ast.walk(a))
 
 
-def draws_apart(draft: Draft, generator: Function) -> bool:
+def draws_apart(draft: Draft, rule: str, generator: Function) -> bool:
     """Whether a generator function draws other batches on each rank: by a stream that no seed fixes, or by a seed of each
-    rank's own, which it is then given."""
-    return generates_freely(draft, generator) or seed_generator(draft, generator)
+    rank's own, which it is then given. It then counts the batches of all ranks."""
+    apart = generates_freely(draft, generator) or seed_generator(draft, generator)
+    if apart:
+        own_counts.count_all(draft, rule, generator)
+    return apart
 
 
 def generates_freely(draft: Draft, generator: Function) -> bool:
@@ -206,7 +211,7 @@ def _draws_from_generator(draft: Draft, call: ast.Call, depth: int) -> bool:
         return _function_deals(draft, generator, depth) or not _draws(draft, generator)
     if generator is None:
         return not any(_shuffles(draft, made) for made in _sources(draft, source))
-    return not draws_apart(draft, generator)
+    return not draws_apart(draft, "G4", generator)
 
 
 def _is_seen(draft: Draft, call: ast.Call) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.callback_decisions import BASE
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import argument
 
@@ -27,15 +26,14 @@ _DOUBT = (
 
 
 def apply(draft: Draft) -> None:
-    for method in draft.syntax.functions:
-        cls = draft.syntax.method_class(method)
-        if cls is None or not method.name.startswith("on_") or BASE not in draft.values.ancestors(cls):
+    for hook in draft.facts.hooks.all:
+        if hook.name in _BEFORE:
             continue
-        if method.name in _BEFORE:
-            continue
-        for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
+        for call in (n for n in ast.walk(hook.function) if isinstance(n, ast.Call)):
             given = given_to_weights(draft, call)
-            if given is not None and any(_draws(draft, cls, n) for n in draft.values.depends([given], 300)):
+            if given is None or not draft.once("drawn", call):
+                continue
+            if any(_draws(draft, hook.home, n) for n in draft.values.depends([given], 300)):
                 draft.ask("K3", call, _WHAT, _WHY, _DOUBT)
 
 
@@ -49,12 +47,12 @@ def given_to_weights(draft: Draft, call: ast.Call) -> ast.expr | None:
         return None
     parts = draft.values.depends([held], 200) if held is not None else ()
     of_model = any(isinstance(n, ast.Attribute) and n.attr in _OF_MODELS for n in parts)
-    return given if of_model else None
+    return given if of_model or draft.names.last(call.func) == "set_weights" else None
 
 
-def _draws(draft: Draft, cls: ast.ClassDef, n: ast.AST) -> bool:
+def _draws(draft: Draft, home: ast.AST, n: ast.AST) -> bool:
     """Whether something that a callback, or a function that it calls, does is a draw that no seed fixes."""
-    if not isinstance(n, ast.Call) or not _is_called_by(draft, cls, n):
+    if not isinstance(n, ast.Call) or not _is_called_by(draft, home, n):
         return False
     draws, name = draft.facts.uniform.draws, draft.names.of(n.func)
     if name is not None and draws.is_drawn(name):
@@ -76,9 +74,9 @@ def _is_initializer(draft: Draft, func: ast.expr) -> bool:
     return isinstance(func, ast.Attribute) and func.attr.endswith("kernel_initializer")
 
 
-def _is_called_by(draft: Draft, cls: ast.ClassDef, n: ast.Call) -> bool:
+def _is_called_by(draft: Draft, home: ast.AST, n: ast.Call) -> bool:
     function = draft.syntax.function(n)
     if function is None:
         return False
-    called = {draft.values.callee(c) for c in ast.walk(cls) if isinstance(c, ast.Call)}
-    return draft.syntax.inside(function, cls) or function in called
+    called = {draft.values.callee(c) for c in ast.walk(home) if isinstance(c, ast.Call)}
+    return draft.syntax.inside(function, home) or function in called

@@ -40,7 +40,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
-from horovodize.summary.syntax import LOOPS, argument
+from horovodize.summary.syntax import CALLABLES, LOOPS, argument
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
@@ -198,9 +198,9 @@ def _lambda_role(draft: Draft, call: ast.Call) -> str:
     writes = False
     for value in [*call.args, *(k.value for k in call.keywords)]:
         for origin in draft.values.origins(value):
+            if _steers(draft, origin.node):
+                return "own"
             for n in ast.walk(origin.node):
-                if isinstance(n, ast.Attribute) and n.attr in ("stop_training", "learning_rate", "lr"):
-                    return "own"
                 if isinstance(n, ast.Call):
                     name = draft.names.of(n.func) or ""
                     method = n.func.attr if isinstance(n.func, ast.Attribute) else ""
@@ -209,6 +209,17 @@ def _lambda_role(draft: Draft, call: ast.Call) -> str:
                     if inline and (is_print or catalogue.writes_files(name) or method in _WRITING_METHODS):
                         writes = True
     return "writes" if writes else "own"
+
+
+def _steers(draft: Draft, function: ast.AST) -> bool:
+    """Whether a function, or one that it calls, ends training or has to do with the rate."""
+    called = [draft.values.callee(n) for n in ast.walk(function) if isinstance(n, ast.Call)]
+    within = [n for f in (function, *called) if isinstance(f, CALLABLES) for n in ast.walk(f)]
+    return any(
+        (isinstance(n, ast.Attribute) and n.attr in ("stop_training", "learning_rate", "lr"))
+        or (isinstance(n, ast.Constant) and n.value == "stop_training")
+        for n in within
+    )
 
 
 _WRITING_METHODS = {

@@ -334,6 +334,12 @@ def _scale_later_settings(draft: Draft) -> None:
             _times(draft, value)
 
 
+def gives_rate(draft: Draft, call: ast.Call) -> bool:
+    """Whether what a call of `next` gives is a rate that an optimizer gets."""
+    settings = (_set_rate(draft, node) for node in draft.syntax.nodes)
+    return any(call in rates_by_step.drawn(draft, s.value) for s in settings if s is not None)
+
+
 def _set_rate(draft: Draft, node: ast.AST) -> decays.Setting | None:
     """Where a statement sets an optimizer's rate. A plain name is only bound again: that sets nobody's."""
     match node:
@@ -418,4 +424,4 @@ def _read_as(draft: Draft, given: ast.expr) -> list[ast.expr]:
 
 
 RULE = Rule("C5", "multiply the learning rate by the number of ranks", apply, __doc__ or "")
-__all__ = ["RULE", "scale_rate"]
+__all__ = ["RULE", "gives_rate", "scale_rate"]

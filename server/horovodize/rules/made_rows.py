@@ -57,6 +57,7 @@ def apply(draft: Draft) -> None:
     for fed in feeding(draft).fits:
         if draft.facts.steps.game(fed.fit.call) is None:
             chosen_rows.agree(draft, fed)
+    chosen_rows.agree_on_slices(draft)
 
 
 def _is_name(reason: Varies | Unknown) -> bool:

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.rules.agreeing import agree_value, is_kept_by_fit
-from horovodize.rules.callback_decisions import BASE
 from horovodize.rules.draft import Draft
-from horovodize.summary.syntax import FUNCTIONS
 
 _WHAT = "Take rank 0's rate on all ranks"
 _WHY = "Ranks that train with rates of their own train different models."
@@ -49,9 +47,6 @@ def _known_before(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
 
 def _agree(draft: Draft, rate: ast.expr) -> bool:
     """Takes rank 0's where a rate is set; all ranks have the callbacks that set one."""
-    method = draft.syntax.function(rate)
-    owner = draft.syntax.method_class(method)
-    if owner is not None and isinstance(method, FUNCTIONS) and BASE in draft.values.ancestors(owner):
-        if method.name.startswith("on_") and not draft.syntax.conditions(rate):
-            return agree_value(draft, rate, "C5", _WHAT, _WHY, is_reached=True)
+    if draft.facts.hooks.around(rate) is not None and not draft.syntax.conditions(rate):
+        return agree_value(draft, rate, "C5", _WHAT, _WHY, is_reached=True)
     return agree_value(draft, rate, "C5", _WHAT, _WHY)

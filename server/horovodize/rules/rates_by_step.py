@@ -1,7 +1,8 @@
 """Rates that a program computes from the number of a batch or step that it counts itself: part of C5.
 
 With the data split each rank takes size() times fewer steps, so the formula is told the steps of all ranks together:
-`0.1 * 0.99 ** step` → `0.1 * 0.99 ** (step * hvd.size())`. After as many rows the rate is what it was (times the factor).
+`0.1 * 0.99 ** step` → `0.1 * 0.99 ** (step * hvd.size())`. After as many rows the rate is what it was (times the factor). Of an
+iterator that gives rates (`next(cycle)`), each step takes as many as all ranks' steps would.
 Where the count can't be followed it is asked.
 """
 
@@ -11,14 +12,14 @@ import ast
 from collections.abc import Iterator
 
 from horovodize import catalogue
-from horovodize.facts.counters import BATCH_METHODS
+from horovodize.facts.counters import within
 from horovodize.plan import Decision
 from horovodize.rules import counted, decays
-from horovodize.rules.callback_decisions import BASE
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
+from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS
+from horovodize.summary.syntax import CALLABLES
 
 _SAID = (
     "this rate goes by a count of steps of one process; with the data split, each rank takes size() times fewer: check that it "
@@ -59,7 +60,44 @@ def _tell_counts(draft: Draft, rate: ast.expr) -> bool:
         if counted.of(draft, read) is not None:  # else it is given what was told already
             draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
             found = True
+    for call in drawn(draft, rate):
+        if counted.is_by_step(draft, call):
+            draft.counts_all.add(call)
+            edits = Edit.around(draft.module.span(call), "[", f" for _ in range({SIZE})][0]", level=1)
+            draft.change("C5", call, _WHAT, _WHY, edits, decision=Decision.COUNTED)
+            found = True
     return found
+
+
+def drawn(draft: Draft, rate: ast.expr) -> Iterator[ast.Call]:
+    """The calls of `next` that give a rate, as it is or by arithmetic: `0.1 * next(cycle)`. Not what losses are made from."""
+    todo: list[ast.AST] = [rate]
+    seen = set[ast.AST]()
+    while todo:
+        n = todo.pop()
+        if n in seen or n in draft.counts_all:
+            continue
+        seen.add(n)
+        match n:
+            case ast.Call(func=ast.Name(id="next"), args=[_, *_]):
+                yield n
+            case ast.Call():
+                inner = within(draft.names.last(n.func), n)
+                todo += [inner] if inner is not None else []
+            case ast.BinOp() | ast.UnaryOp() | ast.IfExp():
+                todo += ast.iter_child_nodes(n)
+            case ast.Name() | ast.Attribute():
+                todo += _given(draft, n)
+
+
+def _given(draft: Draft, n: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
+    """What a name gets as a whole: what it is set to, or passed."""
+    is_name = isinstance(n, ast.Name)
+    for b in draft.module.scopes.reaching(n) if is_name else draft.values.attribute_bindings(n):  # type: ignore[arg-type]
+        if b.kind == "parameter":
+            yield from draft.values.passed(b)
+        elif b.kind == "assign" and not b.path and b.value is not None:
+            yield b.value
 
 
 def follow_fed(draft: Draft, rate: ast.expr) -> None:
@@ -136,11 +174,8 @@ def _is_asked_by_hand(draft: Draft, call: ast.Call) -> bool:
 
 def _by_batches(draft: Draft, setting: ast.AST) -> bool:
     """Whether a callback sets a rate with every batch."""
-    method = draft.syntax.function(setting)
-    cls = draft.syntax.method_class(method)
-    if cls is None or not isinstance(method, FUNCTIONS):
-        return False
-    return method.name in BATCH_METHODS and BASE in draft.values.ancestors(cls)
+    hook = draft.facts.hooks.around(setting)
+    return hook is not None and hook.is_of_batches
 
 
 def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) -> bool:

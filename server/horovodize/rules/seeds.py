@@ -1,14 +1,14 @@
 """D3 seeds and orders: ranks that draw at random must draw differently, ranks that share rows must go by one order.
 
 What it does   Where each rank draws its batches at random from all of the data by a fixed seed, the seed becomes one of each
-               rank's own: `np.random.RandomState(7 + hvd.rank())`; one that data and weights are made from as well is given
-               again just before the loop, on several ranks only. Where each rank takes its part of rows that were made,
-               shuffled, split or selected at random without a seed before, all of them draw that from one stream of random
-               numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's. So they do with an order that is drawn by a
-               seed, where each rank draws from the same stream for rows of its own, too, and with the order of a set by which
-               rows are numbered (`list(set(text))`): it is another one in each process. Where rounds of `fit` gather their rows
-               by draws or by what a model says with dropout (active learning), and where draws keep rows for validation, all
-               take rank 0's.
+               rank's own: `np.random.RandomState(7 + hvd.rank())`, or its key: `seed=(7 + hvd.rank(), step)`; one that data and
+               weights are made from as well is given again just before the loop, on several ranks only. Where each rank takes
+               its part of rows that were made, shuffled, split or selected at random without a seed before, all of them draw
+               that from one stream of random numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's. So they do with
+               an order that is drawn by a seed, where each rank draws from the same stream for rows of its own, too, and with
+               the order of a set by which rows are numbered (`list(set(text))`): it is another in each process. Where rounds
+               of `fit` gather their rows by draws or by what a model says with dropout (active learning), and where draws keep
+               rows for validation, all take rank 0's.
 Why            The ranks' batches have to differ for their average to be worth more than one of them: with the same seed, size()
                ranks learn what one would, at size() times the rate. What they take their parts of has to be the same.
 Before         order = np.random.permutation(len(x))
@@ -61,6 +61,10 @@ def _report(draft: Draft, driver: Driver) -> None:
         for n in ast.walk(f)
         if isinstance(n, ast.Call)
     ]
+    for call in dict.fromkeys(drawing):
+        key = draft.facts.uniform.draws.key(call)
+        if key is not None and not dealt and not seeds_apart.key_apart(draft, driver, call, key):
+            _ask(draft, driver, call)
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
         name = draft.names.of(call.func) or ""
         if draft.facts.uniform.draws.may_give_seed(call) and (
@@ -73,14 +77,18 @@ def _report(draft: Draft, driver: Driver) -> None:
                 continue
             if seeds_apart.seed_apart(draft, driver, call):
                 continue
-            draft.ask(
-                "D3",
-                call,
-                seeds_apart.WHAT,
-                seeds_apart.WHY,
-                f"with this seed every rank draws the same batches in the loop of {draft.line_words(driver.loop, call)}: seed "
-                f"each rank differently just before that loop, for example with `{seeds_apart.example(draft, call)}`",
-            )
+            _ask(draft, driver, call)
+
+
+def _ask(draft: Draft, driver: Driver, call: ast.Call) -> None:
+    draft.ask(
+        "D3",
+        call,
+        seeds_apart.WHAT,
+        seeds_apart.WHY,
+        f"with this seed every rank draws the same batches in the loop of {draft.line_words(driver.loop, call)}: seed "
+        f"each rank differently just before that loop, for example with `{seeds_apart.example(draft, call)}`",
+    )
 
 
 def _draws_from(draft: Draft, name: str, seeded: tuple[str, ...]) -> bool:

@@ -13,11 +13,32 @@ from horovodize.facts.sources import MAKERS, SEED_GENERATOR
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import Function, argument, end, is_main_guard, position
+from horovodize.summary.syntax import COMPREHENSIONS, Function, argument, end, is_main_guard, position
 
 WHAT = "Seed each rank differently"
 WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
+# What makes a seed of several numbers.
+_SEQUENCES = (
+    "numpy.random.SeedSequence",
+    "numpy.array",
+    "tensorflow.constant",
+    "tensorflow.convert_to_tensor",
+    "tensorflow.stack",
+)
 _ORDERS = ("shuffle", "permutation", "permuted")  # each pass deals out all rows
+
+
+def key_apart(draft: Draft, driver: Driver, call: ast.Call, key: ast.expr) -> bool:
+    """Makes the ranks draw differently by keys that change with the steps of a loop: `seed=(7, step)`; False where that can't
+    be done here. What is drawn to decide something, all ranks draw alike."""
+    number = _number_in(draft, key)
+    if call in draft.done or _is_steady(draft, key) or _decide(draft, driver.loop, [call]):
+        return True
+    if number is None or number is key:
+        return False
+    draft.done.add(call)
+    draft.change("D3", key, WHAT, WHY, _plus_rank(draft, number))
+    return True
 
 
 def seed_apart(draft: Draft, driver: Driver, call: ast.Call) -> bool:
@@ -38,13 +59,14 @@ def set_apart(
         return True
     seed = call.args[0] if len(call.args) == 1 and not call.keywords else None
     where = _where(draft, call, seed, loop) if seed is not None else None
-    if seed is None or where is None:
+    number = _number_in(draft, seed) if seed is not None else None
+    if seed is None or where is None or number is None:
         return False
     if any(is_order(draft, c) and c not in draft.agreed for c in drawing) or _decide(draft, loop, drawing):
         return False
     if _only_draws_for(draft, call, drawing) and draft.facts.uniform.draws.gives_seed(call):
         draft.done.add(call)
-        draft.change("D3", seed, WHAT, why, _plus_rank(draft, seed))
+        draft.change("D3", seed, WHAT, why, _plus_rank(draft, number))
         return True
     made = (draft.names.of(call.func) or "") in MAKERS
     name = _name(draft, call, loop, drawing) if made else ""
@@ -126,10 +148,11 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
         return False
     if any(not draft.syntax.loops(d) for d in draws) or _decide(draft, generator, draws):
         return False
-    if makers[0] not in draft.done:
+    number = _number_in(draft, makers[0].args[0])
+    if number is not None and makers[0] not in draft.done:
         draft.done.add(makers[0])
-        draft.change("D3", makers[0].args[0], WHAT, WHY, _plus_rank(draft, makers[0].args[0]))
-    return True
+        draft.change("D3", makers[0].args[0], WHAT, WHY, _plus_rank(draft, number))
+    return number is not None
 
 
 def draws(draft: Draft, call: ast.Call) -> bool:
@@ -140,6 +163,43 @@ def draws(draft: Draft, call: ast.Call) -> bool:
 def is_order(draft: Draft, draw: ast.Call) -> bool:
     """Whether what is drawn is an order of rows, which are dealt out by it."""
     return draft.names.last(draw.func) in _ORDERS
+
+
+def _number_in(draft: Draft, seed: ast.expr) -> ast.expr | None:
+    """What of a seed the rank can be added to: itself, or of a sequence of numbers (`[7, step]`) one that no step changes, so
+    that no rank draws what another one draws in another step. None where there is no such number."""
+    if isinstance(seed, ast.Call) and draft.names.of(seed.func) in _SEQUENCES and seed.args:
+        return _number_in(draft, seed.args[0])
+    if isinstance(seed, (ast.List, ast.Tuple)):
+        return next((e for e in seed.elts if _is_steady(draft, e)), None)
+    return None if _is_sequence(draft, seed) else seed
+
+
+def _is_sequence(draft: Draft, seed: ast.expr) -> bool:
+    """Whether a seed is several numbers: a rank can't be added to it."""
+    nodes = [o.node for o in draft.values.origins(seed) if not o.path]
+    return any(
+        isinstance(n, (ast.List, ast.Tuple))
+        or (isinstance(n, ast.Call) and draft.names.of(n.func) in _SEQUENCES)
+        for n in nodes
+    )
+
+
+def _is_steady(draft: Draft, e: ast.expr) -> bool:
+    """Whether a number stays what it is in all loops."""
+    for n in draft.values.depends([e], 200):
+        if isinstance(n, (*COMPREHENSIONS, ast.Starred)):
+            return False
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+            bound = draft.module.scopes.reaching(n)
+        else:
+            bound = draft.values.attribute_bindings(n) if isinstance(n, ast.Attribute) else []
+        for b in bound:
+            if b.kind == "parameter" and not draft.values.passed(b):
+                return False
+            if b.kind in ("item", "augment") or draft.syntax.loops(b.statement):
+                return False
+    return True
 
 
 def _plus_rank(draft: Draft, seed: ast.expr) -> tuple[Edit, ...]:
@@ -159,9 +219,16 @@ def outermost(draft: Draft, place: ast.stmt) -> ast.stmt | None:
 
 def example(draft: Draft, call: ast.Call) -> str:
     """A seed that differs between ranks: `np.random.seed(7 + hvd.rank())`."""
+    if draft.facts.uniform.draws.key(call) is not None:
+        return "seed=(7 + hvd.rank(), step)"
     given = [*call.args, *(k.value for k in call.keywords)]
     seed = draft.module.text(given[0]) if given else "0"
-    return f"{draft.module.text(call.func)}({seed} + hvd.rank())"
+    own = f"{seed} + hvd.rank()"
+    if given and isinstance(given[0], (ast.List, ast.Tuple)):
+        own = f"{seed[:-1]}, hvd.rank(){seed[-1]}"
+    elif given and _is_sequence(draft, given[0]):
+        own = f"[*{seed}, hvd.rank()]"
+    return f"{draft.module.text(call.func)}({own})"
 
 
 def _name(draft: Draft, maker: ast.Call, loop: ast.stmt, drawing: Collection[ast.Call]) -> str:
@@ -237,6 +304,7 @@ __all__ = [
     "draws",
     "example",
     "is_order",
+    "key_apart",
     "outermost",
     "seed_apart",
     "seed_generator",

@@ -48,6 +48,7 @@ Source         Seed 2.3.2 (`dataset.take`, GradientTape); K4 is beyond the seed.
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from horovodize.facts.calls import is_known
 from horovodize.facts.counters import CounterKind
@@ -58,6 +59,7 @@ from horovodize.rules import (
     data,
     generators,
     global_batch,
+    learning_rate,
     resume,
     seeded_games,
     strong,
@@ -195,7 +197,7 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
 def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
     """A generator that yields the same on every rank is thinned; one that draws at random already differs."""
     generator = feeding(draft).kinds.generator(feed)
-    if endless and generator is not None and draws_apart(draft, generator):
+    if endless and generator is not None and draws_apart(draft, rule, generator):
         return
     generators.share(draft, rule, feed)
 
@@ -236,7 +238,7 @@ def divide_loops(draft: Draft) -> None:
             averages.keep(draft, driver, loop_rule(draft))
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, loop_rule(draft))
-        own_batches(draft, driver, loop_rule(draft))
+        own_batches(draft, driver, loop_rule(draft), partial(learning_rate.gives_rate, draft))
     for site in known.undriven:
         if strong.divide(draft, loop_rule(draft), [site]) or _plays(draft, loop_rule(draft), [site]):
             continue

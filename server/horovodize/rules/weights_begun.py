@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator
 
 from horovodize import catalogue
+from horovodize.facts.hooks import CALLBACK
 from horovodize.rules import keras_session
-from horovodize.rules.callback_decisions import BASE
 from horovodize.rules.draft import CORE, Draft
 from horovodize.summary.syntax import Function
 
@@ -34,7 +34,7 @@ def apply(draft: Draft) -> None:
         if cls is None or method.name not in _EARLY:
             continue
         bases = draft.values.ancestors(cls)
-        if BASE not in bases or any(catalogue.callback_role(base) == "writes" for base in bases):
+        if CALLBACK not in bases or any(catalogue.callback_role(base) == "writes" for base in bases):
             continue  # the latter runs on rank 0 alone
         set_back = _set_back(draft, cls)
         for statement, kept in _kept(draft, method):

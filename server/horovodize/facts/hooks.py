@@ -1,0 +1,124 @@
+"""What `fit` calls as methods of callbacks: those of callback classes, and those that a `LambdaCallback` is given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
+
+CALLBACK = "tensorflow.keras.callbacks.Callback"
+_LAMBDA = "tensorflow.keras.callbacks.LambdaCallback"
+_GIVEN = (
+    "on_epoch_begin",
+    "on_epoch_end",
+    "on_batch_begin",
+    "on_batch_end",
+    "on_train_begin",
+    "on_train_end",
+)
+_OF_BATCHES = frozenset({"on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end"})
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A function that `fit` calls as a method of a callback.
+
+    function  the method, or the function or lambda that a `LambdaCallback` is given, or that such a lambda hands on to
+    name      as which method `fit` calls it: `on_batch_end`
+    number    its parameter that gets the number of the batch or epoch, if it has one
+    logs      its parameter that gets the logs
+    home      the class whose methods it works with; the function itself where that is none"""
+
+    function: Function | ast.Lambda
+    name: str
+    number: str | None
+    logs: str | None
+    home: ast.AST
+
+    @property
+    def is_of_batches(self) -> bool:
+        """Whether it is called with every batch."""
+        return self.name in _OF_BATCHES
+
+
+class Hooks:
+    """The functions of one module that `fit` calls as methods of callbacks."""
+
+    def __init__(self, module: Module) -> None:
+        self.module, self.syntax, self.values = module, module.syntax, module.values
+
+    def of(self, function: ast.AST | None) -> Hook | None:
+        """As what `fit` calls a function; None where it doesn't."""
+        return self._by_function.get(function) if function is not None else None
+
+    def around(self, node: ast.AST) -> Hook | None:
+        """What `fit` calls that a node stands in, not in a function of its own in there."""
+        return self.of(next((a for a in self.syntax.ancestors(node) if isinstance(a, CALLABLES)), None))
+
+    @cached_property
+    def all(self) -> list[Hook]:
+        """All of them, in the order of the text."""
+        return sorted(self._by_function.values(), key=lambda h: (h.function.lineno, h.function.col_offset))
+
+    @cached_property
+    def _by_function(self) -> dict[ast.AST, Hook]:
+        found: dict[ast.AST, Hook] = {}
+        for hook in (*self._methods(), *self._given()):
+            known = found.get(hook.function)
+            if known is None or not known.is_of_batches:
+                found[hook.function] = hook
+        return found
+
+    def _methods(self) -> Iterator[Hook]:
+        for method in self.syntax.functions:
+            owner = self.syntax.method_class(method) if method.name.startswith("on_") else None
+            if owner is not None and CALLBACK in self.values.ancestors(owner):
+                yield self._hook(method, method.name)
+
+    def _given(self) -> Iterator[Hook]:
+        """What each `LambdaCallback` is given, and the functions that lambdas among that hand on to."""
+        for call in self.module.calls_of(_LAMBDA):
+            given = [*zip(_GIVEN, call.args, strict=False), *((k.arg or "", k.value) for k in call.keywords)]
+            for name, value in given:
+                for function in self._functions(value):
+                    hook = self._hook(function, name)
+                    yield hook
+                    if isinstance(function, ast.Lambda):
+                        yield from self._handed_on(hook)
+
+    def _functions(self, value: ast.expr) -> list[Function | ast.Lambda]:
+        """The functions that an expression may be: `f`, `lambda batch, logs: …`, `self.on_batch_end`."""
+        return [o.node for o in self.values.origins(value) if isinstance(o.node, CALLABLES) and not o.path]
+
+    def _hook(self, function: Function | ast.Lambda, name: str) -> Hook:
+        owner = self.syntax.method_class(function)
+        parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        given = [*parameters[1 if owner is not None else 0 :], None, None]
+        return Hook(function, name, given[0], given[1], owner or function)
+
+    def _handed_on(self, hook: Hook) -> Iterator[Hook]:
+        """The functions that a lambda calls: `lambda batch, logs: self.on_batch_end(batch, logs)`."""
+        for call in (n for n in ast.walk(hook.function) if isinstance(n, ast.Call)):
+            function = self.values.callee(call)
+            if isinstance(function, FUNCTIONS):
+                yield Hook(
+                    function,
+                    hook.name,
+                    self._getting(call, function, hook.number),
+                    self._getting(call, function, hook.logs),
+                    self.syntax.method_class(function) or function,
+                )
+
+    def _getting(self, call: ast.Call, function: Function, name: str | None) -> str | None:
+        """The parameter by which a function gets what its caller has under a name."""
+        parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        offset = 1 if self.syntax.method_class(function) is not None else 0
+        for at, parameter in enumerate(parameters[offset:]):
+            value = self.values.graph.argument(call, function, parameter, at)
+            if isinstance(value, ast.Name) and value.id == name:
+                return parameter
+        return None
