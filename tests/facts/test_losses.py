@@ -93,3 +93,98 @@ def test_a_loss_in_a_function_of_its_own() -> None:
     before = "def cost(guess, truth):\n    error = guess - truth\n    return tf.reduce_mean(error * error)\n"
     assert over("cost(p, Y)", before) is Over.MEAN
     assert over("cost(p, Y)", before.replace("reduce_mean", "reduce_sum")) is Over.SUM
+
+
+LAYER = """\
+A, M = tf.constant(np.load("a.npy"), tf.float32), tf.constant(np.random.rand(3, 5), tf.float32)
+class Own(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.dense, self.scale = tf.keras.layers.Dense(1), tf.Variable(1.0)
+    def call(self, h):
+        {}
+net = {}
+"""
+MADE = ("tf.keras.Sequential([Own(), tf.keras.layers.Dense(1)])", "Own()")
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return self.dense(h) * self.scale",
+        "return self.dense(tf.matmul(h, M))",
+        "s = tf.matmul(h, h, transpose_b=True)\n        return tf.matmul(tf.nn.softmax(s), h)",  # attention
+        "return self.dense(tf.transpose(tf.transpose(h)))",
+        "return self.dense(tf.nn.l2_normalize(h, 1))",
+        "return tf.matmul(tf.matmul(h, h, transpose_b=True), self.dense(h))",
+        "return tf.matmul(h, tf.transpose(h)) @ h",
+        "return tf.gather(h, [0, 2], axis=1)",
+        "return self.dense(h) + tf.gather(self.table, h)",
+    ],
+)
+def test_layers_of_ones_own_that_go_by_rows(body: str, made: str) -> None:
+    assert over("tf.reduce_mean(tf.square(p - Y))", LAYER.format(body, made)) is Over.MEAN
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return tf.matmul(A, self.dense(h))",
+        "return A @ self.dense(h)",
+        "return tf.sparse.sparse_dense_matmul(A, self.dense(h))",
+        "return h + tf.math.unsorted_segment_sum(tf.gather(h, A), M, 64)",
+        "return tf.math.segment_mean(self.dense(h), A)",
+    ],
+)
+def test_layers_of_ones_own_that_join_rows(body: str, made: str) -> None:
+    assert over("tf.reduce_mean(tf.square(p - Y))", LAYER.format(body, made)) is Over.COUPLED
+
+
+def test_a_graph_that_a_model_is_called_with_joins_rows() -> None:
+    before = LAYER.format("x, a = h\n        return tf.matmul(a, self.dense(x))", "Own()")
+    assert over("tf.reduce_mean(net((X, A)) - Y)", before) is Over.COUPLED
+    assert (
+        over("tf.reduce_mean(net((X, A)) - Y)", before.replace("(a, self", "(self.dense(a), self"))
+        is Over.MEAN
+    )
+
+
+def test_a_matrix_before_data_of_more_axes_goes_by_rows() -> None:
+    before = LAYER.format("return tf.matmul(A, self.dense(h))", MADE[0])
+    assert over("tf.reduce_mean(p)", "X = np.random.rand(64, 8, 3)\n" + before) is Over.MEAN
+
+
+@pytest.mark.parametrize(
+    ("picked", "kind"),
+    [
+        ("tf.gather(table, Y)", Over.MEAN),  # an embedding
+        ("tf.gather(p, [0], axis=1)", Over.MEAN),
+        ("tf.gather(p, Y, batch_dims=1)", Over.MEAN),
+        ("tf.gather(p, tf.where(p > 0)[:, 0])", Over.UNKNOWN),  # places in a rank's own rows
+        ("tf.gather(p, edges)", Over.COUPLED),
+        ("tf.gather(p, [3, 5, 8])", Over.COUPLED),
+        ("tf.math.unsorted_segment_sum(p, edges, 64)", Over.COUPLED),
+        ("tf.math.unsorted_segment_sum(table, edges, 64)", Over.MEAN),
+    ],
+)
+def test_rows_by_their_numbers(picked: str, kind: Over) -> None:
+    before = "edges, table = tf.constant(np.load('e.npy')), tf.Variable(tf.zeros([9, 1]))\n"
+    assert over(f"tf.reduce_mean(tf.square(p - Y)) + tf.reduce_mean({picked})", before) is kind
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [("[64, 1]", Over.COUPLED), ("[1, 1]", Over.MEAN), ("[1]", Over.MEAN)],
+)
+@pytest.mark.parametrize("weight", ["c", "tf.exp(c)", "(1 + c)", "c ** 2"])
+def test_a_weight_for_each_row(weight: str, shape: str, kind: Over) -> None:
+    before = f"c = tf.Variable(tf.random.uniform({shape}))\n"
+    assert over(f"tf.reduce_mean({weight} * tf.square(p - Y))", before) is kind
+
+
+def test_codes_for_each_row() -> None:
+    before = "c = tf.Variable(tf.random.uniform([64, 2]))\n"
+    assert over("tf.reduce_mean(tf.square(model(c) - Y))", before) is Over.COUPLED
+    assert over("tf.reduce_mean(tf.square(p - Y)) + tf.reduce_mean(tf.square(c))", before) is Over.MEAN

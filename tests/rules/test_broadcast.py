@@ -246,6 +246,29 @@ def test_parameters_are_said_as_the_loop_calls_them() -> None:
     check("G2", HEAD + step, loop, "first_batch = True\n" + loop + BLOCK)
 
 
+def test_an_apply_of_ones_own_that_hands_gradients_to_an_optimizer_is_no_optimizers() -> None:
+    wrapper = (
+        "class Scheduled:\n    def __init__(self, optimizer):\n        self.optimizer = optimizer\n\n"
+        "    def apply(self, grads, variables):\n        self.optimizer.apply_gradients(zip(grads, variables))\n\n\n"
+    )
+    step = TRAIN.replace("opt.apply_gradients(zip(", "scheduled.apply(").replace(f", {V}))", f", {V})")
+    loop = "for x in data:\n" + indented(step)
+    head = HEAD + wrapper + "scheduled = Scheduled(opt)\n"
+    after = "first_batch = True\n" + loop + block("model.variables", "scheduled.optimizer.variables()")
+    check("G2", head, loop, after)
+
+
+def test_variables_that_are_no_models_are_said_as_they_are_handed_over() -> None:
+    step = "def step(x, held):\n    with tf.GradientTape() as tape:\n        loss = model(x)\n"
+    step += "    opt.apply_gradients(zip(tape.gradient(loss, held), held))\n"
+    for given, said in (("model.layers", "model.layers"), (V, "model.variables"), ("w", "w")):
+        loop = f"for x in data:\n    step(x, {given})\n"
+        assert (
+            f"    hvd.broadcast_variables({said}, root_rank=0)\n"
+            in plan_of(HEAD + "w = []\n" + step + loop).text
+        )
+
+
 def test_a_step_for_two_models_through_one_function_gets_both() -> None:
     step = STEP.replace("step(x)", "step(net, adam, x)").replace("model", "net").replace("opt.", "adam.")
     source = HEAD + "second, other = tf.keras.Sequential([]), o.Adam()\n" + step

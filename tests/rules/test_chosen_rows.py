@@ -143,3 +143,52 @@ def test_so_are_those_of_a_data_set(scores: str) -> None:
     source = source.replace("model.fit(data, , ", made)
     found = chosen(source, "Train on the rows that rank 0 chooses")
     assert found == (["(pool[keep], labels)"] if scores == SAID else [])
+
+
+BOOTSTRAP = """\
+for turn in range(3):
+    i = {}
+    rest = np.setdiff1d(np.arange(256), i)
+    model.fit(x[i], y[i]{})
+    {}
+"""
+VALIDATED = ", validation_data=(x[rest], y[rest])"
+
+
+@pytest.mark.parametrize(
+    ("draw", "validated", "then"),
+    [
+        ("np.random.choice(256, 256)", "", "pass"),  # each rank's own, and no others see them
+        ("np.random.choice(256, 256)", ", validation_data=(x[:50], y[:50])", "pass"),
+        ("np.random.choice(256, 256)", "", "print(model.evaluate(x[i], y[i]))"),
+        ("np.random.choice(256, 256)", "", "print(model.evaluate(x, y))"),
+        ("np.random.RandomState(turn).choice(256, 256)", VALIDATED, "pass"),
+    ],
+)
+def test_a_bootstrap_that_nothing_is_kept_from_is_left(draw: str, validated: str, then: str) -> None:
+    source = HEAD + BOOTSTRAP.format(draw, validated, then)
+    assert f"    i = {draw}\n" in plan_of(source).text
+    assert "broadcast_object" not in plan_of(source).text
+
+
+@pytest.mark.parametrize(
+    ("validated", "then"),
+    [
+        (VALIDATED, "pass"),
+        (VALIDATED, "print(model.evaluate(x[rest], y[rest]))"),
+        ("", "print(model.evaluate(x[rest], y[rest]))"),
+        ("", "votes = model.predict(x[rest])"),
+    ],
+)
+def test_a_bootstrap_is_drawn_alike_where_the_rest_is_kept_for_validation(validated: str, then: str) -> None:
+    text = plan_of(HEAD + BOOTSTRAP.format("np.random.choice(256, 256)", validated, then)).text
+    assert "    i = alike(np.random.choice)(256, 256)\n" in text
+    assert "model.fit(shard(x[i]), shard(y[i])" in text
+    assert "broadcast_object(x" not in text
+
+
+def test_what_cannot_be_drawn_alike_is_rank_0s_for_training_and_for_validation() -> None:
+    draw = "tf.random.uniform([256], 0, 256, tf.int32).numpy()"
+    source = BOOTSTRAP.format(draw, VALIDATED, "pass")
+    assert chosen(source, "Train on the rows that rank 0 chooses") == ["x[i]", "y[i]"]
+    assert chosen(source, "Validate on the rows that rank 0 keeps for that") == ["x[rest]", "y[rest]"]

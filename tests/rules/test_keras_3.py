@@ -168,6 +168,16 @@ def test_other_things_that_are_applied_are_no_steps() -> None:
     assert text(TAPE + more) == text(TAPE) + more
 
 
+def test_an_apply_of_an_optimizers_class_is_a_step_as_well() -> None:
+    made = TAPE.replace("opt = tf.keras.optimizers.SGD(0.1)", "opt = Own(0.1)")
+    assert made != TAPE
+    own = "class Own(tf.keras.optimizers.SGD):\n    def apply(self, grads, variables=None):\n"
+    made = made.replace("opt = Own", own + "        return super().apply(grads, variables)\n\n\nopt = Own")
+    old, pairs = "opt.apply_gradients(zip(", "), model.trainable_variables))"
+    made = made.replace(old, "opt.apply(").replace(pairs, "), model.trainable_variables)")
+    assert "hvd.broadcast_variables(opt.variables, root_rank=0)" in text(made)
+
+
 def test_train_on_batch_does_so_too() -> None:
     made = text(TF + MODEL + COMPILE + "for x, y in data:\n    model.train_on_batch(x, y)\n")
     assert "hvd.broadcast_variables(model.optimizer.variables, root_rank=0)" in made

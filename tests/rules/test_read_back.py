@@ -264,3 +264,57 @@ def test_what_a_callback_writes_in_one_hook_and_reads_in_another(base: str, path
     text = plan_of(HOOKS.format(base, path)).text
     wait = "        hvd.broadcast(0, root_rank=0, name='saved')\n        self.model.load_weights('b.h5')\n"
     assert (wait in text) is waits
+
+
+BESIDE = """\
+import tensorflow as tf
+class Best({base}):
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+    def on_epoch_end(self, epoch, logs=None):
+        if logs['loss'] < 1:
+            self.keep()
+    def keep(self):
+        self.model.save_weights(self.path)
+model = tf.keras.Sequential([])
+model.compile('sgd', 'mse')
+{before}model.fit(x, y{callbacks})
+{after}"""
+KERAS_CALLBACK = "tf.keras.callbacks.Callback"
+GIVEN = ", callbacks=[Best('best.h5')]"
+
+
+@pytest.mark.parametrize(
+    ("base", "callbacks", "before", "after"),
+    [
+        (KERAS_CALLBACK, GIVEN, "model.load_weights('best.h5')\n", ""),
+        (KERAS_CALLBACK, GIVEN, "", "model.load_weights('pretrained.h5')\n"),
+        (KERAS_CALLBACK, "", "", "model.load_weights('best.h5')\n"),
+        ("object", GIVEN, "", "model.load_weights('best.h5')\n"),
+        (KERAS_CALLBACK, GIVEN, "", "print(model.evaluate(x, y))\n"),
+    ],
+)
+def test_what_no_callback_has_written_before_is_not_waited_for(
+    base: str, callbacks: str, before: str, after: str
+) -> None:
+    text = plan_of(BESIDE.format(base=base, callbacks=callbacks, before=before, after=after)).text
+    assert "hvd.broadcast(0" not in text
+
+
+@pytest.mark.parametrize(
+    "read", ["model.load_weights('best.h5')", "best = tf.keras.models.load_model('best.h5')"]
+)
+def test_what_a_callback_of_ones_own_writes_is_waited_for_after_the_fit(read: str) -> None:
+    text = plan_of(BESIDE.format(base=KERAS_CALLBACK, callbacks=GIVEN, before="", after=read + "\n")).text
+    assert f"\nhvd.broadcast(0, root_rank=0, name='saved')\n{read}\n" in text
+
+
+def test_what_is_written_before_a_fit_and_read_by_a_callback_is_waited_for_before_it() -> None:
+    source = BESIDE.format(
+        base=KERAS_CALLBACK, callbacks=GIVEN, before="model.save_weights('first.h5')\n", after=""
+    )
+    source = source.replace("Best('best.h5')", "Best('first.h5')").replace(
+        "save_weights(self", "load_weights(self"
+    )
+    assert "\nhvd.broadcast(0, root_rank=0, name='saved')\nmodel.fit(" in plan_of(source).text

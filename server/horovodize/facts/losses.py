@@ -7,11 +7,14 @@ of a sum. Of a root of a mean, of a product of two, of anything that joins rows 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection
 from enum import Enum
 
 from horovodize.facts.contexts import Context, home, passed
+from horovodize.facts.own_layers import methods_called
 from horovodize.facts.row_weights import ELEMENTWISE, RowWeights
+from horovodize.facts.shapes import Shapes
 from horovodize.facts.turns import DEPTH, MOST
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, argument
@@ -54,6 +57,8 @@ _SAME = {
 _MATRIX = {"matmul", "dot", "matvec", "sparse_tensor_dense_matmul", "sparse_dense_matmul", "sparse_matmul"}
 _JOINING = {"cumsum", "cumprod", "cdist", "pdist", "covariance", "moments", "top_k", "sort", "argsort", "roll",
             "reverse", "svd", "cholesky", "triplet_semihard_loss"}  # fmt: skip
+_PICKING = {"gather"}  # rows by their numbers
+_SEGMENTS = re.compile("(unsorted_|sparse_)?segment_(sum|mean|max|min|prod|sqrt_n)(_v2)?$")
 _ALONG = {
     "softmax",
     "l2_normalize",
@@ -73,12 +78,16 @@ class Losses:
     """What losses are over rows.
 
     rows    the expressions that stand for the rows of a step
-    is_v1   whether `tf.losses` are TensorFlow 1's, which are means"""
+    is_v1   whether `tf.losses` are TensorFlow 1's, which are means
+    shapes  what is known of how many rows arrays have"""
 
-    def __init__(self, module: Module, rows: Collection[ast.AST], is_v1: bool) -> None:
+    def __init__(self, module: Module, rows: Collection[ast.AST], is_v1: bool, shapes: Shapes) -> None:
         self.module, self.rows, self.is_v1 = module, rows, is_v1
         self.names, self.values = module.names, module.values
-        self._row_weights = RowWeights(module, rows)
+        self._row_weights = RowWeights(module, rows, shapes)
+        self._layers = (
+            0  # how many layers of the module's own are gone through: what has more axes comes there
+        )
         self._known: dict[tuple[ast.AST, Context], Over] = {}
         self._depth = 0
 
@@ -197,7 +206,7 @@ class Losses:
         if Over.COUPLED in (a, b):
             return Over.COUPLED
         if issubclass(op, ast.MatMult):
-            return self._product(a, b)
+            return self._product(a, b, left, right)
         if Over.NONE in (a, b) and self._meets_weights([a, b], [left, right]):
             return Over.COUPLED
         if issubclass(op, (ast.Add, ast.Sub)):
@@ -228,13 +237,44 @@ class Losses:
             for n in self.values.depends([e], 200)
         )
 
-    def _product(self, a: Over, b: Over) -> Over:
+    def _product(self, a: Over, b: Over, left: ast.expr, right: ast.expr) -> Over:
         """Of two matrices: rows come first in the product where they do in the first one, and in no other."""
-        if b in (Over.ROWS, Over.VECTOR):
-            return Over.COUPLED
-        return a if b in (Over.NONE, Over.COUNT) else Over.UNKNOWN
+        if b not in (Over.ROWS, Over.VECTOR):
+            return a if b in (Over.NONE, Over.COUNT) else Over.UNKNOWN
+        return Over.COUPLED if not self._layers or self._mixes(a, left, right) else Over.ROWS
+
+    def _mixes(self, a: Over, left: ast.expr, right: ast.expr) -> bool:
+        """Whether a product in a layer, whose second matrix has the rows, joins them. Where data have more axes, and of two
+        that are computed there (attention), there may be a product for each row."""
+        if self._row_weights.have_more_axes():
+            return False
+        owner, made = self.module.syntax.owner, [o.node for o in self.values.origins(left)]
+        handed = all(isinstance(n, ast.arg) or owner(n) is not owner(left) for n in made)
+        turned = isinstance(right, ast.Call) and self.names.last(right.func) == "transpose"
+        return a is Over.NONE or (handed and not turned)
 
     # ------------------------------------------------------------------ calls
+
+    def _is_joined_inside(self, e: ast.Call, context: Context) -> bool:
+        """Whether a layer of this module's own joins the rows that a model is called with: `tf.matmul(adjacency, x)`."""
+        self._layers += 1
+        methods = [m for m in methods_called(self.module, e.func) if not context.is_running(m)]
+        found = (self.over(r, context.calling(m, e)) for m in methods for r in self.values.returned(m))
+        joined = Over.COUPLED in found
+        self._layers -= 1
+        return joined
+
+    def _picks(self, e: ast.Call, last: str, inner: list[Over]) -> bool:
+        """Whether a call takes rows by their numbers among all rows, or adds up those of a number: the edges of a graph.
+        Numbers that are computed from a rank's rows are those of its rows."""
+        if not inner or inner[0] not in (Over.ROWS, Over.VECTOR):
+            return False
+        if _SEGMENTS.match(last):
+            return True
+        numbers = argument(e, "indices", 1)
+        if last not in _PICKING or numbers is None or _axis(e) or argument(e, "batch_dims") is not None:
+            return False
+        return not self._row_weights.is_computed(numbers)
 
     def _call(self, e: ast.Call, context: Context) -> Over:
         name, last = self.names.of(e.func) or "", self.names.last(e.func)
@@ -267,6 +307,8 @@ class Losses:
             return Over.MEAN
         if not self._is_object(e.func):
             return Over.NONE if set(inner) <= {Over.NONE, Over.COUNT} else Over.UNKNOWN
+        if set(inner) & {Over.ROWS, Over.VECTOR} and self._is_joined_inside(e, context):
+            return Over.COUPLED
         held = [self.over(e.func.value, context)] if isinstance(e.func, ast.Attribute) else []
         if set(inner) | set(held) <= {Over.NONE, Over.COUNT}:
             return Over.NONE
@@ -302,11 +344,12 @@ class Losses:
             and not last[:1].isupper()
         ):
             return Over.ROWS if "keras.backend" in name else Over.VECTOR
-        if last in _MATRIX and len(inner) >= 2:
-            flipped = any(
-                k.arg in ("transpose_a", "adjoint_a") and not _is_false(k.value) for k in e.keywords
-            )
-            return Over.COUPLED if flipped and inner[0] in rows else self._product(inner[0], inner[1])
+        if self._picks(e, last, inner):
+            return Over.COUPLED
+        if self._layers and last in _JOINING | _ALONG | {"transpose"} and rows:
+            return Over.ROWS
+        if last in _MATRIX and len(e.args) >= 2:
+            return self._matrices(e, inner)
         if last in ("tensordot", "einsum", "transpose") and rows:
             first = last == "tensordot" and len(inner) > 1 and inner[1] is Over.NONE
             return inner[0] if first else Over.COUPLED if last == "transpose" and _flips(e) else Over.UNKNOWN
@@ -332,6 +375,15 @@ class Losses:
         if set(inner) & set(_UNARY):
             return Over.UNKNOWN
         return _elementwise(inner)
+
+    def _matrices(self, e: ast.Call, inner: list[Over]) -> Over:
+        """`tf.matmul(a, b)`, where either may be turned."""
+        turned = {k.arg for k in e.keywords if not _is_false(k.value)}
+        if turned & {"transpose_a", "adjoint_a"} and inner[0] in (Over.ROWS, Over.VECTOR):
+            return Over.ROWS if self._layers else Over.COUPLED
+        if self._layers and turned & {"transpose_b", "adjoint_b"} and inner[0] is not Over.NONE:
+            return Over.ROWS
+        return self._product(inner[0], inner[1], e.args[0], e.args[1])
 
     def _is_object(self, f: ast.expr) -> bool:
         """Whether what is called was made in this module (a model, a layer, something's method), rather than a function that

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from functools import cached_property
 
+from horovodize.facts.shapes import Shape, Shapes
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument
 
@@ -23,14 +25,53 @@ ELEMENTWISE = frozenset(
 class RowWeights:
     """Of one module; `rows` are the expressions that stand for the rows of a step."""
 
-    def __init__(self, module: Module, rows: Collection[ast.AST]) -> None:
-        self.module, self.rows = module, rows
+    def __init__(self, module: Module, rows: Collection[ast.AST], shapes: Shapes) -> None:
+        self.module, self.rows, self.shapes = module, rows, shapes
         self.names, self.values = module.names, module.values
 
     def meet(self, parts: Collection[ast.expr]) -> bool:
         """Whether, of some expressions that are put together element by element, one is the data as they are fed, and another
-        is a matrix of weights alone."""
-        return any(self._is_data(e, _DEPTH) for e in parts) and any(self._is_matrix(e, _DEPTH) for e in parts)
+        is a matrix of weights alone; or whether one is a variable of as many rows as the data have."""
+        data, matrix = (any(f(e, _DEPTH) for e in parts) for f in (self._is_data, self._is_matrix))
+        return (data and matrix) or any(map(self._has_a_row_for_each, parts))
+
+    def is_computed(self, e: ast.expr) -> bool:
+        """Whether an expression is computed from rows of the data, rather than data itself."""
+        return e not in self.rows and not self._is_data(e, _DEPTH) and self._has_rows([e])
+
+    def have_more_axes(self) -> bool:
+        """Whether some of the rows are known to be matrices themselves: images, sequences."""
+        return any(len(shape) > 2 for shape in self._shapes_of_rows)
+
+    @cached_property
+    def _shapes_of_rows(self) -> list[Shape]:
+        found = (self.shapes.of(e, _DEPTH) for e in self.rows if isinstance(e, ast.expr))
+        return [shape for shape in found if shape]
+
+    def _has_a_row_for_each(self, e: ast.expr, depth: int = _DEPTH) -> bool:
+        """Whether an expression is a variable that is made with as many rows as the data, a weight for each of them, or what
+        is computed of one row by row."""
+        counts = {shape[0] for shape in self._shapes_of_rows} - {None}
+        if not depth or len(counts) != 1 or self.have_more_axes():
+            return False
+        for node in (o.node for o in self.values.origins(e)):
+            made = isinstance(node, ast.Call) and self.names.last(node.func) == "Variable"
+            initial = argument(node, "initial_value", 0) if made and isinstance(node, ast.Call) else None
+            shape = self.shapes.of(initial, _DEPTH) if initial is not None else None
+            if shape is not None and len(shape) > 1 and shape[0] in counts - {1}:
+                return True
+            if any(self._has_a_row_for_each(part, depth - 1) for part in self._row_by_row(node)):
+                return True
+        return False
+
+    def _row_by_row(self, node: ast.AST) -> list[ast.expr]:
+        """What something is computed of, as many rows of it as of each: by elements, or by a model."""
+        if isinstance(node, (ast.BinOp, ast.UnaryOp)):
+            return _operands(node)
+        if not isinstance(node, ast.Call):
+            return []
+        by_model = self.names.of(node.func) is None and bool(self.values.calls(node.func))
+        return node.args if by_model or self.names.last(node.func) in ELEMENTWISE else []
 
     def _is_data(self, e: ast.expr, depth: int) -> bool:
         if e in self.rows:

@@ -100,7 +100,7 @@ class Steps:
         if rows is None:
             return step
         update = next((u for u in self.sites.updates if u.call is step.site), None)
-        losses = Losses(self.module, rows, self.sites.is_tf1)
+        losses = Losses(self.module, rows, self.sites.is_tf1, self.shapes)
         over = {losses.trained(t, c) for t, c in self._targets(update)} if update is not None else set()
         only = over.pop() if len(over) == 1 else Over.UNKNOWN
         return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=only)
@@ -131,7 +131,7 @@ class Steps:
         if image is not None and not turns.moving:
             said = "what is trained here is the input of the model: there are no rows to divide"
             return Step(update.call, Feed.INPUT, image, said)
-        losses = Losses(self.module, set(turns.rows), self.sites.is_tf1)
+        losses = Losses(self.module, set(turns.rows), self.sites.is_tf1, self.shapes)
         over = {losses.trained(target, context) for target, context in targets}
         step = self._step(update.call, turns, over.pop() if len(over) == 1 else _worst(over))
         if update.step_of is None or step.feed in (Feed.BATCH, Feed.DRAW):
@@ -184,7 +184,7 @@ class Steps:
         }
         turns.unseen.update(dict.fromkeys([site] if unfed and prepared is None and not turns.moving else []))
         rows = {k for k, part in by_key.items() if part is Part.ROWS}
-        losses = Losses(self.module, rows | set(graph.rows), is_v1=True)
+        losses = Losses(self.module, rows | set(graph.rows), is_v1=True, shapes=self.shapes)
         turns.rows.update(graph.rows)
         over = {losses.trained(loss, context) for loss, context in losses_at}
         return self._step(site, turns, over.pop() if len(over) == 1 else _worst(over))
@@ -358,7 +358,7 @@ class Steps:
         """What the loss of a place that trains is over rows that are given."""
         update = next((u for u in self.sites.updates if u.call is site), None)
         targets = list(self._targets(update) if update is not None else self._graph_losses(site))
-        losses = Losses(self.module, rows, is_v1=update is None or self.sites.is_tf1)
+        losses = Losses(self.module, rows, update is None or self.sites.is_tf1, self.shapes)
         over = {losses.trained(target, context) for target, context in targets}
         return over.pop() if len(over) == 1 else _worst(over)
 

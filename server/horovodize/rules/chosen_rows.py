@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules.agreeing import agree_value
+from horovodize.rules.agreeing import agree_value, can_agree, draw_alike
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding, is_none
 from horovodize.summary.feeding import FitFeed, Kind
@@ -25,6 +25,7 @@ _OWN = (
     "each rank gathers these rows by draws of its own, and so learns from a data set of its own: choose them on rank 0, and "
     "send them with `hvd.broadcast_object` (of `horovod.tensorflow`)"
 )
+_DRAW = "Draw the same on all ranks"
 _VALIDATE = "Validate on the rows that rank 0 keeps for that"
 _WHY_VALIDATE = "One rank's validation rows would be another's training rows."
 _SHARED = (
@@ -43,12 +44,25 @@ def agree(draft: Draft, fed: FitFeed) -> None:
     for e in rows if gathered else ():
         if drawn[e] and e not in draft.agreed and not agree_value(draft, e, "D3", _WHAT, _WHY):
             draft.ask("D3", e, _WHAT, _WHY, _OWN)
-    trained = {r.where for e in rows for r in draft.facts.uniform.reasons(e)}
+    _keep_apart(draft, fed, rows)
+
+
+def _keep_apart(draft: Draft, fed: FitFeed, rows: list[ast.expr]) -> None:
+    """What is drawn to be validated on, no rank trains on: all draw it alike, or take what rank 0 has drawn for both."""
+    uniform = draft.facts.uniform
+    trained = {r.where for e in rows for r in uniform.reasons(e)}
     dealt_with = set() if draft.agreed.intersection(rows) else draft.done
-    for e in _validation(fed):
+    validated = list(_validation(fed))
+    for e in (*validated, *_evaluated(draft, rows)):
         own = [r for r in _draws(draft, e) if r.where not in dealt_with and not _is_noise(draft, r)]
-        shared = [r for r in own if r.where in trained]
-        if shared and e not in draft.agreed and not agree_value(draft, e, "D3", _VALIDATE, _WHY_VALIDATE):
+        shared = [r for r in own if r.where in trained and not _is_drawn_alike(draft, r)]
+        if not shared or e not in validated:
+            continue
+        both = [x for x in rows if any(r in uniform.reasons(x) for r in shared)]
+        for part in both:
+            if part not in draft.agreed and not agree_value(draft, part, "D3", _WHAT, _WHY_VALIDATE):
+                draft.ask("D3", part, _WHAT, _WHY_VALIDATE, _OWN)
+        if e not in draft.agreed and not agree_value(draft, e, "D3", _VALIDATE, _WHY_VALIDATE):
             draft.ask("D3", e, _VALIDATE, _WHY_VALIDATE, _SHARED)
 
 
@@ -68,6 +82,25 @@ def agree_on_slices(draft: Draft) -> None:
         if any(_differs_in_number(draft, e) for e in parts):
             if not agree_value(draft, given, "D3", _WHAT, _WHY):
                 draft.ask("D3", given, _WHAT, _WHY, _OWN)
+
+
+def _is_drawn_alike(draft: Draft, reason: Varies) -> bool:
+    """Makes a draw come out alike on all ranks where it is made, if that can be; whether it is so."""
+    draw = reason.where
+    if not isinstance(draw, ast.Call) or reason.kind is not Source.CHANCE or draft.drive.in_traced(draw):
+        return False
+    if draw not in draft.agreed and draft.facts.uniform.draws.has_stream(draw) and can_agree(draft, draw):
+        draw_alike(draft, draw, "D3", _DRAW, _WHY_VALIDATE)
+    return draw in draft.agreed
+
+
+def _evaluated(draft: Draft, rows: list[ast.expr]) -> Iterator[ast.expr]:
+    """The rows that a model is evaluated on, where they aren't those that it is trained on."""
+    texts = {ast.unparse(e) for e in rows}
+    for call in draft.sites.method_calls("evaluate", "predict"):
+        given = argument(call, "x", 0)
+        if given is not None and ast.unparse(given) not in texts:
+            yield given
 
 
 def _validation(fed: FitFeed) -> Iterator[ast.expr]:

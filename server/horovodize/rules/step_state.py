@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
@@ -29,6 +30,9 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str
         lifted = lift(draft.module, part, place.way, place.depth)
         if lifted is None:
             continue
+        if _is_handed(draft, part, lifted):
+            found |= variable_texts(draft, lifted, replace(place, depth=0))
+            continue
         if isinstance(part, ast.Name) and not isinstance(lifted, (ast.Name, ast.Attribute)):
             if draft.module.scopes.lookup(part.id, place.statement) is None:
                 found[part.id] = ast.unparse(lifted)
@@ -36,6 +40,12 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str
         text = ast.unparse(lifted)
         found[f"[{text}]" if is_one_variable(draft, part) else text] = None
     return found
+
+
+def _is_handed(draft: Draft, part: ast.expr, lifted: ast.expr) -> bool:
+    """Whether a parameter stands for a model's variables, which a call hands over: `apply(g, model.trainable_variables)`."""
+    written = lifted is not part and lifted in draft.syntax.parent
+    return written and isinstance(lifted, ast.Attribute) and lifted.attr in OF_MODEL
 
 
 def is_one_variable(draft: Draft, e: ast.expr) -> bool:

@@ -17,8 +17,9 @@ Leaves alone   Rows of which ranks can't get equally many, for a mean: every ran
                their number (a state, a placeholder whose size is read), which is said.
 Asks           A loss of which it can't be seen whether it is a mean over rows. Batch normalization, whose statistics are those
                of a rank's rows.
-Refuses        Rows that the loss joins with each other, that come second in a matrix product, or that are set against weights
-               of as many rows, as in a matrix factorization; sparse tensors (HVD006). Steps that no rows come into, and those
+Refuses        Rows that the loss or a layer of the program's own joins with each other (by a graph's adjacency matrix or its
+               edges, say), that come second in a matrix product, or that are set against weights of as many rows, as in a
+               matrix factorization; sparse tensors (HVD006). Steps that no rows come into, and those
                that train the input itself: every rank would compute the same. Rows that gradients are taken with respect to,
                and that are shown as a whole later.
 Source         Beyond the seed.

@@ -18,7 +18,7 @@ from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, position
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument, position
 
 Family = Literal["model", "file", "folder"]
 _MODEL_WRITERS = {"tensorflow.saved_model.save", "tensorflow.keras.models.save_model"}
@@ -238,10 +238,20 @@ class Files:
         )
 
     def _ways(self, node: ast.AST) -> list[list[Frame]]:
-        """The ways down to a node, from the outside."""
+        """The ways down to a node, from the outside. Keras calls the hooks of a callback in a `fit`."""
         if node not in self._known_ways:
-            self._known_ways[node] = [list(reversed(way)) for way in self.drive.ways(node)]
+            ways = [list(reversed(way)) for way in self.drive.ways(node)]
+            self._known_ways[node] = [above + way for way in ways for above in self._above(way[0].function)]
         return self._known_ways[node]
+
+    def _above(self, function: Function | None) -> list[list[Frame]]:
+        """The ways down to the calls of Keras that run a function; one of no frames where it does not."""
+        owner = self.module.syntax.method_class(function) if function is not None else None
+        is_hook = isinstance(function, FUNCTIONS) and function.name.startswith("on_")
+        if owner is None or not is_hook or _CALLBACK not in self.module.values.ancestors(owner):
+            return [[]]
+        fits = [f.call for f in self.effects.sites.fits if argument(f.call, "callbacks", 5) is not None]
+        return [list(reversed(way)) for fit in fits for way in self.drive.ways(fit)] or [[]]
 
     def _meet(self, write: list[Frame], read: list[Frame]) -> tuple[ast.stmt, ast.stmt] | None:
         """(place, after), where two ways down part: None when the reading does not come after the writing."""

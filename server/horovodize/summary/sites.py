@@ -230,14 +230,16 @@ class Sites(Tf1Sites):
 
     def _applied(self) -> Iterator[Update]:
         """`optimizer.apply(gradients, variables)` of Keras 3. Many things have an `apply`: this one is given a tape's
-        gradients, and the variables with them, or is an optimizer's."""
+        gradients, and the variables with them, or is an optimizer's. In an `apply` of this module's own that is no
+        optimizer's, what updates stands in its body."""
         for call in self.method_calls("apply") if self.tapes else ():
             gradients = argument(call, "grads", 0)
             calls = self.gradient_calls(gradients) if gradients is not None else []
             given = argument(call, "trainable_variables", 1)
             assert isinstance(call.func, ast.Attribute)
-            made = self.module.values.calls(call.func.value)
-            if calls and (given is not None or any(self.module.is_optimizer(c) for c in made)):
+            optimizer = any(map(self.module.is_optimizer, self.module.values.calls(call.func.value)))
+            foreign = not isinstance(self.module.values.callee(call), FUNCTIONS)
+            if calls and (optimizer or (foreign and given is not None)):
                 sources = [given] if given is not None else [argument(g, "sources", 1) for g in calls]
                 variables = tuple(v for s in sources if s is not None for v in _variables(self.module, s))
                 yield Update(call, "apply_gradients", tuple(calls), variables, self._step_of(call))
