@@ -281,3 +281,43 @@ def test_a_part_of_an_epoch_is_told_once(step: str, after: str) -> None:
     text = plan_of(FED.format(step=step)).text
     (line,) = [line.strip() for line in text.splitlines() if line.strip().startswith("t +=")]
     assert line == f"t += {after}"
+
+
+GIVEN = """\
+def batches(epochs):
+    for epoch in range(epochs):
+        order = np.random.permutation(4000)
+        for b in range(1000):
+            rows = order[b * 4:b * 4 + 4]
+            yield epoch, b, a[rows], c[rows]
+for epoch, b, x, y in batches(9):
+    {}:
+        opt.learning_rate.assign(opt.learning_rate * 0.5)
+    train_step(x, y)
+"""
+
+
+def rate_in(test: str, loop: str = GIVEN) -> str:
+    """How the rate goes on under a test of what a generator gives."""
+    head = LOOP.format(step="pass", made=OF_NUMBER, epoch="pass", given="x, y").split("count = 0")[0]
+    text = plan_of(head + loop.format(test)).text
+    return next(line for line in text.splitlines() if "assign(" in line).strip().split("learning_rate * ")[1]
+
+
+@pytest.mark.parametrize("test", ["if epoch > 3", "if 2 < epoch <= 5", "if b != 7", "if decay"])
+def test_what_holds_from_some_epoch_on_is_by_step(test: str) -> None:
+    assert rate_in(test) == f"0.5 {POWER})"
+
+
+@pytest.mark.parametrize(
+    "test", ["if b == 0", "if b == 0 and epoch > 0", "if epoch > 0 and not b", "if b in (0, 500)"]
+)
+def test_what_comes_with_one_of_an_epoch_s_batches_is_not(test: str) -> None:
+    assert rate_in(test) == "0.5)"
+
+
+def test_nor_what_comes_with_one_step_of_all() -> None:
+    loop = GIVEN[GIVEN.index("for epoch, b, x") :]
+    once = loop.replace("epoch, b, x, y in batches(9)", "b, (x, y) in enumerate(ds)")
+    assert rate_in("if b == 100", once) == "0.5)"
+    assert rate_in("if b > 100", once) == f"0.5 {POWER})"

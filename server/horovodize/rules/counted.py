@@ -170,7 +170,8 @@ def _is_ratio(draft: Draft, test: ast.expr) -> bool:
 
 def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
     """Whether a test is of settings, which no loop changes: `if args.decay:`, `if __name__ == "__main__":`; or holds from some
-    step on, or up to it: `if step > warmup:`. Not so of a count that begins again: `if step >= period: step = 0`."""
+    step on, or up to it: `if step > warmup:`. Not so of a count that begins again: `if step >= period: step = 0`; nor of what a
+    loop brings in each turn, where it is one of many values: `for epoch, batch, x, y in data: if batch == 0:`."""
     if isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops):
         sides = [test.left, *test.comparators]
         counts = [c for side in sides if (c := of(draft, side)) is not None]
@@ -187,7 +188,18 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
         unseen = isinstance(n, ast.Name) and not bound and n.id != "__name__"
         if not isinstance(n, plain) or unseen or any(draft.syntax.loops(b.statement) for b in bound):
             return False
+        if any(b.kind == "item" for b in bound) and _is_one_of_many(draft, n, bound):
+            return False
     return True
+
+
+def _is_one_of_many(draft: Draft, n: ast.expr, bound: list[Binding]) -> bool:
+    """Whether a test holds in those turns of a loop only that bring a certain value: `if batch == 0:`, `if first:`."""
+    compared = draft.syntax.parent[n]
+    some = (*_ORDER, ast.NotEq)
+    if isinstance(compared, ast.Compare) and all(isinstance(op, some) for op in compared.ops):
+        return False
+    return any(b.statement is d.loop for b in bound for d in feeding(draft).drivers)
 
 
 def _begins_again(draft: Draft, counter: Counter) -> bool:
