@@ -49,7 +49,9 @@ def codes(text: str) -> list[str]:
 
 @pytest.mark.parametrize("path", EXPECTED, ids=lambda p: f"{p.parent.name}-{p.name.split('.')[0]}")
 def test_what_distributing_makes_has_no_finding(path: Path) -> None:
-    assert check(summarize(Document.from_bytes(path.read_bytes(), path.name))) == []
+    """But what a script's graph does on one rank already: distributing leaves that as it is."""
+    reported = check(summarize(Document.from_bytes(path.read_bytes(), path.name)))
+    assert [v for v in reported if v.asks] == []
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: f"{p.parent.name}-{p.stem}")
