@@ -60,6 +60,16 @@ def test_clipping_waits_for_a_train_op_under_a_with_statement() -> None:
     )
 
 
+def test_a_train_op_does_not_wait_for_clipping() -> None:
+    """Which of the two is to be first isn't known there; usually it's the step."""
+    text = (
+        "ours = tf.trainable_variables()\nclip = [w.assign(tf.clip_by_value(w, -1.0, 1.0)) for w in ours]\n"
+        "train = tf.train.AdamOptimizer(0.1).minimize(loss(), var_list=ours)\nsession.run([train, clip])\n"
+    )
+    (violation,) = violations(START + text, "HVD344")
+    assert violation.fixes == ()
+
+
 def test_every_train_op_waits_for_the_updates() -> None:
     layer = "y = tf.layers.batch_normalization(x, training=mode)\n"
     one = "one = tf.train.AdamOptimizer(0.1).minimize(loss(y))\n"

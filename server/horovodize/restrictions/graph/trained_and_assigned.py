@@ -10,7 +10,8 @@ On the later one, in the text, of a train op and an assignment of the same varia
 one run, with no path of edges between them. Two train ops, and what is added (`assign_add`, `assign_sub`), commute.
 
 ## Quick fix
-Puts the later one under `tf.control_dependencies([first])`, where both are statements of one block.
+Puts the assignment under `tf.control_dependencies([train])`, where it comes later in the same block. Where it comes first,
+which order is meant isn't known.
 
 ## Example that breaks it
 ```python
@@ -74,14 +75,15 @@ from horovodize.restrictions.violation import Severity, Violation
 
 
 def find(context: Context) -> Iterator[Violation]:
+    trains = context.sites.graph_minimizes
     for conflict in conflicts(context, Kind.TRAINED_AND_ASSIGNED):
         yield RESTRICTION.at(
             context,
             conflict.second,
             f"{conflict.quoted} is trained and assigned to in one run, and nothing orders that: the step may be lost, or come "
-            "last; put the later one under `tf.control_dependencies`",
+            "last; put the one that is to be later under `tf.control_dependencies`",
             related=related(context, conflict, "the other change"),
-            fixes=[in_order(context, conflict)],
+            fixes=[None if conflict.second in trains else in_order(context, conflict)],
         )
 
 

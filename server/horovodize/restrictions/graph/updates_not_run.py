@@ -154,20 +154,24 @@ def _is(context: Context, mode: ast.expr | None, value: bool) -> bool:
 
 def _is_mentioned(context: Context) -> bool:
     """Whether something in the script may run the updates, or put them elsewhere."""
-    words = set(_RUNNING)
-    for n in context.syntax.nodes:
-        match n:
-            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.keyword(arg=str() as word):
-                pass
-            case ast.Constant(value=str() as word):
-                pass
-            case ast.alias(name=word):
-                pass
-            case _:
-                continue
-        if word in words or "update_op" in word.lower():
-            return True
-    return False
+    return any(
+        word in _RUNNING or "update_op" in word.lower() for n in context.syntax.nodes for word in _words(n)
+    )
+
+
+def _words(n: ast.AST) -> Iterator[str]:
+    match n:
+        case (
+            ast.Name(id=word)
+            | ast.Attribute(attr=word)
+            | ast.keyword(arg=str() as word)
+            | ast.alias(name=word)
+        ):
+            yield word
+        case ast.Constant(value=str() as word) if not word.startswith(
+            "moving_"
+        ):  # a variable's name, to find it by
+            yield word
 
 
 def _is_held_back(context: Context, train: ast.Call) -> bool:
