@@ -1,4 +1,5 @@
-"""`distribute` never says less than `check`: a warning about a loop that is distributed is resolved, asked or refused."""
+"""`distribute` never says less than `check`: a warning about a loop that is distributed is resolved, asked or refused. Except
+what is wrong on any number of ranks (`Violation.asks`): distributing leaves that as it is."""
 
 from __future__ import annotations
 
@@ -71,6 +72,7 @@ def silent(text: str) -> list[str]:
         f"{v.code} {v.message}"
         for v in check(summary)
         if v.severity is Severity.WARNING
+        and v.asks
         and (v.code, v.span) not in asked
         and not outcome.answers(v.code, v.span)
     ]

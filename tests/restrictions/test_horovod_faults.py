@@ -49,14 +49,20 @@ def codes(text: str) -> list[str]:
 
 @pytest.mark.parametrize("path", EXPECTED, ids=lambda p: f"{p.parent.name}-{p.name.split('.')[0]}")
 def test_what_distributing_makes_has_no_finding(path: Path) -> None:
-    assert check(summarize(Document.from_bytes(path.read_bytes(), path.name))) == []
+    reported = check(summarize(Document.from_bytes(path.read_bytes(), path.name)))
+    assert _of_ranks(reported) == []
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_distributed_programs_have_no_finding(path: Path) -> None:
     plan = distribute(summarize(Document.from_bytes(path.read_bytes(), str(path))))
     assert isinstance(plan, Plan)
-    assert found(plan.text) == []
+    assert _of_ranks(found(plan.text)) == []
+
+
+def _of_ranks(reported: list[Violation]) -> list[Violation]:
+    """The findings, without what a graph does on one rank already: distributing leaves that as it is."""
+    return [v for v in reported if v.asks]
 
 
 @pytest.mark.parametrize(

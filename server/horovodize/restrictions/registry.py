@@ -1,4 +1,5 @@
-"""Every restriction, in the order of the codes: those of scripts that are to be distributed, and those of scripts that are."""
+"""Every restriction, in the order of the codes: those of scripts that are to be distributed, those of scripts that are, and
+those of graphs, which any script may have."""
 
 from __future__ import annotations
 
@@ -26,13 +27,14 @@ from horovodize.restrictions import (
     unreadable,
     unsupported_loop,
 )
+from horovodize.restrictions.graph.orders import every_order
 from horovodize.restrictions.horovod.faults import every_fault
 from horovodize.restrictions.restriction import Restriction
 
 
 @cache
 def every_restriction() -> tuple[Restriction, ...]:
-    return tuple(sorted((*restrictions(), *every_fault()), key=lambda r: r.code))
+    return tuple(sorted((*restrictions(), *every_fault(), *every_order()), key=lambda r: r.code))
 
 
 @cache

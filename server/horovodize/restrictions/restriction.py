@@ -30,6 +30,7 @@ class Restriction:
     document  the docstring of its module: a first line, then Markdown with fixed headings
     find      the violations in a module, in any order
     blocks    whether its warnings are reasons to refuse, rather than questions to the user
+    asks      whether a plan has to answer its warnings; not where the fault is the same on any number of ranks
     """
 
     code: str
@@ -39,6 +40,7 @@ class Restriction:
     document: str = field(repr=False)
     find: Callable[[Context], Iterable[Violation]] = field(default=_nothing, repr=False)
     blocks: bool = False
+    asks: bool = True
 
     @property
     def docs(self) -> str:
@@ -71,4 +73,5 @@ class Restriction:
             tuple(related),
             tuple(fix for fix in fixes if fix is not None),
             blocks=self.blocks if blocks is None else blocks,
+            asks=self.asks,
         )

@@ -38,7 +38,8 @@ class Violation:
 
     code "HVD105", name its slug ("aliased-optimizer"), message for a reader at that place, span in the document.
     deprecated: it is about something that later versions have no more.
-    blocks: no rule can make up for it, so distributing refuses, also where a comment suppresses it."""
+    blocks: no rule can make up for it, so distributing refuses, also where a comment suppresses it.
+    asks: a plan that doesn't answer it asks the user."""
 
     code: str
     name: str
@@ -49,6 +50,7 @@ class Violation:
     fixes: tuple[Fix, ...] = ()
     deprecated: bool = False
     blocks: bool = False
+    asks: bool = True
 
 
 @dataclass(frozen=True)
@@ -67,4 +69,4 @@ class Findings:
     @property
     def open(self) -> list[Violation]:
         """The reported warnings that a plan has to answer. Who suppresses one has answered it."""
-        return [v for v in self.reported if v.severity is Severity.WARNING and not v.blocks]
+        return [v for v in self.reported if v.severity is Severity.WARNING and v.asks and not v.blocks]
