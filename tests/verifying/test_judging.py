@@ -174,6 +174,30 @@ def test_rows_that_are_drawn_with_replacement_need_not_be_the_same_ones() -> Non
     assert found.alike, faults(found)
 
 
+@pytest.mark.parametrize(
+    ("before", "mine", "its", "alike"),
+    [
+        (range(20), range(0, 20, 2), range(1, 20, 2), True),
+        (
+            [step % 5 for step in range(20)],
+            [0, 2, 4, 1, 3] * 2,
+            [1, 3, 0, 2, 4] * 2,
+            True,
+        ),  # the same five, in turns
+        ([7] * 20, [7] * 10, [7] * 10, True),  # rows that are all the same
+        (range(20), range(10), [*range(10, 18), 0, 1], True),
+        (range(20), range(10), range(10), False),
+        (range(20), range(10), range(1, 11), False),  # one step later
+        ([step % 10 for step in range(20)], [*range(5)] * 2, [*range(5)] * 2, False),
+    ],
+)
+def test_ranks_take_other_batches(before: Any, mine: Any, its: Any, alike: bool) -> None:
+    marks = [[f"{number}" for number in which] for which in (before, mine, its)]
+    found = judge(alone(marks=marks[0]), two(marks=marks[1], second={"marks": marks[2]}), "linear")
+    assert found.alike == alike
+    assert ("train on the same batches" not in faults(found)) == alike, faults(found)
+
+
 def test_rows_that_carry_their_numbers_are_only_counted() -> None:
     found = judge(alone(), two(rows={f"renumbered {n}": 1 for n in range(40)}), "linear")
     assert found.alike, faults(found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from horovodize.verifying.verdict import verify
+from horovodize.verifying.verdict import Verdict, verify
 from tests.verifying.warm import WarmTrainer
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
@@ -16,6 +16,85 @@ ON_RANKS = """\
 import horovod.tensorflow as hvd
 hvd.init()
 size, rank, averaged, agreed = hvd.size(), hvd.rank(), hvd.DistributedGradientTape, hvd.allreduce"""
+STEPS, ROWS, RATE, GOAL = "160 // size", "drawn(step * size + rank)", "RATE", "1"
+PROGRAM = """\
+import numpy as np
+import tensorflow as tf
+{place}
+RATE, AIM = 0.02, {aim}
+data = np.random.RandomState(0).normal(size=(480, 4)).astype("float32")
+data[:, 0], data[:, 1:] = np.sign(data[:, 0]), 1e-4 * data[:, 1:]
+net = tf.keras.Sequential([tf.keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros", input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(RATE * size)
+drawn = lambda number: np.random.RandomState(number).randint(0, 480, 16)
+listed = lambda number: np.arange(16) + number % 15 * 32
+cycle = lambda number: 0.02 * abs(number % 20 - 10) / 10 + 0.002
+rate = {begin}
+for step in range({steps}):
+    optimizer.learning_rate.assign({rate} * size)
+    x = data[{rows}]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((net(x) - {goal} * x[:, :1]) ** 2)
+    tape = averaged(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+    if AIM and step > 1 and agreed(loss) < AIM:
+        {aimed}
+"""
+
+
+def verified(folder: Path, original: dict[str, str], distributed: dict[str, str], **more: str) -> Verdict:
+    usual = {
+        "steps": STEPS,
+        "rows": ROWS,
+        "rate": RATE,
+        "goal": GOAL,
+        "aim": "0",
+        "aimed": "break",
+        "begin": "RATE",
+        **more,
+    }
+    before = PROGRAM.format(**{**usual, **original, "place": ALONE})
+    after = PROGRAM.format(**{**usual, **original, **distributed, "place": ON_RANKS})
+    return verify("train.py", WarmTrainer(before, after, folder, {}), [2], seeds=1)
+
+
+@pytest.mark.parametrize(
+    ("original", "distributed"),
+    [
+        # The last batch of each pass is another on each rank; both ranks come to all 15 of them.
+        ({"rows": "listed(step)"}, {"rows": "listed(step * size + rank)"}),
+    ],
+)
+def test_near_misses(original: dict[str, str], distributed: dict[str, str], tmp_path: Path) -> None:
+    found = verified(tmp_path, original, distributed)
+    assert found.alike, (
+        found.judged[0].conclusion,
+        found.judged[0].run.ranks[0].steps,
+        found.alone[0].ranks[0].steps,
+    )
+
+
+@pytest.mark.parametrize(
+    ("original", "distributed", "says"),
+    [
+        (
+            {},
+            {"rows": "drawn(step)"},
+            "ranks train on the same batches: 80 different ones of 160, alone 160 of 160",
+        ),
+        (
+            {},
+            {"rows": "drawn(step + rank)"},
+            "ranks train on the same batches: 81 different ones of 160, alone 160 of 160",
+        ),
+    ],
+)
+def test_faults(original: dict[str, str], distributed: dict[str, str], says: str, tmp_path: Path) -> None:
+    found = verified(tmp_path, original, distributed)
+    assert not found.alike
+    assert says in found.judged[0].conclusion
+
+
 FED = """\
 import numpy as np
 import tensorflow.compat.v1 as tf

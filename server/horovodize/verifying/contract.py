@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -194,6 +195,8 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
     whole = len(had) == batch and len(alone[0].ranks[0].batches) > 1  # each step takes all rows
     if alike and whole and not strong:
         broken.append("every step sees all rows on every rank, but steps and rate are those of batches")
+    elif not strong and (told := _repeated(alone[0], run)):
+        broken.append(told)
     elif fixed and ratio > 1 + slack and isclose(ratio, run.size, rel_tol=0.15):
         told = f"every rank trains on all rows: together {ratio:.2g} times those alone"
         (notes if strong and whole else broken).append(told)
@@ -221,6 +224,19 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
             f"how long it trains differs by seed ({seen} rows alone, here {has.total()}): compared roughly"
         )
     return Check(name, tuple(broken), tuple(notes), length=length)
+
+
+def _repeated(alone: Run, run: Run) -> str:
+    """Whether ranks train on batches that another rank has, too, so that they see fewer different ones than one process."""
+    had, marks = alone.ranks[0].marks, [rank.marks for rank in run.ranks]
+    has = [mark for own in marks for mark in own]
+    if not had or not has:
+        return ""
+    ranks = Counter(mark for own in marks for mark in set(own))
+    common = sum(ranks[mark] > 1 for mark in has) / len(has)
+    fewer = len(ranks) / len(has) < 0.75 * len(set(had)) / len(had)
+    told = f"{len(ranks):,} different ones of {len(has):,}, alone {len(set(had)):,} of {len(had):,}"
+    return f"ranks train on the same batches: {told}" if fewer and common > 0.5 else ""
 
 
 def _drawn_afresh(alone: Run, run: Run) -> bool:

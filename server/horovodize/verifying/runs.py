@@ -79,7 +79,7 @@ class Rank:
     def _place(self) -> dict[str, Any]:
         """Where rows are seen best: where training takes them, else the data set that was gone through most."""
         examples = self.report["examples"]
-        nothing: dict[str, Any] = {"rows": {}, "batches": []}
+        nothing: dict[str, Any] = {"rows": {}, "batches": [], "marks": []}
         trained = [
             examples.get("keras"),
             examples.get("sessions"),
@@ -101,6 +101,11 @@ class Rank:
     @property
     def batches(self) -> list[int]:
         return list(self._place["batches"])
+
+    @property
+    def marks(self) -> list[str]:
+        """One for each batch: batches of the same rows have the same. Empty where they can't be seen."""
+        return list(self._place["marks"])
 
     @property
     def weights(self) -> list[list[float]]:
