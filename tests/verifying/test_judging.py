@@ -198,6 +198,53 @@ def test_ranks_take_other_batches(before: Any, mine: Any, its: Any, alike: bool)
     assert ("train on the same batches" not in faults(found)) == alike, faults(found)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "settled", "says"),
+    [
+        # A boundary that doesn't divide falls a little sooner.
+        ([0.1] * 15 + [0.01] * 5, [0.2] * 7 + [0.02] * 3, True, ""),
+        ([0.1] * 60 + [0.01] * 40, [0.2] * 28 + [0.02] * 22, True, ""),
+        # It may follow from the loss.
+        ([0.1] * 170 + [0.01] * 30, [0.2] * 100, False, ""),
+        ([0.1] * 170 + [0.01] * 30, [0.2] * 100, True, "at step 9"),
+        ([0.1] * 200, [0.2] * 99 + [-0.1], True, "at step 99 of a rank the rate is -0.1"),
+    ],
+)
+def test_rates_are_compared_to_the_end(
+    before: list[float], after: list[float], settled: bool, says: str
+) -> None:
+    steps = len(before)
+    first = alone(steps=steps, rates=before)
+    parts = [{f"row {n}": 1 for n in range(4 * steps) if n % 2 == side} for side in (0, 1)]
+    second = run(*(rank(i, 2, steps=len(after), rates=after, rows=parts[i]) for i in (0, 1)))
+    told = faults(judge(first, second, "linear", settled))
+    assert says in told if says else not told, told
+
+
+@pytest.mark.parametrize(
+    ("untrained", "alike"),
+    [
+        ({"weights": (0.0, 0.0)}, False),  # the same steps without learning: nothing to stop sooner for
+        ({"weights": (0.0, 0.0), "steps": 12}, True),
+        ({"weights": (0.0, 0.0), "rates": [0.2] * 3 + [0.1]}, True),
+        ({}, True),  # it learns all the same: nothing is seen by this
+    ],
+)
+def test_what_stops_sooner_stops_elsewhere_without_gradients(untrained: dict[str, Any], alike: bool) -> None:
+    asked: list[str] = []
+
+    def train(which: str, size: int, seed: int) -> Run:
+        asked.append(which)
+        if which == "original":
+            return alone()[0]
+        more = untrained if which == "untrained" else {}
+        return two(**{"steps": 4, "rates": [0.2] * 4, "losses": [0.04] * 4, **more})
+
+    found = verify("train.py", train, [2], seeds=1)
+    assert found.alike == alike, faults(found.judged[0])
+    assert asked == ["original", "distributed", "untrained"]
+
+
 def test_rows_that_carry_their_numbers_are_only_counted() -> None:
     found = judge(alone(), two(rows={f"renumbered {n}": 1 for n in range(40)}), "linear")
     assert found.alike, faults(found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from horovodize.verifying.verdict import Verdict, verify
+from horovodize.verifying.verdict import Verdict, judge, verify
 from tests.verifying.warm import WarmTrainer
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
@@ -28,7 +28,6 @@ net = tf.keras.Sequential([tf.keras.layers.Dense(1, use_bias=False, kernel_initi
 optimizer = tf.keras.optimizers.SGD(RATE * size)
 drawn = lambda number: np.random.RandomState(number).randint(0, 480, 16)
 listed = lambda number: np.arange(16) + number % 15 * 32
-cycle = lambda number: 0.02 * abs(number % 20 - 10) / 10 + 0.002
 rate = {begin}
 for step in range({steps}):
     optimizer.learning_rate.assign({rate} * size)
@@ -63,6 +62,11 @@ def verified(folder: Path, original: dict[str, str], distributed: dict[str, str]
     [
         # The last batch of each pass is another on each rank; both ranks come to all 15 of them.
         ({"rows": "listed(step)"}, {"rows": "listed(step * size + rank)"}),
+        (
+            {"rate": "(RATE if step < 130 else RATE / 10)"},
+            {"rate": "(RATE if step * size < 130 else RATE / 10)"},
+        ),
+        ({"rate": "RATE * (1 - step / 160)"}, {"rate": "RATE * (1 - step * size / 160)"}),
     ],
 )
 def test_near_misses(original: dict[str, str], distributed: dict[str, str], tmp_path: Path) -> None:
@@ -74,9 +78,28 @@ def test_near_misses(original: dict[str, str], distributed: dict[str, str], tmp_
     )
 
 
+def test_what_goes_on_until_it_is_good_enough_may_stop_sooner(tmp_path: Path) -> None:
+    found = verified(tmp_path, {"rate": "0.24"}, {}, aim="1e-11")
+    assert found.alike, found.as_json()
+    assert not judge(found.alone, found.judged[0].run, "linear", settled=True).alike
+
+
+def test_a_rate_that_falls_when_the_loss_is_low_may_fall_elsewhere(tmp_path: Path) -> None:
+    falls = {"rate": "rate", "steps": "64 // size"}
+    found = verified(tmp_path, falls, {}, aim="1e-11", aimed="rate = 0.12", begin="0.24")
+    assert found.alike, found.as_json()
+    assert not judge(found.alone, found.judged[0].run, "linear", settled=True).alike
+
+
 @pytest.mark.parametrize(
     ("original", "distributed", "says"),
     [
+        # The loss is lower where it stops, for it gets harder: no reason to stop sooner.
+        (
+            {"goal": "(1 + (step / 40) ** 2)"},
+            {"goal": "(1 + (step * size / 40) ** 2)", "steps": "160 // size // size"},
+            "every rank takes 40 steps, alone 160",
+        ),
         (
             {},
             {"rows": "drawn(step)"},
@@ -86,6 +109,16 @@ def test_near_misses(original: dict[str, str], distributed: dict[str, str], tmp_
             {},
             {"rows": "drawn(step + rank)"},
             "ranks train on the same batches: 81 different ones of 160, alone 160 of 160",
+        ),
+        (
+            {"rate": "(RATE if step < 130 else RATE / 10)"},
+            {"rate": "(RATE if step < 130 else RATE / 10)"},
+            "of a rank the rate is 0.04, where 2 times that alone is about 0.004",
+        ),
+        (
+            {"rate": "RATE * (1 - step / 160)"},
+            {"rate": "RATE * (1 - step * (4 if step == 79 else 2) / 160)"},
+            "at step 79 of a rank the rate is -0.039",
         ),
     ],
 )

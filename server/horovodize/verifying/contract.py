@@ -10,7 +10,7 @@ from math import isclose, isnan
 from typing import Any
 
 from horovodize.verifying.runs import Rank, Run
-from horovodize.verifying.scalings import Scaling, done_sooner, drawn_length, span
+from horovodize.verifying.scalings import Scaling, drawn_length, span
 
 TOLERANCE = 1e-5
 
@@ -32,11 +32,12 @@ class Check:
         return not self.broken
 
 
-def contract(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> list[Check]:
-    """All that is checked of a run that came to its end. `alone` has one run for each seed."""
+def contract(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool) -> list[Check]:
+    """All that is checked of a run that came to its end. `alone` has one run for each seed; `sooner`: it stopped sooner, being
+    as good."""
     first = alone[0]
     found = [_collectives(run), _weights(run), _rates(first, run, scaled), _files(first, run)]
-    return [*found, _rows(alone, run, scaled), _output(first, run)]
+    return [*found, _rows(alone, run, scaled, sooner), _output(first, run)]
 
 
 def _collectives(run: Run) -> Check:
@@ -170,7 +171,7 @@ def _files(alone: Run, run: Run) -> Check:
     return Check("one writer a file", tuple(broken), tuple(notes))
 
 
-def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
+def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool) -> Check:
     name = "the rows are divided"
     had, has = alone[0].rows, run.rows
     if run.size == 1 or run.stopped:
@@ -202,7 +203,7 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
         (notes if strong and whole else broken).append(told)
     elif not fixed and strong and isclose(ratio, run.size, rel_tol=0.15):
         notes.append(f"every rank draws as many rows as one process: together {ratio:.2g} times those alone")
-    elif ratio < 1 and done_sooner(alone, run):
+    elif ratio < 1 and sooner:
         notes.append(f"stops sooner, as good as alone: after {ratio:.2g} times the rows")
     elif not least / totals[0] - slack - 0.05 <= ratio <= most / totals[0] + slack + 0.05:
         broken.append(f"all ranks together train on {ratio:.2g} times the rows")
