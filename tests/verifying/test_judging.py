@@ -198,16 +198,29 @@ def test_ranks_take_other_batches(before: Any, mine: Any, its: Any, alike: bool)
     assert ("train on the same batches" not in faults(found)) == alike, faults(found)
 
 
+WAVES = [0.1 + 0.05 * abs(step % 20 - 10) / 10 for step in range(200)]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "settled", "says"),
     [
-        # A boundary that doesn't divide falls a little sooner.
+        # A boundary that doesn't divide falls a little sooner; what changes with each step is seen at every other.
         ([0.1] * 15 + [0.01] * 5, [0.2] * 7 + [0.02] * 3, True, ""),
         ([0.1] * 60 + [0.01] * 40, [0.2] * 28 + [0.02] * 22, True, ""),
+        (WAVES, [2 * rate for rate in WAVES[::2]], True, ""),
+        (WAVES, [2 * rate for rate in WAVES[1::2]], True, ""),
+        ([0.1, 0.2] * 100, [0.2] * 100, True, ""),  # no rank comes to the other
         # It may follow from the loss.
         ([0.1] * 170 + [0.01] * 30, [0.2] * 100, False, ""),
         ([0.1] * 170 + [0.01] * 30, [0.2] * 100, True, "at step 9"),
         ([0.1] * 200, [0.2] * 99 + [-0.1], True, "at step 99 of a rank the rate is -0.1"),
+        (
+            WAVES,
+            [2 * rate for rate in WAVES[:100]],
+            True,
+            "goes up and down by 0.99 in all, 2 times that alone is 1.99",
+        ),
+        (WAVES, [2 * rate for rate in WAVES[::4]] * 2, True, "goes up and down by"),
     ],
 )
 def test_rates_are_compared_to_the_end(

@@ -28,6 +28,7 @@ net = tf.keras.Sequential([tf.keras.layers.Dense(1, use_bias=False, kernel_initi
 optimizer = tf.keras.optimizers.SGD(RATE * size)
 drawn = lambda number: np.random.RandomState(number).randint(0, 480, 16)
 listed = lambda number: np.arange(16) + number % 15 * 32
+cycle = lambda number: 0.02 * abs(number % 20 - 10) / 10 + 0.002
 rate = {begin}
 for step in range({steps}):
     optimizer.learning_rate.assign({rate} * size)
@@ -67,6 +68,7 @@ def verified(folder: Path, original: dict[str, str], distributed: dict[str, str]
             {"rate": "(RATE if step * size < 130 else RATE / 10)"},
         ),
         ({"rate": "RATE * (1 - step / 160)"}, {"rate": "RATE * (1 - step * size / 160)"}),
+        ({"rate": "cycle(step)"}, {"rate": "cycle(step * size)"}),
     ],
 )
 def test_near_misses(original: dict[str, str], distributed: dict[str, str], tmp_path: Path) -> None:
@@ -120,6 +122,7 @@ def test_a_rate_that_falls_when_the_loss_is_low_may_fall_elsewhere(tmp_path: Pat
             {"rate": "RATE * (1 - step * (4 if step == 79 else 2) / 160)"},
             "at step 79 of a rank the rate is -0.039",
         ),
+        ({"rate": "cycle(step)"}, {}, "the rate goes up and down by "),
     ],
 )
 def test_faults(original: dict[str, str], distributed: dict[str, str], says: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isclose, isnan, sqrt
 from typing import Any
 
@@ -160,7 +161,7 @@ def _later(
         return ""  # it follows from metrics, which differ with every seed
     off = _follows_not(trace, traces[0], wanted, size, 0.0 if settled else _ODD)
     if not off:
-        return ""
+        return _turns(trace, traces[0], wanted, size) if settled and trace and traces[0] else ""
     step, rate, others = off
     return f"at step {step} of a rank the rate is {rate:.4g}, where {wanted:.3g} times that alone is about {others:.4g}"
 
@@ -186,6 +187,21 @@ def _follows_not(
         if not 0.85 * min(near) - 1e-12 <= rate <= 1.15 * max(near) + 1e-12:
             off.append((step, rate, near[len(near) // 2]))
     return off[0] if len(off) > odd * len(trace) else None
+
+
+def _turns(trace: Sequence[float], original: Sequence[float], factor: float, size: int) -> str:
+    """How a rate that goes up and down does so more or less often than alone: by the way it goes in all, of which a rank, that
+    takes a step where one process takes `size`, may miss the peaks."""
+    its, most = _travel(trace), factor * _travel(original)
+    least = factor * min(_travel(original[begin::size]) for begin in range(size))
+    slack = factor * (max(original) - min(original)) + 0.2 * most
+    if least - slack <= its <= most + slack or isnan(its + most):
+        return ""
+    return f"the rate goes up and down by {its:.3g} in all, {factor:.3g} times that alone is {most:.3g}"
+
+
+def _travel(rates: Sequence[float]) -> float:
+    return sum(abs(after - before) for before, after in pairwise(rates))
 
 
 def _ratio(its: float, alone: float) -> float:
