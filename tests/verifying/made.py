@@ -24,16 +24,19 @@ def rank(
     losses: list[float] | None = None,
     rows: dict[str, int] | None = None,
     batch: int = 4,
+    marks: list[str] | None = None,
     weights: tuple[float, ...] = (1.0, 2.0),
     early: tuple[float, ...] = (1.0, 2.0),
     log: list[tuple[str, str]] | None = None,
     files: dict[str, int] | None = None,
     **more: Any,
 ) -> Rank:
-    """One rank. `rates` by step; `rows` and how often each was seen; `files` and how often each was written."""
+    """One rank. `rates` by step; `rows` and how often each was seen; `files` and how often each was written;
+    `marks` of the batches."""
     rates = rates or [0.1] * steps
     losses = losses or [1.0 / (1 + step) for step in range(steps)]
     rows = rows if rows is not None else {f"row {n}": 1 for n in range(batch * steps)}
+    marks = marks or [f"batch {size * step + number}" for step in range(steps)]
     trace = [{"iteration": i, "rate": r, "broadcasts": 1, "allreduces": i} for i, r in enumerate(rates)]
     optimizer = {
         "class": "SGD",
@@ -53,7 +56,7 @@ def rank(
         "printed": 0,
         "clock": 0.0,
         "optimizers": [optimizer],
-        "examples": {"keras": {"rows": rows, "batches": [batch] * steps}, "datasets": []},
+        "examples": {"keras": {"rows": rows, "batches": [batch] * steps, "marks": marks}, "datasets": []},
         "input_seconds": 0.0,
         "objectives": [losses],
         "times": [[0.01 * step for step in range(len(losses))]],

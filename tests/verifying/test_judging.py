@@ -174,6 +174,90 @@ def test_rows_that_are_drawn_with_replacement_need_not_be_the_same_ones() -> Non
     assert found.alike, faults(found)
 
 
+@pytest.mark.parametrize(
+    ("before", "mine", "its", "alike"),
+    [
+        (range(20), range(0, 20, 2), range(1, 20, 2), True),
+        (
+            [step % 5 for step in range(20)],
+            [0, 2, 4, 1, 3] * 2,
+            [1, 3, 0, 2, 4] * 2,
+            True,
+        ),  # the same five, in turns
+        ([7] * 20, [7] * 10, [7] * 10, True),  # rows that are all the same
+        (range(20), range(10), [*range(10, 18), 0, 1], True),
+        (range(20), range(10), range(10), False),
+        (range(20), range(10), range(1, 11), False),  # one step later
+        ([step % 10 for step in range(20)], [*range(5)] * 2, [*range(5)] * 2, False),
+    ],
+)
+def test_ranks_take_other_batches(before: Any, mine: Any, its: Any, alike: bool) -> None:
+    marks = [[f"{number}" for number in which] for which in (before, mine, its)]
+    found = judge(alone(marks=marks[0]), two(marks=marks[1], second={"marks": marks[2]}), "linear")
+    assert found.alike == alike
+    assert ("train on the same batches" not in faults(found)) == alike, faults(found)
+
+
+WAVES = [0.1 + 0.05 * abs(step % 20 - 10) / 10 for step in range(200)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "settled", "says"),
+    [
+        # A boundary that doesn't divide falls a little sooner; what changes with each step is seen at every other.
+        ([0.1] * 15 + [0.01] * 5, [0.2] * 7 + [0.02] * 3, True, ""),
+        ([0.1] * 60 + [0.01] * 40, [0.2] * 28 + [0.02] * 22, True, ""),
+        (WAVES, [2 * rate for rate in WAVES[::2]], True, ""),
+        (WAVES, [2 * rate for rate in WAVES[1::2]], True, ""),
+        ([0.1, 0.2] * 100, [0.2] * 100, True, ""),  # no rank comes to the other
+        # It may follow from the loss.
+        ([0.1] * 170 + [0.01] * 30, [0.2] * 100, False, ""),
+        ([0.1] * 170 + [0.01] * 30, [0.2] * 100, True, "at step 9"),
+        ([0.1] * 200, [0.2] * 99 + [-0.1], True, "at step 99 of a rank the rate is -0.1"),
+        (
+            WAVES,
+            [2 * rate for rate in WAVES[:100]],
+            True,
+            "goes up and down by 0.99 in all, 2 times that alone is 1.99",
+        ),
+        (WAVES, [2 * rate for rate in WAVES[::4]] * 2, True, "goes up and down by"),
+    ],
+)
+def test_rates_are_compared_to_the_end(
+    before: list[float], after: list[float], settled: bool, says: str
+) -> None:
+    steps = len(before)
+    first = alone(steps=steps, rates=before)
+    parts = [{f"row {n}": 1 for n in range(4 * steps) if n % 2 == side} for side in (0, 1)]
+    second = run(*(rank(i, 2, steps=len(after), rates=after, rows=parts[i]) for i in (0, 1)))
+    told = faults(judge(first, second, "linear", settled))
+    assert says in told if says else not told, told
+
+
+@pytest.mark.parametrize(
+    ("untrained", "alike"),
+    [
+        ({"weights": (0.0, 0.0)}, False),  # the same steps without learning: nothing to stop sooner for
+        ({"weights": (0.0, 0.0), "steps": 12}, True),
+        ({"weights": (0.0, 0.0), "rates": [0.2] * 3 + [0.1]}, True),
+        ({}, True),  # it learns all the same: nothing is seen by this
+    ],
+)
+def test_what_stops_sooner_stops_elsewhere_without_gradients(untrained: dict[str, Any], alike: bool) -> None:
+    asked: list[str] = []
+
+    def train(which: str, size: int, seed: int) -> Run:
+        asked.append(which)
+        if which == "original":
+            return alone()[0]
+        more = untrained if which == "untrained" else {}
+        return two(**{"steps": 4, "rates": [0.2] * 4, "losses": [0.04] * 4, **more})
+
+    found = verify("train.py", train, [2], seeds=1)
+    assert found.alike == alike, faults(found.judged[0])
+    assert asked == ["original", "distributed", "untrained"]
+
+
 def test_rows_that_carry_their_numbers_are_only_counted() -> None:
     found = judge(alone(), two(rows={f"renumbered {n}": 1 for n in range(40)}), "linear")
     assert found.alike, faults(found)

@@ -35,6 +35,7 @@ class WarmTrainer:
         script = place / "copy" / "train.py"
         script.write_text(text, encoding="utf-8")
         arguments = ["--report", str(place / "reports"), "--root", str(place / "copy"), "--seed", str(seed)]
+        arguments += ["--untrained"] if which == "untrained" else []
         arguments += ["--limit", str(self.limit), "--", str(script), *self.arguments]
         if size:
             arguments = ["--gloo", "-np", str(size), str(running.python()), str(PROBE), *arguments]

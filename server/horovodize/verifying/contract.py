@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +10,7 @@ from math import isclose, isnan
 from typing import Any
 
 from horovodize.verifying.runs import Rank, Run
-from horovodize.verifying.scalings import Scaling, done_sooner, drawn_length, span
+from horovodize.verifying.scalings import Scaling, drawn_length, span
 
 TOLERANCE = 1e-5
 
@@ -31,11 +32,12 @@ class Check:
         return not self.broken
 
 
-def contract(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> list[Check]:
-    """All that is checked of a run that came to its end. `alone` has one run for each seed."""
+def contract(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool) -> list[Check]:
+    """All that is checked of a run that came to its end. `alone` has one run for each seed; `sooner`: it stopped sooner, being
+    as good."""
     first = alone[0]
     found = [_collectives(run), _weights(run), _rates(first, run, scaled), _files(first, run)]
-    return [*found, _rows(alone, run, scaled), _output(first, run)]
+    return [*found, _rows(alone, run, scaled, sooner), _output(first, run)]
 
 
 def _collectives(run: Run) -> Check:
@@ -169,7 +171,7 @@ def _files(alone: Run, run: Run) -> Check:
     return Check("one writer a file", tuple(broken), tuple(notes))
 
 
-def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
+def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool) -> Check:
     name = "the rows are divided"
     had, has = alone[0].rows, run.rows
     if run.size == 1 or run.stopped:
@@ -194,12 +196,14 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
     whole = len(had) == batch and len(alone[0].ranks[0].batches) > 1  # each step takes all rows
     if alike and whole and not strong:
         broken.append("every step sees all rows on every rank, but steps and rate are those of batches")
+    elif not strong and (told := _repeated(alone[0], run)):
+        broken.append(told)
     elif fixed and ratio > 1 + slack and isclose(ratio, run.size, rel_tol=0.15):
         told = f"every rank trains on all rows: together {ratio:.2g} times those alone"
         (notes if strong and whole else broken).append(told)
     elif not fixed and strong and isclose(ratio, run.size, rel_tol=0.15):
         notes.append(f"every rank draws as many rows as one process: together {ratio:.2g} times those alone")
-    elif ratio < 1 and done_sooner(alone, run):
+    elif ratio < 1 and sooner:
         notes.append(f"stops sooner, as good as alone: after {ratio:.2g} times the rows")
     elif not least / totals[0] - slack - 0.05 <= ratio <= most / totals[0] + slack + 0.05:
         broken.append(f"all ranks together train on {ratio:.2g} times the rows")
@@ -221,6 +225,19 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> Check:
             f"how long it trains differs by seed ({seen} rows alone, here {has.total()}): compared roughly"
         )
     return Check(name, tuple(broken), tuple(notes), length=length)
+
+
+def _repeated(alone: Run, run: Run) -> str:
+    """Whether ranks train on batches that another rank has, too, so that they see fewer different ones than one process."""
+    had, marks = alone.ranks[0].marks, [rank.marks for rank in run.ranks]
+    has = [mark for own in marks for mark in own]
+    if not had or not has:
+        return ""
+    ranks = Counter(mark for own in marks for mark in set(own))
+    common = sum(ranks[mark] > 1 for mark in has) / len(has)
+    fewer = len(ranks) / len(has) < 0.75 * len(set(had)) / len(had)
+    told = f"{len(ranks):,} different ones of {len(has):,}, alone {len(set(had)):,} of {len(had):,}"
+    return f"ranks train on the same batches: {told}" if fewer and common > 0.5 else ""
 
 
 def _drawn_afresh(alone: Run, run: Run) -> bool:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from math import isfinite
 
 from horovodize.verifying.contract import Check
-from horovodize.verifying.runs import Curve, Run
+from horovodize.verifying.runs import SAME, Curve, Run, distance
 from horovodize.verifying.scalings import Scaling, drawn_length
 
 POINTS = 40  # of a curve
 WAY = 0.75  # of the loss's way down that a run with larger batches has to go
-SAME = 1e-4  # how far the weights of two runs of one process may end from each other: rounding
 CLOSE = 2e-2  # how far the weights of a run may end from the original's: rounding
 APART = (
     0.25  # the same where the first step comes before the broadcast, as in Keras, and so is each rank's own
@@ -118,7 +117,7 @@ def _weights(
     if drawn_length(alone) and original.steps != first.steps:
         return "", ("how long it trains differs by seed: the weights at the end are not compared",)
     pairs = zip(original.weights, first.weights, strict=False)
-    apart = max((_distance(a, b) for a, b in pairs), default=0.0)
+    apart = max((distance(a, b) for a, b in pairs), default=0.0)
     broadcast = all(one["trace"][0]["broadcasts"] for one in first.optimizers if one["trace"])
     if apart <= (SAME if run.size == 1 else CLOSE if broadcast else APART):
         return "", ()
@@ -140,19 +139,6 @@ def _weights(
     ):
         excuses.append("other batches")
     return ("", (f"{told}: {', '.join(excuses)}",)) if excuses else (told, ())
-
-
-def repeats(one: Run, other: Run) -> bool:
-    """Whether two runs of the same script with the same seed end with the same weights, as far as arithmetic goes."""
-    pairs = zip(one.ranks[0].weights, other.ranks[0].weights, strict=False)
-    return all(_distance(a, b) <= SAME for a, b in pairs)
-
-
-def _distance(one: Sequence[float], other: Sequence[float]) -> float:
-    if len(one) != len(other):
-        return float("inf")
-    length = sum(a * a for a in one) ** 0.5
-    return float(sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 / max(length, 1e-9))
 
 
 def _cause(checks: Sequence[Check], scaled: Sequence[Scaling], run: Run) -> str:

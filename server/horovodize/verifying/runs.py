@@ -11,6 +11,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import Any
 
+SAME = 1e-4  # how far the weights of two runs of one process may end from each other: rounding
 TAIL = 0.1  # the part of the steps whose losses make the first and the final loss
 
 
@@ -79,7 +80,7 @@ class Rank:
     def _place(self) -> dict[str, Any]:
         """Where rows are seen best: where training takes them, else the data set that was gone through most."""
         examples = self.report["examples"]
-        nothing: dict[str, Any] = {"rows": {}, "batches": []}
+        nothing: dict[str, Any] = {"rows": {}, "batches": [], "marks": []}
         trained = [
             examples.get("keras"),
             examples.get("sessions"),
@@ -101,6 +102,11 @@ class Rank:
     @property
     def batches(self) -> list[int]:
         return list(self._place["batches"])
+
+    @property
+    def marks(self) -> list[str]:
+        """One for each batch: batches of the same rows have the same. Empty where they can't be seen."""
+        return list(self._place["marks"])
 
     @property
     def weights(self) -> list[list[float]]:
@@ -220,6 +226,19 @@ class Run:
 def mean(values: Iterable[float]) -> float:
     listed = list(values)
     return sum(listed) / len(listed) if listed else float("nan")
+
+
+def repeats(one: Run, other: Run) -> bool:
+    """Whether two runs of the same script with the same seed end with the same weights, as far as arithmetic goes."""
+    pairs = zip(one.ranks[0].weights, other.ranks[0].weights, strict=False)
+    return all(distance(a, b) <= SAME for a, b in pairs)
+
+
+def distance(one: Sequence[float], other: Sequence[float]) -> float:
+    if len(one) != len(other):
+        return float("inf")
+    length = sum(a * a for a in one) ** 0.5
+    return float(sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 / max(length, 1e-9))
 
 
 def kind_of(path: str) -> str:

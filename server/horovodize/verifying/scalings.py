@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isclose, isnan, sqrt
 from typing import Any
 
-from horovodize.verifying.runs import Run
+from horovodize.verifying.runs import Run, repeats
 
 # Parts of the way at which a rate is looked for around the same place of the run alone.
 _AROUND = 0.1
+# The part of the steps whose rate may be another, where it may follow from how well it trains.
+_ODD = 0.15
 # How far above the loss of alone still counts as reached.
 _HARDLY = 1.15
 
@@ -29,16 +32,23 @@ class Scaling:
     length: bool = False
 
 
-def scalings(alone: Sequence[Run], run: Run, rate: str) -> list[Scaling]:
-    """One for each optimizer. `rate`: what the rate of larger batches is multiplied by, as in `Options.rate`."""
+def scalings(
+    alone: Sequence[Run], run: Run, rate: str, sooner: bool = False, settled: bool = False
+) -> list[Scaling]:
+    """One for each optimizer.
+
+    rate     what the rate of larger batches is multiplied by, as in `Options.rate`
+    sooner   it stopped sooner, being as good
+    settled  the rates don't follow from how well it trains: they are compared throughout"""
     by_seed = [r.ranks[0] for r in alone]
     its = run.ranks[0]
-    sooner = done_sooner(alone, run)
     grown = _grown(alone[0], run) if rate == "linear" else None
     count = min(len(its.optimizers), *(len(r.optimizers) for r in by_seed))
     drawn = drawn_length(alone)
     return [
-        _scaling([r.optimizers[i] for r in by_seed], its.optimizers[i], run, rate, grown, sooner, drawn)
+        _scaling(
+            [r.optimizers[i] for r in by_seed], its.optimizers[i], run, rate, grown, sooner, drawn, settled
+        )
         for i in range(count)
     ]
 
@@ -66,6 +76,19 @@ def done_sooner(alone: Sequence[Run], run: Run) -> bool:
     return bool(ends) and all(its < min(others) for its, others in ends)
 
 
+def decides_nothing(run: Run, untrained: Run) -> bool:
+    """Whether how well it trains decides neither how long nor at which rates: without gradients it takes the same steps."""
+    if not untrained.ranks or untrained.ranks[0].number or repeats(run, untrained):
+        return False
+    its, others = (one.ranks[0].optimizers for one in (run, untrained))
+    if not its or [one["steps"] for one in its] != [one["steps"] for one in others]:
+        return False
+    points = [[point["rate"] for one in which for point in one["trace"]] for which in (its, others)]
+    return len(points[0]) == len(points[1]) and all(
+        isclose(a, b, rel_tol=1e-4) or isnan(a + b) for a, b in zip(*points, strict=True)
+    )
+
+
 def _grown(alone: Run, run: Run) -> float | None:
     """How many times the rows of alone the first step of all ranks has: fewer than their number where rows are few."""
     before, after = alone.ranks[0].batches[:1], [rank.batches[:1] for rank in run.ranks]
@@ -80,6 +103,7 @@ def _scaling(
     grown: float | None,
     sooner: bool,
     drawn: bool,
+    settled: bool,
 ) -> Scaling:
     size = run.size
     steps = [one["steps"] for one in alone]
@@ -123,17 +147,21 @@ def _scaling(
     # As many steps as alone, of N times the rows: the rest of them has nothing to be compared with.
     stretch = size if run.stopped and kind == "weak" else 1
     trace = [point["rate"] for point in its["trace"]]
-    return Scaling(kind, _later(alone, trace[: -(-len(trace) // stretch)], wanted, size), first > 1.02)
+    return Scaling(
+        kind, _later(alone, trace[: -(-len(trace) // stretch)], wanted, size, settled), first > 1.02
+    )
 
 
-def _later(alone: Sequence[dict[str, Any]], trace: Sequence[float], wanted: float, size: int) -> str:
+def _later(
+    alone: Sequence[dict[str, Any]], trace: Sequence[float], wanted: float, size: int, settled: bool
+) -> str:
     """Where the rate leaves what it was alone at the same part of the way."""
     traces = [[point["rate"] for point in one["trace"]] for one in alone]
     if any(not _follows(trace, traces[0], 1.0, 1) for trace in traces[1:]):
         return ""  # it follows from metrics, which differ with every seed
-    off = _follows_not(trace, traces[0], wanted, size)
+    off = _follows_not(trace, traces[0], wanted, size, 0.0 if settled else _ODD)
     if not off:
-        return ""
+        return _turns(trace, traces[0], wanted, size) if settled and trace and traces[0] else ""
     step, rate, others = off
     return f"at step {step} of a rank the rate is {rate:.4g}, where {wanted:.3g} times that alone is about {others:.4g}"
 
@@ -143,8 +171,9 @@ def _follows(trace: Sequence[float], original: Sequence[float], factor: float, s
 
 
 def _follows_not(
-    trace: Sequence[float], original: Sequence[float], factor: float, size: int
+    trace: Sequence[float], original: Sequence[float], factor: float, size: int, odd: float = _ODD
 ) -> tuple[int, float, float] | None:
+    """The first step whose rate is none of those alone around the same part of the way, if more than the part `odd` are."""
     if not trace or not original:
         return None
     around = max(_AROUND, 2.0 * size / len(original))
@@ -157,7 +186,22 @@ def _follows_not(
             continue
         if not 0.85 * min(near) - 1e-12 <= rate <= 1.15 * max(near) + 1e-12:
             off.append((step, rate, near[len(near) // 2]))
-    return off[0] if len(off) > 0.15 * len(trace) else None
+    return off[0] if len(off) > odd * len(trace) else None
+
+
+def _turns(trace: Sequence[float], original: Sequence[float], factor: float, size: int) -> str:
+    """How a rate that goes up and down does so more or less often than alone: by the way it goes in all, of which a rank, that
+    takes a step where one process takes `size`, may miss the peaks."""
+    its, most = _travel(trace), factor * _travel(original)
+    least = factor * min(_travel(original[begin::size]) for begin in range(size))
+    slack = factor * (max(original) - min(original)) + 0.2 * most
+    if least - slack <= its <= most + slack or isnan(its + most):
+        return ""
+    return f"the rate goes up and down by {its:.3g} in all, {factor:.3g} times that alone is {most:.3g}"
+
+
+def _travel(rates: Sequence[float]) -> float:
+    return sum(abs(after - before) for before, after in pairwise(rates))
 
 
 def _ratio(its: float, alone: float) -> float:

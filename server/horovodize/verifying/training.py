@@ -39,6 +39,9 @@ class Trainer:
     limit: float = 600
     launcher: str = "horovodrun"
     touched: list[Path] = field(default_factory=list)
+    taken: int = (
+        0  # steps of the last run; twice as many are enough to see whether it goes on without learning
+    )
 
     def __post_init__(self) -> None:
         script = self.distributed or self.script
@@ -59,10 +62,11 @@ class Trainer:
             "--limit",
             str(self.limit),
             "--steps",
-            str(self.steps),
+            str(self.steps or (2 * self.taken if which == "untrained" else 0)),
             "--data-limit",
             str(self.data_limit),
         ]
+        command += ["--untrained"] if which == "untrained" else []
         command += ["--", str(scratch.script), *self.arguments]
         before = files_of(scratch.root)
         started = time.monotonic()
@@ -85,9 +89,11 @@ class Trainer:
         output = "".join(result.output.values())
         files = [path for path, state in files_of(scratch.root).items() if before.get(path) != state]
         seconds = time.monotonic() - started
-        return read_run(
+        run = read_run(
             reports, max(size, 1), result.status, seconds, output, files, result.over_limit, timeline
         )
+        self.taken = max((len(curve.losses) for rank in run.ranks for curve in rank.curves), default=0)
+        return run
 
 
 def read_run(

@@ -9,15 +9,16 @@ from math import isfinite
 from typing import Any
 
 from horovodize.verifying.contract import Check, contract
-from horovodize.verifying.parity import Parity, parity, repeats
-from horovodize.verifying.runs import Run
-from horovodize.verifying.scalings import Scaling, scalings
+from horovodize.verifying.parity import Parity, parity
+from horovodize.verifying.runs import Run, repeats
+from horovodize.verifying.scalings import Scaling, decides_nothing, done_sooner, scalings
 from horovodize.verifying.speed import Speed, speed
 
 SEED = 20
 _PATHS = 3  # how many of them a note names
 MORE_SEEDS = 4  # that are trained alone at most, to see whether a script draws how long it trains
-# Which script, on how many ranks (0: alone, without Horovod's launcher), from which seed.
+# Which script ("original", "distributed", or that with its gradients forgotten: "untrained"), on how many ranks (0: alone,
+# without Horovod's launcher), from which seed.
 Train = Callable[[str, int, int], Run]
 
 _UNREPEATED = (
@@ -123,7 +124,11 @@ def verify(
         told = f"on {size} rank{'s' if size > 1 else ''}"
         tell(told)
         run = train("distributed", size, SEED)
-        one = judge(alone, run, rate)
+        one, settled = judge(alone, run, rate), False
+        if one.alike and not (strictly := judge(alone, run, rate, settled=True)).alike:
+            tell(f"{told}, without gradients: do steps and rates follow from how well it trains?")
+            settled = decides_nothing(run, train("untrained", size, SEED))
+            one = strictly if settled else one
         while one.length and alone[0].ranks[0].report["drew"] and len(alone) < seeded + MORE_SEEDS:
             seed = SEED + 100 * len(alone)
             tell(f"alone, seed {seed}: it may draw how long it trains")
@@ -131,7 +136,7 @@ def verify(
             if not more.complete:
                 break
             alone.append(more)
-            one = judge(alone, run, rate)
+            one = judge(alone, run, rate, settled)
         if one.loss_alone:
             tell(f"{told}, with another seed: the loss differs")
             other = judge(alone, train("distributed", size, SEED + 100), rate)
@@ -158,13 +163,16 @@ def _without_weights(one: Judged) -> Judged:
     return replace(one, parity=replace(found, weights="", cause=cause, notes=(*found.notes, _UNREPEATED)))
 
 
-def judge(alone: Sequence[Run], run: Run, rate: str) -> Judged:
+def judge(alone: Sequence[Run], run: Run, rate: str, settled: bool = False) -> Judged:
+    """settled: how well it trains is known to decide neither how long nor at which rates. Else it may stop sooner, and its rate
+    may change at other steps."""
     if not run.complete:
         if "No module named 'horovod'" in run.why():
             raise CouldNotRun("the interpreter has no Horovod: install it, or name another with --python")
         return Judged(run.size, run, [Check("it trains to its end", (run.why(),))])
-    scaled = scalings(alone, run, rate)
-    checks = contract(alone, run, scaled)
+    sooner = not settled and done_sooner(alone, run)
+    scaled = scalings(alone, run, rate, sooner, settled)
+    checks = contract(alone, run, scaled, sooner)
     if run.size == 1:
         checks = [check for check in checks if check.seen]
         return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks))

@@ -89,6 +89,10 @@ class Probe:
         values: Any = sys.modules.get("horovodize_hooks.values")
         if values is not None:
             values.most = 500
+        if self.options.untrained:
+            from untrained import forget_gradients
+
+            self._tried("gradients", forget_gradients)
         if self.options.data_limit:
             from shortened import shorten
 
@@ -222,6 +226,7 @@ def main() -> int:
         "--limit", type=float, default=0, help="seconds after which to give up, showing where it stands"
     )
     parser.add_argument("--steps", type=int, default=0, help="end after so many steps")
+    parser.add_argument("--untrained", action="store_true", help="apply zeros in place of all gradients")
     parser.add_argument("--data-limit", type=int, default=0, help="rows to read of what is read whole")
     parser.add_argument(
         "--root", default="", help="the folder below which files count (default: the current one)"

@@ -18,26 +18,28 @@ from tensorflow.python.data.ops import iterator_ops
 
 
 class Rows:
-    """Rows (single examples) seen at one place: how often each, and how large the batches were."""
+    """Rows (single examples) seen at one place: how often each, how large the batches were, and what tells them apart: the
+    same rows in any order make the same mark."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.batches: list[int] = []
+        self.marks: list[str] = []
 
     def note(self, *arrays: Any) -> None:
         """One batch: arrays whose first axis counts its examples; else the whole is one example."""
         lengths = {len(array) if np.ndim(array) else -1 for array in arrays}
         size = lengths.pop() if len(lengths) == 1 else -1
         if size < 0:
-            self.counts[_digest(arrays)] += 1
-            self.batches.append(1)
-            return
-        for row in range(size):
-            self.counts[_digest([array[row] for array in arrays])] += 1
-        self.batches.append(size)
+            rows = [_digest(arrays)]
+        else:
+            rows = [_digest([array[row] for array in arrays]) for row in range(size)]
+        self.counts.update(rows)
+        self.batches.append(len(rows))
+        self.marks.append(hashlib.blake2b("".join(sorted(rows)).encode(), digest_size=6).hexdigest())
 
     def report(self) -> dict[str, Any]:
-        return {"rows": dict(self.counts), "batches": self.batches}
+        return {"rows": dict(self.counts), "batches": self.batches, "marks": self.marks}
 
 
 class Examples:

@@ -108,14 +108,15 @@ class Rate:
 
     @classmethod
     def of(cls, tensor: Any) -> Rate:
-        value = tensor_util.constant_value(tensor)
+        # Not `constant_value`: it forbids to feed the tensor, and scripts feed constants.
+        constant = tensor.op.type == "Const"
         needs = upstream([tensor.op], set())
         counters = [o for o in needs.values() if o.type in VARIABLES and o.get_attr("dtype").is_integer]
         stateful = {o.type for o in needs.values() if o.op_def is None or o.op_def.is_stateful}
         return cls(
             tensor,
             bool(counters),
-            None if value is None else float(value),
+            float(tensor_util.MakeNdarray(tensor.op.get_attr("value"))) if constant else None,
             frozenset(needs),
             stateful <= VARIABLES | READS | BRANCHES,
         )
@@ -126,11 +127,12 @@ class Rate:
 
     def value(self, run: Callable[[Any, Feeds], Any], feeds: Feeds) -> float:
         """The rate now. run: evaluates a tensor with feeds. Not a number if evaluating could change something."""
-        if self.constant is not None:
+        given = self.fed_by(feeds)
+        if self.constant is not None and not given:
             return self.constant
         if not self._pure:
             return float("nan")
-        return float(run(self.tensor, self.fed_by(feeds)))
+        return float(run(self.tensor, given))
 
 
 def rate_of(optimizer: Any, added: Iterable[Any]) -> Rate | None:
