@@ -15,9 +15,9 @@ from horovodize.facts.fetched import Fetched
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
+from horovodize.facts.occasions import Occasions
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
-from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
@@ -72,10 +72,10 @@ class Counters:
     """The counters of one module."""
 
     def __init__(
-        self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, kept: Kept, hooks: Hooks
+        self, module: Module, sites: Sites, feeding: Feeding, kept: Kept, hooks: Hooks, occasions: Occasions
     ) -> None:
-        self.module, self.sites, self.drive, self.feeding, self.kept = module, sites, drive, feeding, kept
-        self.hooks = hooks
+        self.module, self.sites, self.feeding, self.kept = module, sites, feeding, kept
+        self.hooks, self.occasions = hooks, occasions
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
         self._numbers: dict[object, Counter | None] = {}
@@ -96,7 +96,7 @@ class Counters:
         found = self.fetched.run_of(e)
         if found is None or not any(run.call is found[0] for run in self.sites.graph.trainings):
             return None
-        counted = self.counted_at(found[0]) if self.fetched.is_unseen(found[1]) else None
+        counted = self.occasions.counted_at(found[0]) if self.fetched.is_unseen(found[1]) else None
         return Counter(CounterKind.GLOBAL_STEP, frozenset(counted[0])) if counted is not None else None
 
     def _of_some_object(self, e: ast.Attribute) -> Counter | None:
@@ -283,8 +283,12 @@ class Counters:
             return None
         drivers, fitted = set[Driver](), False
         for b in added:
-            counted = self.counted_at(b.statement)
-            if counted is None or self._selects(b, counted[0]) or self._is_event(b.statement, counted[0]):
+            counted = self.occasions.counted_at(b.statement)
+            if (
+                counted is None
+                or self._selects(b, counted[0])
+                or self.occasions.are_seldom(b.statement, counted[0])
+            ):
                 return None
             if self._fills(b):
                 return None
@@ -316,8 +320,8 @@ class Counters:
         sets = [s.value for s in self.syntax.every(ast.Assign) if any(map(is_meant, s.targets))]
         if not added or not all(isinstance(s.op, ast.Add) and self._is_amount(s.value) for s in added):
             return None
-        found = [self.counted_at(s) for s in added]
-        if any(c is None or self._is_event(s, c[0]) for s, c in zip(added, found, strict=True)):
+        found = [self.occasions.counted_at(s) for s in added]
+        if any(c is None or self.occasions.are_seldom(s, c[0]) for s, c in zip(added, found, strict=True)):
             return None
         drivers = frozenset(d for c in found if c is not None for d in c[0])
         fitted = any(c is not None and c[1] for c in found)
@@ -357,31 +361,6 @@ class Counters:
         known = self.feeding.kinds.constant(e) if e is not None else None
         return known is not None and known > 0
 
-    def counted_at(self, place: ast.AST) -> tuple[set[Driver], bool] | None:
-        """The loops whose steps something at a place happens with, on every way that leads there, and whether those of `fit`
-        are among them; None where it may happen otherwise."""
-        drivers, fitted = set[Driver](), False
-        for way in self.drive.ways(place):
-            around = [loop for frame in way for loop in frame.loops]
-            driver = next((d for d in self.feeding.drivers if d.loop in around), None)
-            if driver is not None:
-                drivers.add(driver)
-            elif self._runs_with_fit(way):
-                fitted = True
-            elif way[-1].function is not None or around:
-                return None  # and not once, before training: `self.step()` of a scheduler that begins
-        return (drivers, fitted) if drivers or fitted else None
-
-    def _runs_with_fit(self, way: tuple[Frame, ...]) -> bool:
-        """Whether `fit` goes a way with each of its batches: it runs the outermost function, or a lambda on the way."""
-        outermost = way[-1].function
-        owner = self.syntax.method_class(outermost)
-        if owner is not None and outermost is not None and outermost.name == "train_step":
-            if any(u.step_of is owner for u in self.sites.updates):
-                return True
-        hooks = [self.hooks.of(outermost), *(self.hooks.around(frame.node) for frame in way)]
-        return any(hook is not None and hook.is_of_batches for hook in hooks)
-
     def _selects(self, b: Binding, drivers: set[Driver]) -> bool:
         """Whether a number selects data: it moves through the data, and is no mere count."""
         function = self.syntax.function(b.statement)
@@ -401,37 +380,6 @@ class Counters:
             and ast.unparse(decision.test.left) == name
             for decision, _ in self.syntax.conditions(b.statement)
         )
-
-    def _is_event(self, place: ast.AST, drivers: set[Driver]) -> bool:
-        """Whether something happens only every so many steps, without a step: `bad += 1` under `if step % 100 == 0:` counts
-        evaluations, which are as many as before for the rows seen."""
-        ways = self.drive.ways(place)
-        return bool(ways) and all(any(self._comes_seldom(f.node, drivers) for f in way) for way in ways)
-
-    def _comes_seldom(self, node: ast.AST, drivers: set[Driver]) -> bool:
-        """The same of a place in its function: under a test, or after one in `step % 100 == 0 and self.is_worse()`."""
-        steps: set[ast.AST] = {step for d in drivers for step in d.steps}
-        child = node
-        for a in self.syntax.ancestors(node):
-            if isinstance(a, ast.BoolOp) and isinstance(a.op, ast.And):
-                before = a.values[: a.values.index(child)]  # type: ignore[arg-type]
-                if any(self._is_modulo(n) for v in before for n in ast.walk(v)):
-                    return True
-            if isinstance(a, ast.ExceptHandler) and any(self.syntax.inside(a, d.loop) for d in drivers):
-                return True  # where the data end, an epoch does
-            child = a
-        return any(
-            isinstance(decision, ast.If)
-            and any(self.syntax.inside(decision, d.loop) for d in drivers)
-            and not any(self.drive.reaches(s, steps) for s in (*decision.body, *decision.orelse))
-            and (any(self._is_modulo(n) for n in ast.walk(decision.test)) or _sets_itself_back(decision))
-            for decision, _ in self.syntax.conditions(node)
-        )
-
-    def _is_modulo(self, n: ast.AST) -> bool:
-        if isinstance(n, ast.BinOp):
-            return isinstance(n.op, ast.Mod)
-        return isinstance(n, ast.Call) and self.names.last(n.func) in ("mod", "floormod", "remainder")
 
     # ------------------------------------------------------------------ turns
 
@@ -489,8 +437,12 @@ class Counters:
         added = [c for c in self._added if self._is_made(made, c)]
         drivers, fitted = set[Driver](), False
         for call in added:
-            counted = self.counted_at(call)
-            if counted is None or not self._is_amount(self._amount(call)) or self._is_event(call, counted[0]):
+            counted = self.occasions.counted_at(call)
+            if (
+                counted is None
+                or not self._is_amount(self._amount(call))
+                or self.occasions.are_seldom(call, counted[0])
+            ):
                 return None
             drivers |= counted[0]
             fitted |= counted[1]
@@ -504,8 +456,10 @@ class Counters:
     def _graph_variable(self, made: ast.Call) -> Counter | None:
         """The same of a graph, where each run of an operation counts."""
         runs = self.graph_counts.runs(made)
-        found = [self.counted_at(run) for run in runs]
-        if not runs or any(c is None or self._is_event(r, c[0]) for r, c in zip(runs, found, strict=True)):
+        found = [self.occasions.counted_at(run) for run in runs]
+        if not runs or any(
+            c is None or self.occasions.are_seldom(r, c[0]) for r, c in zip(runs, found, strict=True)
+        ):
             return None
         drivers = frozenset(d for c in found if c is not None for d in c[0])
         return Counter(CounterKind.VARIABLE, drivers, made=made)
@@ -582,19 +536,6 @@ def within(called: str, call: ast.Call) -> ast.expr | None:
     if isinstance(call.func, ast.Attribute) and called in _READING:
         return call.func.value
     return None
-
-
-def _sets_itself_back(decision: ast.If) -> bool:
-    """`if step >= last + 100: last = step`: what is tested for is moved on where it holds."""
-    read = {ast.unparse(n) for n in ast.walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))}
-    targets = (
-        t
-        for s in decision.body
-        for n in ast.walk(s)
-        if isinstance(n, (ast.Assign, ast.AugAssign))
-        for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
-    )
-    return any(ast.unparse(t) in read for t in targets)
 
 
 def _is_stored_to(n: ast.expr) -> bool:

@@ -15,6 +15,7 @@ from horovodize.facts.generators import Generators
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.horovod_use import HorovodUse
 from horovodize.facts.kept import Kept
+from horovodize.facts.occasions import Occasions
 from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.rank_tests import RankTests
 from horovodize.facts.steps import Steps
@@ -77,7 +78,12 @@ class Facts:
     @cached_property
     def counters(self) -> Counters:
         """What counts the steps of training."""
-        return Counters(self.module, self.sites, self.drive, self.feeding, self.kept, self.hooks)
+        return Counters(self.module, self.sites, self.feeding, self.kept, self.hooks, self.occasions)
+
+    @cached_property
+    def occasions(self) -> Occasions:
+        """With the steps of which loops something happens."""
+        return Occasions(self.module, self.sites, self.drive, self.feeding, self.hooks)
 
     @cached_property
     def steps(self) -> Steps:

@@ -101,7 +101,7 @@ def _summed(draft: Draft, event: ast.If) -> set[str]:
     for n in ast.walk(owner) if owner is not None else ():
         kept = _added_to(n)
         if kept is not None and kept.startswith("self.") and not draft.syntax.inside(n, event):
-            if draft.facts.counters.counted_at(n) is not None:
+            if draft.facts.occasions.counted_at(n) is not None:
                 found.add(kept)
     return {kept for kept in found if kept is not None}
 

@@ -127,7 +127,7 @@ def _is_understood(draft: Draft, read: ast.Name, sizes: set[ast.expr]) -> bool:
 def _is_filled_by_a_share(draft: Draft, memory: ast.Name | ast.Attribute) -> bool:
     """Whether rows are added to it in loops only that are divided."""
     places = _calls_on(draft, memory, *_ADDING)
-    found = [draft.facts.counters.counted_at(place) for place in places]
+    found = [draft.facts.occasions.counted_at(place) for place in places]
     return bool(found) and all(
         at is not None and at[0] and not at[1] and all(counted.is_divided(draft, d) for d in at[0])
         for at in found
@@ -142,7 +142,7 @@ def _is_emptied(draft: Draft, memory: ast.Name | ast.Attribute, drawn: bool) -> 
         if isinstance(memory, ast.Name)
         else draft.values.attribute_bindings(memory)
     )
-    again = any(draft.facts.counters.counted_at(b.statement) is not None for b in bound)
+    again = any(draft.facts.occasions.counted_at(b.statement) is not None for b in bound)
     return again or bool(_calls_on(draft, memory, "clear", *(() if drawn else ("pop", "popleft"))))
 
 

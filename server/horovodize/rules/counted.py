@@ -150,7 +150,7 @@ def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> boo
     train every few turns (gradients that are added up over 4 batches) are steps.
 
     kept: what it goes on with (`if rate > 1e-4: rate *= 0.99`), whose last value may decide, too"""
-    found = draft.facts.counters.counted_at(site)
+    found = draft.facts.occasions.counted_at(site)
     if found is None or not all(is_divided(draft, d) for d in found[0]):
         return False
     if found[1] and not all(is_fit_divided(draft, f) for f in feeding(draft).fits):
@@ -204,7 +204,7 @@ def _is_one_of_many(draft: Draft, n: ast.expr, bound: list[Binding]) -> bool:
 
 def _begins_again(draft: Draft, counter: Counter) -> bool:
     """Whether a number is set back among the steps that it counts."""
-    return any(draft.facts.counters.counted_at(start) is not None for start in counter.starts)
+    return any(draft.facts.occasions.counted_at(start) is not None for start in counter.starts)
 
 
 def _bindings(draft: Draft, n: ast.Name | ast.Attribute) -> list[Binding]:

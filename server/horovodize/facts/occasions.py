@@ -1,0 +1,88 @@
+"""With the steps of which loops something in a script happens: with each of them, every so many, or otherwise."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.hooks import Hooks
+from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.feeding import Driver, Feeding
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+
+
+class Occasions:
+    """When the statements of one module run, counted in steps."""
+
+    def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, hooks: Hooks) -> None:
+        self.sites, self.drive, self.feeding, self.hooks = sites, drive, feeding, hooks
+        self.syntax, self.names = module.syntax, module.names
+
+    def counted_at(self, place: ast.AST) -> tuple[set[Driver], bool] | None:
+        """The loops whose steps something at a place happens with, on every way that leads there, and whether those of `fit`
+        are among them; None where it may happen otherwise."""
+        drivers, fitted = set[Driver](), False
+        for way in self.drive.ways(place):
+            around = [loop for frame in way for loop in frame.loops]
+            driver = next((d for d in self.feeding.drivers if d.loop in around), None)
+            if driver is not None:
+                drivers.add(driver)
+            elif self._runs_with_fit(way):
+                fitted = True
+            elif way[-1].function is not None or around:
+                return None  # and not once, before training: `self.step()` of a scheduler that begins
+        return (drivers, fitted) if drivers or fitted else None
+
+    def _runs_with_fit(self, way: tuple[Frame, ...]) -> bool:
+        """Whether `fit` goes a way with each of its batches: it runs the outermost function, or a lambda on the way."""
+        outermost = way[-1].function
+        owner = self.syntax.method_class(outermost)
+        if owner is not None and outermost is not None and outermost.name == "train_step":
+            if any(u.step_of is owner for u in self.sites.updates):
+                return True
+        hooks = [self.hooks.of(outermost), *(self.hooks.around(frame.node) for frame in way)]
+        return any(hook is not None and hook.is_of_batches for hook in hooks)
+
+    def are_seldom(self, place: ast.AST, drivers: set[Driver]) -> bool:
+        """Whether something happens only every so many steps, without a step: `bad += 1` under `if step % 100 == 0:` counts
+        evaluations, which are as many as before for the rows seen."""
+        ways = self.drive.ways(place)
+        return bool(ways) and all(any(self._comes_seldom(f.node, drivers) for f in way) for way in ways)
+
+    def _comes_seldom(self, node: ast.AST, drivers: set[Driver]) -> bool:
+        """The same of a place in its function: under a test, or after one in `step % 100 == 0 and self.is_worse()`."""
+        steps: set[ast.AST] = {step for d in drivers for step in d.steps}
+        child = node
+        for a in self.syntax.ancestors(node):
+            if isinstance(a, ast.BoolOp) and isinstance(a.op, ast.And):
+                before = a.values[: a.values.index(child)]  # type: ignore[arg-type]
+                if any(self._is_modulo(n) for v in before for n in ast.walk(v)):
+                    return True
+            if isinstance(a, ast.ExceptHandler) and any(self.syntax.inside(a, d.loop) for d in drivers):
+                return True  # where the data end, an epoch does
+            child = a
+        return any(
+            isinstance(decision, ast.If)
+            and any(self.syntax.inside(decision, d.loop) for d in drivers)
+            and not any(self.drive.reaches(s, steps) for s in (*decision.body, *decision.orelse))
+            and (any(self._is_modulo(n) for n in ast.walk(decision.test)) or _sets_itself_back(decision))
+            for decision, _ in self.syntax.conditions(node)
+        )
+
+    def _is_modulo(self, n: ast.AST) -> bool:
+        if isinstance(n, ast.BinOp):
+            return isinstance(n.op, ast.Mod)
+        return isinstance(n, ast.Call) and self.names.last(n.func) in ("mod", "floormod", "remainder")
+
+
+def _sets_itself_back(decision: ast.If) -> bool:
+    """`if step >= last + 100: last = step`: what is tested for is moved on where it holds."""
+    read = {ast.unparse(n) for n in ast.walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))}
+    targets = (
+        t
+        for s in decision.body
+        for n in ast.walk(s)
+        if isinstance(n, (ast.Assign, ast.AugAssign))
+        for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
+    )
+    return any(ast.unparse(t) in read for t in targets)
