@@ -303,12 +303,21 @@ class Counters:
 
     def _item_number(self, e: ast.Subscript) -> Counter | None:
         """`state["step"]`, which is added to like a variable."""
-        if not isinstance(e.value, ast.Name) or not isinstance(e.slice, ast.Constant):
+        if (
+            not self._added_items
+            or not isinstance(e.value, ast.Name)
+            or not isinstance(e.slice, ast.Constant)
+        ):
             return None
         key = (ast.unparse(e), self.module.scopes.lookup(e.value.id, e.value))
         if key not in self._numbers:
             self._numbers[key] = self._find_item_number(*key)
         return self._numbers[key]
+
+    @cached_property
+    def _added_items(self) -> list[ast.AugAssign]:
+        """`state["step"] += 1`"""
+        return [s for s in self.syntax.every(ast.AugAssign) if isinstance(s.target, ast.Subscript)]
 
     def _find_item_number(self, text: str, home: object) -> Counter | None:
         def is_meant(target: ast.expr) -> bool:
@@ -316,7 +325,7 @@ class Counters:
             value = target.value if named and isinstance(target, ast.Subscript) else None
             return isinstance(value, ast.Name) and self.module.scopes.lookup(value.id, value) is home
 
-        added = [s for s in self.syntax.every(ast.AugAssign) if is_meant(s.target)]
+        added = [s for s in self._added_items if is_meant(s.target)]
         sets = [s.value for s in self.syntax.every(ast.Assign) if any(map(is_meant, s.targets))]
         if not added or not all(isinstance(s.op, ast.Add) and self._is_amount(s.value) for s in added):
             return None

@@ -19,11 +19,21 @@ _ASKED = (
 
 def ask(draft: Draft, test: ast.expr) -> None:
     """Asks about a test of a rank's steps that decides more than what is printed."""
+    if _is_plain(test):
+        return
     read = next((e for e, _ in draft.facts.counters.reads(test) if _is_own_count(draft, e)), None)
     if read is None or test in draft.done or _only_shows(draft, test):
         return
     draft.done.add(test)
     draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(read)))
+
+
+def _is_plain(test: ast.expr) -> bool:
+    """Whether a test compares names and numbers as they are: of those each has been looked at."""
+    if not isinstance(test, ast.Compare) or isinstance(test.ops[0], (ast.In, ast.NotIn)):
+        return False
+    sides = (test.left, *test.comparators)
+    return all(isinstance(side, (ast.Name, ast.Attribute, ast.Constant)) for side in sides)
 
 
 def _is_own_count(draft: Draft, e: ast.expr) -> bool:
