@@ -249,6 +249,20 @@ def test_a_sequence_without_such_a_number_is_asked_about(made: str, maker: str, 
     assert f"    rng = {maker}\n" in plan.text
 
 
+@pytest.mark.parametrize(
+    ("seed", "apart"),
+    [
+        ("number", "number * hvd.size() + hvd.rank()"),
+        ("7 + number", "(7 + number) * hvd.size() + hvd.rank()"),
+        ("SEED", "SEED + hvd.rank()"),  # one for all steps
+        ("SEED + 1", "SEED + 1 + hvd.rank()"),
+    ],
+)
+def test_no_rank_draws_in_a_step_what_another_draws_in_the_next(seed: str, apart: str) -> None:
+    plan = plan_of(HEAD.format("SEED = 7") + EVERY_STEP.format(f"np.random.default_rng({seed})", "integers"))
+    assert f"    rng = np.random.default_rng({apart})\n" in plan.text
+
+
 # ---------------------------------------------------------------------- keys that draws go by, and nothing else
 
 KEYED = """\

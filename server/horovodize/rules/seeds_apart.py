@@ -7,11 +7,12 @@ is given again, with several ranks only, just before the loop that draws.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from horovodize.facts.sources import MAKERS, SEED_GENERATOR
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
+from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import COMPREHENSIONS, Function, argument, end, is_main_guard, position
 
@@ -187,22 +188,31 @@ def _is_sequence(draft: Draft, seed: ast.expr) -> bool:
 
 def _is_steady(draft: Draft, e: ast.expr) -> bool:
     """Whether a number stays what it is in all loops."""
+    if any(isinstance(n, (*COMPREHENSIONS, ast.Starred)) for n in draft.values.depends([e], 200)):
+        return False
+    unseen = any(b.kind == "parameter" and not draft.values.passed(b) for b in _bound(draft, e))
+    return not unseen and not _moves(draft, e)
+
+
+def _moves(draft: Draft, e: ast.expr) -> bool:
+    """Whether loops change what a number is made of."""
+    return any(b.kind in ("item", "augment") or draft.syntax.loops(b.statement) for b in _bound(draft, e))
+
+
+def _bound(draft: Draft, e: ast.expr) -> Iterator[Binding]:
+    """What gives the names of a value, and of what it is made of, their values."""
     for n in draft.values.depends([e], 200):
-        if isinstance(n, (*COMPREHENSIONS, ast.Starred)):
-            return False
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
-            bound = draft.module.scopes.reaching(n)
-        else:
-            bound = draft.values.attribute_bindings(n) if isinstance(n, ast.Attribute) else []
-        for b in bound:
-            if b.kind == "parameter" and not draft.values.passed(b):
-                return False
-            if b.kind in ("item", "augment") or draft.syntax.loops(b.statement):
-                return False
-    return True
+            yield from draft.module.scopes.reaching(n)
+        elif isinstance(n, ast.Attribute):
+            yield from draft.values.attribute_bindings(n)
 
 
 def _plus_rank(draft: Draft, seed: ast.expr) -> tuple[Edit, ...]:
+    """`7` → `7 + hvd.rank()`. One that steps change, `7 + step`, is spread first: rank 1 would draw in one step what rank 0
+    draws in the next."""
+    if _moves(draft, seed):
+        return draft.times(seed, f"{SIZE} + {RANK}")
     opening, closing = ("(", ")") if needs_parentheses(seed) and not isinstance(seed, ast.BinOp) else ("", "")
     return Edit.around(draft.module.span(seed), opening, f"{closing} + {RANK}")
 

@@ -90,14 +90,20 @@ def deals_by_cursor(function: Function) -> bool:
 
 
 def _moves(body: list[ast.AST]) -> Iterator[tuple[ast.Name | ast.Attribute, ast.stmt]]:
-    """Statements that set a variable from what it was: `i += n`, `i = (i + n) % m`."""
+    """Statements that set a variable from what it was: `i += n`, `i = (i + n) % m`; `i = end`, where `end = min(i + n, m)`."""
+    made_of = {
+        n.targets[0].id: n.value
+        for n in body
+        if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)
+    }
     for n in body:
         if isinstance(n, ast.AugAssign) and isinstance(n.target, (ast.Name, ast.Attribute)):
             yield n.target, n
         elif isinstance(n, ast.Assign) and len(n.targets) == 1:
             target = n.targets[0]
+            value = made_of.get(n.value.id, n.value) if isinstance(n.value, ast.Name) else n.value
             if isinstance(target, (ast.Name, ast.Attribute)) and _mentions(
-                n.value, {ast.unparse(target)}, _BY_NAME
+                value, {ast.unparse(target)}, _BY_NAME
             ):
                 yield target, n
 
