@@ -188,3 +188,32 @@ def test_what_fit_gives_is_averaged() -> None:
         "losses.append(model.train_on_batch(*a.sample(32)))", "losses += model.fit(a, b).history['loss']"
     )
     assert "broadcast_object(best)" not in plan_of(source).text
+
+
+GIVEN = (
+    TF
+    + """
+import numpy as np
+state = {{"lr": 0.01}}
+def fall():
+    state["lr"] *= {factor}
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.legacy.Adam(lambda: state["lr"])
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+for epoch in range(9):
+    for x, y in ds:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) - y)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    fall()
+"""
+)
+
+
+def test_a_function_that_gives_what_each_rank_draws_is_refused() -> None:
+    refused(GIVEN.format(factor="np.random.rand()"), "HVD107", "different rates")
+
+
+@pytest.mark.parametrize("factor", ["0.7", "1 / (1 + 0.5)"])
+def test_a_function_that_gives_the_same_on_all_ranks(factor: str) -> None:
+    assert 'lambda: state["lr"] * hvd.size()' in plan_of(GIVEN.format(factor=factor)).text
