@@ -825,12 +825,13 @@ def test_the_first_step_stays_the_first(test: str, after: str) -> None:
     [
         ("total // 40 != (total - 1) // 40", "total"),
         ("divmod(i, 80)[1] == 0", "i"),
-        ("total in SAVED", "total"),
+        ("total in SAVED", "total"),  # who knows what is in it
+        ("total in GROWING", "total"),
         ("total in range(0, 900, 30)", "total"),
     ],
 )
 def test_a_test_that_is_not_followed_is_asked(test: str, read: str) -> None:
-    plan = plan_of(TAPE + DATA + LOOP + THEN.format(test))
+    plan = plan_of(TAPE + DATA + "GROWING = [100, 200]\nGROWING.append(load())\n" + LOOP + THEN.format(test))
     assert f"if {test}:" in plan.text
     (asked,) = [c.doubt for c in changes(plan, "G5") if not c.sure]
     assert f"`{read} * hvd.size()`" in asked
@@ -983,3 +984,10 @@ def test_a_step_of_another_kind_is_none() -> None:
     other = "class Clock:\n    step = 0\n    def tick(self):\n        self.step += 1\nClock().tick()\n"
     text = plan_of(HOOKED.format(call="notify(self.hooks)", more=other)).text
     assert "        if trainer.step % self.n == 0:" in text
+
+
+@pytest.mark.parametrize("made", ["[0, 100, 250]", "(0, 100)", "{100, 200}"])
+def test_numbers_in_a_list_are_divided_one_by_one(made: str) -> None:
+    plan = plan_of(TAPE + DATA + f"saved = {made}\n" + LOOP + THEN.format("total in saved"))
+    assert "        if total in [k and max(1, k // hvd.size()) for k in saved]" in plan.text
+    assert all(c.sure for c in plan.changes)

@@ -217,3 +217,22 @@ def test_a_function_that_gives_what_each_rank_draws_is_refused() -> None:
 @pytest.mark.parametrize("factor", ["0.7", "1 / (1 + 0.5)"])
 def test_a_function_that_gives_the_same_on_all_ranks(factor: str) -> None:
     assert 'lambda: state["lr"] * hvd.size()' in plan_of(GIVEN.format(factor=factor)).text
+
+
+STREAM = """\
+def batches(n):
+    for epoch in range(n):
+        count = 0
+        for i in np.random.permutation(90):
+            count += 1
+            yield count, x[i:i + 9], y[i:i + 9]
+for count, p, q in batches(6):
+    opt.learning_rate = 0.1 if count < 40 else 0.01
+    train_step(p, q)
+"""
+
+
+def test_a_generator_is_nothing_that_rank_0_sends() -> None:
+    text = plan_of(LOOP.format(made="0.1", set="pass") + STREAM).text
+    assert "broadcast_object(batches(6))" not in text
+    assert "from_root(batches(6))" not in text

@@ -317,3 +317,18 @@ def test_one_that_is_changed_only_now_and_then_is_not() -> None:
     assert "rate *= 0.5\n" in plan_of(TAPE + EPOCHS.format("0.1", seldom)).text
     by_epoch = f"0.1\n    rate = float({RATE}.numpy())\n    rate *= 0.5\n    {RATE}.assign(rate)"
     assert "rate *= 0.5\n" in plan_of(TAPE + EPOCHS.format(by_epoch, STEP)).text
+
+
+LOOKED_UP = """\
+rates = {made}
+for i, (x, y) in enumerate(tf.data.Dataset.from_tensor_slices((a, b)).batch(4)):
+    if i in rates:
+        opt.learning_rate = rates[i]
+    step(x, y)
+"""
+
+
+def test_a_count_that_is_looked_up_among_a_few_is_asked_about() -> None:
+    plan = plan_of(TAPE + LOOKED_UP.format(made="{0: 0.1, 500: 0.01}"))
+    assert "opt.learning_rate = rates[i] * hvd.size()" in plan.text
+    assert any("isn't followed" in c.doubt for c in plan.changes)

@@ -39,6 +39,7 @@ import ast
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import (
+    among_numbers,
     annealing,
     averages,
     capacities,
@@ -269,7 +270,11 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         return  # as many batches go into an update as before, of each rank
     if counted.last_turn(draft, number) == draft.module.text(bound):
         return  # the last turn is the last of all already
-    if not bounds and isinstance(operator, (ast.In, ast.NotIn)):
+    if (
+        not bounds
+        and isinstance(operator, (ast.In, ast.NotIn))
+        and not among_numbers.divide(draft, test, bound)
+    ):
         unseen_counts.ask(draft, test)
     if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):
         return

@@ -44,6 +44,8 @@ def _known_before(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
     for n in draft.values.depends([rate], 400):
         if not isinstance(n, (ast.Name, ast.Call)) or isinstance(getattr(n, "ctx", None), ast.Store):
             continue
+        if draft.facts.feeding.kinds.generator(n) is not None or draft.facts.feeding.pipelines.is_dataset(n):
+            continue  # data, which rank 0 can't send
         ways = draft.drive.ways(n)
         once = bool(ways) and not any(
             way[-1].function is not None or any(f.loops for f in way) for way in ways

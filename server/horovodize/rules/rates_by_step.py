@@ -57,7 +57,8 @@ def _tell_counts(draft: Draft, rate: ast.expr) -> bool:
         return False
     found = False
     for read in reads(draft, rate):
-        if counted.of(draft, read) is not None:  # else it is given what was told already
+        # else it is given what was told already
+        if counted.of(draft, read) is not None and not _is_key(draft, read):
             draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
             found = True
     for call in drawn(draft, rate):
@@ -98,6 +99,15 @@ def _given(draft: Draft, n: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
             yield from draft.values.passed(b)
         elif b.kind == "assign" and not b.path and b.value is not None:
             yield b.value
+
+
+def _is_key(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count is looked up among a few numbers, `rates[step]` of `rates = {0: 0.1, 500: 0.01}`: the steps of all ranks
+    may step over them."""
+    item = draft.syntax.parent[read]
+    if not isinstance(item, ast.Subscript) or item.slice is not read:
+        return False
+    return any(isinstance(o.node, ast.Dict) for o in draft.values.origins(item.value))
 
 
 def follow_fed(draft: Draft, rate: ast.expr) -> None:

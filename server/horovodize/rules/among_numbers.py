@@ -1,0 +1,39 @@
+"""Steps that stand in a list, `if step in SAVED:`: part of G5."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.plan import Decision
+from horovodize.rules import thresholds
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.source import Edit
+
+
+def divide(draft: Draft, test: ast.expr, numbers: ast.expr) -> bool:
+    """Divides each number of such a list; the first step stays the first. Whether it is one."""
+    made = [o.node for o in draft.values.origins(numbers) if not o.path]
+    listed = [
+        n
+        for n in made
+        if isinstance(n, (ast.List, ast.Tuple, ast.Set)) and all(map(_is_whole_number, n.elts))
+    ]
+    if len(made) != 1 or not listed or numbers in draft.done or not _is_fixed_name(draft, numbers):
+        return False
+    draft.done.add(numbers)
+    k = draft.fresh("k")
+    edits = Edit.around(draft.module.span(numbers), f"[{k} and max(1, {k} // {SIZE}) for {k} in ", "]")
+    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
+    return True
+
+
+def _is_whole_number(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and type(e.value) is int
+
+
+def _is_fixed_name(draft: Draft, e: ast.expr) -> bool:
+    """Whether a name is set once, and nothing is done with it but asking what is in it."""
+    if not isinstance(e, ast.Name) or len(draft.module.scopes.reaching(e)) != 1:
+        return False
+    reads = [n for n in draft.module.loads.get(e.id) if isinstance(n, ast.Name)]
+    return all(isinstance(draft.syntax.parent[n], ast.Compare) for n in reads)
