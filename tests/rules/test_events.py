@@ -991,3 +991,30 @@ def test_numbers_in_a_list_are_divided_one_by_one(made: str) -> None:
     plan = plan_of(TAPE + DATA + f"saved = {made}\n" + LOOP + THEN.format("total in saved"))
     assert "        if total in [k and max(1, k // hvd.size()) for k in saved]" in plan.text
     assert all(c.sure for c in plan.changes)
+
+
+ARMS = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 6])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train, other = tf.train.AdamOptimizer(0.1).minimize(loss), tf.train.AdamOptimizer(0.1).minimize(-loss)
+saver = tf.train.Saver()
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for step in range(3000):
+        if step % {every} == 0:
+            _, value = sess.run([train, loss], {{x: draw()}})
+            saver.save(sess, "m")
+        else:
+            sess.run({second}, {{x: draw()}})
+"""
+
+
+@pytest.mark.parametrize("every", ["50", "args.every"])
+def test_an_event_beside_a_step_that_is_taken_either_way(every: str) -> None:
+    text = plan_of(ARMS.format(every=every, second="train")).text
+    assert f"        if step % max(1, {every} // hvd.size()) == 0:\n" in text
+
+
+def test_steps_that_take_turns_stay_a_ratio() -> None:
+    assert "        if step % 5 == 0:\n" in plan_of(ARMS.format(every="5", second="other")).text

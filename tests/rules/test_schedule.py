@@ -407,3 +407,9 @@ def test_a_rate_that_asks_a_variable_which_counts_steps() -> None:
         source.replace("tf.train.exponential_decay(0.1, number, 20, 0.5)", "tf.where(number < 80, 0.1, 0.01)")
     ).text
     assert "tf.where(number * hvd.size() < 80, 0.1, 0.01)" in text
+
+
+def test_a_decay_of_something_else_than_the_rate() -> None:
+    source = OF_A_GRAPH.replace("rate = {rate}", "rate = 0.1\nnoise = {rate}")
+    text = plan_of(source.format(schedule="step", rate="tf.train.exponential_decay(1.0, gs, 40, 0.5)")).text
+    assert "noise = tf.train.exponential_decay(1.0, gs, max(1, 40 // hvd.size()), 0.5)" in text

@@ -42,6 +42,8 @@ def apply(draft: Draft) -> None:
         decays.follow(draft, value, rule="G5")
     for made in _schedules(draft) if draft.divided else ():
         schedule.divide_steps(draft, made)
+    for made in _decayed(draft) if draft.divided and draft.in_graph else ():
+        schedule.divide_steps(draft, made)
     for setting in _going_on(draft) if draft.divided else ():
         decays.follow(draft, setting.value, setting, rule="G5")
 
@@ -97,6 +99,15 @@ def _schedules(draft: Draft) -> Iterator[ast.Call]:
                 known = catalogue.schedule_parameters(draft.names.of(made.func) or "")
                 if known is not None and counted.of(draft, n.args[0]) is not None:
                     yield made
+
+
+def _decayed(draft: Draft) -> Iterator[ast.Call]:
+    """The values of a graph that decay by a count of steps, whatever they are for: `tf.train.exponential_decay(0.5, step, …)`
+    of a noise, of the decay of an average."""
+    for call in draft.syntax.calls:
+        step = schedule.step_of(draft, call)
+        if step is not None and (counted.of(draft, step) is not None or rates_by_step.reads(draft, step)):
+            yield call
 
 
 def _made(draft: Draft, n: ast.AST) -> set[ast.AST]:

@@ -24,7 +24,28 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
         else None
     )
     known = draft.facts.feeding.kinds.constant(divisor) if divisor is not None else None
+    if _trains_either_way(draft, test):
+        return False
     return trains(draft, test) and (known is None or known <= FEW or applies_gathered(draft, test))
+
+
+def _trains_either_way(draft: Draft, test: ast.expr) -> bool:
+    """Whether both arms take the same step, one of them with something beside it: `if step % 50 == 0: train(); save()`, and
+    `else: train()`."""
+    decision = draft.syntax.statement(test)
+    if not isinstance(decision, ast.If) or not decision.orelse:
+        return False
+    one, two = (_trained_in(draft, arm) for arm in (decision.body, decision.orelse))
+    return bool(one) and one == two
+
+
+def _trained_in(draft: Draft, arm: list[ast.stmt]) -> set[ast.AST]:
+    """The updates that some statements make; in a graph the train ops that they run."""
+    graph = draft.sites.graph
+    calls = [r.call for r in graph.trainings if any(draft.syntax.inside(r.call, s) for s in arm)]
+    ops = graph.train_ops & set(draft.values.depends([c.args[0] for c in calls if c.args], _FETCHED))
+    updates = {u.call for u in draft.sites.updates if any(draft.drive.reaches(s, {u.call}) for s in arm)}
+    return ops | updates
 
 
 def applies_gathered(draft: Draft, test: ast.expr) -> bool:

@@ -104,14 +104,22 @@ def divide_steps(draft: Draft, call: ast.Call) -> None:
     if parameters is None or not draft.divided:
         return
     index = _positions(name)
-    if _counts_all_ranks(
-        draft, argument(call, "global_step", index.get("global_step")) or argument(call, "x", index.get("x"))
-    ):
+    if _counts_all_ranks(draft, step_of(draft, call)):
         return
     for steps in (*parameters.steps, *parameters.step_lists):
         value = argument(call, steps, index.get(steps))
         if value is not None and not _is_none(value) and not counts_a_share(draft, value):
             _scale_values(draft, value, "step", f" // {SIZE}", _WHY_STEPS, steps in parameters.step_lists)
+
+
+def step_of(draft: Draft, call: ast.Call) -> ast.expr | None:
+    """What a decayed value of a graph goes by: `tf.train.exponential_decay(0.1, global_step, 1000, 0.9)`."""
+    name = draft.names.of(call.func) or ""
+    index = _positions(name) if catalogue.schedule_parameters(name) is not None else {}
+    return next(
+        (e for p in ("global_step", "x") if p in index and (e := argument(call, p, index[p])) is not None),
+        None,
+    )
 
 
 def _counts_all_ranks(draft: Draft, step: ast.expr | None) -> bool:
