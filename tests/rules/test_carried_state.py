@@ -93,3 +93,29 @@ with tf.Session() as sess:
     plan = plan_of(text)
     assert "own_batch(loader.next_batch)" in plan.text
     assert not any("state" in n.message for n in plan.notes)
+
+
+FETCHED = """\
+import tensorflow.compat.v1 as tf
+x, w = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.float32, [])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2) * w
+steps = {made}
+train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=steps)
+data = load()
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    last = 0
+    for i in range(900):
+        _, last = sess.run([train, {fetched}], {{x: data[i * 9:i * 9 + 9], w: min(1.0, last / 100)}})
+"""
+
+
+@pytest.mark.parametrize("made", ["tf.train.get_or_create_global_step()", "tf.Variable(0, trainable=False)"])
+def test_the_number_of_a_step_is_no_state(made: str) -> None:
+    assert "shard(range(900))" in plan_of(FETCHED.format(made=made, fetched="steps")).text
+
+
+def test_what_else_is_fed_back_is_one() -> None:
+    plan = plan_of(FETCHED.format(made="tf.train.get_or_create_global_step()", fetched="loss"))
+    assert "for i in range(900):" in plan.text
+    assert any("state" in n.message for n in plan.notes)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # What makes the first state: `tf.zeros(…)`, `cell.get_initial_state(…)`, `model.init_hidden(…)`.
 _FIRST = re.compile(r"zeros|initial|state|hidden", re.I)
+_STEP = re.compile(r"_global_step$")  # `tf.train.get_or_create_global_step()`
 _FAR = 2000  # nodes that a loss is made of
 
 
@@ -80,11 +81,26 @@ class CarriedState:
         statement = self.syntax.statement(step)
         if not isinstance(statement, ast.Assign) or statement.value is not step:
             return False
-        given = set(_given(statement)) - {"_"}
+        given = set(_given(statement)) - {"_", *self._counts(statement, step)}
         fed = [a for a in (*step.args[1:], *(k.value for k in step.keywords)) if isinstance(a, ast.expr)]
         fed += self._put_into({n.id for a in fed for n in ast.walk(a) if isinstance(n, ast.Name)}, driver)
         named = (n for n in self.values.depends(fed, 200) if isinstance(n, ast.Name) and n.id in given)
         return any(b.statement is statement for n in named for b in self.module.scopes.reaching(n))
+
+    def _counts(self, statement: ast.Assign, step: ast.Call) -> Iterator[str]:
+        """The names that get the number of the step: `_, number = session.run([train, global_step])`"""
+        fetched, target = argument(step, "fetches", 0), statement.targets[0]
+        if not isinstance(fetched, (ast.List, ast.Tuple)) or not isinstance(target, (ast.Tuple, ast.List)):
+            return
+        for name, e in zip(target.elts, fetched.elts, strict=False):
+            if isinstance(name, ast.Name) and self._is_global_step(e):
+                yield name.id
+
+    def _is_global_step(self, e: ast.expr) -> bool:
+        calls = self.values.calls(e)
+        counted = [argument(op, "global_step") for op in self.sites.graph_minimizes]
+        steps = {c for e in counted if e is not None for c in self.values.calls(e)}
+        return bool(calls) and all(c in steps or _STEP.search(self.names.last(c.func)) for c in calls)
 
     def _put_into(self, dicts: set[str], driver: Driver) -> Iterator[ast.expr]:
         """What a loop puts into dictionaries of some names: `feed[state] = last`, `feed.update({state: last})`."""
