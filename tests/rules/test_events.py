@@ -1018,3 +1018,10 @@ def test_an_event_beside_a_step_that_is_taken_either_way(every: str) -> None:
 
 def test_steps_that_take_turns_stay_a_ratio() -> None:
     assert "        if step % 5 == 0:\n" in plan_of(ARMS.format(every="5", second="other")).text
+
+
+def test_a_test_that_another_rule_has_divided_is_not_asked_about() -> None:
+    loop = "turn = 0\nwhile turn * 4 < 9000:\n    step(*a.next_batch(4))\n    turn += 1\n"
+    plan = plan_of(TAPE + loop)
+    assert "while turn * 4 < 9000 // hvd.size():" in plan.text
+    assert not [c for c in changes(plan, "G5") if not c.sure]

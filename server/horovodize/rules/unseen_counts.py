@@ -22,8 +22,8 @@ def ask(draft: Draft, test: ast.expr) -> None:
     if _is_plain(test):
         return
     read = next((e for e, _ in draft.facts.counters.reads(test) if _is_own_count(draft, e)), None)
-    if read is None or test in draft.done or _only_shows(draft, test):
-        return
+    if read is None or _only_shows(draft, test) or any(n in draft.done for n in ast.walk(test)):
+        return  # or a part of it is divided already: `while step * 32 < rows // hvd.size():`
     draft.done.add(test)
     draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(read)))
 
