@@ -2,7 +2,8 @@
 
 What it does   Where each rank draws its batches at random from all of the data by a fixed seed, the seed becomes one of each
                rank's own: `np.random.RandomState(7 + hvd.rank())`, or its key: `seed=(7 + hvd.rank(), step)`; one that data and
-               weights are made from as well is given again just before the loop, on several ranks only. Where each rank takes
+               weights are made from as well is given again just before the loop, on several ranks only. So do the seeds of a
+               graph whose steps draw their rows themselves. Where each rank takes
                its part of rows that were made, shuffled, split or selected at random without a seed before, all of them draw
                that from one stream of random numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's. So they do with
                an order that is drawn by a seed, where each rank draws from the same stream for rows of its own, too, and with
@@ -27,7 +28,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.rules import fed_noise, made_rows, orders, seeds_apart, strong
+from horovodize.rules import fed_noise, graph_seeds, made_rows, orders, seeds_apart, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
@@ -42,6 +43,7 @@ def apply(draft: Draft) -> None:
     for driver in feeding(draft).drivers:
         if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):
             _report(draft, driver)
+            graph_seeds.apply(draft, driver)
     fed_noise.apply(draft)
     orders.apply(draft)
     made_rows.apply(draft)

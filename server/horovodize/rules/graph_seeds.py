@@ -1,0 +1,61 @@
+"""Rows that operations of a graph draw by a seed: part of D3.
+
+`tf.set_random_seed(1)` gives `tf.random_uniform` the same numbers on every rank. Where a step draws its rows so, and is fed
+none, each rank gets a seed of its own; weights that are drawn by it are sent by rank 0 before training."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules import strong
+from horovodize.rules.draft import RANK, Draft, needs_parentheses
+from horovodize.rules.seeds_apart import WHAT, WHY
+from horovodize.rules.shares import feeding
+from horovodize.source import Edit
+from horovodize.summary.feeding import Driver
+from horovodize.summary.syntax import argument
+
+_GRAPH = ("tensorflow.compat.v1.set_random_seed", "tensorflow.compat.v1.random.set_random_seed")
+_MAKING = ("Variable", "get_variable", "dense", "Dense")  # what draws its own weights
+_LIMIT = 2000
+
+
+def apply(draft: Draft, driver: Driver) -> None:
+    """Tells the seeds apart by which the steps of a loop draw their rows."""
+    if not draft.in_graph or feeding(draft).graph_feeds:
+        return
+    for step in driver.steps:
+        if (
+            strong.scaling(draft, step) is not strong.Scaling.WEAK
+            or argument(step, "feed_dict", 1) is not None
+        ):
+            continue
+        made_of = draft.values.depends(step.args[:1], _LIMIT)
+        drawn = [n for n in made_of if isinstance(n, ast.Call) and _draws_rows(draft, n)]
+        seeds = [s for call in drawn if (s := _seed(call)) is not None]
+        if drawn and not seeds:
+            seeds = [call.args[0] for call in draft.module.calls_of(*_GRAPH) if len(call.args) == 1]
+        for seed in seeds:
+            _tell_apart(draft, seed)
+
+
+def _draws_rows(draft: Draft, call: ast.Call) -> bool:
+    """Whether an operation draws numbers that no variable begins with."""
+    name = draft.names.of(call.func) or ""
+    if not name.startswith("tensorflow.") or not draft.facts.uniform.draws.is_drawn(name):
+        return False
+    around = (a for a in draft.syntax.ancestors(call) if isinstance(a, ast.Call))
+    return not any(draft.names.last(a.func) in _MAKING for a in around)
+
+
+def _seed(call: ast.Call) -> ast.expr | None:
+    given = argument(call, "seed")
+    return None if isinstance(given, ast.Constant) and given.value is None else given
+
+
+def _tell_apart(draft: Draft, seed: ast.expr) -> None:
+    if seed in draft.done:
+        return
+    draft.done.add(seed)
+    opening, closing = ("(", ")") if needs_parentheses(seed) else ("", "")
+    draft.change("D3", seed, WHAT, WHY, Edit.around(draft.module.span(seed), opening, f"{closing} + {RANK}"))
