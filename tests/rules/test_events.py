@@ -1025,3 +1025,34 @@ def test_a_test_that_another_rule_has_divided_is_not_asked_about() -> None:
     plan = plan_of(TAPE + loop)
     assert "while turn * 4 < 9000 // hvd.size():" in plan.text
     assert not [c for c in changes(plan, "G5") if not c.sure]
+
+
+GATHERED = """\
+seen = []
+for x, y in ds:
+    seen.append(step(x, y))
+    {more}
+    if {test}:
+        keep(model)
+        {back}
+"""
+
+
+@pytest.mark.parametrize("test", ["len(seen) == 100", "len(seen) >= 100"])
+@pytest.mark.parametrize("back", ["seen = []", "seen.clear()"])
+def test_a_list_that_gets_an_item_with_each_step(test: str, back: str) -> None:
+    text = plan_of(TAPE + DATA + GATHERED.format(more="pass", test=test, back=back)).text
+    assert f"    if {test.replace('100', 'max(1, 100 // hvd.size())')}" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "test", "back"),
+    [
+        ("pass", "len(seen) == 100", "pass"),  # it isn't emptied: who knows what it holds
+        ("seen.extend(y)", "len(seen) == 100", "seen = []"),
+        ("pass", "len(x) == 100", "seen = []"),
+        ("pass", "len(seen) == 5", "seen = []"),  # few
+    ],
+)
+def test_the_length_of_something_else(more: str, test: str, back: str) -> None:
+    assert f"    if {test}" in plan_of(TAPE + DATA + GATHERED.format(more=more, test=test, back=back)).text

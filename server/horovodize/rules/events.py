@@ -46,6 +46,7 @@ from horovodize.rules import (
     counted,
     epoch_counts,
     guarded,
+    lengths,
     nested,
     strides,
     sum_thresholds,
@@ -124,7 +125,7 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
         if _divisor(draft, one) is not None:
             _every(draft, test, one, other)
             return
-        if _count(draft, one) is not None:
+        if _count(draft, one) is not None or lengths.counts(draft, one):
             if not capacities.keeps(draft, test, one, _whole_steps(other)):
                 _at(draft, test, one, other, operator)
             return
