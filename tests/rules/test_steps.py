@@ -721,3 +721,29 @@ def test_an_unseen_call_that_may_begin_a_generator_is_made_for_each_draw() -> No
 def test_a_generator_that_gives_its_first_batch_in_each_step_is_asked_about() -> None:
     plan = plan_of(TAPE + NEXT.format(BEGUN.format(body=SLICED), "next(data.next_batch(8))"))
     assert any(FIRST in doubt for doubt in doubts(plan, "G4"))
+
+
+FALLING = """\
+batches = iter(tf.data.Dataset.from_tensor_slices((a, b)).batch(4).repeat())
+rate = 0.1
+opt.learning_rate = rate
+while rate > 1e-3:
+    step(*next(batches))
+    {moves}
+    opt.learning_rate = {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("moves", "given", "asked"),
+    [
+        ("rate *= 0.98", "rate", False),  # it falls as fast for the rows that are seen
+        ("rate = measure(rate)", "0.1", True),
+        ("rate *= 0.98", "0.1", True),  # no rate: nothing makes it fall faster
+    ],
+)
+def test_a_loop_that_ends_by_what_falls_faster_is_not_asked_about(
+    moves: str, given: str, asked: bool
+) -> None:
+    plan = plan_of(TAPE + FALLING.format(moves=moves, given=given))
+    assert any("as many as before" in c.doubt for c in plan.changes) is asked

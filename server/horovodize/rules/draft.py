@@ -66,6 +66,7 @@ class Draft:
         self.in_rounds: dict[
             ast.AST, str
         ] = {}  # loops whose last turn has the last number of all ranks', as text
+        self.uncounted: list[tuple[ast.While, str, str]] = []  # loops to ask about, by which rule and why
         self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs

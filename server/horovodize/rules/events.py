@@ -51,6 +51,7 @@ from horovodize.rules import (
     strides,
     sum_thresholds,
     thresholds,
+    uncounted,
     unseen_counts,
 )
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
@@ -79,6 +80,7 @@ _COMPARING = {"equal", "not_equal", "greater", "greater_equal", "less", "less_eq
 
 
 def apply(draft: Draft) -> None:
+    uncounted.ask(draft)
     if not begins(draft, "G5") or not draft.divided:
         return
     epoch_counts.apply(draft)

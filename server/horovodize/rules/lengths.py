@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import counted
+from horovodize.rules import counted, guarded
 from horovodize.rules.draft import Draft
 
 _GROWING = ("append", "appendleft", "add", "extend", "insert", "update", "push")
@@ -18,8 +18,8 @@ def counts(draft: Draft, e: ast.expr) -> bool:
     if not isinstance(e, ast.Call) or draft.names.last(e.func) != "len" or len(e.args) != 1:
         return False
     held = e.args[0]
-    if not isinstance(held, (ast.Name, ast.Attribute)):
-        return False
+    if not isinstance(held, (ast.Name, ast.Attribute)) or guarded.trains(draft, e):
+        return False  # it may be the batch that is trained on
     text, grows = ast.unparse(held), _growing(draft, held)
     return (
         bool(grows)

@@ -106,7 +106,6 @@ _METHOD = (
     "the weights are set here by what the steps before came to, so their number is part of the method and can't be divided, "
     "and the weights that each rank kept before them differ"
 )
-_TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
 
@@ -482,7 +481,7 @@ def _leave_uncounted(draft: Draft, driver: Driver, loop: ast.While) -> None:
     if strong.leave_loop(draft, driver):
         draft.note(loop_rule(draft), loop.test, _UNCOUNTED)
     else:
-        draft.ask(loop_rule(draft), loop.test, "Divide the steps among the ranks", WHY, _TOO_MANY)
+        draft.uncounted.append((loop, loop_rule(draft), WHY))
 
 
 def _is_stopped(draft: Draft) -> bool:

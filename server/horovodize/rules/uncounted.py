@@ -1,0 +1,36 @@
+"""Loops of which it can't be seen how many steps they take: part of G4 and S5.
+
+`while rate > 1e-3: … rate *= 0.98` takes fewer steps by itself once its rate falls as fast for the rows that are seen (C5), and
+so does a loop whose count goes on by the steps of all ranks (G6). So it is asked when those rules have run."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+
+_WHAT = "Divide the steps among the ranks"
+_TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
+
+
+def ask(draft: Draft) -> None:
+    """Asks about each such loop, unless another rule has changed how what it goes by moves on."""
+    for loop, rule, why in draft.uncounted:
+        if not _moves_on_faster(draft, loop):
+            draft.ask(rule, loop.test, _WHAT, why, _TOO_MANY)
+    draft.uncounted.clear()
+
+
+def _moves_on_faster(draft: Draft, loop: ast.While) -> bool:
+    tested = {ast.unparse(n) for n in ast.walk(loop.test) if isinstance(n, (ast.Name, ast.Attribute))}
+    moving = [draft.module.span(s) for s in _settings(loop) if _target(s) in tested]
+    told = [c.span for c in draft.changes if c.rule in ("C5", "G6") and c.edits]
+    return any(m.start <= t.start and t.end <= m.end for m in moving for t in told)
+
+
+def _settings(loop: ast.While) -> list[ast.Assign | ast.AugAssign]:
+    return [n for s in loop.body for n in ast.walk(s) if isinstance(n, (ast.Assign, ast.AugAssign))]
+
+
+def _target(setting: ast.Assign | ast.AugAssign) -> str:
+    return ast.unparse(setting.target if isinstance(setting, ast.AugAssign) else setting.targets[0])
