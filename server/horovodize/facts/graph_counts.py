@@ -19,21 +19,22 @@ class GraphCounts:
 
     def runs(self, made: ast.Call) -> list[ast.Call]:
         """The runs of sessions that add to the variable which a call makes; none where some operation sets it otherwise."""
-        changes = list(self._changes(made))
-        adding = {call for call, adds in changes if adds}
+        changes = list(self.settings(made))
+        adding: set[ast.AST] = {call for call, kept, value in changes if self._adds(call, kept, value)}
         if len(adding) < len(changes):
             return []
         return [
             run for run in self.graph.all_runs if adding & set(self.graph.operations(self.graph.fetches(run)))
         ]
 
-    def _changes(self, made: ast.Call) -> Iterator[tuple[ast.AST, bool]]:
-        """The operations that set a variable, and whether they add a number to it: `v.assign_add(1)`, `tf.assign(v, v + 1)`."""
+    def settings(self, made: ast.Call) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
+        """The operations that set the variable which a call makes, as (operation, variable, what it is given):
+        `v.assign_add(1)`, `tf.assign(v, v + 1)`."""
         for call in self.module.calls_called("assign", "assign_add", "assign_sub"):
             of_module = (self.module.names.of(call.func) or "").startswith(_MODULE)
             given = call.args if of_module else [getattr(call.func, "value", call), *call.args]
             if len(given) > 1 and made in self.module.values.calls(given[0]):
-                yield call, self._adds(call, given[0], given[1])
+                yield call, given[0], given[1]
 
     def _adds(self, call: ast.Call, variable: ast.expr, value: ast.expr) -> bool:
         if self.module.names.last(call.func) == "assign_add":

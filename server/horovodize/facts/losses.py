@@ -85,9 +85,7 @@ class Losses:
         self.module, self.rows, self.is_v1 = module, rows, is_v1
         self.names, self.values = module.names, module.values
         self._row_weights = RowWeights(module, rows, shapes)
-        self._layers = (
-            0  # how many layers of the module's own are gone through: what has more axes comes there
-        )
+        self._layers = 0  # of the module's own that are gone through: what has more axes comes there
         self._known: dict[tuple[ast.AST, Context], Over] = {}
         self._depth = 0
 

@@ -122,16 +122,13 @@ def _on_the_way(draft: Draft, rate: ast.expr) -> Iterator[Setting]:
 
 def _assigned(draft: Draft, variable: ast.Call) -> Iterator[Setting]:
     """The operations of a graph that set a variable: `tf.assign(rate, rate * 0.99)`, `rate.assign_sub(1e-5)`."""
-    for call in draft.module.calls_called("assign", "assign_add", "assign_sub"):
+    for call, kept, value in draft.facts.counters.graph_counts.settings(variable):
         last = draft.names.last(call.func)
-        of_module = (draft.names.of(call.func) or "").startswith("tensorflow.")
-        given = [*call.args] if of_module else [getattr(call.func, "value", call), *call.args]
-        if len(given) > 1 and variable in draft.values.calls(given[0]):
-            if last == "assign":
-                yield Setting(call, given[0], given[1])
-            else:
-                operator = ast.Add() if last == "assign_add" else ast.Sub()
-                yield replace(going_on(call, given[0], given[1], operator), is_scaled=False)
+        if last == "assign":
+            yield Setting(call, kept, value)
+        else:
+            operator = ast.Add() if last == "assign_add" else ast.Sub()
+            yield replace(going_on(call, kept, value, operator), is_scaled=False)
 
 
 def _tell(draft: Draft, setting: Setting, parts: _Parts, rule: str) -> bool:

@@ -63,9 +63,8 @@ class Draft:
         self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes 1/size() of the steps
         self.strided: set[Counter] = set()  # counters that go on by the steps of all ranks
         self.strided_loops: set[ast.AST] = set()  # loops whose turns are numbered so
-        self.in_rounds: dict[
-            ast.AST, str
-        ] = {}  # loops whose last turn has the last number of all ranks', as text
+        # Loops whose last turn has the last number of all ranks': that number as text.
+        self.in_rounds: dict[ast.AST, str] = {}
         self.uncounted: list[tuple[ast.While, str, str]] = []  # loops to ask about, by which rule and why
         self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.done_once: set[tuple[str, ast.AST]] = set()
