@@ -430,4 +430,70 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(n, input_shape=(4,))])
 hvd.broadcast_variables(model.variables, root_rank=0)
 """,
     ),
+    "stall_skip_bad_rows": (
+        "HVD331",
+        STEP
+        + SENT
+        + """\
+for batch in tf.data.Dataset.from_tensor_slices(x).batch(4):
+    if tf.reduce_any(tf.math.is_nan(batch)):
+        continue
+    step(batch)
+""",
+        STEP
+        + SENT
+        + """\
+for batch in tf.data.Dataset.from_tensor_slices(x).batch(4):
+    if tf.math.is_nan(step(batch)):
+        break
+""",
+    ),
+    "stall_own_file": (
+        "HVD331",
+        STEP
+        + SENT
+        + """\
+if not os.path.exists(f"rows-{hvd.rank()}.npy"):
+    raise SystemExit
+step(x)
+""",
+        STEP
+        + SENT
+        + """\
+if not os.path.exists(f"rows-{hvd.rank()}.npy"):
+    raise SystemExit("rows are missing")
+step(x)
+""",
+    ),
+    "drift_drawn_optimizer": (
+        "HVD333",
+        STEP.replace(
+            "def step",
+            "if np.random.rand() < 0.5:\n    optimizer = tf.keras.optimizers.SGD(0.1)\n\n\ndef step",
+        )
+        + SENT
+        + "step(x)\n",
+        STEP.replace(
+            "def step", "if 'SLOW' in os.environ:\n    optimizer = tf.keras.optimizers.SGD(0.1)\n\n\ndef step"
+        )
+        + SENT
+        + "step(x)\n",
+    ),
+    "drift_restored_by_one": (
+        "HVD333",
+        STEP
+        + SENT
+        + """\
+if hvd.rank() == 0:
+    tf.train.Checkpoint(model=model).restore("run/ckpt-1")
+step(x)
+""",
+        STEP
+        + """\
+if hvd.rank() == 0:
+    tf.train.Checkpoint(model=model).restore("run/ckpt-1")
+"""
+        + SENT
+        + "step(x)\n",
+    ),
 }

@@ -31,6 +31,8 @@ class Changes:
         if isinstance(func, ast.Attribute) and not use.name_of(call):
             if func.attr in _SETTERS and self._is_trained(func.value):
                 what = "weights"
+            elif func.attr == "restore" and self._holds_trained(func.value):
+                what = "weights"
             elif func.attr in _ASSIGNED and self._is_rate(func.value):
                 what = "rate"
             elif func.attr in _ASSIGNED and self._is_in_trained(func.value):
@@ -38,10 +40,11 @@ class Changes:
         return what if what and not any(map(self._is_agreed, call.args)) else ""
 
     def of_assignment(self, statement: ast.Assign | ast.AugAssign) -> str:
-        """The same of `optimizer.learning_rate = …`."""
+        """The same of `optimizer.learning_rate = …`, and of an optimizer that is made."""
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         set_here = any(isinstance(t, ast.Attribute) and self._is_rate(t) for t in targets)
-        return "rate" if set_here and not self._is_agreed(statement.value) else ""
+        made_here = isinstance(statement.value, ast.Call) and self.module.is_optimizer(statement.value)
+        return "rate" if (set_here or made_here) and not self._is_agreed(statement.value) else ""
 
     def equals(self, call: ast.Call) -> bool:
         """Whether after a call all ranks have the same weights."""
@@ -66,6 +69,11 @@ class Changes:
 
     def _is_trained(self, e: ast.expr) -> bool:
         return ast.unparse(e) in self._trained
+
+    def _holds_trained(self, checkpoint: ast.expr) -> bool:
+        """Whether a checkpoint was made to keep what is trained."""
+        kept = [k.value for made in self.module.values.calls(checkpoint) for k in made.keywords]
+        return any(map(self._is_trained, kept))
 
     def _is_in_trained(self, e: ast.expr) -> bool:
         """Whether an expression is a part of what is trained: `model.layers[0].bias`."""

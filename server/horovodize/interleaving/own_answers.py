@@ -70,14 +70,21 @@ class OwnAnswers:
         varies = [r for r in reasons if isinstance(r, Varies)]
         if any(r.kind in _OWN for r in varies):
             return Taken.OWN
-        if not counted and not self._spreads(e) and self._comes_of_own_rows(e, varies):
+        if any(map(self._is_own_file, varies)):
+            return Taken.OWN
+        if not counted and not self._spreads(e, varies) and self._comes_of_own_rows(e, varies):
             return Taken.OWN
         return Taken.UNSURE if self._asks(e) else Taken.ALIKE
 
-    def _spreads(self, e: ast.expr) -> bool:
-        """Whether a test asks for what one rank hands to all with the next average."""
+    def _spreads(self, e: ast.expr, varies: Collection[Varies]) -> bool:
+        """Whether a test asks for what one rank hands to all with the next average: of a loss, say, not of rows."""
         last = self.facts.module.names.last
-        return any(isinstance(n, ast.Call) and last(n.func) in _SPREADS for n in ast.walk(e))
+        computed = any(r.kind is Source.ROWS and isinstance(r.where, ast.Call) for r in varies)
+        return computed and any(isinstance(n, ast.Call) and last(n.func) in _SPREADS for n in ast.walk(e))
+
+    def _is_own_file(self, reason: Varies) -> bool:
+        """Whether the answer depends on a file that each rank has a name of its own for."""
+        return reason.kind is Source.FILES and self.facts.horovod.depends_on(reason.where, *_RANKS, limit=60)
 
     def _comes_of_own_rows(self, e: ast.expr, varies: Collection[Varies]) -> bool:
         """Whether a value surely comes of the rows that a rank takes by its number."""

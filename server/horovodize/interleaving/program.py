@@ -117,7 +117,7 @@ class Program:
                 yield from self._of(s.value)
                 yield Leave(s, Exit.RETURN)
             case ast.Raise():
-                yield Leave(s, Exit.RAISE)
+                yield Leave(s, Exit.END if self._ends_well(s.exc) else Exit.RAISE)
             case ast.Break():
                 yield Leave(s, Exit.BREAK)
             case ast.Continue():
@@ -131,6 +131,13 @@ class Program:
             case _:
                 for child in ast.iter_child_nodes(s):
                     yield from self._of(child)
+
+    def _ends_well(self, raised: ast.expr | None) -> bool:
+        """Whether what is raised ends the process as one that has done its work: `SystemExit`, without a status."""
+        given = raised.args[:1] if isinstance(raised, ast.Call) else []
+        made_by = raised.func if isinstance(raised, ast.Call) else raised
+        is_exit = isinstance(made_by, ast.Name) and made_by.id == "SystemExit"
+        return is_exit and all(isinstance(e, ast.Constant) and not e.value for e in given)
 
     def _choice(self, test: ast.expr, yes: Block, no: Block) -> Iterator[Action]:
         """`a and b` is one test after the other: each side may be another kind of answer."""

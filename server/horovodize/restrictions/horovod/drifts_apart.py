@@ -35,6 +35,24 @@ for epoch in range(9):
 ```
 
 ```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer)
+hvd.broadcast_variables(model.variables, root_rank=0)
+if hvd.rank() == 0:
+    checkpoint.restore(tf.train.latest_checkpoint("run"))  # HVD333
+for x in read("rows.csv"):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+```
+
+```python
 import random
 import tensorflow as tf
 import horovod.tensorflow as hvd

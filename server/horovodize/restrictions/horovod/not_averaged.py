@@ -37,6 +37,25 @@ model.compile(tf.keras.optimizers.SGD(0.01 * hvd.size()), "mse")
 model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD304
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+optimizer = hvd.DistributedOptimizer(optimizer)
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD304
+
+for x, y in batches:
+    step(x, y)
+```
+
 ## Near misses
 ```python
 import tensorflow as tf
@@ -75,6 +94,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
+from horovodize.facts.optimizers import Arrival
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -130,14 +150,13 @@ def _is_elsewhere(context: Context, fit: Fit) -> bool:
 
 def is_plain(context: Context, optimizer: ast.expr) -> bool:
     """Whether an optimizer is surely one of TensorFlow's, with nothing of Horovod around it."""
-    return all(
-        not arrival.part
-        and (
-            (isinstance(arrival.node, ast.Constant) and isinstance(arrival.node.value, str))
-            or (isinstance(arrival.node, ast.Call) and _is_tensorflows(context, arrival.node))
-        )
-        for arrival in context.facts.optimizers.arrivals(optimizer)
-    )
+    return all(_arrives_plain(context, a) for a in context.facts.optimizers.arrivals(optimizer))
+
+
+def _arrives_plain(context: Context, arrival: Arrival) -> bool:
+    node = arrival.node
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return not arrival.part and (is_text or (isinstance(node, ast.Call) and _is_tensorflows(context, node)))
 
 
 def _is_tensorflows(context: Context, call: ast.Call) -> bool:
@@ -145,9 +164,12 @@ def _is_tensorflows(context: Context, call: ast.Call) -> bool:
     return name.startswith("tensorflow.") and context.module.is_optimizer(call)
 
 
-def _is_wrapped(context: Context, optimizer: ast.expr) -> bool:
-    use = context.facts.horovod
-    return all(use.is_call(a.node, *WRAPPERS) for a in context.facts.optimizers.arrivals(optimizer))
+def _wrappers(context: Context, optimizer: ast.expr) -> list[bool] | None:
+    """Of each optimizer that may come here, whether Horovod's is around it; None where one can't be told."""
+    use, arrivals = context.facts.horovod, context.facts.optimizers.arrivals(optimizer)
+    wrapped = [use.is_call(a.node, *WRAPPERS) for a in arrivals]
+    seen = all(w or _arrives_plain(context, a) for w, a in zip(wrapped, arrivals, strict=True))
+    return wrapped if seen else None
 
 
 def _updates(context: Context) -> Iterator[Violation]:
@@ -155,10 +177,11 @@ def _updates(context: Context) -> Iterator[Violation]:
     for update in context.sites.updates:
         if update.method != "apply_gradients" or update.optimizer is None or not _are_own(context, update):
             continue
-        wrapped = _is_wrapped(context, update.optimizer)
+        wrappers = _wrappers(context, update.optimizer)
+        wrapped = any(wrappers or ())
         if wrapped and before(context.world.tensorflow, _APPLIES_ONLY):
             continue
-        if update.step_of is None and not (wrapped or is_plain(context, update.optimizer)):
+        if update.step_of is None and wrappers is None:
             continue
         if update.step_of is None and not use.runs(update.call):
             continue

@@ -6,7 +6,7 @@ gradients of the others.
 
 ## When it is reported
 On the first loop that trains, in a script that shows all of itself, averages gradients, and neither broadcasts anything nor
-sets a seed nor loads weights.
+sets a seed nor loads weights on all ranks; and on a broadcast from `size()`, a rank that isn't there.
 
 ## Quick fix
 None.
@@ -20,6 +20,17 @@ hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
 model.fit(x, y)  # HVD306
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(hvd.size())]  # HVD306
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=callbacks)
 ```
 
 ## Near misses
@@ -58,12 +69,21 @@ from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import has_unpacking
+from horovodize.summary.syntax import argument, has_unpacking
 
 # What bears such a name may give all ranks the same weights.
 _SAME = re.compile(
     r"roadcast|seed|set_weights|restore|assign|elastic|load_(weights|model|check|state|var|param|pretrained)|from_pretrained"
 )
+_LOADS = re.compile(r"load|restore|set_weights|assign")
+_ROOTS = {  # what sends, and at which place it is given the rank that sends
+    "broadcast": 1,
+    "broadcast_variables": 1,
+    "broadcast_object": 1,
+    "broadcast_global_variables": 0,
+    "BroadcastGlobalVariablesCallback": 0,
+    "BroadcastGlobalVariablesHook": 0,
+}
 _VALUES = (
     "broadcast",
     "broadcast_object",
@@ -78,6 +98,7 @@ def find(context: Context) -> Iterator[Violation]:
         or not (use.is_whole or _shows_callbacks(context))
     ):
         return
+    yield from _from_nobody(context)
     if any(_may_make_same(context, node) for node in _named(context)) or _has_seeded_weights(context):
         return
     loop = context.loops[0]
@@ -100,12 +121,26 @@ def _named(context: Context) -> Iterator[ast.expr]:
 
 
 def _may_make_same(context: Context, node: ast.expr) -> bool:
-    """Whether that is so: not where one rank alone loads, nor where only a number is sent."""
+    """Whether that is so: not where one rank alone loads or restores, nor where only a number is sent."""
     use, tests = context.facts.horovod, context.facts.rank_tests
     call = context.syntax.parent.get(node)
     if isinstance(call, ast.Call) and call.func is node and use.is_call(call, *_VALUES):
         return False
-    return "load" not in context.names.last(node) or tests.deciding(node) is None
+    alone = tests.deciding(node) is not None
+    return not (alone and _LOADS.search(context.names.last(node)))
+
+
+def _from_nobody(context: Context) -> Iterator[Violation]:
+    """Broadcasts from the rank after the last one: ranks count from 0."""
+    use = context.facts.horovod
+    for call in use.calls(*_ROOTS):
+        root = argument(call, "root_rank", _ROOTS[use.name_of(call).rsplit(".", 1)[-1]])
+        if root is not None and use.is_call(root, "size"):
+            yield RESTRICTION.at(
+                context,
+                root,
+                "there is no rank `size()`, since ranks count from 0, and the broadcast fails: send from rank 0",
+            )
 
 
 def _has_seeded_weights(context: Context) -> bool:

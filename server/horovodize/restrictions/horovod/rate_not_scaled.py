@@ -6,8 +6,8 @@ model learns less in an epoch. Horovod's guide multiplies the rate by size(); wi
 better.
 
 ## When it is reported
-On a wrapped optimizer whose rate is a constant, where `fit` trains on batches of more rows, in a script that uses size() for
-nothing at all.
+On a wrapped optimizer whose rate, or the first one of its schedule, is a constant, where `fit` trains on batches of more
+rows, in a script that uses size() for nothing at all.
 
 ## Quick fix
 None.
@@ -20,6 +20,17 @@ import horovod.tensorflow.keras as hvd
 hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01)), "mse")  # HVD308
+model.fit(tf.data.Dataset.range(1000).batch(10), epochs=3)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rate = tf.keras.optimizers.schedules.ExponentialDecay(0.01, 1000, 0.9)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate)), "mse")  # HVD308
 model.fit(tf.data.Dataset.range(1000).batch(10), epochs=3)
 ```
 
@@ -59,6 +70,9 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import TrainingLoop
+from horovodize.summary.syntax import argument
+
+_DECAYS = ("ExponentialDecay", "CosineDecay", "CosineDecayRestarts", "PolynomialDecay", "InverseTimeDecay")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -68,7 +82,7 @@ def find(context: Context) -> Iterator[Violation]:
     if not all(_is_of_batches(context, loop) for loop in context.loops):
         return
     for wrapper in use.wrapped:
-        rates = list(use.rates(wrapper))
+        rates = [_first_of(context, rate) for rate in use.rates(wrapper)]
         constant = [o for rate in rates for o in context.values.origins(rate)]
         if (
             rates
@@ -81,6 +95,13 @@ def find(context: Context) -> Iterator[Violation]:
                 "the rate is that of one process, while a step takes the rows of all: consider the rate times `hvd.size()`",
                 related=[context.related(rates[0], "the rate")],
             )
+
+
+def _first_of(context: Context, rate: ast.expr) -> ast.expr:
+    """The rate that training starts with: of a schedule, its first one."""
+    schedules = [c for c in context.values.calls(rate) if context.names.last(c.func) in _DECAYS]
+    first = argument(schedules[0], "initial_learning_rate", 0) if len(schedules) == 1 else None
+    return first if first is not None else rate
 
 
 def _is_of_batches(context: Context, loop: TrainingLoop) -> bool:

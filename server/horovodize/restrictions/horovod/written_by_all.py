@@ -5,9 +5,10 @@ Ranks that write the same checkpoint at the same time leave one that can't be re
 folder in common it is the same.
 
 ## When it is reported
-On `save`, `save_weights` and the like of models, savers and checkpoints, on `ModelCheckpoint` in the callbacks of a `fit`,
-and on the folder that a `MonitoredTrainingSession` or an `Estimator` writes to, where every rank runs them with the same
-path. Not under anything that may be a test of the rank, nor with a path that can't be followed.
+On `save`, `save_weights` and the like of models, savers and checkpoints, on `ModelCheckpoint`, `CSVLogger` and
+`BackupAndRestore` in the callbacks of a `fit`, and on the folder that a `MonitoredTrainingSession` or an `Estimator` writes
+to, where every rank runs them with the same path. Not under anything that may be a test of the rank, nor with a path that
+can't be followed.
 
 ## Quick fix
 None.
@@ -20,6 +21,7 @@ import horovod.tensorflow.keras as hvd
 hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 callbacks = [tf.keras.callbacks.ModelCheckpoint("best.h5")]  # HVD314
+callbacks.append(tf.keras.callbacks.CSVLogger("losses.csv"))  # HVD314
 model.fit(x, y, callbacks=callbacks)
 model.save("model.h5")  # HVD314
 ```
@@ -34,6 +36,7 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 callbacks = []
 if hvd.rank() == 0:
     callbacks.append(tf.keras.callbacks.ModelCheckpoint("best.h5"))
+callbacks.append(tf.keras.callbacks.CSVLogger(f"losses-{hvd.rank()}.csv"))
 model.fit(x, y, callbacks=callbacks)
 model.save(f"model-{hvd.rank()}.h5")
 if hvd.local_rank() == 0:
@@ -69,7 +72,12 @@ _SAVERS = {
     _V1 + "Checkpoint": ("file_prefix", 0),
     _V1 + "Saver": ("save_path", 1),
 }
-_CHECKPOINT = "tensorflow.keras.callbacks.ModelCheckpoint"
+_WRITERS = {  # callbacks that write, and what the path is called: always the first argument
+    "tensorflow.keras.callbacks.ModelCheckpoint": "filepath",
+    "tensorflow.keras.callbacks.CSVLogger": "filename",
+    "tensorflow.keras.callbacks.BackupAndRestore": "backup_dir",
+    "tensorflow.keras.callbacks.experimental.BackupAndRestore": "backup_dir",
+}
 _TEXT = ("format", "join", "strip", "rstrip", "lower", "replace", "parse_args", "parse_known_args", "add_argument",
          "add_mutually_exclusive_group", "add_argument_group")  # fmt: skip
 _SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.")
@@ -113,20 +121,16 @@ def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
 
 
 def _callbacks(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """The `ModelCheckpoint`s that every rank gives to a `fit`."""
+    """The callbacks that write, of those that every rank gives to a `fit`."""
     items = context.facts.callback_items
     for fit in context.sites.fits:
         if context.facts.rank_tests.may_be_guarded(fit.call):
             continue
         for item in items.of(fit.call):
-            if (
-                item.by is not None
-                or item.unsure
-                or len(item.made) != 1
-                or _CHECKPOINT not in items.classes(item)
-            ):
+            if item.by is not None or item.unsure or len(item.made) != 1:
                 continue
-            path = argument(item.made[0], "filepath", 0)
+            word = next((_WRITERS[c] for c in items.classes(item) if c in _WRITERS), None)
+            path = argument(item.made[0], word, 0) if word is not None else None
             if path is not None and not context.facts.rank_tests.may_be_guarded(item.node):
                 yield item.made[0], path
 
