@@ -74,7 +74,7 @@ def find(context: Context) -> Iterator[Violation]:
         steps, epochs = argument(fit.call, "steps_per_epoch"), argument(fit.call, "epochs")
         if steps is None or has_unpacking(fit.call) or not use.runs(fit.call):
             continue
-        if any(e is not None and not _is_of_one(context, e) for e in (steps, epochs)):
+        if any(e is not None and not _is_of_one(context, e) for e in (steps, epochs)) or _is_single(steps):
             continue
         data, pipelines = argument(fit.call, "x", 0), context.facts.feeding.kinds.pipelines
         if data is not None and is_endless_after(pipelines, fit.call, data):
@@ -85,6 +85,11 @@ def find(context: Context) -> Iterator[Violation]:
                 "`steps_per_epoch` divided by `hvd.size()`",
                 related=[context.related(steps, "the steps")],
             )
+
+
+def _is_single(steps: ast.expr) -> bool:
+    """Whether there is one step: it only builds the model and the optimizer's variables."""
+    return isinstance(steps, ast.Constant) and steps.value == 1
 
 
 def _is_of_one(context: Context, number: ast.expr) -> bool:
