@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import CORE, HVD, Draft
 from horovodize.rules.step_state import OF_MODEL
 from horovodize.source import Edit
@@ -101,9 +102,8 @@ def _begins_variable(draft: Draft, draw: ast.Call) -> bool:
 
 def _share(draft: Draft, draw: ast.Call, rule: str) -> None:
     """`tf.random.normal(shape)` → `hvd.broadcast(tf.random.normal(shape), root_rank=0)`, once."""
-    if draw in draft.done:
+    if not draft.decide(draw, Agreed(rule)):
         return
-    draft.done.add(draw)
     maker = draft.facts.uniform.draws.maker(draw)
     name = draft.names.of((maker or draw).func) or ""
     of_tensorflow = name.startswith("tensorflow.")

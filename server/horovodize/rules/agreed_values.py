@@ -22,6 +22,7 @@ from horovodize.rules.agreeing import (
     draw_alike,
     is_kept_by_fit,
 )
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.optimizers import agree_on_choices
@@ -76,7 +77,7 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     agree_on_choices(draft)
     for optimizer in _optimizers(draft):
         for reason in differing(draft, optimizer):
-            agreed = any(draft.syntax.inside(reason.where, e) for e in draft.agreed)
+            agreed = any(draft.syntax.inside(reason.where, e) for e in draft.having(Agreed))
             if isinstance(reason, Varies) and reason.kind in _WHERE_USED and not agreed:
                 draft.refuse("HVD107", optimizer, _OPTIMIZERS.format(why=reason.why))
     for layer in _layers(draft):
@@ -97,7 +98,7 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
     for leaving in exits(loop):
         for test in tests(draft.syntax, leaving, loop):
             _draw_alike(draft, test)
-    found = [r for r in uniform.number_reasons(loop.iter) if r.where not in draft.agreed]
+    found = [r for r in uniform.number_reasons(loop.iter) if not draft.was(r.where, Agreed)]
     e = draft.facts.feeding.iterable(loop)
     if e is None or not draft.facts.feeding.kinds.is_range(e):
         used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
@@ -124,9 +125,8 @@ def _ask_whether(draft: Draft, frame: Frame) -> None:
         unseen = next((r for r in found if isinstance(r, Unknown)), None)
         if unseen is None or any(isinstance(r, Varies) for r in found) or is_main_guard(condition):
             continue
-        if (
-            any(draft.syntax.inside(condition, loop) for loop in frame.loops)
-            or condition.test in draft.agreed
+        if any(draft.syntax.inside(condition, loop) for loop in frame.loops) or draft.was(
+            condition.test, Agreed
         ):
             continue
         doubt = f"{unseen.why}: check that all ranks can do here as rank 0 does"
@@ -231,7 +231,7 @@ def _agree(
         return
     used = [r for r in varying if r.kind in _WHERE_USED]
     for reason in varying:
-        if reason in used or reason.where in draft.agreed:
+        if reason in used or draft.was(reason.where, Agreed):
             continue
         if not _agree_at_source(draft, reason, why):
             draft.refuse(code, e, message.format(why=reason.why))
@@ -269,7 +269,7 @@ def _counts_from_agreed(draft: Draft, e: ast.expr, reasons: Sequence[Varies]) ->
     return bool(loops) and all(
         isinstance(loop, (ast.For, ast.AsyncFor))
         and draft.facts.feeding.kinds.is_range(loop.iter)
-        and all(part in draft.agreed for part in _parts(draft, loop.iter, reasons))
+        and all(draft.was(part, Agreed) for part in _parts(draft, loop.iter, reasons))
         for loop in loops
     )
 
@@ -287,9 +287,9 @@ def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
         return agree_order(draft, where, _rule(draft), why)
     if not isinstance(where, ast.Call):
         return False
-    draft.agreed.add(where)
-    edits = Edit.around(draft.module.span(where), f"{from_root(draft)}(", ")")
-    draft.change(_rule(draft), where, _WHAT, why, edits)
+    if draft.decide(where, Agreed(_rule(draft))):
+        edits = Edit.around(draft.module.span(where), f"{from_root(draft)}(", ")")
+        draft.change(_rule(draft), where, _WHAT, why, edits)
     return True
 
 

@@ -7,6 +7,7 @@ from enum import Enum
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import Source
+from horovodize.rules.decisions import Agreed, How, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root, outputs_of
 from horovodize.source import Edit
@@ -42,7 +43,7 @@ def cause_of(draft: Draft, test: ast.expr, loop: Loop) -> Cause:
 def differing(draft: Draft, e: ast.AST) -> list[Varies | Unknown]:
     """Why a value may differ between ranks, but for what has been made the same on all of them."""
     found = draft.facts.uniform.reasons(e)
-    return [r for r in found if r.where not in draft.agreed and (e, r.where) not in draft.settled]
+    return [r for r in found if not draft.was(r.where, Agreed) and (e, r.where) not in draft.settled]
 
 
 def agree(
@@ -58,9 +59,9 @@ def agree(
     """`test` → `any_rank(test)`, once.
 
     of_all: that it has to hold on all ranks, rather than on one"""
-    if test in draft.done:
+    rule = rule or ("S5" if draft.in_graph else "G4")
+    if not draft.decide(test, Agreed(rule, How.TOGETHER)):
         return
-    draft.done.add(test)
     if draft.drive.in_traced(test):
         draft.refuse("HVD205", test, ALIKE)
         return
@@ -70,7 +71,7 @@ def agree(
     around = (f"not {any_rank}(not (", "))") if of_all else (f"{any_rank}(", ")")
     edits = Edit.around(draft.module.span(test), *around)
     draft.change(
-        rule or ("S5" if draft.in_graph else "G4"),
+        rule,
         test,
         what,
         why,
@@ -100,9 +101,10 @@ def alike(draft: Draft, *, seeded: bool = False) -> str:
 
 def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str, *, seeded: bool = False) -> None:
     """`random.choice(x)` → `alike(random.choice)(x)`, once. What a seed just before fixes stays as it is."""
-    draft.agreed.add(call)
-    if call not in draft.done and (seeded or not draft.facts.uniform.draws.is_seeded_just_before(call)):
-        draft.done.add(call)
+    is_dealt_out = draft.was(call, Shared)
+    if not draft.decide(call, Agreed(rule, How.STREAM)) or is_dealt_out:
+        return
+    if seeded or not draft.facts.uniform.draws.is_seeded_just_before(call):
         edits = Edit.around(draft.module.span(call.func), f"{alike(draft, seeded=seeded)}(", ")")
         draft.change(rule, call, what, why, edits)
 
@@ -130,11 +132,12 @@ def agree_value(
 
     is_reached: that all ranks come there is known otherwise"""
     statement = draft.syntax.statement(e)
-    if e in draft.agreed:
+    if draft.was(e, Agreed):
         return True
     if not is_reached and not can_agree(draft, e):
         return False
-    draft.agreed.add(e)
+    if not draft.decide(e, Agreed(rule)):
+        return True  # it's asked about
     if (
         isinstance(e, (ast.Name, ast.Attribute))
         and draft.can_insert(statement)
@@ -157,8 +160,7 @@ def agree_order(draft: Draft, where: ast.expr, rule: str, why: str) -> bool:
         return False  # `names.pop()`: the set itself goes on differing
     if not can_agree(draft, where):
         return False
-    if where not in draft.agreed:
-        draft.agreed.add(where)
+    if draft.decide(where, Agreed(rule)):
         listed = draft.syntax.parent[where]
         if (
             isinstance(listed, ast.Call)

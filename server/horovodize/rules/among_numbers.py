@@ -6,6 +6,7 @@ import ast
 
 from horovodize.plan import Decision
 from horovodize.rules import thresholds
+from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
 
@@ -18,9 +19,10 @@ def divide(draft: Draft, test: ast.expr, numbers: ast.expr) -> bool:
         for n in made
         if isinstance(n, (ast.List, ast.Tuple, ast.Set)) and all(map(_is_whole_number, n.elts))
     ]
-    if len(made) != 1 or not listed or numbers in draft.done or not _is_fixed_name(draft, numbers):
+    if len(made) != 1 or not listed or not _is_fixed_name(draft, numbers):
         return False
-    draft.done.add(numbers)
+    if not draft.decide(numbers, Divided("G5")):
+        return False
     k = draft.fresh("k")
     edits = Edit.around(draft.module.span(numbers), f"[{k} and max(1, {k} // {SIZE}) for {k} in ", "]")
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)

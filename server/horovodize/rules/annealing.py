@@ -15,6 +15,7 @@ from horovodize import catalogue
 from horovodize.plan import Decision
 from horovodize.rules import counted, decays, rates_by_step, schedule, steered
 from horovodize.rules.copies import made_of
+from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.summary.syntax import CALLABLES, argument
@@ -136,7 +137,7 @@ def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
             break
         around.append(a)
     formulas = [a for a in around if isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA)]
-    by_share = any(a.right in draft.done or counts_a_share(draft, a.right) for a in formulas)
+    by_share = any(draft.was(a.right, Amount) or counts_a_share(draft, a.right) for a in formulas)
     return not by_share and (bool(formulas) or any(_is_real(draft, a) for a in around))
 
 

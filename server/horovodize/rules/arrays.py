@@ -19,6 +19,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.steps import Feed
+from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding, is_none, wrap
@@ -125,18 +126,18 @@ def _divide(draft: Draft, data: ast.expr) -> None:
         for value in data.values:
             _divide(draft, value)
         return
-    if data in draft.done:
+    if draft.was(data, Shared):
         return
     span, shard = draft.module.span(data), draft.helper("shard")
     draft.divided = True
     if kind is Kind.ARRAYS:
-        draft.done.add(data)
+        draft.decide(data, Shared("D2"))
         edits = Edit.around(span, f"[{shard}(part) for part in ", "]")
     elif kind is Kind.MAPPING:
-        draft.done.add(data)
+        draft.decide(data, Shared("D2"))
         edits = Edit.around(span, f"{{key: {shard}(part) for key, part in ", ".items()}")
     else:
-        edits = wrap(draft, data, "shard")
+        edits = wrap(draft, data, "shard", "D2")
     unclear = kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(data)
     draft.change("D2", data, "Give every rank its own rows", _WHY, edits, doubt=_DOUBT if unclear else "")
 

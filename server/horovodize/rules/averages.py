@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from horovodize.plan import Decision
 from horovodize.rules import counted
+from horovodize.rules.decisions import Divided, Shared
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
@@ -43,7 +44,7 @@ def keep_of_dataset(draft: Draft, driver: Driver, rule: str) -> None:
     """The same of a loop over a dataset that was divided: a sum is divided by how many batches or rows that has as a whole."""
     known = feeding(draft)
     trail = known.pipelines.trail(driver.iterable) if driver.iterable is not None else []
-    if not any(e in draft.done for e in trail):
+    if not any(draft.was(e, Shared) for e in trail):
         return
     rows = {
         ast.unparse(part)
@@ -70,8 +71,8 @@ def keep_of_event(draft: Draft, test: ast.expr, every: ast.expr) -> None:
         factors = _factors(divisor)
         same = [f for f in factors if ast.dump(f) == ast.dump(every)]
         for factor in same:
-            if factor not in draft.done:
-                edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, factor))
+            if not draft.was(factor, Divided):
+                edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, factor, "G5"))
                 draft.change("G5", factor, "Average over the steps of a rank", _WHY, edits)
         known = draft.facts.feeding.kinds.constant(divisor)
         if not same and known is not None and known > 1:
@@ -158,9 +159,10 @@ def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr]
     sums = _sums(driver)
     for divided_by, what in divisors_in(draft, driver.loop):
         for divisor in (divided_by, *_factors(divided_by)) if _names(what) & sums else ():
-            if divided_by in draft.done or divisor in draft.done or not counts(divisor):
+            if draft.was(divided_by, Divided) or not counts(divisor):
                 continue
-            draft.done.add(divisor)
+            if not draft.decide(divisor, Divided(rule)):
+                continue
             opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
             edits = draft.decided(
                 Decision.DIVIDED, Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
@@ -214,7 +216,7 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
 def _is_divided_where_made(draft: Draft, count: ast.expr) -> bool:
     """Whether a name stands for a rank's number of steps already: all that is divided by it is."""
     return isinstance(count, ast.Name) and any(
-        b.value is not None and b.value in draft.done for b in draft.module.scopes.reaching(count)
+        b.value is not None and draft.was(b.value, Divided) for b in draft.module.scopes.reaching(count)
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.rules.decisions import Left
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import Guards
 
@@ -46,7 +47,7 @@ def _writes(draft: Draft, made: ast.Call) -> bool:
 def silence(draft: Draft, guards: Guards, made: ast.Call) -> None:
     """`TensorBoard(d)` → `TensorBoard(d) if hvd.rank() == 0 else SilentWriter()`; asks where more than methods is used of it.
     What `fit` has in a list is left out there already."""
-    if made in draft.done:
+    if draft.was(made, Left):
         return
     read = _read(draft, made)
     if read is not None:

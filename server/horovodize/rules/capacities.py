@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from horovodize.facts.counters import CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import counted, guarded
+from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import Draft
 from horovodize.rules.thresholds import WHAT, WHY
 from horovodize.summary.syntax import argument
@@ -50,10 +51,10 @@ def keeps(draft: Draft, test: ast.expr, count: ast.expr, bound: ast.expr) -> boo
     if not draft.divided or not _is_capacity(draft, test, count, bound):
         return False
     size = _size_of_all(draft, bound)
-    if size is not None and size in draft.done:
+    if size is not None and draft.was(size, Divided):
         return True
     if size is not None:
-        edits = counted.over_ranks(draft, size)
+        edits = counted.over_ranks(draft, size, "G5")
         draft.change("G5", size, WHAT, WHY, edits, _PARTS, Decision.DIVIDED)
     elif guarded.trains(draft, test):
         draft.ask("G5", test, WHAT, WHY, _ASKED)
@@ -79,7 +80,7 @@ def waits(draft: Draft, test: ast.expr, held: ast.expr, bound: ast.expr, operato
     if any(made & _made_of(draft, size) for call in draws for size in _sizes_of(draft, call)):
         return True  # as many as are drawn at once
     if draws and isinstance(operator, (ast.Gt, ast.GtE, ast.Lt, ast.LtE)):
-        edits = counted.over_ranks(draft, bound)
+        edits = counted.over_ranks(draft, bound, "G5")
         draft.change("G5", test, WHAT, WHY, edits, _SOONER, Decision.DIVIDED)
     else:  # it may be trained on whole; and that it's full stays true, that it holds a part of that doesn't
         draft.ask("G5", test, WHAT, WHY, _ASKED)

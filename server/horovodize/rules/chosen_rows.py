@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules.agreeing import agree_value, can_agree, draw_alike
+from horovodize.rules.decisions import Agreed, Decided
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding, is_none
 from horovodize.summary.feeding import FitFeed, Kind
@@ -42,7 +43,7 @@ def agree(draft: Draft, fed: FitFeed) -> None:
     drawn = {e: _draws(draft, e) for e in rows}
     gathered = any(_is_gathered(draft, e, loops) or _differs_in_number(draft, e) for e in rows if drawn[e])
     for e in rows if gathered else ():
-        if drawn[e] and e not in draft.agreed and not agree_value(draft, e, "D3", _WHAT, _WHY):
+        if drawn[e] and not draft.was(e, Agreed) and not agree_value(draft, e, "D3", _WHAT, _WHY):
             draft.ask("D3", e, _WHAT, _WHY, _OWN)
     _keep_apart(draft, fed, rows)
 
@@ -51,18 +52,19 @@ def _keep_apart(draft: Draft, fed: FitFeed, rows: list[ast.expr]) -> None:
     """What is drawn to be validated on, no rank trains on: all draw it alike, or take what rank 0 has drawn for both."""
     uniform = draft.facts.uniform
     trained = {r.where for e in rows for r in uniform.reasons(e)}
-    dealt_with = set() if draft.agreed.intersection(rows) else draft.done
+    as_a_whole = any(draft.was(e, Agreed) for e in rows)
     validated = list(_validation(fed))
     for e in (*validated, *_evaluated(draft, rows)):
-        own = [r for r in _draws(draft, e) if r.where not in dealt_with and not _is_noise(draft, r)]
+        own = [r for r in _draws(draft, e) if as_a_whole or not draft.was(r.where, Decided)]
+        own = [r for r in own if not _is_noise(draft, r)]
         shared = [r for r in own if r.where in trained and not _is_drawn_alike(draft, r)]
         if not shared or e not in validated:
             continue
         both = [x for x in rows if any(r in uniform.reasons(x) for r in shared)]
         for part in both:
-            if part not in draft.agreed and not agree_value(draft, part, "D3", _WHAT, _WHY_VALIDATE):
+            if not draft.was(part, Agreed) and not agree_value(draft, part, "D3", _WHAT, _WHY_VALIDATE):
                 draft.ask("D3", part, _WHAT, _WHY_VALIDATE, _OWN)
-        if e not in draft.agreed and not agree_value(draft, e, "D3", _VALIDATE, _WHY_VALIDATE):
+        if not draft.was(e, Agreed) and not agree_value(draft, e, "D3", _VALIDATE, _WHY_VALIDATE):
             draft.ask("D3", e, _VALIDATE, _WHY_VALIDATE, _SHARED)
 
 
@@ -89,9 +91,9 @@ def _is_drawn_alike(draft: Draft, reason: Varies) -> bool:
     draw = reason.where
     if not isinstance(draw, ast.Call) or reason.kind is not Source.CHANCE or draft.drive.in_traced(draw):
         return False
-    if draw not in draft.agreed and draft.facts.uniform.draws.has_stream(draw) and can_agree(draft, draw):
+    if not draft.was(draw, Agreed) and draft.facts.uniform.draws.has_stream(draw) and can_agree(draft, draw):
         draw_alike(draft, draw, "D3", _DRAW, _WHY_VALIDATE)
-    return draw in draft.agreed
+    return draft.was(draw, Agreed)
 
 
 def _evaluated(draft: Draft, rows: list[ast.expr]) -> Iterator[ast.expr]:
@@ -116,7 +118,7 @@ def _draws(draft: Draft, e: ast.expr) -> list[Varies]:
         r
         for r in draft.facts.uniform.reasons(e)
         if isinstance(r, Varies)
-        and r.where not in draft.agreed
+        and not draft.was(r.where, Agreed)
         and (r.kind is Source.CHANCE or _drops_out(r))
     ]
 

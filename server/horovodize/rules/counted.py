@@ -7,6 +7,7 @@ import ast
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.steps import Feed
 from horovodize.rules import guarded, turns
+from horovodize.rules.decisions import Amount, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, is_touched, may_be_none
 from horovodize.source import Edit
@@ -94,7 +95,7 @@ def is_fit_divided(draft: Draft, fed: FitFeed) -> bool:
 
 def is_whole(draft: Draft, count: ast.expr) -> bool:
     """Whether a number of steps is still that of one process: neither divided where it is, nor where it is made."""
-    if count in draft.done or counts_a_share(draft, count):
+    if draft.was(count, Amount) or counts_a_share(draft, count):
         return False
     made_of = draft.values.depends([count], 200)
     return not any(
@@ -102,9 +103,10 @@ def is_whole(draft: Draft, count: ast.expr) -> bool:
     )
 
 
-def over_ranks(draft: Draft, count: ast.expr, least: int = 1) -> tuple[Edit, ...]:
+def over_ranks(draft: Draft, count: ast.expr, rule: str, least: int = 1) -> tuple[Edit, ...]:
     """`n` → `max(1, n // hvd.size())`; one that may be None is kept if it is. `least`: what it is never less than."""
-    draft.done.add(count)
+    if not draft.decide(count, Divided(rule)):
+        return ()
     opening, closing = ("(", ")") if needs_parentheses(count) else ("", "")
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         return Edit.around(

@@ -31,6 +31,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import global_batch
+from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
@@ -94,7 +95,7 @@ def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
 
 
 def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
-    edits = _uneven_share(draft, place, feed) or wrap(draft, place, _helper(draft, [place]))
+    edits = _uneven_share(draft, place, feed) or wrap(draft, place, _helper(draft, [place]), "D1")
     if edits:
         draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
         _tell_what_comes_before(draft, place)
@@ -103,7 +104,7 @@ def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
 
 def _divide_batches(draft: Draft, place: ast.expr) -> None:
     """Gives every rank its rows of each batch of a dataset."""
-    edits = wrap(draft, place, "share_batches")
+    edits = wrap(draft, place, "share_batches", "D1", Unit.ROWS)
     if edits:
         draft.change("D1", place, "Divide the rows of each batch among the ranks", _WHY_BATCHES, edits)
         _tell_what_comes_before(draft, place)
@@ -148,14 +149,14 @@ def _uneven_share(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, 
     """`dataset.shard(size, rank)`, where what follows repeats it forever; not where there may be fewer elements than ranks."""
     pipelines = feeding(draft).pipelines
     if (
-        place in draft.done
+        draft.was(place, Shared)
         or draft.options.keeps_batch
         or not isinstance(place, (ast.Name, ast.Attribute, ast.Call))
         or not counts.is_endless_after(pipelines, place, feed)
         or counts.knows_its_length(pipelines, place)
     ):
         return ()
-    draft.done.add(place)
+    draft.decide(place, Shared("D1"))
     draft.divided = True
     return (Edit.insert(draft.module.span(place).end, f".shard({SIZE}, {RANK})", draft.module.span(place)),)
 
@@ -178,16 +179,16 @@ def _tell_what_comes_before(draft: Draft, place: ast.expr) -> None:
 def _divide_inside(draft: Draft, call: ast.expr, feed: ast.expr) -> bool:
     """Divides what a function makes for training and for something else inside it, for this call alone: before it decodes."""
     known = feeding(draft)
-    if not isinstance(call, ast.Call) or call in draft.done:
+    if not isinstance(call, ast.Call) or draft.was(call, Shared):
         return False
     function = known.pipelines.values.callee(call)
     places = known.pipelines.places_inside(call, known.dataset_feeds, known.has_fixed_batch(feed))
     inside = [p for p in places if draft.syntax.function(p) is function]
-    if not places or not isinstance(function, ast.FunctionDef) or any(p in draft.done for p in places):
+    if not places or not isinstance(function, ast.FunctionDef) or any(draft.was(p, Shared) for p in places):
         return False
     if inside and not can_get_a_parameter(draft, function):
         return False
-    draft.done.add(call)
+    draft.decide(call, Shared("D1"))
     for place in places:
         if place not in inside and not _divide_inside(draft, place, feed):
             _divide_at(draft, place, feed)
@@ -215,9 +216,10 @@ def _divide_for(draft: Draft, call: ast.Call, function: ast.FunctionDef, places:
 def _separate_cache(draft: Draft, step: ast.Call) -> None:
     """`cache(path)` → a path of its own for each rank: two processes can't fill one cache file."""
     path = argument(step, "filename", 0)
-    if path is None or path in draft.done or (isinstance(path, ast.Constant) and not path.value):
+    if path is None or (isinstance(path, ast.Constant) and not path.value):
         return
-    draft.done.add(path)
+    if not draft.decide(path, Apart("D1")):
+        return
     span = draft.module.span(path)
     opening, closing = ("(", ")") if needs_parentheses(path) else ("", "")
     edits = Edit.around(span, opening, f"{closing} + str({RANK})")
@@ -269,9 +271,10 @@ def _seed_source(draft: Draft, call: ast.Call) -> None:
 
 
 def _add_seed(draft: Draft, call: ast.Call, seed: str = f"seed={SEED}") -> None:
-    if call.func in draft.done or has_unpacking(call) or draft.module.calls_of(*_SEEDS):
+    if has_unpacking(call) or draft.module.calls_of(*_SEEDS):
         return
-    draft.done.add(call.func)
+    if not draft.decide(call.func, Agreed("D1", How.SEED)):
+        return
     why = "Every rank takes its part of the same order; unseeded, the parts would overlap and leave elements out."
     draft.change("D1", call, "Shuffle alike on all ranks", why, [draft.add_argument(call, seed)])
 

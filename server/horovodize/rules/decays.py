@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from horovodize.rules import counted
+from horovodize.rules.decisions import Counted, Scaled
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding, is_touched
 from horovodize.summary.binding import Binding
@@ -138,8 +139,7 @@ def _tell(draft: Draft, setting: Setting, parts: _Parts, rule: str) -> bool:
     if by_step and not _is_known(draft, setting, parts):
         return False
     for factor in parts.factors if by_step else ():
-        if factor not in draft.done and not counts_a_share(draft, factor):
-            draft.done.add(factor)
+        if not counts_a_share(draft, factor) and draft.decide(factor, Counted(rule)):
             draft.change(rule, factor, _STEP, _WHY_STEP, draft.times(factor, SIZE, "**"))
     for term in parts.terms:
         steps = [SIZE] if by_step and not _is_shared(draft, term) else []
@@ -188,9 +188,10 @@ def _is_by_step(draft: Draft, setting: Setting) -> bool:
 def _times(draft: Draft, rule: str, e: ast.expr, steps: list[str], growth: str) -> None:
     """Multiplies by the steps that one of a rank stands for, and by what the rate is multiplied by."""
     by = [*steps, *([growth] if growth else [])]
-    if not by or e in draft.done or (isinstance(e, ast.Constant) and e.value in (0, None)):
+    if not by or (isinstance(e, ast.Constant) and e.value in (0, None)):
         return
-    draft.done.add(e)
+    if not draft.decide(e, Scaled(rule) if growth else Counted(rule)):
+        return
     what, why = (_STEP, _WHY_STEP) if steps else (_SCALE, _WHY_SCALE)
     factor = f"{SIZE} ** 2" if by == [SIZE, SIZE] else " * ".join(by)
     draft.change(rule, e, what, why, draft.times(e, factor))

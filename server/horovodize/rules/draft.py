@@ -15,6 +15,7 @@ from horovodize.facts import facts_of
 from horovodize.facts.counters import Counter
 from horovodize.options import Options
 from horovodize.plan import Answer, Change, Decision, Note, Reason
+from horovodize.rules.decisions import Clash, Decisions
 from horovodize.source import Edit, Move
 from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
@@ -31,11 +32,15 @@ ON_ROOT = f"{RANK} == 0"
 _WEAK = (ast.IfExp, ast.BoolOp, ast.Compare, ast.Lambda, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred)
 _WEAK_OPERATORS = (ast.Add, ast.Sub, ast.LShift, ast.RShift, ast.BitOr, ast.BitXor, ast.BitAnd)
 
+_CLASH = "Check which change is right here"
+_WHY_CLASH = "A number, or a part of the data, is changed in one way only."
 
-class Draft:
+
+class Draft(Decisions):
     """The changes, doubts and refusals that rules come to for one document."""
 
     def __init__(self, summary: ModuleSummary, options: Options) -> None:
+        super().__init__()
         assert summary.module is not None
         assert summary.sites is not None
         assert summary.drive is not None
@@ -53,11 +58,7 @@ class Draft:
         self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
         self._taken = self.module.scopes.all_names()
         self._decisions: dict[Edit | Move, Decision] = {}
-        self.done: set[ast.AST] = (
-            set()
-        )  # nodes that a rule has dealt with (a schedule that two optimizers share)
         self.stream: dict[str, str] = {}  # what the helper "alike" uses (`agreeing.alike`)
-        self.agreed: set[ast.AST] = set()  # what varied, and now is rank 0's on all ranks
         self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
         self._divided = False
         self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes 1/size() of the steps
@@ -67,7 +68,6 @@ class Draft:
         self.in_rounds: dict[ast.AST, str] = {}
         self.uncounted: list[tuple[ast.While, str, str]] = []  # loops to ask about, by which rule and why
         self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
-        self.done_once: set[tuple[str, ast.AST]] = set()
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self.outputs: Outputs | None = None  # made by the first rule that asks (`guards.outputs_of`)
         self._tensorflow: str | None = None
@@ -127,6 +127,10 @@ class Draft:
         """Asks the user to make a change that can't be made here."""
         self.change(rule, node, what, why, (), doubt)
 
+    def asked_about(self, clash: Clash) -> None:
+        if self.once("clash", clash.node):
+            self.ask(clash.second.rule, clash.node, _CLASH, _WHY_CLASH, clash.doubt)
+
     def answer(self, code: str, node: ast.AST) -> None:
         """Says that the change just made deals with what `check` warns of at a node: it makes up for it, or its doubt asks
         about it. What nobody answers becomes a question of the plan."""
@@ -152,13 +156,6 @@ class Draft:
             name = f"hvd_{wanted}" if n == 2 else f"{wanted}_{n}"
         self._taken.add(name)
         return name
-
-    def once(self, what: str, node: ast.AST) -> bool:
-        """True the first time that this is asked of a node."""
-        if (what, node) in self.done_once:
-            return False
-        self.done_once.add((what, node))
-        return True
 
     def flag(self, key: object) -> str:
         """A name for a "first batch" flag."""

@@ -15,6 +15,7 @@ from horovodize.facts.sources import MAKERS, SEEDS
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
 from horovodize.rules import own_counts, strong
+from horovodize.rules.decisions import Decided, Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.seeds_apart import draws, seed_generator
 from horovodize.rules.shares import feeding
@@ -60,10 +61,9 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
     if not drawn and not draft.in_graph and _is_unseen(draft, driver):
         draft.note(rule, driver.loop, _UNSEEN)
     for call in drawn:
-        if call in draft.done or gives_rate(call) or _is_given_batch(draft, driver, call):
+        if draft.was(call, Decided) or gives_rate(call) or _is_given_batch(draft, driver, call):
             continue
-        draft.done.add(call)
-        draft.once("own batch", call)
+        draft.decide(call, Shared(rule, Unit.DRAWS))
         edits, doubt = _dealt_out(draft, call), _FIRST if _begins_alike(draft, call) else ""
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits, doubt, Decision.SHARED)
         if not _is_seen(draft, call):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import counted
+from horovodize.rules.decisions import Counted
 from horovodize.rules.draft import Draft
 
 _WHAT = "Let it count the steps of all ranks"
@@ -17,10 +18,10 @@ _WHY = "The steps of the epochs before are those of all ranks; those of this one
 def apply(draft: Draft) -> None:
     for count in draft.syntax.every(ast.BinOp):
         turn = _turn(draft, count)
-        if turn is None or turn in draft.done or turn in draft.counts_all or counted.of(draft, turn) is None:
+        if turn is None or turn in draft.counts_all or counted.of(draft, turn) is None:
             continue
-        draft.done.add(turn)
-        draft.change("G5", turn, _WHAT, _WHY, counted.read_as_all(draft, turn))
+        if draft.decide(turn, Counted("G5")):
+            draft.change("G5", turn, _WHAT, _WHY, counted.read_as_all(draft, turn))
 
 
 def is_one(draft: Draft, e: ast.expr) -> bool:

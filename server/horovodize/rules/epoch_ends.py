@@ -11,6 +11,7 @@ import ast
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.exits import exits, skips
 from horovodize.rules import counted
+from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft, needs_parentheses
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import position
@@ -70,7 +71,7 @@ def _steps(draft: Draft, driver: Driver) -> str:
         return ""
     if isinstance(driver.loop, ast.While) or e.keywords or not all(map(_is_plain, e.args)):
         return ""
-    if not all(a in draft.done or counted.is_whole(draft, a) for a in e.args):
+    if not all(draft.was(a, Amount) or counted.is_whole(draft, a) for a in e.args):
         return ""
     if len(e.args) > 1:
         return f"len({draft.module.text(e)})"

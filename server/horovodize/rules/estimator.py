@@ -224,7 +224,7 @@ def _divide_steps(draft: Draft, training: Training) -> None:
         if count is None or is_none(count):
             continue
         if not counts_a_share(draft, count):
-            edits = divide(draft, count)
+            edits = divide(draft, count, "E1")
             if edits:
                 draft.change("E1", count, "Divide the steps among the ranks", _WHY_STEPS, edits)
     if training.max_steps is not None and not is_none(training.max_steps) and _may_resume(draft, training):

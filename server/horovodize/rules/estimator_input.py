@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import strong
+from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding, is_none, wrap
 from horovodize.source import Edit
@@ -87,16 +88,16 @@ def _divide_array(draft: Draft, data: ast.expr, may_be_dict: bool) -> None:
         for value in data.values:
             _divide_array(draft, value, may_be_dict=False)
         return
-    if data in draft.done:
+    if draft.was(data, Shared):
         return
     kinds = feeding(draft).kinds
     if may_be_dict and kinds.of(data, with_targets=True) is Kind.MAPPING:
-        draft.done.add(data)
-        draft.divided = True
-        around = f"{{key: {draft.helper('shard')}(part) for key, part in ", ".items()}"
-        draft.change("E1", data, _WHAT, _WHY, Edit.around(draft.module.span(data), *around))
+        if draft.decide(data, Shared("E1")):
+            draft.divided = True
+            around = f"{{key: {draft.helper('shard')}(part) for key, part in ", ".items()}"
+            draft.change("E1", data, _WHAT, _WHY, Edit.around(draft.module.span(data), *around))
         return
-    edits = wrap(draft, data, "shard")
+    edits = wrap(draft, data, "shard", "E1")
     if edits:
         doubt = _DOUBT if may_be_dict and kinds.is_opaque(data) else ""
         draft.change("E1", data, _WHAT, _WHY, edits, doubt)

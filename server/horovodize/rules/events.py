@@ -54,6 +54,7 @@ from horovodize.rules import (
     uncounted,
     unseen_counts,
 )
+from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -194,14 +195,14 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     around = nested.outer(draft, test, _dividend(modulo))
     within = nested.multiple(draft, around, divisor) if around is not None else None
     if within is not None:
-        draft.done.add(divisor)
+        draft.decide(divisor, Divided("G5"))
         edits = [Edit(draft.module.span(divisor), f"({within})")]
     elif (stride := _stride(draft, modulo, known)) > 1:
-        draft.done.add(divisor)
+        draft.decide(divisor, Divided("G5"))
         text = f"(max(1, {known} // {stride} // {SIZE}) * {stride})"
         edits = [Edit(draft.module.span(divisor), text)]
     else:
-        edits = list(counted.over_ranks(draft, divisor, guarded.turns_of_what_is_shown(draft, test)))
+        edits = list(counted.over_ranks(draft, divisor, "G5", guarded.turns_of_what_is_shown(draft, test)))
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
     number = _dividend(modulo)
@@ -316,8 +317,8 @@ def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr) -> tuple[Edit, ..
     around = next((a for side in sides if (a := nested.outer(draft, test, side)) is not None), None)
     within = nested.multiple(draft, around, bound) if around is not None else None
     if within is None:
-        return counted.over_ranks(draft, bound)
-    draft.done.add(bound)
+        return counted.over_ranks(draft, bound, "G5")
+    draft.decide(bound, Divided("G5"))
     return (Edit(draft.module.span(bound), within),)
 
 
@@ -383,7 +384,7 @@ def _given(draft: Draft, call: ast.Call, name: str) -> None:
             steps,
             thresholds.WHAT,
             thresholds.WHY,
-            counted.over_ranks(draft, steps),
+            counted.over_ranks(draft, steps, "G5"),
             decision=Decision.DIVIDED,
         )
 

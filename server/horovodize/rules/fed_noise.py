@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from horovodize.facts.sources import MAKERS, SEED_GENERATOR, SEEDS
 from horovodize.rules import seeds_apart, strong
 from horovodize.rules.agreeing import draw_alike
+from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import Draft
 from horovodize.rules.orders import SHARED
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
@@ -41,7 +42,7 @@ def apply(draft: Draft) -> None:
         drawing = [c for c in calls if seeds_apart.draws(draft, c)]
         noise = [c for c in drawing if not seeds_apart.is_order(draft, c) and _is_fed(draft, c, _DEPTH)]
         for seed in draft.module.calls_of(*SEEDS, *MAKERS, SEED_GENERATOR) if noise else ():
-            if seed in draft.done or not draft.facts.uniform.draws.gives_seed(seed):
+            if draft.was(seed, Apart) or not draft.facts.uniform.draws.gives_seed(seed):
                 continue
             fixed = [c for c in noise if _fixes(draft, seed, c)]
             if fixed:

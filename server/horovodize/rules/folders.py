@@ -11,6 +11,7 @@ import ast
 from collections.abc import Collection
 
 from horovodize.facts.answers import Uniform
+from horovodize.rules.decisions import Left
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary import shell_commands
@@ -46,7 +47,7 @@ def made_everywhere(draft: Draft, outputs: Outputs) -> set[ast.Call]:
 def apply(draft: Draft, made: Collection[ast.Call], guarded: Collection[ast.AST]) -> None:
     """Lets ranks make these folders at the same time, save those that stand in `guarded` statements, which are rank 0's."""
     for call in draft.syntax.calls:
-        if call not in made or _stands_in(draft, call, guarded) or _stands_in(draft, call, draft.done):
+        if call not in made or _stands_in(draft, call, {*guarded, *draft.having(Left)}):
             continue
         edits = _edits(draft, call)
         if edits:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
+from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
 from horovodize.rules.shares import feeding, wrap
@@ -20,7 +21,7 @@ def share(draft: Draft, rule: str, feed: ast.expr) -> None:
     """Gives each rank its share of the batches that a generator yields."""
     if divide_inside(draft, rule, feed):
         return
-    edits = wrap(draft, feed, "shard_batches")
+    edits = wrap(draft, feed, "shard_batches", rule)
     if edits:
         draft.change(rule, feed, _WHAT, _WHY_ALL, edits)
 
@@ -29,7 +30,7 @@ def divide_inside(draft: Draft, rule: str, feed: ast.expr) -> bool:
     """`for i in range(0, n, 32): … yield x[i : i + 32]` → `for i in shard(range(0, n, 32))`; by a parameter `share` where other
     calls of the function need all batches. Whether it could be done."""
     call, function = feeding(draft).kinds.generated(feed) or (None, None)
-    if call is None or not isinstance(function, ast.FunctionDef) or feed in draft.done:
+    if call is None or not isinstance(function, ast.FunctionDef) or draft.was(feed, Shared):
         return False
     numbers = draft.facts.generators.numbers(function)
     if numbers is None or _is_handed_on(draft, function):
@@ -38,7 +39,7 @@ def divide_inside(draft: Draft, rule: str, feed: ast.expr) -> bool:
     if shared and not can_get_a_parameter(draft, function):
         return False
     edits = _for_call(draft, function, numbers, call) if shared else _for_all(draft, numbers)
-    draft.done.add(feed)
+    draft.decide(feed, Shared(rule))
     draft.divided = True
     if edits:
         draft.change(rule, feed, _WHAT, _WHY_INSIDE, draft.decided(Decision.SHARED, tuple(edits)))

@@ -13,6 +13,7 @@ from horovodize.facts.batches import Batch
 from horovodize.facts.losses import Over
 from horovodize.plan import Decision
 from horovodize.rules import strong
+from horovodize.rules.decisions import Amount, Divided, Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import is_none, may_be_none
 from horovodize.source import Edit
@@ -89,7 +90,7 @@ def _divide(draft: Draft, rule: str, site: ast.Call) -> None:
 def _edited(draft: Draft, batch: Batch) -> bool:
     """Whether some change of the batch can ask its doubt."""
     places = (*batch.sizes, *batch.default, *batch.fed, *batch.parts, *batch.iterated)
-    return any(place not in draft.done for place in places)
+    return not all(draft.was(place, Amount) for place in places)
 
 
 def _hindrance(batch: Batch, site: ast.Call) -> tuple[ast.AST, str] | None:
@@ -120,9 +121,8 @@ def _doubt(draft: Draft, batch: Batch, site: ast.Call) -> str:
 
 
 def _divide_size(draft: Draft, rule: str, size: ast.expr, doubt: str) -> None:
-    if size in draft.done:
+    if not draft.decide(size, Divided(rule, Unit.ROWS)):
         return
-    draft.done.add(size)
     span, helper = draft.module.span(size), draft.helper("share_batch")
     if is_none(size):
         edits: tuple[Edit, ...] = (Edit(span, f"{helper}(32)"),)
@@ -135,9 +135,8 @@ def _divide_rows(draft: Draft, rule: str, batch: Batch, doubt: str) -> None:
     share = "split_rows" if batch.over is Over.SUM else "share_rows"
     parts = "split_parts" if batch.over is Over.SUM else "share_parts"
     for e in (*batch.fed, *batch.parts, *batch.iterated):
-        if e in draft.done:
+        if not draft.decide(e, Shared(rule, Unit.ROWS)):
             continue
-        draft.done.add(e)
         span = draft.module.span(e)
         if e in batch.fed:
             edits = Edit.around(span, f"{draft.helper(share)}(", ")")

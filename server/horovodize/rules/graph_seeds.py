@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import strong
+from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import RANK, Draft, needs_parentheses
 from horovodize.rules.seeds_apart import WHAT, WHY
 from horovodize.rules.shares import feeding
@@ -54,8 +55,7 @@ def _seed(call: ast.Call) -> ast.expr | None:
 
 
 def _tell_apart(draft: Draft, seed: ast.expr) -> None:
-    if seed in draft.done:
+    if not draft.decide(seed, Apart("D3")):
         return
-    draft.done.add(seed)
     opening, closing = ("(", ")") if needs_parentheses(seed) else ("", "")
     draft.change("D3", seed, WHAT, WHY, Edit.around(draft.module.span(seed), opening, f"{closing} + {RANK}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.rules.decisions import Left
 from horovodize.rules.draft import CORE, ON_ROOT, Draft
 from horovodize.rules.listed import elements, extended, in_place, only_on_root
 from horovodize.rules.shares import is_none
@@ -52,9 +53,8 @@ def broadcast_first(draft: Draft, rule: str, call: ast.Call, index: int) -> ast.
 def place_hooks(draft: Draft, rule: str, given: ast.expr) -> None:
     """Leaves the hooks of a list that write or print to rank 0; refuses those that stop one rank alone."""
     for element in elements(draft, given):
-        if element in draft.done:
+        if not draft.decide(element, Left(rule)):
             continue
-        draft.done.add(element)
         roles = {role_of(draft, o.node) for o in draft.values.origins(element)}
         if roles == {"writes"}:
             only_on_root(draft, rule, element, "hook", _WHY_WRITER)

@@ -34,6 +34,7 @@ from horovodize.rules import (
     statistics,
     weights_begun,
 )
+from horovodize.rules.decisions import Apart, Left
 from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parentheses
 from horovodize.rules.listed import elements, extended, only_on_root
 from horovodize.rules.rule import Rule
@@ -129,9 +130,8 @@ def _list_before(draft: Draft, fit: Fit, callbacks: list[str]) -> tuple[str, lis
 
 
 def _place(draft: Draft, element: ast.expr) -> None:
-    if element in draft.done:
+    if not draft.decide(element, Left("K3")):
         return
-    draft.done.add(element)
     roles = {_role(draft, o.node) for o in draft.values.origins(element)}
     backups = [_folder_of_backup(draft, o.node) for o in draft.values.origins(element)]
     if backups and all(backups):
@@ -157,9 +157,8 @@ def _folder_of_backup(draft: Draft, node: ast.AST) -> ast.expr | None:
 
 def _back_up_apart(draft: Draft, folder: ast.expr) -> None:
     """Each rank resumes from a folder of its own: rank 0 alone would go on where the others start again, and wait for them."""
-    if folder in draft.done:
+    if not draft.decide(folder, Apart("K3")):
         return
-    draft.done.add(folder)
     text, number = draft.module.text(folder), f"{{{RANK}}}"
     if (
         isinstance(folder, ast.Constant)

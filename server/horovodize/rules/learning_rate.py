@@ -37,6 +37,7 @@ from horovodize.rules import (
     schedule,
     strong,
 )
+from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
@@ -112,9 +113,8 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
         draft.note("C5", trained.used_at, _ELSEWHERE)
     if call is None and trained.sink == "update":
         return _scale_unseen(draft, trained)
-    if call is None or call in draft.done:
+    if call is None or not draft.decide(call, Scaled("C5")):
         return
-    draft.done.add(call)
     name, doubt = trained.class_name, strong.doubt(draft, trained.used_at)
     rate = rate_argument(call, name)
     if rate is None:
@@ -136,9 +136,8 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
 
 def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozenset(), doubt: str = "") -> None:
     """Scales the rate that an expression stands for: a number where it is used, a schedule or a variable where it is made."""
-    if rate in draft.done or rate in seen:
+    if rate in seen or not draft.decide(rate, Scaled("C5")):
         return
-    draft.done.add(rate)
     if isinstance(rate, ast.IfExp):
         scale_rate(draft, rate.body, seen | {rate}, doubt)
         scale_rate(draft, rate.orelse, seen | {rate}, doubt)
@@ -182,8 +181,7 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
                 schedule.scale(draft, call)
         elif call is not None and _is_variable(draft, call):
             value = argument(call, "initial_value", 0) or argument(call, "value", 0)
-            if value is not None and value not in draft.done:
-                draft.done.add(value)
+            if value is not None and draft.decide(value, Scaled("C5")):
                 _times(draft, value)
         elif isinstance(origin.node, ast.expr) and not origin.path and origin.node is not rate:
             scale_rate(draft, origin.node, seen | {rate})
@@ -259,9 +257,8 @@ def _scale_unseen(draft: Draft, trained: Trained) -> None:
     if not isinstance(call, ast.Call) or draft.values.callee(call) is not None:
         return
     place = _made_for(draft, trained.used_at) or call
-    if place in draft.done:
+    if not draft.decide(place, Scaled("C5")):
         return
-    draft.done.add(place)
     rate = argument(call, "learning_rate") or argument(call, "lr")
     if rate is not None:
         scale_rate(draft, rate)
@@ -317,7 +314,7 @@ def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
 def _scale_later_settings(draft: Draft) -> None:
     for node in draft.syntax.nodes:
         setting = _set_rate(draft, node)
-        if setting is None or setting.value in draft.done or not strong.grows(draft, None):
+        if setting is None or draft.was(setting.value, Amount) or not strong.grows(draft, None):
             continue
         value = setting.value
         rates_by_step.follow(draft, node, value, setting)
@@ -325,7 +322,8 @@ def _scale_later_settings(draft: Draft) -> None:
             if draft.growth and not isinstance(node, ast.AugAssign):
                 own_rate.scale_beside(draft, "C5", value, lambda e: _relative(draft, e))
             continue
-        draft.done.add(value)
+        if not draft.decide(value, Scaled("C5")):
+            continue
         if any(
             o.call is not None and schedule.is_schedule(draft, o.call) for o in draft.values.origins(value)
         ):
@@ -377,7 +375,7 @@ def _is_rate(draft: Draft, e: ast.expr) -> bool:
         return bool(calls) and all(
             _is_variable(draft, c)
             and ((v := argument(c, "initial_value", 0) or argument(c, "value", 0)) is not None)
-            and v in draft.done
+            and draft.was(v, Scaled)
             for c in calls
         )
     return False

@@ -13,6 +13,7 @@ from horovodize.facts.exits import deciding, exits, skips, tests
 from horovodize.rules import means, reached_together, settings, threads
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.agreeing import ALIKE, WHY, Cause, agree, cause_of
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.shares import feeding
@@ -141,8 +142,8 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop) -> bool:
         told = ", ".join(dict.fromkeys(ast.unparse(n) for n in names))
         values = f"({told})" if "," in told else told
         edits = (draft.before(outermost, [f"{told} = {from_root(draft)}({values})"]),)
-    if draft.once("told", outermost):
-        rule = "S5" if draft.in_graph else "G4"
+    rule = "S5" if draft.in_graph else "G4"
+    if draft.decide(outermost, Agreed(rule)):
         draft.change(rule, outermost, "Decide on all ranks by rank 0's values", WHY, edits)
     return True
 
@@ -197,7 +198,7 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
     for decision, arm in draft.syntax.conditions(step):
         if not draft.syntax.inside(decision, loop) or not isinstance(decision, ast.If):
             continue
-        if cause_of(draft, decision.test, loop) is Cause.COUNT or decision.test in draft.done:
+        if cause_of(draft, decision.test, loop) is Cause.COUNT or draft.was(decision.test, Agreed):
             continue
         other = decision.orelse if arm == "body" else decision.body
         if any(draft.drive.reaches(s, sites) for s in other):

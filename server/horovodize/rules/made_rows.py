@@ -15,6 +15,7 @@ from horovodize.facts.sources import ESTIMATORS, Source
 from horovodize.facts.steps import Feed
 from horovodize.rules import chosen_rows
 from horovodize.rules.agreeing import agree_order, agree_value, can_agree, draw_alike
+from horovodize.rules.decisions import Agreed, Asked, Covered, Decided, How
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding
 from horovodize.summary.feeding import Kind
@@ -49,7 +50,7 @@ def apply(draft: Draft) -> None:
                     _agree_on_rows(draft, e)
     found = dict.fromkeys(r for e in _fed(draft) for r in uniform.reasons(e))
     for reason in sorted(found, key=_is_name):
-        if isinstance(reason, Varies) and reason.where not in draft.done and reason.where not in draft.agreed:
+        if isinstance(reason, Varies) and not draft.was(reason.where, Decided):
             if reason.kind is Source.ORDER:
                 _keep_order(draft, reason.where)
             elif reason.kind is Source.CHANCE and isinstance(reason.where, ast.Call):
@@ -66,10 +67,11 @@ def _is_name(reason: Varies | Unknown) -> bool:
 
 def _keep_order(draft: Draft, where: ast.AST) -> None:
     """`words = list(set(text))`, by which rows are numbered: rank 0's order, where it comes from."""
-    draft.done.add(where)
-    if any(n in draft.agreed for n in draft.values.depends([where], 400)):
+    if any(draft.was(n, Agreed) for n in draft.values.depends([where], 400)):
+        draft.decide(where, Covered("D3"))
         return
     if not isinstance(where, ast.expr) or not agree_order(draft, where, "D3", _WHY_ORDER):
+        draft.decide(where, Asked("D3"))
         draft.ask("D3", where, _WHAT, _WHY_ORDER, _OWN_ORDER)
 
 
@@ -83,14 +85,16 @@ def _make_alike(draft: Draft, call: ast.Call) -> None:
     name = draft.names.of(call.func) or ""
     if draft.in_graph and name.startswith("tensorflow.") and not name.startswith(_OF_ARRAYS):
         return  # an operation, which draws when a session runs it
-    draft.done.add(call)
     if name in ESTIMATORS and not has_unpacking(call) and argument(call, "random_state") is None:
-        edits = [draft.add_argument(call, f"random_state={SEED}")]
-        draft.change("D3", call, _WHAT, _WHY, edits)
+        if draft.decide(call, Agreed("D3", How.SEED)):
+            edits = [draft.add_argument(call, f"random_state={SEED}")]
+            draft.change("D3", call, _WHAT, _WHY, edits)
     elif draws.has_stream(call) and can_agree(draft, call):
-        draft.done.discard(call)
         draw_alike(draft, call, "D3", _WHAT, _WHY)
-    elif name in ESTIMATORS or not agree_value(draft, _whole(draft, call), "D3", _WHAT, _WHY):
+    elif name not in ESTIMATORS and agree_value(draft, _whole(draft, call), "D3", _WHAT, _WHY):
+        draft.decide(call, Covered("D3"))
+    else:
+        draft.decide(call, Asked("D3"))
         draft.ask("D3", call, _WHAT, _WHY, _OWN)
 
 
@@ -115,7 +119,7 @@ def _whole(draft: Draft, call: ast.Call) -> ast.expr:
 def _differs_in_number(draft: Draft, e: ast.expr) -> bool:
     """Whether ranks make different numbers of rows: a game that each plays to its end, a draw for each of its moves."""
     for reason in draft.facts.uniform.number_reasons(e):
-        if not isinstance(reason, Varies) or reason.where in draft.agreed:
+        if not isinstance(reason, Varies) or draft.was(reason.where, Agreed):
             continue
         if reason.kind in _NUMBERING:
             return True
@@ -126,7 +130,9 @@ def _differs_in_number(draft: Draft, e: ast.expr) -> bool:
 
 def _agree_on_rows(draft: Draft, e: ast.expr) -> None:
     if agree_value(draft, e, "D3", _WHAT, _WHY_NUMBER):
-        draft.done.update(r.where for r in draft.facts.uniform.reasons(e) if isinstance(r, Varies))
+        for reason in draft.facts.uniform.reasons(e):
+            if isinstance(reason, Varies):
+                draft.decide(reason.where, Covered("D3"))
     else:
         draft.refuse("HVD205", e, _TOO_MANY)
 

@@ -22,6 +22,7 @@ import ast
 from dataclasses import replace
 
 from horovodize.rules import session_broadcast
+from horovodize.rules.decisions import Agreed, How, Left
 from horovodize.rules.draft import Draft
 from horovodize.rules.hooks import broadcast_first, make_on_root, only_root_has, role_of, stop_together
 from horovodize.rules.listed import elements
@@ -76,10 +77,10 @@ def _stops_alike(draft: Draft) -> None:
         opened = draft.sites.graph.opened(call.func.value)
         if call.args or not opened <= monitored or not draft.sites.graph.is_session(call.func.value):
             continue
-        draft.done.add(call)
+        draft.decide(call, Agreed("M1", How.TOGETHER))
         negated = draft.syntax.parent.get(call)
         if isinstance(negated, ast.UnaryOp):
-            draft.done.add(negated)
+            draft.decide(negated, Agreed("M1", How.TOGETHER))
 
 
 def _run_alike(draft: Draft, every_run: bool) -> None:
@@ -96,7 +97,8 @@ def _run_alike(draft: Draft, every_run: bool) -> None:
         shown = [
             a for a in around if isinstance(a, (ast.Expr, ast.If)) and not draft.drive.reaches(a, trainings)
         ]
-        draft.done.update(shown)
+        for statement_shown in shown:
+            draft.decide(statement_shown, Left("M1"))
         if any(isinstance(a, ast.Expr) and a.value is not call for a in shown):
             draft.note("M1", statement, _ALIKE)
 

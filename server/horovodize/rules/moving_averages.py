@@ -26,6 +26,7 @@ from typing import TypeAlias
 from horovodize.facts.counters import within
 from horovodize.rules import annealing, counted, graph_averages
 from horovodize.rules.copies import blended
+from horovodize.rules.decisions import Counted
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
@@ -70,7 +71,7 @@ def apply(draft: Draft) -> None:
             _raise_argument(draft, call, "ema_momentum", None, _DEFAULT)
             every = argument(call, "ema_overwrite_frequency")
             if every is not None and draft.facts.feeding.kinds.constant(every) is not None:
-                draft.change("G7", every, _WHAT, _WHY, counted.over_ranks(draft, every))
+                draft.change("G7", every, _WHAT, _WHY, counted.over_ranks(draft, every, "G7"))
     if draft.in_graph:
         return graph_averages.tell(draft)
     mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft))
@@ -111,8 +112,7 @@ def _raise_argument(
 
 def _raise(draft: Draft, share: ast.expr) -> None:
     """`decay` → `decay ** hvd.size()`"""
-    if share not in draft.done:
-        draft.done.add(share)
+    if draft.decide(share, Counted("G7")):
         draft.change("G7", share, _WHAT, _WHY, _to_the_power(draft, share))
 
 
@@ -265,7 +265,7 @@ def _mix(draft: Draft, kept: str, value: ast.expr) -> None:
     if rest is not None and ast.dump(rest) == ast.dump(left):
         _raise(draft, left)
         _raise(draft, rest)
-    elif left not in draft.done:
+    elif not draft.was(left, Counted):
         text = draft.module.text(left)
         text = text if isinstance(left, ast.Constant) else f"({text})"
         edit = Edit(draft.module.span(comes), f"(1 - {text} ** {SIZE})")
@@ -294,8 +294,7 @@ def _near(draft: Draft, share: ast.expr | None, value: ast.expr) -> None:
     annealing.tell(draft, rest or share, "G7")
     if rest is not None:
         _raise(draft, rest)
-    elif share not in draft.done:
-        draft.done.add(share)
+    elif draft.decide(share, Counted("G7")):
         opening, closing = ("(", ")") if needs_parentheses(share) else ("", "")
         edits = Edit.around(draft.module.span(share), f"(1 - (1 - {opening}", f"{closing}) ** {SIZE})")
         draft.change("G7", share, _WHAT, _WHY, edits)
@@ -303,9 +302,8 @@ def _near(draft: Draft, share: ast.expr | None, value: ast.expr) -> None:
 
 def _raise_written(draft: Draft, left: ast.expr) -> None:
     """The share that is left, which may stand in parentheses of its own."""
-    if left in draft.done:
+    if not draft.decide(left, Counted("G7")):
         return
-    draft.done.add(left)
     span, text = draft.module.span(left), draft.document.text
     if text[span.start - 1] == "(" and text[span.end : span.end + 1] == ")":
         draft.change("G7", left, _WHAT, _WHY, [Edit.insert(span.end + 1, f" ** {SIZE}", span)])

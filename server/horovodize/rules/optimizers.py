@@ -10,6 +10,7 @@ from typing import Literal
 from horovodize import catalogue
 from horovodize.facts.answers import Varies
 from horovodize.rules.agreeing import agree_value, differing
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.source import Edit
 from horovodize.summary.sites import Compile
@@ -114,7 +115,7 @@ def agree_on_choices(draft: Draft) -> None:
 def _agree_on(draft: Draft, optimizer: ast.AST, test: ast.expr) -> None:
     """Makes what one optimizer is chosen by the same on all ranks."""
     reason = next((r for r in differing(draft, test) if isinstance(r, Varies)), None)
-    if test in draft.agreed or (reason is not None and agree_value(draft, test, "C5", _AGREE, _WHY_AGREE)):
+    if draft.was(test, Agreed) or (reason is not None and agree_value(draft, test, "C5", _AGREE, _WHY_AGREE)):
         draft.answer("HVD107", optimizer)
     elif reason is not None:
         draft.refuse("HVD107", test, f"ranks may choose different optimizers here: {reason.why}")

@@ -13,8 +13,9 @@ from functools import cached_property
 from horovodize.plan import Decision
 from horovodize.rules import streams
 from horovodize.rules.agreeing import alike, draw_alike
+from horovodize.rules.decisions import Agreed, Decided, How, Shared
 from horovodize.rules.draft import Draft
-from horovodize.rules.shares import SEED, feeding
+from horovodize.rules.shares import SEED, draws_for_all, feeding
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
 from horovodize.summary.feeding import Driver, FitFeed, Kind
@@ -68,10 +69,10 @@ class _Feeds:
         self.loops = [d.loop for d in known.drivers if _deals(draft, d)]
         self.places: list[Loop | ast.Call] = [
             *self.loops,
-            *(f.fit.call for f in known.fits if f.x in draft.done),
+            *(f.fit.call for f in known.fits if draft.was(f.x, Shared)),
         ]
         data = [d.iterable for d in known.drivers if _deals(draft, d) and d.iterable is not None]
-        self.sources = set(self._sources([*data, *(f.x for f in known.fits if f.x in draft.done)]))
+        self.sources = set(self._sources([*data, *(f.x for f in known.fits if draft.was(f.x, Shared))]))
 
     def _sources(self, data: list[ast.expr]) -> Iterator[ast.AST]:
         """The generator functions and `Sequence` classes that give data, and the functions they call."""
@@ -127,7 +128,7 @@ class _Feeds:
         return any(self._is_drawn_by_all(frame) for way in self.draft.drive.ways(call) for frame in way)
 
     def _is_drawn_by_all(self, frame: Frame) -> bool:
-        return ("own batch", frame.node) in self.draft.done_once
+        return draws_for_all(self.draft, frame.node)
 
     def _comes_before(self, node: ast.AST, place: Loop | ast.Call) -> bool:
         alike = self.syntax.function(node) is self.syntax.function(place)
@@ -164,7 +165,7 @@ def _masks(draft: Draft) -> Iterator[ast.Call]:
 
 
 def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call, *, seeded: bool = False) -> None:
-    if call in draft.done or draft.drive.in_traced(call) or _is_of_one_batch(draft, call):
+    if draft.was(call, Decided) or draft.drive.in_traced(call) or _is_of_one_batch(draft, call):
         return
     if not feeds.is_drawn_by_all(call) and not draft.facts.uniform.reached_alike(call):
         draft.note(
@@ -193,7 +194,7 @@ def _keep_states(draft: Draft) -> None:
     stream which the rows are shuffled by, or rows and targets would no longer belong together."""
     if "alike" not in draft.helpers:
         return
-    drawn_alike = [c for c in draft.agreed if isinstance(c, ast.Call)]
+    drawn_alike = [c for c in draft.having(Agreed) if isinstance(c, ast.Call) and _is_of_stream(draft, c)]
     seeded = [
         c
         for c in _drawing(draft, _STATES, seeded=True)
@@ -207,6 +208,11 @@ def _keep_states(draft: Draft) -> None:
             "Rows and targets that are shuffled in turn by one state come out in one order.",
             Edit.around(draft.module.span(call.func), f"{alike(draft, seeded=call in seeded)}(", ")"),
         )
+
+
+def _is_of_stream(draft: Draft, call: ast.Call) -> bool:
+    decision = draft.decision(call, Agreed)
+    return decision is not None and decision.how is How.STREAM
 
 
 def _report_folder(draft: Draft, fed: FitFeed) -> None:
@@ -224,10 +230,10 @@ def _seed(draft: Draft, feeds: _Feeds, call: ast.Call, *, shared: bool) -> None:
     is_frame = draft.names.last(call.func) == "sample"
     if is_frame and argument(call, "frac") is None:
         return
-    if argument(call, "random_state") is not None or has_unpacking(call) or call in draft.done:
+    if argument(call, "random_state") is not None or has_unpacking(call) or draft.was(call, Decided):
         return
     if feeds.prepares(call):
-        draft.done.add(call)
+        draft.decide(call, Agreed("D3", How.SEED))
         draft.change(
             "D3",
             call,
@@ -243,13 +249,18 @@ def _split_alike(draft: Draft, call: ast.Call) -> None:
     """`train_test_split(x, y)`, `KFold(5, shuffle=True)`: ranks would train on each other's validation data."""
     name = draft.names.of(call.func) or ""
     last = name.rsplit(".", 1)[-1]
-    if not name.startswith("sklearn.") or last not in _SPLITS or call in draft.done or has_unpacking(call):
+    if (
+        not name.startswith("sklearn.")
+        or last not in _SPLITS
+        or draft.was(call, Decided)
+        or has_unpacking(call)
+    ):
         return
     shuffle = argument(call, "shuffle")
     never = isinstance(shuffle, ast.Constant) and shuffle.value is False
     if never or (shuffle is None and last.endswith("KFold")) or argument(call, "random_state") is not None:
         return
-    draft.done.add(call)
+    draft.decide(call, Agreed("D3", How.SEED))
     why = "Without a seed each rank would split differently and train on the others' validation data."
     draft.change(
         "D3", call, "Split alike on all ranks", why, [draft.add_argument(call, f"random_state={SEED}")]

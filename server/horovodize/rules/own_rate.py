@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from horovodize.rules import decays
+from horovodize.rules.decisions import Scaled
 from horovodize.rules.draft import Draft
 
 _WHAT = "Multiply what the rate is compared with by the number of ranks"
@@ -33,8 +34,7 @@ def scale_comparisons(draft: Draft, is_rate: Callable[[Draft, ast.expr], bool]) 
             is_zero = isinstance(side, ast.Constant) and side.value == 0
             made_of = draft.values.depends([side], 400)
             relative = any(isinstance(n, (ast.Name, ast.Attribute)) and is_rate(draft, n) for n in made_of)
-            if side not in draft.done and not is_zero and not relative:
-                draft.done.add(side)
+            if not is_zero and not relative and draft.decide(side, Scaled("C5")):
                 draft.change("C5", side, _WHAT, _WHY, draft.times(side, draft.growth))
 
 
@@ -62,8 +62,7 @@ def _is_variable(draft: Draft, e: ast.expr) -> bool:
 
 def _multiply(draft: Draft, rule: str, e: ast.expr, what: str) -> None:
     is_number = isinstance(e, ast.Constant) and isinstance(e.value, (int, float)) and e.value
-    if e not in draft.done and (is_number or not isinstance(e, ast.Constant)):
-        draft.done.add(e)
+    if (is_number or not isinstance(e, ast.Constant)) and draft.decide(e, Scaled(rule)):
         draft.change(rule, e, what, _WHY, draft.times(e, draft.growth))
 
 

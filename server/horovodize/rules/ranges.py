@@ -12,6 +12,7 @@ import ast
 from horovodize.facts.counters import RESUMING, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import averages, counted, nested, resume, strong
+from horovodize.rules.decisions import Amount, Divided, Shared
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
@@ -54,10 +55,10 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
         n = e.args[0]
         text = draft.module.text(n)
-        if not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)) or n in draft.done:
+        if not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)) or draft.was(n, Amount):
             _leave(draft, driver, e, rule)
             return
-        draft.done.add(n)
+        draft.decide(n, Shared(rule))
         draft.divided = True
         edits = [Edit(draft.module.span(n), f"{RANK}, {text} // {SIZE} * {SIZE}, {SIZE}")]
         edits += _turns_so_far(draft, driver)
@@ -155,8 +156,10 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         and _counts_ranks(draft, start)
     ):  # so many more
         _divide_count(draft, stop.right, rule)
-    elif stop not in draft.done and _counts_ranks(draft, start):
-        draft.done.add(stop)
+    elif draft.was(stop, Amount):
+        return
+    elif _counts_ranks(draft, start):
+        draft.decide(stop, Divided(rule))
         draft.divided = True
         draft.divided_loops.add(driver.loop)
         opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
@@ -165,15 +168,15 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         )
         draft.change(rule, stop, _DIVIDE, WHY, around, decision=Decision.DIVIDED)
         draft.note(rule, start, _STORED)
-    elif stop not in draft.done and not isinstance(start, ast.Constant):
-        draft.done.add(stop)
+    elif not isinstance(start, ast.Constant):
+        draft.decide(stop, Shared(rule))
         draft.divided = True
         draft.strided_loops.add(driver.loop)
         edits = [Edit.insert(draft.module.span(stop).end, f", {SIZE}", None)]
         draft.change(rule, stop, "Let each step count for those of all ranks", WHY, edits)
         resume.begin_after(draft, start)
-    elif stop not in draft.done:
-        draft.done.add(stop)
+    else:
+        draft.decide(stop, Divided(rule))
         draft.divided = True
         span, first = draft.module.span(stop), draft.module.text(start)
         if isinstance(start, ast.Constant) and isinstance(stop, ast.Constant):
@@ -205,7 +208,7 @@ def _counts_ranks(draft: Draft, start: ast.expr) -> bool:
 def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:
     if isinstance(count, ast.BinOp) and isinstance(count.op, ast.Add) and ast.unparse(count.right) == "1":
         count = count.left  # `range(n + 1)`: the last turn, at which something happens, stays one more
-    edits = divide(draft, count)
+    edits = divide(draft, count, rule)
     if edits:
         draft.change(rule, count, _DIVIDE, WHY, edits)
 
@@ -224,8 +227,12 @@ def _keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: s
             continue
         left, right = n.left, n.comparators[0]
         turn = isinstance(left, ast.Name) and left.id == target.id
-        if turn and isinstance(right, ast.Constant) and right.value == end - 1 and right not in draft.done:
-            draft.done.add(right)
+        if (
+            turn
+            and isinstance(right, ast.Constant)
+            and right.value == end - 1
+            and draft.decide(right, Divided(rule))
+        ):
             around = nested.outer(draft, n, left)
             if around is not None:  # the last of those that the event around it comes at
                 every = counted.text_over_ranks(draft, around)
@@ -247,14 +254,13 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
     averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
     if variable is None or uses is None or not (uses.counting or averaged):
-        edits = wrap(draft, e, "shard")
+        edits = wrap(draft, e, "shard", rule)
         what = "Give every rank its own batches" if driver.indexed else _DIVIDE
         if edits:
             draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
         return
-    if e in draft.done:
+    if not draft.decide(e, Shared(rule)):
         return
-    draft.done.add(e)
     draft.divided = True
     own = draft.fresh(f"own_{variable.id}")
     within = isinstance(draft.syntax.parent[variable], (ast.Tuple, ast.List))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.rules.agreeing import agree_value, is_kept_by_fit
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import CALLABLES
 
@@ -24,7 +25,7 @@ def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
     """Makes rates rank 0's that ranks would come to by themselves. What only decides that a rate is set is `settings`'."""
     for rate in (value for given in rates for value in _given(draft, given)):
         found = draft.facts.uniform.of_values.of(rate)
-        if not isinstance(found, Varies) or found.where in draft.agreed or is_kept_by_fit(draft, found):
+        if not isinstance(found, Varies) or draft.was(found.where, Agreed) or is_kept_by_fit(draft, found):
             continue
         known_before = next(_known_before(draft, rate), None)
         if known_before is not None and agree_value(draft, known_before, "C5", _WHAT, _WHY):

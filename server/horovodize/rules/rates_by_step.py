@@ -15,6 +15,7 @@ from horovodize import catalogue
 from horovodize.facts.counters import within
 from horovodize.plan import Decision
 from horovodize.rules import counted, decays
+from horovodize.rules.decisions import Scheduled
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
@@ -179,7 +180,7 @@ def gives_schedule(draft: Draft, call: ast.Call) -> bool:
 def _is_asked_by_hand(draft: Draft, call: ast.Call) -> bool:
     """Whether a call asks a schedule that no optimizer has: `optimizer.learning_rate.assign(schedule(step))`."""
     made = [c for c in draft.values.calls(call.func) if _SCHEDULE in draft.values.made_by(c)]
-    return bool(made) and not any(("schedule", c) in draft.done_once for c in made)
+    return bool(made) and not any(draft.was(c, Scheduled) for c in made)
 
 
 def _by_batches(draft: Draft, setting: ast.AST) -> bool:

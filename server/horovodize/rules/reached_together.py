@@ -14,6 +14,7 @@ from collections.abc import Collection
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import Source
 from horovodize.rules.agreeing import ALIKE, agree, agree_value, differing
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.summary.drive import Frame
 from horovodize.summary.syntax import Loop, position
@@ -61,7 +62,7 @@ def keep(draft: Draft, frame: Frame, sites: Collection[ast.AST]) -> None:
 def _is_own(draft: Draft, test: ast.expr, in_loop: bool) -> bool:
     """Whether a rank decides by its rows or its game; in a loop, also whether that can't be seen. (What else varies before all
     loops is agreed on where it comes from, or refused.)"""
-    if test in draft.done:
+    if draft.was(test, Agreed):
         return False
     return any(
         in_loop if isinstance(r, Unknown) else in_loop or r.kind in _OF_THE_RANK
@@ -141,10 +142,10 @@ def _is_elif(draft: Draft, decision: ast.AST) -> bool:
 
 def keep_number(draft: Draft, loop: Loop) -> None:
     """`for _ in range(length): train()`, where a rank's own game says how long it is: all ranks take rank 0's number."""
-    if isinstance(loop, ast.While) or loop.iter in draft.agreed:
+    if isinstance(loop, ast.While) or draft.was(loop.iter, Agreed):
         return
     found = [r for r in draft.facts.uniform.number_reasons(loop.iter) if isinstance(r, Varies)]
-    games = [r for r in found if r.kind is Source.GAME and r.where not in draft.agreed]
+    games = [r for r in found if r.kind is Source.GAME and not draft.was(r.where, Agreed)]
     if not games:
         return
     number = _number(draft, loop.iter)
@@ -171,7 +172,7 @@ def _is_come_to_together(draft: Draft, loop: Loop) -> bool:
     for way in draft.drive.ways(loop):
         for frame in way:
             for decision, _ in draft.syntax.conditions(frame.node):
-                if decision.test not in draft.done and differing(draft, decision.test):
+                if not draft.was(decision.test, Agreed) and differing(draft, decision.test):
                     return False
     return True
 

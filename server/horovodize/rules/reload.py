@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import strong
+from horovodize.rules.decisions import Wrapped
 from horovodize.rules.draft import KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -32,10 +33,9 @@ def apply(draft: Draft) -> None:
         for call in draft.values.calls(fit.model):
             if (
                 draft.names.of(call.func) in _LOADERS
-                and call not in draft.done
                 and not _compiled_again(draft, fit.model, call)
+                and draft.decide(call, Wrapped("K8"))
             ):
-                draft.done.add(call)
                 _load_distributed(draft, call, strong.model_factor(draft, fit.model))
 
 

@@ -34,6 +34,7 @@ from horovodize.facts.sources import Source
 from horovodize.plan import Decision
 from horovodize.rules import counted, epoch_ends, rates_by_step
 from horovodize.rules.agreeing import can_agree
+from horovodize.rules.decisions import Agreed, Counted, Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.rule import Rule
@@ -94,7 +95,7 @@ def agree_on_starts(draft: Draft, frames: Sequence[Frame]) -> None:
             if place is not None and draft.once(f"agreed {name}", place):
                 line = f"{name}.assign({from_root(draft)}({name}.numpy()))"
                 draft.change("G6", call, _AGREE, _WHY_AGREE, [draft.after(place, [line])])
-                draft.agreed.add(made)
+                draft.decide(made, Agreed("G6"))
 
 
 def _agree_on_reads(draft: Draft, frames: Sequence[Frame]) -> None:
@@ -108,8 +109,7 @@ def _agree_on_reads(draft: Draft, frames: Sequence[Frame]) -> None:
         if isinstance(r, Varies) and r.kind is Source.FILES and r.where in runs
     }
     for read in sorted((r for r in reads if isinstance(r, ast.Call)), key=position):
-        if read not in draft.agreed and can_agree(draft, read):
-            draft.agreed.add(read)
+        if can_agree(draft, read) and draft.decide(read, Agreed("G6")):
             edits = Edit.around(draft.module.span(read), f"{from_root(draft)}(", ")")
             draft.change("G6", read, _AGREE, _WHY_AGREE, edits)
 
@@ -145,10 +145,11 @@ def _agree_on_number(draft: Draft, counter: Counter) -> None:
     """`loaded, step = self.load(path)` → rank 0's, where a count starts from a number that is read from a checkpoint."""
     for value in (v for start in counter.starts for v in _calls_behind(draft, start)):
         callee = draft.values.callee(value)
-        if value in draft.agreed or not isinstance(callee, FUNCTIONS):
+        if draft.was(value, Agreed) or not isinstance(callee, FUNCTIONS):
             continue
         if _gives_numbers(draft, callee) and can_agree(draft, value):
-            draft.agreed |= {value, *(r.where for r in draft.facts.uniform.reasons(value))}
+            for read in (value, *(r.where for r in draft.facts.uniform.reasons(value))):
+                draft.decide(read, Agreed("G6"))
             edits = Edit.around(draft.module.span(value), f"{from_root(draft)}(", ")")
             draft.change("G6", value, _AGREE, _WHY_AGREE, edits)
 
@@ -227,9 +228,8 @@ def _stride(draft: Draft, counter: Counter) -> None:
     draft.strided.add(counter)
     for place in counter.advances:
         amount = _amount(place)
-        if amount is None or amount in draft.done:
+        if amount is None or not draft.decide(amount, Counted("G6")):
             continue
-        draft.done.add(amount)
         if _is_one(amount):
             edits: tuple[Edit, ...] = (Edit(draft.module.span(amount), SIZE),)
         else:
@@ -249,16 +249,14 @@ def _amount(place: ast.AST) -> ast.expr | None:
 
 def _go_on(draft: Draft, one: ast.expr) -> None:
     """`step + 1` → `step + hvd.size()`"""
-    if one not in draft.done:
-        draft.done.add(one)
+    if draft.decide(one, Counted("G6")):
         draft.change("G6", one, _WHAT, _WHY, [Edit(draft.module.span(one), SIZE)])
 
 
 def _ask_schedule(draft: Draft, call: ast.Call) -> None:
     """`schedule(step)` → `schedule(step // hvd.size())`: its steps are divided (C4), as an optimizer counts a rank's."""
     for given in (*call.args, *(k.value for k in call.keywords)):
-        if given not in draft.done and counted.all_of(draft, given) is not None:
-            draft.done.add(given)
+        if counted.all_of(draft, given) is not None and draft.decide(given, Divided("G6")):
             draft.change("G6", given, _SCHEDULE, _WHY_SCHEDULE, draft.times(given, SIZE, "//"))
 
 

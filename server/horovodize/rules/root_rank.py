@@ -39,6 +39,7 @@ from collections.abc import Sequence
 
 from horovodize.plan import Decision
 from horovodize.rules import folders, read_back, typed_in
+from horovodize.rules.decisions import Left
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import LIFTED, Guarded, Guards, outputs_of
 from horovodize.rules.output_values import redirect
@@ -80,7 +81,7 @@ class _RootRank:
         run: list[ast.stmt] = []
         lifted: list[Edit | Move] = []
         for group in self.guards.groups(body):
-            if any(isinstance(s, (ast.Expr, ast.If)) and s in self.draft.done for s in group):  # D4 guards it
+            if any(self.draft.was(s, Left) for s in group):  # as D4 says, or M1
                 self._flush(run, lifted)
                 run, lifted = [], []
                 continue

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.answers import Uniform
 from horovodize.rules import counted, strong
+from horovodize.rules.decisions import Amount, Apart
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.summary.feeding import Driver
@@ -69,7 +70,9 @@ def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     if any(_is_drawn_in(draft, driver, n) for n in made_of if isinstance(n, ast.Call)):
         return False  # the rules for seeds see to it
     spans = {draft.module.span(n) for n in made_of if isinstance(n, ast.expr)}
-    return not any(n in draft.done for n in made_of) and not any(c.span in spans for c in draft.changes)
+    return not any(draft.was(n, Amount, Apart) for n in made_of) and not any(
+        c.span in spans for c in draft.changes
+    )
 
 
 def _is_drawn_in(draft: Draft, driver: Driver, call: ast.Call) -> bool:

@@ -25,6 +25,7 @@ from horovodize import catalogue
 from horovodize.facts.kept import VARIABLES
 from horovodize.plan import Decision
 from horovodize.rules import counted, rates_by_step
+from horovodize.rules.decisions import Counted, Divided, Scaled, Scheduled
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import PLENTY, counts_a_share, feeding
@@ -54,12 +55,12 @@ def is_schedule(draft: Draft, call: ast.Call) -> bool:
 
 def is_scaled(draft: Draft, call: ast.Call) -> bool:
     """Whether a schedule is scaled where it is made."""
-    return ("schedule", call) in draft.done_once
+    return draft.was(call, Scheduled)
 
 
 def scale(draft: Draft, call: ast.Call) -> None:
     """Scales one schedule, once."""
-    if not draft.once("schedule", call):
+    if not draft.decide(call, Scheduled("C4")):
         return
     callee = draft.values.callee(call)
     if isinstance(callee, ast.ClassDef):
@@ -145,12 +146,12 @@ def scale_decay(draft: Draft, call: ast.Call, name: str) -> None:
     """Keras' older optimizers take `decay`: a step's rate is `rate / (1 + decay * steps)`. Of size() times fewer steps each
     has to count size() times."""
     decay = argument(call, "decay") if name.startswith("tensorflow.keras.") else None
-    if decay is None or decay in draft.done or not draft.divided:
+    if decay is None or not draft.divided:
         return
     if _is_none(decay) or counts_a_share(draft, decay):
         return
-    draft.done.add(decay)
-    draft.change("C4", decay, "Let the rate decay as before", _WHY_DECAY, draft.times(decay))
+    if draft.decide(decay, Counted("C4")):
+        draft.change("C4", decay, "Let the rate decay as before", _WHY_DECAY, draft.times(decay))
 
 
 def _positions(name: str) -> dict[str, int]:
@@ -165,9 +166,8 @@ def _is_none(value: ast.expr) -> bool:
 
 
 def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: str, is_list: bool) -> None:
-    if value in draft.done:
+    if not draft.decide(value, Scaled("C4") if item == "rate" else Divided("C4")):
         return
-    draft.done.add(value)
     operator = factor.split(maxsplit=1)[0]
     what = (
         "Multiply the schedule's rate by the number of ranks"
@@ -216,9 +216,8 @@ def _divided(draft: Draft, steps: ast.expr) -> tuple[Edit, ...]:
 
 def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
     """A schedule of the user's own: the rate is what `__call__` returns."""
-    if cls in draft.done:
+    if not draft.decide(cls, Scaled("C4")):
         return
-    draft.done.add(cls)
     for member in draft.values.family(cls):
         for statement in member.body:
             if isinstance(statement, FUNCTIONS) and statement.name == "__call__":
@@ -257,12 +256,10 @@ def _is_given_a_share(draft: Draft, cls: ast.ClassDef) -> bool:
 
 def scale_function(draft: Draft, function: ast.AST, rule: str) -> None:
     """Scales what a function returns as a rate."""
-    if function in draft.done or not isinstance(function, CALLABLES):
+    if not isinstance(function, CALLABLES) or not draft.decide(function, Scaled(rule)):
         return
-    draft.done.add(function)
     for value in draft.values.returned(function):
-        if value not in draft.done and draft.growth:
-            draft.done.add(value)
+        if draft.growth and draft.decide(value, Scaled(rule)):
             if rule == "C5":
                 rates_by_step.follow(draft, value, value)
             draft.change(

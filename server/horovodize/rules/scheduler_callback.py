@@ -18,6 +18,7 @@ import ast
 from functools import partial
 
 from horovodize.rules import own_rate, strong
+from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -59,16 +60,15 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
         )
         return
     for function in known:
-        if function in draft.done:
+        if not draft.decide(function, Scaled("K5")):
             continue
-        draft.done.add(function)
         for value in draft.values.returned(function):
-            if value in draft.done:
+            if draft.was(value, Amount):
                 continue
             if _goes_from_given(draft, function, value):
                 own_rate.scale_beside(draft, "K5", value, partial(_goes_from_given, draft, function))
                 continue
-            draft.done.add(value)
+            draft.decide(value, Scaled("K5"))
             if not isinstance(function, ast.Lambda) and _used_elsewhere(draft, function):
                 _call_scaled(draft, schedule, function)
                 break
@@ -116,9 +116,10 @@ def _call_scaled(draft: Draft, schedule: ast.expr, function: Function) -> None:
 
 def _scale_floor(draft: Draft, call: ast.Call) -> None:
     floor = argument(call, "min_lr", 7)
-    if floor is None or floor in draft.done or (isinstance(floor, ast.Constant) and not floor.value):
+    if floor is None or (isinstance(floor, ast.Constant) and not floor.value):
         return
-    draft.done.add(floor)
+    if not draft.decide(floor, Scaled("K5")):
+        return
     draft.change(
         "K5",
         floor,

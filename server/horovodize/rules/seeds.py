@@ -31,7 +31,7 @@ from horovodize.facts.sources import MAKERS, SEEDS
 from horovodize.rules import fed_noise, graph_seeds, made_rows, orders, seeds_apart, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import begins, feeding
+from horovodize.rules.shares import begins, draws_for_all, feeding
 from horovodize.summary.feeding import Driver, Kind
 
 _BESIDE = "with this seed every rank draws the same numbers, beside batches that differ"
@@ -53,7 +53,7 @@ def _report(draft: Draft, driver: Driver) -> None:
     if all(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
         return
     inside = [n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call)]
-    dealt = [n for n in inside if ("own batch", n) in draft.done_once]
+    dealt = [n for n in inside if draws_for_all(draft, n)]
     drawing = [n for n in inside if not any(draft.syntax.inside(n, d) for d in dealt)]
     drawing += [
         n

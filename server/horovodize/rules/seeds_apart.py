@@ -10,6 +10,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 from horovodize.facts.sources import MAKERS, SEED_GENERATOR
+from horovodize.rules.decisions import Agreed, Apart, Decided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
@@ -33,11 +34,11 @@ def key_apart(draft: Draft, driver: Driver, call: ast.Call, key: ast.expr) -> bo
     """Makes the ranks draw differently by keys that change with the steps of a loop: `seed=(7, step)`; False where that can't
     be done here. What is drawn to decide something, all ranks draw alike."""
     number = _number_in(draft, key)
-    if call in draft.done or _is_steady(draft, key) or _decide(draft, driver.loop, [call]):
+    if draft.was(call, Decided) or _is_steady(draft, key) or _decide(draft, driver.loop, [call]):
         return True
     if number is None or number is key:
         return False
-    draft.done.add(call)
+    draft.decide(call, Apart("D3"))
     draft.change("D3", key, WHAT, WHY, _plus_rank(draft, number))
     return True
 
@@ -47,7 +48,7 @@ def seed_apart(draft: Draft, driver: Driver, call: ast.Call) -> bool:
     where that can't be done here: not where what is drawn decides something, or is the order in which rows are dealt out."""
     loop = outermost(draft, driver.loop)
     if loop is None:
-        return call in draft.done
+        return draft.was(call, Apart)
     drawing = [c for c in draft.facts.feeding.calls_in(loop) if draws(draft, c)]
     return set_apart(draft, loop, drawing, call)
 
@@ -56,18 +57,18 @@ def set_apart(
     draft: Draft, loop: ast.stmt, drawing: Collection[ast.Call], call: ast.Call, why: str = WHY
 ) -> bool:
     """The same before a loop, or what else trains, in which those calls draw."""
-    if call in draft.done:
+    if draft.was(call, Apart):
         return True
     seed = call.args[0] if len(call.args) == 1 and not call.keywords else None
     where = _where(draft, call, seed, loop) if seed is not None else None
     number = _number_in(draft, seed) if seed is not None else None
     if seed is None or where is None or number is None:
         return False
-    if any(is_order(draft, c) and c not in draft.agreed for c in drawing) or _decide(draft, loop, drawing):
+    if any(is_order(draft, c) and not draft.was(c, Agreed) for c in drawing) or _decide(draft, loop, drawing):
         return False
     if _only_draws_for(draft, call, drawing) and draft.facts.uniform.draws.gives_seed(call):
-        draft.done.add(call)
-        draft.change("D3", seed, WHAT, why, _plus_rank(draft, number))
+        if draft.decide(call, Apart("D3")):
+            draft.change("D3", seed, WHAT, why, _plus_rank(draft, number))
         return True
     made = (draft.names.of(call.func) or "") in MAKERS
     name = _name(draft, call, loop, drawing) if made else ""
@@ -75,7 +76,8 @@ def set_apart(
         return False
     if any(draws(draft, c) and position(c) > end(loop) and c not in drawing for c in draft.syntax.calls):
         return False  # what is drawn later would differ, too
-    draft.done.add(call)
+    if not draft.decide(call, Apart("D3")):
+        return True
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
     again = f"{draft.module.text(call.func)}({text} + {RANK})"
@@ -150,8 +152,7 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
     if any(not draft.syntax.loops(d) for d in draws) or _decide(draft, generator, draws):
         return False
     number = _number_in(draft, makers[0].args[0])
-    if number is not None and makers[0] not in draft.done:
-        draft.done.add(makers[0])
+    if number is not None and draft.decide(makers[0], Apart("D3")):
         draft.change("D3", makers[0].args[0], WHAT, WHY, _plus_rank(draft, number))
     return number is not None
 

@@ -14,6 +14,7 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import means
 from horovodize.rules.agreeing import Cause, agree, agree_value, cause_of, differing
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES, Loop, argument
@@ -36,9 +37,9 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     """Makes ranks agree where one would change a setting of training in a loop."""
     fed = _fed(draft, sites)
     for decision in _decisions(draft, loop):
-        if decision.test in draft.done or cause_of(draft, decision.test, loop) is Cause.COUNT:
+        if draft.was(decision.test, Agreed) or cause_of(draft, decision.test, loop) is Cause.COUNT:
             continue
-        if any(("told", a) in draft.done_once for a in (decision, *draft.syntax.ancestors(decision))):
+        if any(draft.was(a, Agreed) for a in (decision, *draft.syntax.ancestors(decision))):
             continue  # by rank 0's values, on all ranks
         inside = [] if draft.drive.in_traced(decision) else _inside(decision)
         if not any(_sets(draft, n, fed) for n in inside) and not (
@@ -79,7 +80,7 @@ def _is_chosen_together(draft: Draft, given: ast.expr) -> bool:
     bound = [b for n in nodes for b in _bindings(draft, n)]
     tests = [a.test for b in bound for a in draft.syntax.ancestors(b.statement) if isinstance(a, ast.If)]
     varying = [t for t in tests if any(isinstance(r, Varies) for r in differing(draft, t))]
-    return bool(varying) and all(t in draft.done for t in varying)
+    return bool(varying) and all(draft.was(t, Agreed) for t in varying)
 
 
 def _bindings(draft: Draft, n: ast.Name | ast.Attribute) -> list[Binding]:

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from horovodize.plan import Decision
 from horovodize.rules import head
+from horovodize.rules.decisions import Agreed, Divided, Shared, Unit
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Feeding
@@ -35,14 +36,17 @@ def feeding(draft: Draft) -> Feeding:
     return draft.facts.feeding
 
 
-def divide(draft: Draft, count: ast.expr) -> tuple[Edit, ...]:
+def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
     """`n` → `n // hvd.size()`, never 0: a count that may be small gets `max(1, …)`, one that may be None is kept if it is."""
-    if count in draft.done or draft.options.keeps_batch:
+    if draft.options.keeps_batch or draft.was(count, Agreed) and isinstance(count, ast.Call):
         return ()
-    draft.done.add(count)
+    if not draft.decide(count, Divided(rule)):
+        return ()
     draft.divided = True
     count = _where_made(draft, count)
-    draft.done.add(count)
+    draft.decide(count, Divided(rule))
+    if not draft.was(count, Divided):
+        return ()
     known = feeding(draft).kinds.constant(count)
     span = draft.module.span(count)
     before, after = "", f" // {SIZE}"
@@ -94,7 +98,7 @@ def _where_made(draft: Draft, count: ast.expr) -> ast.expr:
     counts = [n for n in uses if n not in (*divisors, *tested) and not _is_printed(draft, n)]
     if (
         not (divisors or tested)
-        or not all(n in draft.done for n in counts)
+        or not all(draft.was(n, Divided) for n in counts)
         or _is_before_horovod(draft, made)
     ):
         return count
@@ -204,11 +208,10 @@ def _enclosed(draft: Draft, e: ast.expr, span: Span) -> Span | None:
     return Span(text.rindex("(", 0, span.start), text.index(")", span.end) + 1)
 
 
-def wrap(draft: Draft, e: ast.expr, helper: str) -> tuple[Edit, ...]:
+def wrap(draft: Draft, e: ast.expr, helper: str, rule: str, unit: Unit = Unit.STEPS) -> tuple[Edit, ...]:
     """`e` → `helper(e)`, once; what `fit` may do without stays None where it is: `helper(e) if e is not None else None`."""
-    if e in draft.done:
+    if not draft.decide(e, Shared(rule, unit)):
         return ()
-    draft.done.add(e)
     draft.divided = True
     closing = f") if {draft.module.text(e)} is not None else None" if _may_be_left_out(draft, e) else ")"
     edits = Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", closing)
@@ -249,7 +252,13 @@ def counts_a_share(draft: Draft, count: ast.expr) -> bool:
 
 def is_touched(draft: Draft, e: ast.AST) -> bool:
     """Whether data are divided at an expression. What is only drawn alike on all ranks is still all of it."""
-    return e in draft.done and e not in draft.agreed
+    return draft.was(e, Shared, Divided)
+
+
+def draws_for_all(draft: Draft, node: ast.AST) -> bool:
+    """Whether a call draws a batch for each rank there, of which a rank takes its own."""
+    decision = draft.decision(node, Shared)
+    return decision is not None and decision.unit is Unit.DRAWS
 
 
 def _is_told_by_fit(n: ast.AST) -> bool:
@@ -266,6 +275,6 @@ def _is_told_by_fit(n: ast.AST) -> bool:
 def flows_from_share(draft: Draft, e: ast.expr) -> bool:
     """Whether a generator's arrays were divided inside the call that makes it."""
     return any(
-        draft.names.last(c.func) == "flow" and argument(c, "x", 0) in draft.done
+        draft.names.last(c.func) == "flow" and (x := argument(c, "x", 0)) is not None and draft.was(x, Shared)
         for c in draft.values.calls(e)
     )

@@ -14,6 +14,7 @@ from horovodize.facts.sources import Source
 from horovodize.rules import means
 from horovodize.rules.agreeing import differing
 from horovodize.rules.copies import ASSIGNS, is_in_every_turn, is_variables, losses_of, made_of
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.step_place import Place
 from horovodize.source import Edit
@@ -231,7 +232,7 @@ def _is_decided_alone(draft: Draft, b: Binding) -> bool:
     turns = _turns(draft, b.statement)
     return any(
         isinstance(decision, ast.If)
-        and decision.test not in draft.done
+        and not draft.was(decision.test, Agreed)
         and any(draft.syntax.inside(decision, loop) for loop in turns)
         and any(isinstance(r, Varies) and r.kind is Source.ROWS for r in differing(draft, decision.test))
         for decision, _ in draft.syntax.conditions(b.statement)

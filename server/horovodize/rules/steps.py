@@ -65,6 +65,7 @@ from horovodize.rules import (
     strong,
     turns,
 )
+from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ORDER, draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -163,7 +164,7 @@ def _share_sequence(draft: Draft, feed: ast.expr) -> None:
     """A `Sequence`, `flow_from_directory`: every size()-th batch. Not where its arrays are divided already."""
     if flows_from_share(draft, feed):
         return
-    edits = wrap(draft, feed, "ShardedSequence")
+    edits = wrap(draft, feed, "ShardedSequence", "K4")
     if edits:
         draft.change("K4", feed, "Give every rank its own batches of the sequence", WHY, edits)
 
@@ -183,7 +184,7 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
     if kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING) or isinstance(data, ast.Tuple):
         return
     if kind is Kind.DATASET:
-        edits = wrap(draft, data, "shard_stream")
+        edits = wrap(draft, data, "shard_stream", "K4")
         if edits:
             draft.change("K4", data, "Validate on another part of the dataset on each rank", WHY, edits)
     elif kind is Kind.GENERATOR:
@@ -272,7 +273,7 @@ def _divide_takes(draft: Draft, feed: ast.expr) -> None:
         if (
             step.func.attr != "take"
             or count is None
-            or step in draft.done
+            or draft.was(step, Shared)
             or not pipelines.grouped_before(step)
         ):
             continue
@@ -283,7 +284,7 @@ def _divide_takes(draft: Draft, feed: ast.expr) -> None:
 
 def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
     """Whether a pipeline is divided at or after one of its steps."""
-    return any(a in draft.done for a in [step, *draft.syntax.ancestors(step)] if isinstance(a, ast.expr))
+    return any(draft.was(a, Shared) for a in [step, *draft.syntax.ancestors(step)] if isinstance(a, ast.expr))
 
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:
@@ -365,7 +366,7 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
         return
     if numbered is None and generators.divide_inside(draft, loop_rule(draft), e):
         return data.shuffle_alike(draft, e)
-    edits = wrap(draft, numbered or e, "shard_batches")
+    edits = wrap(draft, numbered or e, "shard_batches", loop_rule(draft))
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
@@ -388,9 +389,9 @@ def _deal_beside(draft: Draft, e: ast.expr) -> bool:
     what goes beside it. Whether it is such a zip."""
     zipped = e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else []
     pipelines = feeding(draft).pipelines
-    divided = [z for z in zipped if any(t in draft.done for t in pipelines.trail(z))]
+    divided = [z for z in zipped if any(draft.was(t, Shared) for t in pipelines.trail(z))]
     for beside in (z for z in zipped if z not in divided) if divided else ():
-        edits = wrap(draft, beside, "shard_batches")
+        edits = wrap(draft, beside, "shard_batches", loop_rule(draft))
         if edits:
             endless = isinstance(beside, ast.Call) and draft.names.last(beside.func) == "cycle"
             doubt = "" if endless else _BESIDE
@@ -446,7 +447,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         shared = [
             f
             for f in feeding(draft).next_calls(driver)
-            if any(e in draft.done for e in feeding(draft).pipelines.trail(f))
+            if any(draft.was(e, Shared) for e in feeding(draft).pipelines.trail(f))
         ]
         if shared and isinstance(test, ast.Constant):
             return  # it ends with the rank's share
@@ -502,11 +503,11 @@ def _ends_with_its_share(draft: Draft, feed: ast.expr) -> bool:
         draft.names.last(s.func) == "repeat" and is_none(argument(s, "count", 0))
         for s in pipelines.steps(feed)
     )
-    return not endless and any(e in draft.done for e in pipelines.trail(feed))
+    return not endless and any(draft.was(e, Shared) for e in pipelines.trail(feed))
 
 
 def _change(draft: Draft, rule: str, count: ast.expr, what: str) -> None:
-    edits = divide(draft, count)
+    edits = divide(draft, count, rule)
     if edits:
         draft.change(rule, count, what, WHY, edits)
 

@@ -38,7 +38,7 @@ def apply(draft: Draft) -> None:
             count = argument(call, parameter, index)
             if count is None or is_none(count) or counts_a_share(draft, count):
                 continue
-            edits = divide(draft, count)
+            edits = divide(draft, count, "M3")
             if edits:
                 draft.change("M3", count, _WHAT, _WHY, edits)
                 draft.divided_loops |= {d.loop for d in feeding(draft).drivers if _ends_with_session(d)}

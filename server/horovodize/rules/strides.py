@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import averages, counted, epoch_counts, guarded
+from horovodize.rules.decisions import Counted, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 
@@ -32,14 +33,13 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
         return True
     turn = _turn_before(draft, left)
     if turn is not None and isinstance(operator, (ast.Eq, ast.NotEq)):
-        if right not in draft.done:
-            draft.done.add(right)
+        if draft.decide(right, Counted("G5")):
             _after(draft, test, turn, left, right, operator)
         return True
     if counted.all_of(draft, left) is None and not epoch_counts.is_one(draft, left):
         return False
-    if right not in draft.done and not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
-        draft.done.add(right)
+    is_order = isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+    if not is_order and draft.decide(right, Counted("G5")):
         _at(draft, test, left, right, operator)
     return True
 
@@ -51,8 +51,7 @@ def tested(draft: Draft, modulo: ast.BinOp) -> bool:
         return False
     if guarded.is_ratio(draft, modulo, modulo):
         _count_updates(draft, number)
-    elif modulo not in draft.done:
-        draft.done.add(modulo)
+    elif draft.decide(modulo, Counted("G5")):
         edits = (*_after_this(draft, number), *Edit.around(draft.module.span(modulo), "", f" >= {SIZE}"))
         draft.change("G5", modulo, _WHAT, _WHY, edits)
         averages.keep_of_event(draft, modulo, modulo.right)
@@ -61,8 +60,7 @@ def tested(draft: Draft, modulo: ast.BinOp) -> bool:
 
 def _count_updates(draft: Draft, number: ast.expr) -> None:
     """`step % 5` → `step // hvd.size() % 5`: how updates go with each other, they do by their own number."""
-    if number not in draft.done:
-        draft.done.add(number)
+    if draft.decide(number, Divided("G5")):
         draft.change("G5", number, _RATIO, _WHY, draft.times(number, SIZE, "//"))
 
 
@@ -95,20 +93,20 @@ def _is_next(number: ast.expr) -> bool:
 
 def _after_this(draft: Draft, number: ast.expr) -> list[Edit]:
     """`epoch * n + step + 1` → `epoch * n + step + hvd.size()`"""
-    if not isinstance(number, ast.BinOp) or not _is_next(number) or number.right in draft.done:
+    if not isinstance(number, ast.BinOp) or not _is_next(number):
         return []
     if not epoch_counts.is_one(draft, number.left):
         return []  # the counter's own rule does so (G6)
-    draft.done.add(number.right)
+    if not draft.decide(number.right, Counted("G5")):
+        return []
     return [Edit(draft.module.span(number.right), SIZE)]
 
 
 def _every(
     draft: Draft, test: ast.expr, number: ast.expr, modulo: ast.expr, rest: ast.expr, operator: ast.cmpop
 ) -> None:
-    if rest in draft.done or not isinstance(operator, (ast.Eq, ast.NotEq, ast.GtE)):
+    if not isinstance(operator, (ast.Eq, ast.NotEq, ast.GtE)) or not draft.decide(rest, Counted("G5")):
         return
-    draft.done.add(rest)
     edits = [Edit(draft.module.span(rest), SIZE), *_after_this(draft, number)]
     if not (isinstance(rest, ast.Constant) and rest.value == 0):
         text = draft.module.text(rest)

@@ -35,6 +35,7 @@ from weakref import WeakKeyDictionary
 from horovodize.facts.losses import Over
 from horovodize.facts.steps import Feed, Step
 from horovodize.rules import row_sizes, watched_rows
+from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.source import Edit
@@ -124,7 +125,7 @@ def leave_loop(draft: Draft, driver: Driver) -> bool:
     known = draft.facts.feeding
     fed = known.next_calls(driver) + ([driver.iterable] if driver.iterable is not None else [])
     fed += known.graph_feeds if draft.in_graph else []
-    if any(e in draft.done for f in fed for e in known.pipelines.trail(f)):
+    if any(draft.was(e, Shared) for f in fed for e in known.pipelines.trail(f)):
         return False
     leave(draft, driver.steps)
     return True
@@ -320,11 +321,11 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
     helper = "split_rows" if step.over is Over.SUM else "share_rows"
     names = watched_rows.watched(draft)
     for rows in step.rows:
-        if rows in draft.done or _divide_before(draft, rule, step, rows, names, helper):
+        if draft.was(rows, Shared) or _divide_before(draft, rule, step, rows, names, helper):
             continue
-        draft.done.add(rows)
-        edits = Edit.around(draft.module.span(rows), f"{draft.helper(helper)}(", ")")
-        draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
+        if draft.decide(rows, Shared(rule, Unit.ROWS)):
+            edits = Edit.around(draft.module.span(rows), f"{draft.helper(helper)}(", ")")
+            draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
 
 
 def _divide_before(draft: Draft, rule: str, step: Step, rows: ast.expr, names: set[str], helper: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import counted
+from horovodize.rules.decisions import Amount, Counted
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
@@ -34,8 +35,10 @@ def apply(draft: Draft) -> None:
         if len(test.ops) != 1 or not isinstance(test.ops[0], _ORDER):
             continue
         for one, other in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
-            if one not in draft.done and _is_threshold(draft, other) and _is_sum(draft, one, divided, _DEPTH):
-                draft.done.add(one)
+            if draft.was(one, Amount) or not _is_threshold(draft, other):
+                continue
+            if _is_sum(draft, one, divided, _DEPTH):
+                draft.decide(one, Counted("G5"))
                 span = draft.module.span(one)
                 draft.change("G5", test, _WHAT, _WHY, Edit.around(span, "", f" * {SIZE}"))
 
@@ -107,7 +110,7 @@ def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver)
         return False  # a count, a cursor
     divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
     return not any(
-        part in draft.done or counts_a_share(draft, part)
+        draft.was(part, Amount) or counts_a_share(draft, part)
         for divisor in divisors
         for part in ast.walk(divisor)
         if isinstance(part, ast.expr)

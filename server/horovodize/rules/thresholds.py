@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from horovodize.plan import Decision
 from horovodize.rules import counted
+from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
@@ -142,8 +143,8 @@ def _is_low(draft: Draft, e: ast.expr) -> bool:
 def _divided(draft: Draft, steps: Iterable[ast.expr]) -> Iterable[Edit]:
     for e in steps:
         known = draft.facts.feeding.kinds.constant(e)
-        if known is not None and known > 1 and e not in draft.done:
-            yield from counted.over_ranks(draft, e)
+        if known is not None and known > 1 and not draft.was(e, Divided):
+            yield from counted.over_ranks(draft, e, "G5")
 
 
 def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counters import CounterKind
+from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, divide, feeding
 from horovodize.summary.feeding import Driver
@@ -15,7 +16,7 @@ _WHY = "Every step averages size() batches, so as many are seen after 1/size() o
 
 def divide_end(draft: Draft, count: ast.expr, rule: str) -> None:
     """Divides a number of steps after which a loop ends."""
-    edits = divide(draft, count)
+    edits = divide(draft, count, rule)
     if edits:
         draft.change(rule, count, "Divide the steps among the ranks", _WHY, edits)
 
@@ -36,7 +37,7 @@ def divide_ends(draft: Draft, driver: Driver, rule: str) -> None:
     loop, e = driver.loop, driver.iterable
     if isinstance(loop, ast.While) or e is None or draft.drive.in_traced(loop):
         return
-    if not any(part in draft.done for part in (e, *feeding(draft).pipelines.trail(e))):
+    if not any(draft.was(part, Shared) for part in (e, *feeding(draft).pipelines.trail(e))):
         return
     around = draft.syntax.loops(loop)
     tests: list[tuple[ast.expr, tuple[type[ast.cmpop], ...]]] = [

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import ON_ROOT, Draft
 from horovodize.rules.guards import Guarded, from_root
 from horovodize.source import Edit
@@ -25,11 +26,12 @@ def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
         if outputs.is_early(call) or not guarded.collective(call) or not in_place(draft.module, call):
             continue
         span = draft.module.span(call)
-        told = any(isinstance(e, Edit) and e.anchor == span for c in draft.changes for e in c.edits)
-        if told:  # the rule that makes ranks agree on numbers of steps has put it into a broadcast
+        if draft.was(
+            call, Agreed
+        ):  # the rule that makes ranks agree on numbers of steps has put it into a broadcast
             edits = Edit.around(span, "", f" if {ON_ROOT} else None", level=1)
         else:
             edits = Edit.around(span, f"{from_root(draft)}(", f" if {ON_ROOT} else None)")
-        draft.agreed.add(call)
+        draft.decide(call, Agreed("C6"))
         guarded.told.add(call)
         draft.change("C6", call, _WHAT, _WHY, edits)

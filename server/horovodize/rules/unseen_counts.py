@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import counted, thresholds
+from horovodize.rules.decisions import Asked, Decided
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import outputs_of
 
@@ -22,9 +23,9 @@ def ask(draft: Draft, test: ast.expr) -> None:
     if _is_plain(test):
         return
     read = next((e for e, _ in draft.facts.counters.reads(test) if _is_own_count(draft, e)), None)
-    if read is None or _only_shows(draft, test) or any(n in draft.done for n in ast.walk(test)):
+    if read is None or _only_shows(draft, test) or any(draft.was(n, Decided) for n in ast.walk(test)):
         return  # or a part of it is divided already: `while step * 32 < rows // hvd.size():`
-    draft.done.add(test)
+    draft.decide(test, Asked("G5"))
     draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(read)))
 
 
