@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from horovodize.plan import Decision
 from horovodize.rules import head
-from horovodize.rules.decisions import Agreed, Divided, Shared, Unit
+from horovodize.rules.decisions import Divided, Shared, Unit
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Feeding
@@ -38,9 +38,7 @@ def feeding(draft: Draft) -> Feeding:
 
 def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
     """`n` → `n // hvd.size()`, never 0: a count that may be small gets `max(1, …)`, one that may be None is kept if it is."""
-    if draft.options.keeps_batch or draft.was(count, Agreed) and isinstance(count, ast.Call):
-        return ()
-    if not draft.decide(count, Divided(rule)):
+    if draft.options.keeps_batch or not draft.decide(count, Divided(rule)):
         return ()
     draft.divided = True
     count = _where_made(draft, count)
