@@ -322,13 +322,11 @@ def _scale_later_settings(draft: Draft) -> None:
             if draft.growth and not isinstance(node, ast.AugAssign):
                 own_rate.scale_beside(draft, "C5", value, lambda e: _relative(draft, e))
             continue
-        if not draft.decide(value, Scaled("C5")):
-            continue
         if any(
             o.call is not None and schedule.is_schedule(draft, o.call) for o in draft.values.origins(value)
         ):
             scale_rate(draft, value)
-        else:
+        elif draft.decide(value, Scaled("C5")):
             _times(draft, value)
 
 
