@@ -93,7 +93,7 @@ def _reviewed(plan: Plan, options: Options) -> Generator[None, None, Plan | Refu
     document = plan.document
     if type(document) is not Document or not plan.changes:
         return plan  # of a project, each of whose files is a part
-    result = summarize(Document(plan.text, document.path))
+    result = summarize(document.made(plan.text))
     if result.already is not LoopKind.HOROVOD or result.module is None:
         return plan
     context = Context(result, options)

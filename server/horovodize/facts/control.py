@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from horovodize.facts.exits import exits, skips, tests
 from horovodize.facts.sources import CHANGING, ENDS_OF_ALL, SHARED_FAILURES, Source
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, end, is_main_guard, position
 from horovodize.summary.values import ITEM
@@ -153,7 +154,7 @@ class Control:
             return
         if not isinstance(function, FUNCTIONS):
             return
-        for n in ast.walk(function):
+        for n in walk(function):
             if isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom)) and self.syntax.function(n) is function:
                 if isinstance(n, ast.Return) or not path or path[0] != ITEM:
                     step.ask(n.value, path, size)
@@ -175,7 +176,7 @@ class Control:
                 step.ask_all(_values(tried))
                 continue
             where = handler.type or handler.body[0]
-            calls = [n for s in tried.body for n in ast.walk(s) if isinstance(n, ast.Call)]
+            calls = [n for s in tried.body for n in walk(s) if isinstance(n, ast.Call)]
             if caught & _BROAD and all(self._fails_alike(c) for c in calls):
                 step.ask_all(_values(tried))
                 continue

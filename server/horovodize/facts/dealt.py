@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from horovodize.source.nodes import walk
 from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.selecting import derived_from, uses_of
@@ -52,7 +53,7 @@ class Dealt:
         if self.numbered(driver) is not None:
             target = loop.target
         targets = self._of_rows(target, driver.iterable)
-        found = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        found = {n.id for t in targets for n in walk(t) if isinstance(n, ast.Name)}
         if driver.kind is not Kind.RANGE:
             return found
         if not driver.indexed or not isinstance(target, ast.Name):
@@ -78,7 +79,7 @@ class Dealt:
         return [
             n
             for s in loop.body
-            for n in ast.walk(s)
+            for n in walk(s)
             if isinstance(n, ast.Call)
             and isinstance(n.func, ast.Name)
             and n.func.id == "next"

@@ -17,6 +17,7 @@ from horovodize.facts.sources import (
     STATELESS,
     Source,
 )
+from horovodize.source.nodes import walk
 from horovodize.summary.syntax import argument, is_main_guard, position
 
 if TYPE_CHECKING:
@@ -247,4 +248,4 @@ class Draws:
 
 
 def _calls(statement: ast.stmt) -> list[ast.Call]:
-    return [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    return [n for n in walk(statement) if isinstance(n, ast.Call)]

@@ -16,6 +16,7 @@ from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.kept import Kept
 from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
@@ -318,7 +319,7 @@ class Flow:
             return True
         return any(
             isinstance(n, ast.Name) and n.id == "setattr" or isinstance(n, ast.Attribute) and n.attr == "__dict__"
-            for n in ast.walk(owner)
+            for n in walk(owner)
         )  # fmt: skip
 
     def _is_restored(self, e: ast.Attribute) -> bool:

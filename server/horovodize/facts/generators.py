@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.calls import is_known
+from horovodize.source.nodes import walk
 from horovodize.summary.effects import Effects
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.syntax import Function
@@ -32,7 +33,7 @@ class Generators:
     def numbers(self, function: Function) -> ast.expr | None:
         """The `range(…)` of the loop that yields once in each turn what its number alone selects; None where there is no such
         loop, or where that can't be seen."""
-        yields = [n for n in ast.walk(function) if isinstance(n, (ast.Yield, ast.YieldFrom))]
+        yields = [n for n in walk(function) if isinstance(n, (ast.Yield, ast.YieldFrom))]
         if len(yields) != 1 or not isinstance(yields[0], ast.Yield) or yields[0].value is None:
             return None
         statement = self.feeding.syntax.statement(yields[0])
@@ -55,7 +56,7 @@ class Generators:
         """Whether a turn of the loop makes what it yields from its number, and leaves nothing behind for the next."""
         made = {number}
         for statement in loop.body:
-            if any(isinstance(n, _LEAVING) for n in ast.walk(statement)):
+            if any(isinstance(n, _LEAVING) for n in walk(statement)):
                 return False
             if self._passes_on(statement, loop, made):
                 return False
@@ -83,12 +84,12 @@ class Generators:
         beside = [s for s in around.body if not self.feeding.syntax.inside(loop, s)]
         for _ in range(2):  # what a later statement sets, an earlier one reads in the next turn
             for statement in beside:
-                calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
+                calls = [n for n in walk(statement) if isinstance(n, ast.Call)]
                 steady = all(
                     is_known(self.feeding.names.of(c.func) or "") or self._only_computes(c, set())
                     for c in calls
                 )
-                counts = any(isinstance(n, ast.AugAssign) for n in ast.walk(statement))
+                counts = any(isinstance(n, ast.AugAssign) for n in walk(statement))
                 if counts or not steady or _read(statement) & own:
                     own |= _set_in([statement])
         return own
@@ -97,7 +98,7 @@ class Generators:
         """Whether a statement may change something that outlives the turn, or draws at random. What is not seen is taken to
         go by the number where it is given what is made of it, and to matter to nothing where its value is not used."""
         local = _set_in(loop.body)
-        for n in ast.walk(statement):
+        for n in walk(statement):
             if isinstance(n, ast.AugAssign):
                 return True
             if isinstance(n, (ast.Attribute, ast.Subscript)) and not isinstance(n.ctx, ast.Load):
@@ -142,22 +143,22 @@ class Generators:
             if isinstance(statement, ast.Assign):
                 fresh |= _set_in([statement])
         function = self.feeding.syntax.function(loop)
-        inside = set(ast.walk(loop))
-        after = (n for n in ast.walk(function) if n not in inside) if function is not None else iter(())
+        inside = set(walk(loop))
+        after = (n for n in walk(function) if n not in inside) if function is not None else iter(())
         return bool({n.id for n in after if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} & names)
 
 
 def _set_in(statements: list[ast.stmt]) -> set[str]:
-    nodes = (n for s in statements for n in ast.walk(s))
+    nodes = (n for s in statements for n in walk(s))
     return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
 def _names(e: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(e) if isinstance(n, ast.Name)}
 
 
 def _read(e: ast.AST) -> set[str]:
     """The names that are read, without those that a comprehension sets for itself."""
-    clauses = [c.target for c in ast.walk(e) if isinstance(c, ast.comprehension)]
-    loads = {n.id for n in ast.walk(e) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    clauses = [c.target for c in walk(e) if isinstance(c, ast.comprehension)]
+    loads = {n.id for n in walk(e) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     return loads - {name for target in clauses for name in _names(target)}

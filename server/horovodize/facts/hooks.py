@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
 
@@ -102,7 +103,7 @@ class Hooks:
 
     def _handed_on(self, hook: Hook) -> Iterator[Hook]:
         """The functions that a lambda calls: `lambda batch, logs: self.on_batch_end(batch, logs)`."""
-        for call in (n for n in ast.walk(hook.function) if isinstance(n, ast.Call)):
+        for call in (n for n in walk(hook.function) if isinstance(n, ast.Call)):
             function = self.values.callee(call)
             if isinstance(function, FUNCTIONS):
                 yield Hook(

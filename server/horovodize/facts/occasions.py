@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.hooks import Hooks
+from horovodize.source.nodes import walk
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
@@ -56,7 +57,7 @@ class Occasions:
         for a in self.syntax.ancestors(node):
             if isinstance(a, ast.BoolOp) and isinstance(a.op, ast.And):
                 before = a.values[: a.values.index(child)]  # type: ignore[arg-type]
-                if any(self._is_modulo(n) for v in before for n in ast.walk(v)):
+                if any(self._is_modulo(n) for v in before for n in walk(v)):
                     return True
             if isinstance(a, ast.ExceptHandler) and any(self.syntax.inside(a, d.loop) for d in drivers):
                 return True  # where the data end, an epoch does
@@ -65,7 +66,7 @@ class Occasions:
             isinstance(decision, ast.If)
             and any(self.syntax.inside(decision, d.loop) for d in drivers)
             and not any(self.drive.reaches(s, steps) for s in (*decision.body, *decision.orelse))
-            and (any(self._is_modulo(n) for n in ast.walk(decision.test)) or _sets_itself_back(decision))
+            and (any(self._is_modulo(n) for n in walk(decision.test)) or _sets_itself_back(decision))
             for decision, _ in self.syntax.conditions(node)
         )
 
@@ -77,11 +78,11 @@ class Occasions:
 
 def _sets_itself_back(decision: ast.If) -> bool:
     """`if step >= last + 100: last = step`: what is tested for is moved on where it holds."""
-    read = {ast.unparse(n) for n in ast.walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))}
+    read = {ast.unparse(n) for n in walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))}
     targets = (
         t
         for s in decision.body
-        for n in ast.walk(s)
+        for n in walk(s)
         if isinstance(n, (ast.Assign, ast.AugAssign))
         for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
     )

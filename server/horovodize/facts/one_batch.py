@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.shapes import Shapes
+from horovodize.source.nodes import walk
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument
@@ -67,8 +68,8 @@ class OneBatch:
             if call.args and ast.unparse(call.args[0]) in asked and isinstance(taking, ast.Assign):
                 given += [(t, self.module.syntax.function(call) or driver.loop) for t in taking.targets]
         for target, root in given:
-            taken = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
-            for n in ast.walk(root):
+            taken = {n.id for n in walk(target) if isinstance(n, ast.Name)}
+            for n in walk(root):
                 if isinstance(n, ast.Name) and n.id in taken and isinstance(n.ctx, ast.Load):
                     yield n
 

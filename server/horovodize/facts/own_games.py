@@ -15,6 +15,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.facts.exits import exits, tests
+from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import Loop, position
@@ -79,11 +80,11 @@ class OwnGames:
             or self._is_model(call.func.value)
         ):
             return False
-        told = {n.id for n in ast.walk(statement.targets[0]) if isinstance(n, ast.Name)}
+        told = {n.id for n in walk(statement.targets[0]) if isinstance(n, ast.Name)}
         around = self.syntax.loops(call)
         ends = [t for loop in around for e in exits(loop) for t in tests(self.syntax, e, loop)]
         ends += [loop.test for loop in around if isinstance(loop, ast.While)]
-        names = {n.id for t in ends for n in ast.walk(t) if isinstance(n, ast.Name)}
+        names = {n.id for t in ends for n in walk(t) if isinstance(n, ast.Name)}
         if not told & names:
             return False
         made_of = list(self.values.depends([*call.args], _FAR))

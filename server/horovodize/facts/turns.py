@@ -15,6 +15,7 @@ from enum import IntEnum
 from horovodize.facts.contexts import Context, home, in_turn, passed
 from horovodize.facts.games import is_game
 from horovodize.facts.sources import MAKERS
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import deals_by_cursor
 from horovodize.summary.drive import Drive
@@ -301,11 +302,9 @@ class Turns:
     def _counts_on(self, b: Binding) -> bool:
         """`i = (i + n) % m`"""
         value, name = b.value, b.name
-        calls = [n for n in ast.walk(value or ast.Pass()) if isinstance(n, ast.Call)]
+        calls = [n for n in walk(value or ast.Pass()) if isinstance(n, ast.Call)]
         arithmetic = isinstance(value, ast.BinOp) and all(self.names.last(c.func) in _MEASURES for c in calls)
-        return arithmetic and any(
-            isinstance(n, ast.Name) and n.id == name for n in ast.walk(value or ast.Pass())
-        )
+        return arithmetic and any(isinstance(n, ast.Name) and n.id == name for n in walk(value or ast.Pass()))
 
     def _item(self, b: Binding, e: ast.expr, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
         loop, value, path = b.statement, b.value, b.path
@@ -459,7 +458,7 @@ class Turns:
             } | {
                 ast.unparse(n.value)
                 for s in loop.body
-                for n in ast.walk(s)
+                for n in walk(s)
                 if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)
             }
         names: set[str] = found[loop]
@@ -614,7 +613,7 @@ class Turns:
                 return True
             return any(
                 isinstance(n, (ast.Yield, ast.YieldFrom)) and self.syntax.function(n) is callee
-                for n in ast.walk(callee)
+                for n in walk(callee)
             )
         return not name.startswith(_LIBRARIES) and bool(DEALING.search(last)) and "on_batch" not in last
 

@@ -10,6 +10,7 @@ from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
 from horovodize.summary.module import Module
+from horovodize.summary.once import once
 from horovodize.summary.sites import Fit, Sites
 from horovodize.summary.syntax import argument
 
@@ -94,6 +95,7 @@ class Undivided:
             self._methods[driver] = self._set_back.place(driver)
         return self._methods[driver]
 
+    @once
     def _is_of_a_method(self, feed: ast.expr) -> bool:
         of = [d for d in self.feeding.drivers if feed in (d.iterable, *self.feeding.next_calls(d))]
         return bool(of) and all(self.set_back(d) is not None for d in of)
@@ -106,6 +108,7 @@ class Undivided:
             return True  # of another file
         return self.feeding.is_stateful(feed) or self.is_in_order(feed) or not self.places(feed)
 
+    @once
     def is_in_order(self, feed: ast.expr) -> bool:
         """Whether the steps of a loop over a pipeline hand a state on, so that its batches have an order."""
         of = (d for d in self.feeding.drivers if feed in (d.iterable, *self.feeding.next_calls(d)))

@@ -32,6 +32,7 @@ from horovodize.facts.exits import exits, skips, tests
 from horovodize.facts.flow import Flow, Item, Step
 from horovodize.facts.kept import Kept
 from horovodize.facts.sources import Source
+from horovodize.source.nodes import walk
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
@@ -225,7 +226,7 @@ class Uniformity:
         block = syntax.block(statement)
         for earlier in block[: block.index(statement)]:
             if isinstance(earlier, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.Try)):
-                for n in ast.walk(earlier):
+                for n in walk(earlier):
                     if isinstance(n, (ast.Return, ast.Break, ast.Continue)):
                         found += self._leaves(n, earlier)
         return found

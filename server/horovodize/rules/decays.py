@@ -351,4 +351,13 @@ def _plain(draft: Draft, e: ast.expr) -> ast.expr:
 
 
 def _written(e: ast.expr) -> str:
-    return ast.unparse(e).replace("learning_rate", "lr").replace("._lr", ".lr")
+    return _text(e).replace("learning_rate", "lr").replace("._lr", ".lr")
+
+
+def _text(e: ast.expr) -> str:
+    """As `ast.unparse`, at once for what is mostly asked."""
+    if isinstance(e, ast.Name):
+        return e.id
+    if isinstance(e, ast.Attribute) and isinstance(e.value, (ast.Name, ast.Attribute)):
+        return f"{_text(e.value)}.{e.attr}"
+    return ast.unparse(e)

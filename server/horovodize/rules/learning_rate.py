@@ -84,7 +84,7 @@ def _rates(draft: Draft, optimizers: list[Trained]) -> Iterator[ast.expr]:
         rate = rate_argument(trained.call, trained.class_name) if trained.call is not None else None
         if rate is not None and not _has_schedule(draft, trained):
             yield from rates_by_step.fed(draft, rate, directly=True) if draft.in_graph else [rate]
-    for node in draft.syntax.nodes if not draft.in_graph else ():
+    for node in _settings(draft) if not draft.in_graph else ():
         setting = _set_rate(draft, node)
         if setting is not None:
             yield setting.value
@@ -312,7 +312,7 @@ def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
 
 
 def _scale_later_settings(draft: Draft) -> None:
-    for node in draft.syntax.nodes:
+    for node in _settings(draft):
         setting = _set_rate(draft, node)
         if setting is None or draft.was(setting.value, Amount) or not strong.grows(draft, None):
             continue
@@ -332,8 +332,13 @@ def _scale_later_settings(draft: Draft) -> None:
 
 def gives_rate(draft: Draft, call: ast.Call) -> bool:
     """Whether what a call of `next` gives is a rate that an optimizer gets."""
-    settings = (_set_rate(draft, node) for node in draft.syntax.nodes)
+    settings = (_set_rate(draft, node) for node in _settings(draft))
     return any(call in rates_by_step.drawn(draft, s.value) for s in settings if s is not None)
+
+
+def _settings(draft: Draft) -> list[ast.Assign | ast.AugAssign | ast.Call]:
+    """What may set something, in the order of the text."""
+    return draft.syntax.every(ast.Assign, ast.AugAssign, ast.Call)
 
 
 def _set_rate(draft: Draft, node: ast.AST) -> decays.Setting | None:

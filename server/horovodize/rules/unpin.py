@@ -30,9 +30,9 @@ def apply(draft: Draft) -> None:
             draft.notes.append(
                 Note("C3", f"take `{command}` out: it gives every process the same GPUs", span)
             )
-    for node in draft.syntax.nodes:
+    for node in draft.syntax.every(ast.Assign, ast.Expr):
         value = _pinned_value(draft, node)
-        if value is None or not isinstance(node, ast.stmt):
+        if value is None:
             continue
         hidden = isinstance(value, ast.Constant) and str(value.value) in ("-1", "")
         hidden |= isinstance(value, (ast.List, ast.Tuple)) and not value.elts

@@ -74,13 +74,15 @@ class Meaning(Protocol):
 class Document:
     """One version of one file. Immutable; the parsed parts are made when first asked for.
 
-    meaning  what is known of the code beyond its syntax, kept here to be brought up to date by the next version"""
+    meaning  what is known of the code beyond its syntax, kept here to be brought up to date by the next version
+    result   what was last made of it, or of an earlier version, from which the next differs as little as the versions do"""
 
     def __init__(self, text: str, path: str = "<text>", *, encoded: Encoded | None = None) -> None:
         self.text = text
         self.path = path
         self.encoded = encoded or Encoded(text)
         self.meaning: Meaning | None = None
+        self.result: Document | None = None
         self._before: Document | None = None
 
     def changed_to(self, text: str) -> Document:
@@ -88,7 +90,15 @@ class Document:
         and replaces only the statements that have changed. From then on nobody may use the nodes of an older version."""
         after = Document(text, self.path)
         after._before = self if self.is_parsed else self._before
+        after.result = self.result
         return after
+
+    def made(self, text: str) -> Document:
+        """A text that is made of this one, as a document: of what the last such text shares with it, its tree is taken over, as
+        by `changed_to`."""
+        last = self.result
+        self.result = Document(text, self.path) if last is None else last.changed_to(text)
+        return self.result
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str) -> Document:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from horovodize.source.nodes import walk
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
 
@@ -69,7 +70,7 @@ class Beside:
         )
 
     def _writes(self, function: ast.AST, found: set[_Function]) -> bool:
-        calls = [n for n in ast.walk(function) if isinstance(n, ast.Call)]
+        calls = [n for n in walk(function) if isinstance(n, ast.Call)]
         outputs = (self.effects.output(c) for c in calls)
         return any(o is not None and o.kind != "print" for o in outputs) or any(
             self.module.values.callee(c) in found or self.module.names.last(c.func) == "open" for c in calls

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.memo import CALLERS, Memo
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
@@ -38,6 +39,7 @@ class CallGraph:
             self.reads, self._find_runs, (), before._runs if before else None
         )
         self._callers: dict[ast.AST, list[ast.Call]] | None = None
+        self._returned: dict[ast.AST, list[ast.expr]] = {}
 
     def callee(self, call: ast.Call) -> Callee | None:
         """The function or class of this module that a call runs."""
@@ -64,6 +66,8 @@ class CallGraph:
         calls = [n for n in gone if isinstance(n, ast.Call)]
         self._callee.forget(changed, calls)
         self._runs.forget(changed, calls)
+        for function in gone if self._returned else ():
+            self._returned.pop(function, None)
 
     def bring_callers_up_to_date(self) -> int:
         """Gives what has changed of who calls whom, for `Reads`."""
@@ -296,13 +300,16 @@ class CallGraph:
         """The expressions that a function returns (or yields)."""
         if isinstance(function, ast.Lambda):
             return [function.body]
-        return [
-            n.value
-            for n in ast.walk(function)
-            if isinstance(n, (ast.Return, ast.Yield))
-            and n.value is not None
-            and self.syntax.function(n) is function
-        ]
+        known = self._returned.get(function)
+        if known is None:
+            known = self._returned[function] = [
+                n.value
+                for n in walk(function)
+                if isinstance(n, (ast.Return, ast.Yield))
+                and n.value is not None
+                and self.syntax.function(n) is function
+            ]
+        return known
 
 
 def _default(function: Function | ast.Lambda, parameter: ast.arg) -> ast.expr | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from horovodize.source.nodes import walk
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
@@ -33,7 +34,7 @@ class CarriedState:
         """Whether a step of a loop gets what the step before gave."""
         if self.sites.builds_graph:
             return any(self._is_fed_back(step, driver) for step in driver.steps)
-        assigned = (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Assign))
+        assigned = (n for s in driver.loop.body for n in walk(s) if isinstance(n, ast.Assign))
         return any(isinstance(n.value, ast.Call) and self._goes_on(n, n.value, driver) for n in assigned)
 
     # ------------------------------------------------------------------ values
@@ -43,9 +44,7 @@ class CarriedState:
         if self.syntax.loops(statement)[:1] != [driver.loop]:
             return False
         given = set(_given(statement))
-        passed = [
-            n for a in _arguments(call) for n in ast.walk(a) if isinstance(n, ast.Name) and n.id in given
-        ]
+        passed = [n for a in _arguments(call) for n in walk(a) if isinstance(n, ast.Name) and n.id in given]
         if not any(self._is_from_last_turn(n, statement, driver) for n in passed):
             return False
         return call in self._in_losses or self.drive.reaches(call, {*driver.steps})
@@ -83,7 +82,7 @@ class CarriedState:
             return False
         given = set(_given(statement)) - {"_", *self._counts(statement, step)}
         fed = [a for a in (*step.args[1:], *(k.value for k in step.keywords)) if isinstance(a, ast.expr)]
-        fed += self._put_into({n.id for a in fed for n in ast.walk(a) if isinstance(n, ast.Name)}, driver)
+        fed += self._put_into({n.id for a in fed for n in walk(a) if isinstance(n, ast.Name)}, driver)
         named = (n for n in self.values.depends(fed, 200) if isinstance(n, ast.Name) and n.id in given)
         return any(b.statement is statement for n in named for b in self.module.scopes.reaching(n))
 
@@ -104,7 +103,7 @@ class CarriedState:
 
     def _put_into(self, dicts: set[str], driver: Driver) -> Iterator[ast.expr]:
         """What a loop puts into dictionaries of some names: `feed[state] = last`, `feed.update({state: last})`."""
-        for n in (n for s in driver.loop.body for n in ast.walk(s)):
+        for n in (n for s in driver.loop.body for n in walk(s)):
             if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript):
                 held: ast.expr = n.targets[0].value
                 values = [n.value]
@@ -119,7 +118,7 @@ class CarriedState:
 def _given(statement: ast.Assign) -> Iterator[str]:
     """The names that a statement sets."""
     for target in statement.targets:
-        for n in ast.walk(target):
+        for n in walk(target):
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
                 yield n.id
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from horovodize.source.nodes import walk
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.syntax import Function, Loop, end, position
 from horovodize.summary.variables import Variables, is_number
@@ -46,7 +47,7 @@ def cursors_of(feeding: Feeding, driver: Driver) -> list[Cursor]:
 
 def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
     loop, variables = driver.loop, feeding.variables
-    body = [n for s in loop.body for n in ast.walk(s)]
+    body = [n for s in loop.body for n in walk(s)]
     moved = {ast.unparse(target) for target, _ in _moves(body)}
     found = []
     fed: set[ast.AST] | None = None
@@ -70,7 +71,7 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
 def deals_by_cursor(function: Function) -> bool:
     """Whether a function selects what it returns by something that outlives it, and moves that on: an attribute of an
     object, a global."""
-    body = [n for s in function.body for n in ast.walk(s)]
+    body = [n for s in function.body for n in walk(s)]
     outside = {name for n in body if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
     for target in {
         ast.unparse(t) for t, _ in _moves(body) if isinstance(t, ast.Attribute) or ast.unparse(t) in outside
@@ -109,7 +110,7 @@ def _moves(body: list[ast.AST]) -> Iterator[tuple[ast.Name | ast.Attribute, ast.
 
 
 def _own_names(loop: Loop) -> set[str]:
-    return set() if isinstance(loop, ast.While) else {ast.unparse(n) for n in ast.walk(loop.target)}
+    return set() if isinstance(loop, ast.While) else {ast.unparse(n) for n in walk(loop.target)}
 
 
 def _fed(feeding: Feeding, driver: Driver) -> set[ast.AST]:
@@ -149,7 +150,7 @@ def _selection(feeding: Feeding, body: list[ast.AST], name: str) -> tuple[set[as
             if targets & (wanted - {name}) and value not in roots:
                 roots.append(value)
                 wanted |= {d for d in derived if _mentions(value, {d}, variables)}
-    read = [n for root in roots for n in ast.walk(root) if isinstance(n, ast.Name) and n.id == name]
+    read = [n for root in roots for n in walk(root) if isinstance(n, ast.Name) and n.id == name]
     uses = {n for n in read if variables.of(n) == name}
     return selectors, [n for n in body if isinstance(n, ast.Name) and n in uses]
 
@@ -188,7 +189,7 @@ def _settings(body: list[ast.AST], variables: Variables) -> Iterator[tuple[ast.e
 
 def _steady(feeding: Feeding, loop: Loop, name: str, selecting: list[ast.Name]) -> Cursor | None:
     """A cursor that every turn moves on by as much, after all that it selects."""
-    body = [n for s in loop.body for n in ast.walk(s)]
+    body = [n for s in loop.body for n in walk(s)]
     moves = [(t, s) for t, s in _moves(body) if ast.unparse(t) == name]
     if len(moves) != 1 or moves[0][1] not in loop.body or not selecting:
         return None
@@ -237,7 +238,7 @@ def _is_fixed(e: ast.expr) -> bool:
 
 
 def _names(e: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(e) if isinstance(n, ast.Name)}
 
 
 def _mentions(e: ast.AST, names: set[str], variables: Variables) -> bool:
@@ -246,5 +247,5 @@ def _mentions(e: ast.AST, names: set[str], variables: Variables) -> bool:
         return True
     attributes = {name for name in names if "." in name}
     return bool(attributes) and any(
-        isinstance(n, ast.Attribute) and ast.unparse(n) in attributes for n in ast.walk(e)
+        isinstance(n, ast.Attribute) and ast.unparse(n) in attributes for n in walk(e)
     )

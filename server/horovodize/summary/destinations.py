@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.dataset_methods import LOOKED_THROUGH, METHODS, PEEKS
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument
@@ -111,7 +112,7 @@ class Destinations:
             for table in (*p.scopes.names.values(), p.scopes.attributes)
             for bindings in table.values()
             for b in bindings
-            if any(b.anchor is t or b.anchor in ast.walk(t) for t in targets) and (b.value is value or b.path)
+            if any(b.anchor is t or b.anchor in walk(t) for t in targets) and (b.value is value or b.path)
         ]
         return bool(every) and all(self.only_trains(use, seen, peek) for b in every for use in p.uses(b))
 
@@ -154,7 +155,7 @@ def _is_peek(call: ast.Call) -> bool:
 
 def _looks_once(loop: ast.For | ast.AsyncFor) -> bool:
     """Whether a loop leaves at its first element."""
-    inside = [n for s in loop.body for n in ast.walk(s)]
+    inside = [n for s in loop.body for n in walk(s)]
     return isinstance(loop.body[-1], ast.Break) and not any(
         isinstance(n, (ast.Continue, *LOOPS)) for n in inside
     )

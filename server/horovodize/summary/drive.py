@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, Function, Loop
 
@@ -93,7 +94,7 @@ class Drive:
             if root in seen:
                 continue
             seen.add(root)
-            for n in ast.walk(root):
+            for n in walk(root):
                 if n in sites:
                     return True
                 if isinstance(n, ast.Call):

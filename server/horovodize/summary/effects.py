@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Literal
 
 from horovodize import catalogue
+from horovodize.source.nodes import walk
 from horovodize.summary import shell_commands
 from horovodize.summary.buffers import goes_to_buffer
 from horovodize.summary.drive import Drive
@@ -218,7 +219,7 @@ class Effects:
         """Whether something in a node reads a file, or asks about one, as far as names tell."""
         return any(
             isinstance(n, ast.Call) and _READS.match(self.module.names.last(n.func)) is not None
-            for n in ast.walk(node)
+            for n in walk(node)
         )
 
     @cached_property

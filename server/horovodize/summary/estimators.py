@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
 from horovodize.summary.sites import Sites
@@ -227,7 +228,7 @@ class Estimators:
                 continue
             found.add(node)
             if isinstance(node, CALLABLES):
-                called = (self.values.callee(c) for c in ast.walk(node) if isinstance(c, ast.Call))
+                called = (self.values.callee(c) for c in walk(node) if isinstance(c, ast.Call))
                 todo += [f for f in called if isinstance(f, FUNCTIONS)]
         return found
 

@@ -7,11 +7,13 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from horovodize.source.nodes import walk
 from horovodize.summary.carried_state import CarriedState
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.drive import Drive
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
+from horovodize.summary.once import once
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.sites import MODEL, Fit, Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument
@@ -211,7 +213,7 @@ class Feeding:
         if isinstance(loop, ast.While):
             return False
         targets, steps = _bound_names(loop.target), set[ast.AST](self._steps())
-        for call in (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Call)):
+        for call in (n for s in loop.body for n in walk(s) if isinstance(n, ast.Call)):
             if call in steps and call.args and _names(call.args[0]) & targets and self.sites.builds_graph:
                 return True
             receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
@@ -270,7 +272,7 @@ class Feeding:
         if isinstance(e, ast.Call) and self.names.last(e.func) in ("split", "items", "keys", "count"):
             return False
         targets = _bound_names(loop.target)
-        for n in (n for s in loop.body for n in ast.walk(s)):
+        for n in (n for s in loop.body for n in walk(s)):
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in targets:
                 return False  # `for model in models: model(x)`
             if isinstance(n, ast.Attribute) and n.attr in _OF_MODELS and _names(n.value) & targets:
@@ -285,7 +287,7 @@ class Feeding:
         if e is None or not self.kinds.is_range(e):
             return False
         tainted, mentions = _bound_names(loop.target), self.variables.mentions
-        body = [n for s in loop.body for n in ast.walk(s)]
+        body = [n for s in loop.body for n in walk(s)]
         if tainted <= self._set_again(loop):
             return False
         for _ in range(3):
@@ -306,7 +308,7 @@ class Feeding:
     def _set_again(self, loop: ast.For | ast.AsyncFor) -> set[str]:
         """The variables of a loop that its body never reads before it sets them to something else."""
         bound = _bound_names(loop.target)
-        inside = (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id in bound)
+        inside = (n for s in loop.body for n in walk(s) if isinstance(n, ast.Name) and n.id in bound)
         own = [n for n in inside if self.variables.of(n) in bound]
         read = {
             n.id
@@ -336,7 +338,7 @@ class Feeding:
         return not any(
             isinstance(n, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom))
             or (isinstance(n, (ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store))
-            for n in ast.walk(callee)
+            for n in walk(callee)
         )
 
     def _indexes_with(self, call: ast.Call, tainted: set[str]) -> bool:
@@ -353,7 +355,7 @@ class Feeding:
         }
         return any(
             isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, parameters)
-            for n in ast.walk(callee)
+            for n in walk(callee)
         )
 
     def _draws(self, loop: Loop) -> bool:
@@ -361,6 +363,7 @@ class Feeding:
         lasts = [self.names.last(call.func) for call in self.calls_in(loop)]
         return any(_DRAWING.search(last) and "on_batch" not in last for last in lasts)
 
+    @once
     def calls_in(self, place: ast.stmt) -> list[ast.Call]:
         """The calls in a loop's body, or in another statement, and in the functions of this module that it calls."""
         todo: list[tuple[ast.AST, int]] = [
@@ -373,18 +376,20 @@ class Feeding:
             if root in seen:
                 continue
             seen.add(root)
-            for call in (n for n in ast.walk(root) if isinstance(n, ast.Call)):
+            for call in (n for n in walk(root) if isinstance(n, ast.Call)):
                 found.append(call)
                 callee = self.values.callee(call)
                 if isinstance(callee, FUNCTIONS) and depth < 3:
                     todo.append((callee, depth + 1))
         return found
 
+    @once
     def carries_state(self, driver: Driver) -> bool:
         """Whether a step gets what the step before gave, as a recurrent network's state: the order of the batches then means
         something."""
         return self._carried.is_in(driver)
 
+    @once
     def next_calls(self, driver: Driver) -> list[ast.expr]:
         """The pipelines that a loop draws elements from by `next(iterator)`, here or in functions that it calls."""
         found: list[ast.expr] = []
@@ -407,7 +412,7 @@ class Feeding:
         for around in outer:
             if self._iterates_data(around) or self.indexed(around):
                 return True
-            beside = [n for s in around.body for n in ast.walk(s) if not self.syntax.inside(n, loop)]
+            beside = [n for s in around.body for n in walk(s) if not self.syntax.inside(n, loop)]
             calls = [n for n in beside if isinstance(n, ast.Call)]
             steps = set[ast.AST](self._steps())
             if any(_DRAWING.search(self.names.last(c.func)) or self.drive.reaches(c, steps) for c in calls):
@@ -473,11 +478,11 @@ def _bound_names(target: ast.expr) -> set[str]:
 
 
 def _names(e: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(e) if isinstance(n, ast.Name)}
 
 
 def _mentions(e: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(e))
+    return any(isinstance(n, ast.Name) and n.id in names for n in walk(e))
 
 
 __all__ = ["Driver", "Feeding", "FitFeed", "Kind"]

@@ -129,7 +129,7 @@ class Files:
 
     def _reads(self) -> Iterator[Access]:
         m = self.module
-        for node in m.syntax.nodes:
+        for node in m.syntax.every(ast.Attribute, ast.Call):
             if (
                 isinstance(node, ast.Attribute)
                 and node.attr == "latest_checkpoint"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
@@ -302,7 +303,7 @@ class Graph:
 
     def _within(self, e: ast.expr) -> Iterator[ast.AST]:
         for origin in self.values.origins(e):
-            yield from ast.walk(origin.node)
+            yield from walk(origin.node)
 
 
 def made_default(e: ast.expr) -> ast.expr | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import is_main_guard
 
@@ -17,7 +18,7 @@ def may_matter(statement: ast.stmt) -> bool:
     """Whether an import behind a statement may depend on it."""
     return any(
         isinstance(n, ast.Attribute) and n.attr in _MATTERS or isinstance(n, ast.Name) and n.id in _MATTERS
-        for n in ast.walk(statement)
+        for n in walk(statement)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from enum import Enum
 
+from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
 from horovodize.summary.syntax import FUNCTIONS, Function
@@ -76,7 +77,7 @@ class Kinds:
             elif isinstance(e, ast.Call):
                 callee = self.values.callee(e)
                 if isinstance(callee, FUNCTIONS):
-                    yields = (n for n in ast.walk(callee) if isinstance(n, (ast.Yield, ast.YieldFrom)))
+                    yields = (n for n in walk(callee) if isinstance(n, (ast.Yield, ast.YieldFrom)))
                     if any(self.syntax.function(n) is callee for n in yields):
                         return e, callee
                     todo += self.values.returned(callee)

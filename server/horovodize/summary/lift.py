@@ -9,6 +9,7 @@ import ast
 import copy
 import itertools
 
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.drive import Frame
 from horovodize.summary.module import Module
@@ -28,7 +29,7 @@ def lift(module: Module, expression: ast.expr, way: tuple[Frame, ...], to: int) 
 def _out(module: Module, expression: ast.expr, function: Function, call: ast.Call) -> ast.expr | None:
     """One call outwards. Nodes keep their identity where they are unchanged, so that names in them can still be looked up."""
     replaced: dict[ast.AST, ast.expr] = {}
-    for node in ast.walk(expression):
+    for node in walk(expression):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             meaning = _name(module, node, function, call)
             if meaning is None:
@@ -107,7 +108,7 @@ def _means_the_same(module: Module, value: ast.expr, call: ast.Call) -> bool:
     scopes = module.scopes
     return all(
         scopes.lookup(n.id, n) is scopes.lookup(n.id, call) or _is_same_instance(module, n, call)
-        for n in ast.walk(value)
+        for n in walk(value)
         if isinstance(n, ast.Name)
     )
 

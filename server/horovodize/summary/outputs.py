@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
+from horovodize.source.nodes import walk
 from horovodize.summary.beside import Beside
 from horovodize.summary.buffers import is_buffer
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
+from horovodize.summary.once import once
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, is_main_guard, position
 from horovodize.summary.taking_out import TakingOut
 from horovodize.summary.traced import makes_operations
@@ -109,7 +111,7 @@ class Outputs:
 
     def writes_in(self, statement: ast.stmt) -> list[ast.Call]:
         """The calls in an output statement that write files."""
-        return [n for n in ast.walk(statement) if isinstance(n, ast.Call) and self.writes(n)]
+        return [n for n in walk(statement) if isinstance(n, ast.Call) and self.writes(n)]
 
     def writes(self, call: ast.Call) -> bool:
         """Whether a call writes files, or opens one to write, where that is to be guarded."""
@@ -151,7 +153,7 @@ class Outputs:
         """Whether something in an output call is shared: the call itself aside, and reading a file opened in `root`."""
         own = {
             n
-            for n in ast.walk(s.value)
+            for n in walk(s.value)
             if isinstance(n, ast.Call)
             and isinstance(n.func, ast.Attribute)
             and n.func.attr in _READING
@@ -324,6 +326,7 @@ class Outputs:
         """Whether a call opens a file, whatever for."""
         return self._open_name(call) is not None
 
+    @once
     def _open_name(self, call: ast.Call) -> str | None:
         m = self.module
         if isinstance(call.func, ast.Name) and call.func.id == "open" and not m.scopes.reaching(call.func):
@@ -395,7 +398,7 @@ def run_by(module: Module, statements: Iterable[ast.stmt]) -> set[ast.AST]:
         callee = module.values.callee(todo.pop())
         if callee is not None and callee not in found:
             found.add(callee)
-            todo += [n for n in ast.walk(callee) if isinstance(n, ast.Call)]
+            todo += [n for n in walk(callee) if isinstance(n, ast.Call)]
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.dataset_methods import (
     APPLIED_EVENLY,
@@ -130,7 +131,7 @@ class Pipelines:
 
     def comes_from(self, place: ast.expr, source: ast.expr) -> bool:
         """Whether what `place` gives is made from what `source` gives; of one place: from what it gave in an earlier turn."""
-        inside = (n for n in ast.walk(place) if n is not place)
+        inside = (n for n in walk(place) if n is not place)
         return any(
             source in self.trail(n) for n in inside if isinstance(n, (ast.Name, ast.Attribute, ast.Call))
         )
@@ -357,7 +358,7 @@ class _Walk:
             n.slice
             for o in origins
             if isinstance(o.node, CALLABLES)
-            for n in ast.walk(o.node)
+            for n in walk(o.node)
             if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
         ]
         return any(c.upper is not None and c.lower is None for c in cuts) and any(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.source.nodes import walk
 from horovodize.summary.dataset_methods import COUNTED, EVEN, METHODS, REPEATABLE, REPEATING
 from horovodize.summary.pipeline import Pipelines, flat, looked_through
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
@@ -116,7 +117,7 @@ def _is_repeatable(p: Pipelines, e: ast.expr) -> bool:
 def _only_reads(p: Pipelines, given: ast.expr) -> bool:
     """Whether what a step is given (a function, a number) makes no dataset that is shuffled or generated."""
     bodies = [given, *(o.node for o in p.values.origins(given) if isinstance(o.node, CALLABLES))]
-    used = (n for body in bodies for n in ast.walk(body) if isinstance(n, (ast.Name, ast.Attribute)))
+    used = (n for body in bodies for n in walk(body) if isinstance(n, (ast.Name, ast.Attribute)))
     return not any((n.id if isinstance(n, ast.Name) else n.attr) in _RANDOM for n in used)
 
 

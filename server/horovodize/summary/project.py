@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from horovodize.source import Document
+from horovodize.source.nodes import walk
 from horovodize.source.project import ProjectDocument
 from horovodize.summary.lattice import LoopKind
 from horovodize.summary.module import Module
@@ -130,7 +131,7 @@ def summarize_project(script: Document, load: Loader) -> ProjectSummary | None:
 def imported_paths(root: ast.AST) -> Iterator[str]:
     """The modules that a module (or a statement) may import, by the dotted path as it is written: of `from nets import
     model` also "nets.model"; with the packages that they are in."""
-    for node in ast.walk(root):
+    for node in walk(root):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _packages(alias.name)

@@ -11,6 +11,7 @@ import ast
 import sys
 from collections.abc import Iterator, Sequence
 
+from horovodize.source.nodes import walk
 from horovodize.summary.syntax import FUNCTIONS, is_main_guard
 
 # Calls and attributes that reach anything by a name that is made while the code runs.
@@ -91,7 +92,7 @@ class _Reach:
         self._imports = {
             (alias.asname or alias.name).split(".", maxsplit=1)[0]
             for tree in trees
-            for n in ast.walk(tree)
+            for n in walk(tree)
             if isinstance(n, (ast.Import, ast.ImportFrom))
             for alias in n.names
         }
@@ -101,7 +102,7 @@ class _Reach:
                 alias.name.split(".", maxsplit=1)[0] in _LIBRARIES,
             )
             for tree in trees
-            for n in ast.walk(tree)
+            for n in walk(tree)
             if isinstance(n, ast.Import)
             for alias in n.names
         ]
@@ -114,7 +115,7 @@ class _Reach:
         """Takes in what code names, apart from parts of it."""
         for n in _walk(root, without):
             if isinstance(n, FUNCTIONS) and n.name == "__getattr__":
-                self._delegating |= {c for c in ast.walk(n) if isinstance(c, ast.Call)}
+                self._delegating |= {c for c in walk(n) if isinstance(c, ast.Call)}
             if isinstance(n, ast.Name):
                 self.named.add(n.id)
             elif isinstance(n, ast.Attribute):
@@ -182,8 +183,8 @@ def _walk(root: ast.AST, without: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _identifiers(root: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(root) if isinstance(n, ast.Name)} | {
-        n.name for n in ast.walk(root) if isinstance(n, (*FUNCTIONS, ast.ClassDef))
+    return {n.id for n in walk(root) if isinstance(n, ast.Name)} | {
+        n.name for n in walk(root) if isinstance(n, (*FUNCTIONS, ast.ClassDef))
     }
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from horovodize.source.nodes import walk
 from horovodize.summary.syntax import COMPREHENSIONS
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _is_number(feeding: Feeding, e: ast.expr, depth: int) -> bool:
             generators=[ast.comprehension(target=ast.Name(id=turn), iter=ast.Call() as counts)]
         ):
             numbered = feeding.names.last(counts.func) == "range"
-            return numbered and all(_is_of_turn(feeding, n, turn, depth) for n in ast.walk(e.elt))
+            return numbered and all(_is_of_turn(feeding, n, turn, depth) for n in walk(e.elt))
         case ast.Call():
             last = feeding.names.last(e.func)
             given = [*e.args, *(k.value for k in e.keywords if k.arg != "dtype")]

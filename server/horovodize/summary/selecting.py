@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from horovodize.source.nodes import walk
 from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.syntax import Loop
 from horovodize.summary.variables import NUMBERS, Variables
@@ -29,13 +30,13 @@ class Uses:
 
 def uses_of(feeding: Feeding, loop: Loop, variable: str) -> Uses | None:
     """What the variable of a loop is used for; None where its body binds it again."""
-    body = [n for s in loop.body for n in ast.walk(s)]
+    body = [n for s in loop.body for n in walk(s)]
     of = feeding.variables.of
     names = [n for n in body if isinstance(n, ast.Name) and n.id == variable and of(n) == variable]
     if any(not isinstance(n.ctx, ast.Load) for n in names):
         return None
     selected = _selectors(feeding, body, variable)
-    chosen = {n for root in selected for n in ast.walk(root) if isinstance(n, ast.Name)}
+    chosen = {n for root in selected for n in walk(root) if isinstance(n, ast.Name)}
     return Uses([n for n in names if n in chosen], [n for n in names if n not in chosen])
 
 
@@ -43,9 +44,9 @@ def derived_from(loop: Loop, uses: Sequence[ast.expr]) -> set[str]:
     """The names that a loop's body sets from some expressions in it, in one step or several: from uses of its variable."""
     found: set[str] = set()
     for _ in range(3):
-        for n in (n for s in loop.body for n in ast.walk(s)):
+        for n in (n for s in loop.body for n in walk(s)):
             if isinstance(n, ast.Assign) and (
-                _names(n.value) & found or any(u in ast.walk(n.value) for u in uses)
+                _names(n.value) & found or any(u in walk(n.value) for u in uses)
             ):
                 found |= {name for target in n.targets for name in _names(target)}
     return found
@@ -87,7 +88,7 @@ def _picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST
     statement = feeding.syntax.statement(item)
     if not isinstance(statement, ast.Assign) or statement.value is not item:
         return _is_run(feeding, item)
-    names = {n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    names = {n.id for t in statement.targets for n in walk(t) if isinstance(n, ast.Name)}
     reads = [n for n in body if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
     return any(_is_run(feeding, n) for n in reads)
 
@@ -122,4 +123,4 @@ def _is_number(value: ast.expr) -> bool:
 
 
 def _names(e: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(e) if isinstance(n, ast.Name)}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from horovodize.source import Document, Problem, Span
+from horovodize.source.nodes import walk
 from horovodize.summary.drive import Drive
 from horovodize.summary.lattice import LoopKind, join
 from horovodize.summary.module import Module
@@ -137,8 +138,7 @@ class ModuleSummary:
         return all(
             f is not None
             and any(
-                isinstance(n, ast.Call) and self.module.names.last(n.func) == "EstimatorSpec"
-                for n in ast.walk(f)
+                isinstance(n, ast.Call) and self.module.names.last(n.func) == "EstimatorSpec" for n in walk(f)
             )
             for f in functions
         )

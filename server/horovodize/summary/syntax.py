@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias, TypeVar, overload
 
+from horovodize.source.nodes import walk
 from horovodize.source.outline import Outline
 
 N = TypeVar("N", bound=ast.AST)
 M = TypeVar("M", bound=ast.AST)
+L = TypeVar("L", bound=ast.AST)
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
@@ -49,6 +51,8 @@ class Syntax:
     def every(self, first: type[N], /) -> list[N]: ...
     @overload
     def every(self, first: type[N], second: type[M], /) -> list[N | M]: ...
+    @overload
+    def every(self, first: type[N], second: type[M], third: type[L], /) -> list[N | M | L]: ...
     def every(self, *types: type[ast.AST]) -> Sequence[ast.AST]:
         """The nodes of some types (of themselves: none derived from them)."""
         known = self._every.get(types)
@@ -150,7 +154,7 @@ def numbered(call: ast.Call) -> ast.expr | None:
 def is_main_guard(node: ast.AST) -> bool:
     """`if __name__ == "__main__":`"""
     return isinstance(node, ast.If) and any(
-        isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test)
+        isinstance(n, ast.Name) and n.id == "__name__" for n in walk(node.test)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.source.nodes import walk
 from horovodize.summary.effects import Effects, in_place
 from horovodize.summary.syntax import COMPREHENSIONS
 from horovodize.summary.traced import makes_operations
@@ -51,7 +52,7 @@ class TakingOut:
         )
         if whole or own:
             if isinstance(e, (ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Await)) or any(
-                isinstance(n, (ast.NamedExpr, ast.Yield, ast.Await)) for n in ast.walk(e)
+                isinstance(n, (ast.NamedExpr, ast.Yield, ast.Await)) for n in walk(e)
             ):
                 return False
             before += pending
@@ -62,7 +63,7 @@ class TakingOut:
         if (
             isinstance(e, ast.Call)
             and not self.effects.shares(e.func)
-            and not any(isinstance(n, ast.Call) for n in ast.walk(e.func))
+            and not any(isinstance(n, ast.Call) for n in walk(e.func))
         ):
             operands = operands[1:]  # which method is called does not change
         return all(self._collect(c, found, before, pending) for c in operands)
@@ -90,7 +91,7 @@ class TakingOut:
 
     def _stable(self, e: ast.expr) -> bool:
         """Whether an expression has the same value before and after a training step."""
-        for n in ast.walk(e):
+        for n in walk(e):
             if isinstance(n, (ast.Subscript, ast.Call)):
                 return False
             if isinstance(n, ast.Attribute) and self.module.names.of(n) is None:

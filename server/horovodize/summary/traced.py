@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.source.nodes import walk
 from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import MODEL, Sites
@@ -47,12 +48,12 @@ def traced_functions(module: Module, sites: Sites, drive: Drive) -> set[ast.AST]
             found.add(function)
     for compile_ in sites.compiles:
         for given in (*compile_.call.args, *(k.value for k in compile_.call.keywords)):
-            for e in ast.walk(given):
+            for e in walk(given):
                 if isinstance(e, (ast.Name, ast.Attribute)):
                     found |= {o.node for o in m.values.origins(e) if isinstance(o.node, FUNCTIONS)}
     todo = list(found)
     while todo:
-        for n in ast.walk(todo.pop()):
+        for n in walk(todo.pop()):
             callee = m.values.callee(n) if isinstance(n, ast.Call) else None
             if isinstance(callee, FUNCTIONS) and callee not in found:
                 found.add(callee)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from horovodize import catalogue
+from horovodize.source.nodes import children
 from horovodize.summary.attributes import Attributes
 from horovodize.summary.binding import Binding
 from horovodize.summary.calls import CALLED_FOR, CallGraph, is_property
@@ -86,7 +87,7 @@ class Values:
         while more:
             self._origins.forget(more, expressions)
             self._receivers.forget(more, expressions)
-            self.graph.forget(more, expressions)
+            self.graph.forget(more, gone)
             more = self.attributes.bring_up_to_date(more) & ~changed
             changed |= more
         return changed
@@ -379,9 +380,7 @@ class Values:
                 if not any(isinstance(x, ast.Starred) for x in n.elts):
                     todo.append((n.elts[path[0]], path[1:]))
                     continue
-            todo += [
-                (c, ()) for c in ast.iter_child_nodes(n) if not isinstance(c, (ast.stmt, ast.expr_context))
-            ]
+            todo += [(c, ()) for c in children(n) if not isinstance(c, ast.stmt)]
 
 
 def _is_self(syntax: Syntax, e: ast.expr) -> bool:

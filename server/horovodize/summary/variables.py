@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.source.nodes import walk
 from horovodize.summary.scopes import Scopes
 from horovodize.summary.syntax import COMPREHENSIONS
 
@@ -31,12 +32,12 @@ class Variables:
 
     def read(self, e: ast.AST) -> set[str]:
         """The variables in an expression."""
-        return {self.of(n) for n in ast.walk(e) if isinstance(n, ast.Name)}
+        return {self.of(n) for n in walk(e) if isinstance(n, ast.Name)}
 
     def mentions(self, e: ast.AST, variables: set[str]) -> bool:
         """Whether some of the variables are in an expression."""
         names = {v.partition(" ")[0] for v in variables}
-        found = (n for n in ast.walk(e) if isinstance(n, ast.Name) and n.id in names)
+        found = (n for n in walk(e) if isinstance(n, ast.Name) and n.id in names)
         return any(self.of(n) in variables for n in found)
 
     def numbered(self, n: ast.AST) -> Iterator[tuple[ast.expr, set[str]]]:

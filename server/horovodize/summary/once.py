@@ -1,0 +1,25 @@
+"""Answers about one version of a text that are found once: many rules ask the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+def once(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """A method whose answers are kept with its object, and are nobody's to change."""
+    name = f"_once_{method.__name__}"
+
+    def ask(self: S, /, *question: P.args, **named: P.kwargs) -> R:
+        known: dict[Hashable, Any] = self.__dict__.setdefault(name, {})
+        asked = (question, *named.items()) if named else question
+        if asked not in known:
+            known[asked] = method(self, *question, **named)
+        return cast("R", known[asked])
+
+    return wraps(method)(ask)
