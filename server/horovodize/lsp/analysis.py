@@ -53,33 +53,39 @@ class Analysis:
         """What is reported."""
         return self.findings.reported
 
-    @cached_property
+    @property
     def outcome(self) -> Outcome:
         """What distributing the document comes to."""
-        while self.prepare():
-            pass
-        assert self._outcome is not None
+        while self._outcome is None:
+            self._go_on()
         return self._outcome
 
     @property
     def takes_long(self) -> bool:
         """Whether the outcome isn't known, and has to be worked out rule by rule."""
-        return self._outcome is None and self.prepare()
+        if self._outcome is None:
+            self._go_on()
+        return self._outcome is None
 
     def prepare(self) -> bool:
-        """Works a part of the outcome out. Whether there is more to do."""
+        """Works a part of what hovers and actions need out. Whether there is more to do."""
         if self._outcome is None:
-            try:
-                next(self._steps)
-            except StopIteration as end:
-                self._outcome = end.value
-        return self._outcome is None
+            self._go_on()
+            return True
+        _ = self.summary.roles
+        return False
+
+    def _go_on(self) -> None:
+        """Takes the outcome one step further."""
+        try:
+            next(self._steps)
+        except StopIteration as end:
+            self._outcome = end.value
 
     @cached_property
     def _steps(self) -> Generator[None, None, Outcome]:
         from horovodize.distribute import distributing
 
-        _ = self.summary.roles
         return distributing(self.summary, self.options, self.findings)
 
 
