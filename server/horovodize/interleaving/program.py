@@ -50,7 +50,7 @@ class Program:
         """All of it, from its first statement."""
         return self._block(self.syntax.tree.body)
 
-    @property
+    @cached_property
     def parts(self) -> list[Block]:
         """What every rank runs: the script, or functions that it doesn't call itself, if they begin Horovod. Where none does,
         ranks begin elsewhere (in a function that Spark or Ray is given), or a function runs on some of them alone."""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
+from horovodize.summary.once import once
 from horovodize.summary.syntax import FUNCTIONS, Function, Loop
 
 _TRACERS = (
@@ -87,22 +88,27 @@ class Drive:
 
     def reaches(self, place: ast.AST, sites: set[ast.AST]) -> bool:
         """Whether running `place` (a statement or expression) runs one of the sites, in it or in a function called there."""
+        around = {node for site in sites for node in (site, *self.module.syntax.ancestors(site))}
         todo: list[ast.AST] = [place]
         seen: set[ast.AST] = set()
         while todo:
             root = todo.pop()
-            if root in seen:
-                continue
-            seen.add(root)
-            for n in walk(root):
-                if n in sites:
-                    return True
-                if isinstance(n, ast.Call):
-                    for callee in self.module.values.graph.runs(n):
-                        if isinstance(callee, ast.ClassDef):
-                            todo += [
-                                s for s in callee.body if isinstance(s, FUNCTIONS) and s.name == "__init__"
-                            ]
-                        else:
-                            todo.append(callee)
+            if root in around:
+                return True
+            if root not in seen:
+                seen.add(root)
+                todo += self._run_in(root)
         return False
+
+    @once
+    def _run_in(self, root: ast.AST) -> list[ast.AST]:
+        """The functions of this module that calls in a node run; of a class, its `__init__`."""
+        found: dict[ast.AST, None] = {}
+        for call in (n for n in walk(root) if isinstance(n, ast.Call)):
+            for callee in self.module.values.graph.runs(call):
+                if isinstance(callee, ast.ClassDef):
+                    begins = (s for s in callee.body if isinstance(s, FUNCTIONS) and s.name == "__init__")
+                    found.update(dict.fromkeys(begins))
+                else:
+                    found[callee] = None
+        return list(found)

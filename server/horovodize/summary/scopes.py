@@ -51,6 +51,7 @@ class Scopes:
         self.attributes: dict[str, list[Binding]] = defaultdict(list)  # by the attribute's own name
         self.star_imports: list[tuple[str, ast.ImportFrom]] = []
         self.imports: list[Binding] = []
+        self._packages: set[str] | None = None  # that are imported; None: not looked for yet
         self.local = True  # whether no `nonlocal` reaches the module itself (Python would not run that)
         self._scope_of: dict[ast.AST, ast.AST] = {}
         self._globals: dict[ast.AST, set[str]] = defaultdict(set)
@@ -96,6 +97,7 @@ class Scopes:
             _set(self.attributes, name, [b for bound in every for b in bound.attributes.get(name, ())])
         if any(bound.imports for bound in changed):
             self.imports = [b for bound in every for b in bound.imports]
+            self._packages = None
         mask = self.reads.of("name", names) | self.reads.of("attribute", attributes)
         mask |= self.reads.of(
             "any attribute", {n for n in attributes if (n in assigned) != (n in self.attributes)}
@@ -165,7 +167,9 @@ class Scopes:
     def imports_package(self, package: str) -> bool:
         """Whether a package, or something in it, is imported anywhere."""
         self.reads.note("import", package)
-        return any(_package(b) == package for b in self.imports)
+        if self._packages is None:
+            self._packages = {_package(b) for b in self.imports}
+        return package in self._packages
 
     def all_names(self) -> set[str]:
         """Every identifier in the module: a fresh name is one that is not among them."""
