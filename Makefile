@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension vsix pictures unit workbench training pythons bench corpus trials fuzz soak format clean
+.PHONY: help demo test setup lint types extension vsix pictures unit workbench training keras3 pythons bench corpus trials fuzz soak format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -10,13 +10,13 @@ help: ## this list
 demo: ## show what Horovodize does, on examples/ (no TensorFlow needed)
 	@scripts/demo.sh
 
-test: ## everything: lint, types, extension, unit tests, a real workbench, training under real Horovod
+test: ## everything: lint, types, extension, unit tests, a real workbench, training under real Horovod with Keras 2 and 3
 	@scripts/test.sh
 
 setup: ## .venv with all that developing needs
 	@scripts/setup.sh dev
 
-lint types extension unit workbench training: ## one part of `make test`
+lint types extension unit workbench training keras3: ## one part of `make test`
 	@scripts/test.sh $@
 
 pythons: ## the wheel in Pythons 3.10, 3.12 and 3.13 (those of Pyodide, from npm)
@@ -61,4 +61,4 @@ format: ## put the code into its form, and write the pages of rules and findings
 	@.venv/bin/python scripts/pages.py
 
 clean: ## remove what make made (not the Horovod wheel in the cache)
-	rm -rf .venv .venv-horovod node_modules build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-horovod .venv-horovod-2.* node_modules build .pytest_cache .mypy_cache .ruff_cache

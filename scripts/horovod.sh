@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # horovod.sh [TENSORFLOW]: TensorFlow and Horovod, a pair that builds and trains (Python 3.11, no GPU), in .venv-horovod; for
-# another TensorFlow than that of the tests (2.16 to 2.21) in .venv-horovod-TENSORFLOW. Does nothing when it is there.
+# another TensorFlow than 2.15.1 (2.16 to 2.21) in .venv-horovod-TENSORFLOW. Does nothing when it is there.
 # `horovodize build-horovod` builds Horovod's wheel once and keeps it in ${XDG_CACHE_HOME:-~/.cache}/horovodize.
 source "$(dirname "$0")/lib.sh"
 
@@ -8,14 +8,19 @@ pinned=2.15.1
 tensorflow=${1:-$pinned}
 requirements=scripts/horovod-requirements.txt
 venv=.venv-horovod
-key=$(key_of scripts/horovod.sh "$requirements")
 if [[ $tensorflow != "$pinned" ]]; then
     [[ $tensorflow =~ ^2\.(1[6-9]|2[01])(\.|$) ]] || fail "Horovod is built here for TensorFlow $pinned and 2.16 to 2.21: docs/versions.md"
     venv+=-$tensorflow
-    building=$(mktemp)
-    sed '/^$/q' "$requirements" >"$building" # what building takes; the rest is pinned for 2.15
-    requirements=$building
+    own=scripts/horovod-requirements-$tensorflow.txt
+    if [[ -f $own ]]; then requirements=$own
+    else
+        some=$(mktemp)
+        sed '/^$/q' "$requirements" >"$some" # what building takes; the rest is pinned for 2.15
+        echo tensorboard >>"$some"           # TensorFlow 2.21 no longer brings it
+        requirements=$some
+    fi
 fi
+key=$(key_of scripts/horovod.sh "$requirements")
 is_done "$venv/.made" "$key" && exit 0
 
 python=$(python_exactly 11) || fail "Python 3.11 is needed for TensorFlow $tensorflow with Horovod. PYTHON=… names one."

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# test.sh [lint|types|extension|unit|workbench|training]…: sets up what tests need and runs them; all without arguments. Goes on after
+# test.sh [lint|types|extension|unit|workbench|training|keras3]…: sets up what tests need and runs them; all without arguments. Goes on after
 # a part that failed, and ends with a table and status 1.
 source "$(dirname "$0")/lib.sh"
 
 parts=("$@")
-((${#parts[@]})) || parts=(lint types extension unit workbench training)
+((${#parts[@]})) || parts=(lint types extension unit workbench training keras3)
 jobs=${HOROVODIZE_TEST_JOBS:-2}
 export HOROVODIZE_TF_PYTHON=$PWD/.venv-horovod/bin/python
+with_keras_3=${HOROVODIZE_KERAS3_TENSORFLOW:-2.21.0} # 2.16 to 2.21
+export HOROVODIZE_KERAS3_PYTHON=$PWD/.venv-horovod-$with_keras_3/bin/python
 results=()
 failed=()
 logs=build/test-logs # of each part, what it printed
@@ -65,6 +67,11 @@ training() {
     run .venv/bin/python -m pytest -m training -n "$jobs" --durations 15
 }
 
+keras3() {
+    scripts/horovod.sh "$with_keras_3" || return 1
+    run .venv/bin/python -m pytest -m keras3 -n "$jobs" --durations 15
+}
+
 for name in "${parts[@]}"; do
     case $name in
         lint) title="Lint: ruff" ;;
@@ -73,6 +80,7 @@ for name in "${parts[@]}"; do
         unit) title="Unit, golden, protocol and editor tests: pytest" ;;
         workbench) title="The extension in a real workbench and a real extension host" ;;
         training) title="Training under real Horovod: pytest -m training" ;;
+        keras3) title="Training under Keras 3 (TensorFlow $with_keras_3): pytest -m keras3" ;;
         *) fail "there is no part called $name" ;;
     esac
     heading "$title"

@@ -48,9 +48,13 @@ class Case:
         """Texts of the original that train in one process as the ranks should together (I10); none if it says nothing."""
         if not self.larger:
             return []
-        in_turns = _replaced(self.path.read_bytes(), self.larger["replace"])
+        in_turns = replaced(self.path.read_bytes(), self.larger["replace"])
         blocks = self.larger.get("blocks")
-        return [in_turns, _replaced(in_turns, blocks)] if blocks else [in_turns]
+        return [in_turns, replaced(in_turns, blocks)] if blocks else [in_turns]
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def cases() -> list[Case]:
@@ -59,7 +63,7 @@ def cases() -> list[Case]:
 
 def _case(path: Path) -> Case:
     sidecar = path.with_suffix(".toml")
-    said = tomllib.loads(sidecar.read_text(encoding="utf-8")) if sidecar.exists() else {}
+    said = read_table(sidecar) if sidecar.exists() else {}
     unknown = said.keys() - {"options", "tf1", "ranks", "runs", "shared_order", "expect", "larger"}
     if unknown:
         raise ValueError(f"{sidecar}: {sorted(unknown)} means nothing here")
@@ -76,7 +80,8 @@ def _case(path: Path) -> Case:
     )
 
 
-def _replaced(text: bytes, pairs: list[list[str]]) -> bytes:
+def replaced(text: bytes, pairs: list[list[str]]) -> bytes:
+    """A text in which each of these, which is there once, is replaced."""
     for old, new in pairs:
         if text.count(old.encode()) != 1:
             raise ValueError(f"{old!r} is {text.count(old.encode())} times in the program, not once")

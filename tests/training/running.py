@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,35 @@ class Outcome:
         return f"exit status {self.status} after {self.seconds:.0f} s, {len(self.reports)} of {self.size} reports\n{told}"
 
 
+@dataclass(frozen=True)
+class World:
+    """A TensorFlow with Horovod.
+
+    variable  of the environment: names the interpreter that has it
+    part      of `make test`, which sets that variable
+    options   with which programs are distributed for it
+    numbers   how many of a program's numbers of ranks are tried; None: all"""
+
+    variable: str
+    part: str
+    options: tuple[str, ...] = ()
+    numbers: int | None = None
+
+    @property
+    def python(self) -> Path:
+        named = os.environ.get(self.variable)
+        if not named:
+            pytest.fail(f"{self.variable} is not set: run through `make test` (or `make {self.part}`)")
+        return Path(named).absolute()
+
+
+KERAS_2 = World("HOROVODIZE_TF_PYTHON", "training")
+KERAS_3 = World("HOROVODIZE_KERAS3_PYTHON", "keras3", ("--tensorflow", "2.21"), numbers=1)
+
+
 def python() -> Path:
-    """The interpreter that has TensorFlow and Horovod."""
-    named = os.environ.get("HOROVODIZE_TF_PYTHON")
-    if not named:
-        pytest.fail("HOROVODIZE_TF_PYTHON is not set: run through `make test` (or `make training`)")
-    return Path(named).absolute()
+    """The interpreter that has TensorFlow 2.15 and Horovod."""
+    return KERAS_2.python
 
 
 def train(
@@ -65,6 +89,7 @@ def train(
     shared_order: bool = False,
     limit: float = LIMIT,
     before: Path | None = None,
+    world: World = KERAS_2,
 ) -> Outcome:
     """Trains `script` in the directory `folder` (made if needed), with a report of each rank.
 
@@ -85,15 +110,15 @@ def train(
     arguments += ["--before", str(before)] if before else []
     arguments += ["--", str(script), *args]
     if ranks > 1:
-        arguments = ["--gloo", "-np", str(ranks), str(python()), str(HERE / "probe.py"), *arguments]
+        arguments = ["--gloo", "-np", str(ranks), str(world.python), str(HERE / "probe.py"), *arguments]
     before = _files(folder)
     started = time.monotonic()
-    status = _WARM.run(
+    status = warm(world).run(
         {
             "run": "horovodrun" if ranks > 1 else "probe",
             "arguments": arguments,
             "folder": str(folder),
-            "environment": _environment(limit),
+            "environment": environment(limit, world),
             "output": str(output),
             "limit": limit + 30,
         }
@@ -111,11 +136,11 @@ def _files(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_size) for path in found}
 
 
-def _environment(limit: float) -> dict[str, str]:
+def environment(limit: float, world: World = KERAS_2) -> dict[str, str]:
     added = {
         # Ranks look every 5 ms for what to average, not every 1 ms: four on two cores spent a fifth of their time on looking.
         "HOROVOD_CYCLE_TIME": "5",
-        "PATH": f"{python().parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PATH": f"{world.python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "TF_CPP_MIN_LOG_LEVEL": "2",
@@ -130,16 +155,17 @@ def _environment(limit: float) -> dict[str, str]:
 
 
 class _Warm:
-    """The process of `warm.py`, started when first needed, one for each process that tests."""
+    """The process of `warm.py` for a world, started when first needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, world: World) -> None:
+        self._world = world
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, job: dict[str, Any]) -> int:
         if self._process is None:
             self._process = subprocess.Popen(
-                [str(python()), str(HERE / "warm.py")],
-                env=_environment(LIMIT),
+                [str(self._world.python), str(HERE / "warm.py")],
+                env=environment(LIMIT, self._world),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -152,8 +178,13 @@ class _Warm:
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"{python()} {HERE / 'warm.py'} ended: does it import TensorFlow and Horovod?")
+            raise RuntimeError(
+                f"{self._world.python} {HERE / 'warm.py'} ended: does it import TensorFlow and Horovod?"
+            )
         return int(json.loads(answer)["status"])
 
 
-_WARM = _Warm()
+@cache
+def warm(world: World = KERAS_2) -> _Warm:
+    """The warm process of a world, one for each process that tests."""
+    return _Warm(world)

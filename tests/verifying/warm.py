@@ -41,14 +41,14 @@ class WarmTrainer:
             arguments = ["--gloo", "-np", str(size), str(running.python()), str(PROBE), *arguments]
         before = files_of(place / "copy")
         started = time.monotonic()
-        status = running._WARM.run(
+        status = running.warm().run(
             {
                 "run": "horovodrun" if size else "probe",
                 "probe": str(PROBE),
                 "arguments": arguments,
                 "folder": str(place / "copy"),
                 "environment": {
-                    **running._environment(self.limit),
+                    **running.environment(self.limit),
                     **environment(self.limit),
                     "HOROVOD_TIMELINE": str(place / "timeline.json"),
                 },

@@ -22,6 +22,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.shared_line import goes_on, shared_line
 from horovodize.summary.syntax import FUNCTIONS
+from horovodize.world.evidence import uses_keras
 from horovodize.world.world import Keras, world_of
 
 HVD, CORE, KERAS = "\ue000", "\ue001", "\ue002"
@@ -177,7 +178,7 @@ class Draft(Decisions):
     def keras_3(self) -> bool:
         """Whether Keras 3 trains here, as far as is known: what Horovod gives then comes from a module of our own."""
         of_tensorflow_1 = self.in_graph or self.sites.is_tf1
-        return self.world.keras is Keras.THREE and not of_tensorflow_1 and "keras" in self.document.text
+        return self.world.keras is Keras.THREE and not of_tensorflow_1 and uses_keras(self.module)
 
     # ------------------------------------------------------------------ TensorFlow 1
 

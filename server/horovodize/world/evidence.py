@@ -16,6 +16,9 @@ LEGACY_VARIABLE = "TF_USE_LEGACY_KERAS"
 # Modules that came with Keras 3. (What only earlier ones have proves nothing: scripts for both have it behind a condition.)
 _NEW = ("tensorflow.keras.ops.", "tensorflow.keras.random.", "tensorflow.keras.config.",
         "tensorflow.keras.distribution.", "tensorflow.keras.dtype_policies.")  # fmt: skip
+# Modules of Keras that TensorFlow has under a shorter name, too.
+_SHORTS = ("optimizers", "losses", "metrics", "initializers")
+_SHORT = re.compile(rf"\b({'|'.join(_SHORTS)})\b")
 _MAY_BE_NEW = re.compile(r"\b(ops|random|config|distribution|dtype_policies)\b")
 
 
@@ -23,6 +26,17 @@ def uses_standalone_keras(summary: ModuleSummary) -> bool:
     """Whether a script's Keras is the package of its own, not TensorFlow's."""
     module = summary.module
     return module is not None and module.imports("keras") and not module.imports("tensorflow.keras")
+
+
+def uses_keras(module: Module) -> bool:
+    """Whether a script uses Keras, under whichever name: `tf.optimizers.Adam` is Keras', too."""
+    text = module.document.text
+    if "keras" in text or not _SHORT.search(text):
+        return "keras" in text
+    named = (
+        module.names.of(node) or "" for node in module.syntax.every(ast.Attribute) if node.attr in _SHORTS
+    )
+    return any(f"{name}.".startswith("tensorflow.keras.") for name in [*named, *_used(module)])
 
 
 def evidence_of(summary: ModuleSummary) -> tuple[Keras, str] | None:

@@ -9,9 +9,8 @@ from typing import Any
 def forget_gradients() -> None:
     """Has every optimizer apply zeros in place of the gradients it is given."""
     import tensorflow as tf
-    from keras.src.optimizers import optimizer as keras_optimizer
-    from keras.src.optimizers.legacy import optimizer_v2
-    from tensorflow.python.training import optimizer as v1_optimizer
+
+    from horovodize_hooks import kinds
 
     def nothing(gradient: Any) -> Any:
         if isinstance(gradient, tf.IndexedSlices):
@@ -20,12 +19,20 @@ def forget_gradients() -> None:
             )
         return None if gradient is None else tf.zeros_like(gradient)
 
-    def around(original: Callable[..., Any]) -> Callable[..., Any]:
+    def by_pairs(original: Callable[..., Any]) -> Callable[..., Any]:
         def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
             pairs = [(nothing(gradient), variable) for gradient, variable in grads_and_vars]
             return original(optimizer, pairs, *args, **kwargs)
 
         return apply_gradients
 
-    for cls in (keras_optimizer.Optimizer, optimizer_v2.OptimizerV2, v1_optimizer.Optimizer):
-        cls.apply_gradients = around(cls.apply_gradients)
+    def by_lists(original: Callable[..., Any]) -> Callable[..., Any]:
+        def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
+            return original(optimizer, [nothing(gradient) for gradient in grads], trainable_variables)
+
+        return apply
+
+    for cls in kinds.BY_PAIRS:
+        cls.apply_gradients = by_pairs(cls.apply_gradients)
+    for cls in kinds.BY_LISTS:
+        cls.apply = by_lists(cls.apply)

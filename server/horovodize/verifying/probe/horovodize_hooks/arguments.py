@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from keras.src.engine.training import Model
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
 from horovodize_hooks.examples import Rows
+from horovodize_hooks.kinds import Model, is_variable
 
 
 class Arguments:
@@ -86,9 +86,7 @@ def _batch(values: Any) -> list[Any]:
     arrays = [
         np.asarray(value)
         for value in tf.nest.flatten(values)
-        if isinstance(value, (np.ndarray, tf.Tensor))
-        and not isinstance(value, tf.Variable)
-        and np.ndim(value)
+        if isinstance(value, (np.ndarray, tf.Tensor)) and not is_variable(value) and np.ndim(value)
     ]
     if not arrays:
         return []

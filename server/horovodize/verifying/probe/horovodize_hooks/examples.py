@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from keras.src.engine.training import Model
 from tensorflow.python.data.ops import iterator_ops
+
+from horovodize_hooks.kinds import Model
 
 
 class Rows:

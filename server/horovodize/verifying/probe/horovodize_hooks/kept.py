@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorflow as tf
-from keras.src.metrics.base_metric import Metric
-from keras.src.optimizers import optimizer as keras_optimizer
-from keras.src.optimizers.legacy import optimizer_v2
 
+from horovodize_hooks import kinds
+from horovodize_hooks.kinds import Layer, Metric, plain
 from horovodize_hooks.values import instances, numbers
 
 # Each rank counts for itself, and draws from where its own random numbers stand.
 _EACH_ITS_OWN = (Metric, tf.random.Generator)
-_OPTIMIZERS = (keras_optimizer.Optimizer, optimizer_v2.OptimizerV2)
+_OPTIMIZERS = (kinds.Optimizer, *kinds.LEGACY_OPTIMIZERS)
 
 
 def kept(names: dict[str, Any]) -> list[dict[str, Any]]:
@@ -36,9 +35,9 @@ def _reached(values: Iterable[Any], seen: set[int]) -> Iterator[Any]:
         if id(value) in seen or isinstance(value, _OPTIMIZERS):
             continue
         seen.add(id(value))
-        if isinstance(value, tf.Variable):
-            yield value
-        elif isinstance(value, tf.Module):
+        if kinds.is_variable(value):
+            yield plain(value)
+        elif isinstance(value, (tf.Module, Layer)):
             yield from _held(value)
         elif isinstance(value, dict):
             yield from _reached(value.values(), seen)
@@ -49,7 +48,4 @@ def _reached(values: Iterable[Any], seen: set[int]) -> Iterator[Any]:
 
 
 def _held(module: Any) -> list[Any]:
-    try:
-        return [variable for variable in module.variables if hasattr(variable, "numpy")]
-    except (ValueError, AttributeError):  # a model that is not built yet
-        return []
+    return [variable for variable in kinds.held(module) if hasattr(variable, "numpy")]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from keras.src.engine import training_v1
-from keras.src.engine.training import Model
-
+from horovodize_hooks.kinds import MODELS
 from horovodize_hooks.values import scalar
 
 
@@ -24,7 +22,7 @@ class Losses:
             ("train_on_batch", lambda found: self.batches.append(_flat(found))),
             ("evaluate", lambda found: self.evaluations.append(_flat(found))),
         ):
-            for cls in (Model, training_v1.Model):  # the second where TensorFlow 1's behaviour is on
+            for cls in MODELS:
                 setattr(cls, name, self._around(getattr(cls, name), note))
 
     def report(self) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from horovodize_hooks.kinds import all_plain, is_variable
+
 
 class Objectives:
     """The losses of each set of variables that is trained, in the order in which they were first met."""
@@ -38,8 +40,8 @@ class Objectives:
         def gradient(tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
             found = original(tape, target, sources, *args, **kwargs)
             flat = tf.nest.flatten(sources)
-            if flat and all(isinstance(source, tf.Variable) for source in flat):
-                self._note(target, flat)
+            if flat and all(is_variable(source) for source in flat):
+                self._note(target, all_plain(flat))
             return found
 
         return gradient

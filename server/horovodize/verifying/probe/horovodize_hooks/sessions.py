@@ -16,17 +16,15 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from keras.src.optimizers.legacy import optimizer_v2
 from tensorflow.python.client import session as session_module
 from tensorflow.python.framework import ops
-from tensorflow.python.training import optimizer as v1_optimizer
 from tensorflow.python.util import nest
-from tensorflow_estimator.python.estimator import run_config
 
 from horovodize_hooks.collectives import Collectives
 from horovodize_hooks.examples import Rows
 from horovodize_hooks.files import Files
 from horovodize_hooks.graphs import Feeds, Rate, Reach, rate_of, reach
+from horovodize_hooks.kinds import LEGACY_OPTIMIZERS, OptimizerV2, V1Optimizer, run_config
 from horovodize_hooks.values import of_arrays
 
 EARLY = 3  # after so many first steps the variables are looked at
@@ -47,7 +45,7 @@ class Update:
 
     def own(self) -> list[Any]:
         """The optimizer's variables: slots and counters."""
-        if isinstance(self.optimizer, optimizer_v2.OptimizerV2):
+        if isinstance(self.optimizer, OptimizerV2):
             return list(self.optimizer.weights)
         return [v for v in self.optimizer.variables() if v.graph is self.operation.graph]
 
@@ -110,11 +108,9 @@ class Sessions:
         self._here = threading.local()  # whether this thread is inside a run already
 
     def install(self) -> None:
-        for cls in (v1_optimizer.Optimizer, optimizer_v2.OptimizerV2):
+        for cls in (V1Optimizer, *LEGACY_OPTIMIZERS):
             cls.apply_gradients = self._around_apply(cls.apply_gradients)
-        v1_optimizer.Optimizer.compute_gradients = self._around_compute(
-            v1_optimizer.Optimizer.compute_gradients
-        )
+        V1Optimizer.compute_gradients = self._around_compute(V1Optimizer.compute_gradients)
         self._run = BaseSession.run
         BaseSession.run = self._around_run(BaseSession.run)
         BaseSession.close = self._around_close(BaseSession.close)
@@ -122,7 +118,8 @@ class Sessions:
             BaseSession._make_callable_from_options
         )
         ops.Graph.__init__ = self._around_graph(ops.Graph.__init__)
-        run_config.RunConfig.__init__ = self._around_config(run_config.RunConfig.__init__)
+        if (config := run_config()) is not None:
+            config.__init__ = self._around_config(config.__init__)
 
     def report(self) -> list[dict[str, Any]]:
         """What was seen of each optimizer in each session, in the order of their first steps. To be called at the end."""
@@ -340,7 +337,7 @@ class Sessions:
         training = Training(session, update, [v for v in held if v.name not in known], None)
         first = not any(other.session is session for other in self._trainings)
         # Keras broadcasts after the first batch; and what other optimizers of the session did is seen at their steps.
-        if isinstance(update.optimizer, v1_optimizer.Optimizer):
+        if isinstance(update.optimizer, V1Optimizer):
             training.at_start = self._snapshot(training, others=first)
         self._trainings.append(training)
         return training

@@ -1,26 +1,25 @@
 """Optimizers at work: which ones step, how often, with which rate, on which variables and models. (Those in graphs that
 sessions run are looked at in `sessions`.)
 
-A step is seen when `apply_gradients` runs eagerly, or when a `tf.function` in which it was traced is called.
+A step is seen when `apply_gradients` (Keras 3: `apply`) runs eagerly, or when a `tf.function` in which it was traced is
+called.
 What holds after a step is looked at when the same optimizer's next step begins: whatever a script does between two
 steps (a broadcast, say) belongs to the first of them. An eager step begins where its tape does, since a forward pass
 changes batch-norm statistics already."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
-from keras.src.engine.training import Model
-from keras.src.metrics.base_metric import Metric
-from keras.src.optimizers import optimizer as keras_optimizer
-from keras.src.optimizers.legacy import optimizer_v2
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.framework import ops
-from tensorflow.python.training import optimizer as v1_optimizer
 
+from horovodize_hooks import kinds
+from horovodize_hooks.kinds import Layer, Metric, Model, Optimizer, OptimizerV2, held, plain
 from horovodize_hooks.values import instances, numbers, scalar
 
 EARLY = 3  # after so many first steps the variables are looked at
@@ -63,8 +62,10 @@ class Steps:
         self._trainers: dict[Any, list[Watched]] = {}
 
     def install(self) -> None:
-        for cls in (keras_optimizer.Optimizer, optimizer_v2.OptimizerV2, v1_optimizer.Optimizer):
-            cls.apply_gradients = self._around_apply(cls.apply_gradients)
+        for cls in kinds.BY_PAIRS:
+            cls.apply_gradients = self._around_pairs(cls.apply_gradients)
+        for cls in kinds.BY_LISTS:
+            cls.apply = self._around_lists(cls.apply)
         tf.GradientTape.__enter__ = self._around_enter(tf.GradientTape.__enter__)
         tf.GradientTape.__exit__ = self._around_exit(tf.GradientTape.__exit__)
         polymorphic_function.Function.__call__ = self._around_call(polymorphic_function.Function.__call__)
@@ -89,21 +90,36 @@ class Steps:
             )
         return found
 
-    def _around_apply(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _around_pairs(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
             if id(optimizer) in self._applying or not ops.executing_eagerly_outside_functions():
                 return original(optimizer, grads_and_vars, *args, **kwargs)
             pairs = list(grads_and_vars)
-            self._applying.add(id(optimizer))
-            try:
-                self._before_step(
-                    optimizer, [variable for gradient, variable in pairs if gradient is not None]
-                )
+            with self._stepping(optimizer, pairs):
                 return original(optimizer, pairs, *args, **kwargs)
-            finally:
-                self._applying.discard(id(optimizer))
 
         return apply_gradients
+
+    def _around_lists(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
+            if self._applying or not ops.executing_eagerly_outside_functions():
+                return original(optimizer, grads, trainable_variables)
+            gradients = list(grads)
+            variables = None if trainable_variables is None else list(trainable_variables)
+            known = optimizer._trainable_variables if variables is None else variables
+            with self._stepping(optimizer, list(zip(gradients, known, strict=False))):
+                return original(optimizer, gradients, variables)
+
+        return apply
+
+    @contextmanager
+    def _stepping(self, optimizer: Any, pairs: list[tuple[Any, Any]]) -> Iterator[None]:
+        self._applying.add(id(optimizer))
+        try:
+            self._before_step(optimizer, [plain(v) for gradient, v in pairs if gradient is not None])
+            yield
+        finally:
+            self._applying.discard(id(optimizer))
 
     def _around_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -198,12 +214,12 @@ class Steps:
     def _snapshot(self, watched: Watched) -> dict[str, Any]:
         watched.owners = watched.owners or _owners(watched.trained)
         trained = {id(variable) for variable in watched.trained}
-        not_the_model = {id(v) for metric in instances(Metric) for v in metric.variables}
+        not_the_model = {id(v) for metric in instances(Metric) for v in held(metric)}
         # What a model holds beside the variables that are trained: batch-norm statistics, frozen layers.
         others = {
             id(variable): variable
             for owner in watched.owners
-            for variable in owner.variables
+            for variable in held(owner)
             if id(variable) not in trained and id(variable) not in not_the_model
         }
         return {
@@ -218,9 +234,9 @@ def rate(optimizer: Any) -> float:
     schedule = _schedule(optimizer)
     if schedule is not None:
         return scalar(schedule(tf.cast(_iterations(optimizer) or 0, tf.int64)))
-    if isinstance(optimizer, keras_optimizer.Optimizer):
+    if isinstance(optimizer, Optimizer):
         return scalar(optimizer.learning_rate)
-    if isinstance(optimizer, optimizer_v2.OptimizerV2):
+    if isinstance(optimizer, OptimizerV2):
         if "learning_rate" not in optimizer._hyper:
             return float("nan")
         value = scalar(optimizer._get_hyper("learning_rate"))
@@ -230,9 +246,10 @@ def rate(optimizer: Any) -> float:
 
 
 def _schedule(optimizer: Any) -> Any:
-    if isinstance(optimizer, keras_optimizer.Optimizer):
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    if isinstance(optimizer, Optimizer):
         value = optimizer._learning_rate
-    elif isinstance(optimizer, optimizer_v2.OptimizerV2):
+    elif isinstance(optimizer, OptimizerV2):
         value = optimizer._hyper.get("learning_rate")
     else:
         return None
@@ -241,43 +258,35 @@ def _schedule(optimizer: Any) -> Any:
 
 def _iterations(optimizer: Any) -> int | None:
     """Steps taken, from the optimizer's own variable; none if it keeps none (TF1's optimizers)."""
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
     variable = getattr(optimizer, "_iterations", None)
     if variable is None:
-        return 0 if isinstance(optimizer, optimizer_v2.OptimizerV2) else None
+        return 0 if isinstance(optimizer, OptimizerV2) else None
     return int(variable.numpy())
 
 
 def _optimizer_variables(optimizer: Any) -> list[Any]:
-    if isinstance(optimizer, optimizer_v2.OptimizerV2):
+    if isinstance(optimizer, OptimizerV2):
         return list(optimizer.weights)
     found = optimizer.variables
-    return list(found() if callable(found) else found)
+    return [plain(variable) for variable in (found() if callable(found) else found)]
 
 
 def _owners(variables: list[Any]) -> list[Any]:
     """For each variable the smallest model that holds it: a Keras model, else a module of another kind."""
-    modules = instances(tf.Module)
+    modules = instances((tf.Module, Layer))
     models = [m for m in modules if isinstance(m, Model)]
-    plain = [m for m in modules if not isinstance(m, tf.keras.layers.Layer) and not isinstance(m, Model)]
-    layers = [
-        m for m in modules if isinstance(m, tf.keras.layers.Layer) and not isinstance(m, (Model, Metric))
-    ]
+    others = [m for m in modules if not isinstance(m, Layer) and not isinstance(m, Model)]
+    layers = [m for m in modules if isinstance(m, Layer) and not isinstance(m, (Model, Metric))]
     found: dict[int, Any] = {}
-    for candidates in (models, plain, layers):
-        held = sorted(((m, {id(v) for v in _held(m)}) for m in candidates), key=lambda pair: len(pair[1]))
+    for candidates in (models, others, layers):
+        by_size = sorted(((m, {id(v) for v in held(m)}) for m in candidates), key=lambda pair: len(pair[1]))
         left = []
         for variable in variables:
-            owner = next((m for m, ids in held if id(variable) in ids), None)
+            owner = next((m for m, ids in by_size if id(variable) in ids), None)
             if owner is None:
                 left.append(variable)
             else:
                 found.setdefault(id(owner), owner)
         variables = left
     return list(found.values())
-
-
-def _held(module: Any) -> list[Any]:
-    try:
-        return list(module.variables)
-    except (ValueError, AttributeError):  # a model that is not built yet
-        return []

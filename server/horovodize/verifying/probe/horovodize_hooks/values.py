@@ -33,8 +33,8 @@ def scalar(value: Any) -> float:
     return float(value.numpy() if hasattr(value, "numpy") else value)
 
 
-def instances(cls: type) -> list[Any]:
-    """Every object of a class, and of those that derive from it, that is still there."""
+def instances(cls: type | tuple[type, ...]) -> list[Any]:
+    """Every object of a class (of one of several), and of those that derive from it, that is still there."""
     known: dict[type, bool] = {}
     found = []
     for thing in gc.get_objects():

@@ -1,0 +1,55 @@
+"""Every Keras and tape program of tests/programs under Keras 3: distributed by the tool, trained in one process and on ranks,
+with the contract that they keep under 2.15 (`test_programs`). What Keras 3 doesn't run is moved to it first: `moved.toml`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.cases import PROGRAMS, Case, cases, read_table, replaced
+from tests.training.keeping import Refused, distribute, faults_of
+from tests.training.running import KERAS_3, train
+
+pytestmark = [pytest.mark.keras3, pytest.mark.timeout(900)]
+CASES = [case for case in cases() if case.path.parent.name in ("keras", "tape")]
+MOVED = {
+    f"{kind}/{name}": entry
+    for kind, entries in read_table(Path(__file__).with_name("moved.toml")).items()
+    for name, entry in entries.items()
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_program_distributed_for_keras_3_keeps_the_contract(case: Case, tmp_path: Path) -> None:
+    if case.name in MOVED:
+        case = moved(case, MOVED[case.name], tmp_path)
+    faults = faults_of(case, tmp_path, KERAS_3)
+    assert not faults, "\n".join(map(str, faults))
+
+
+def moved(case: Case, entry: dict[str, Any], folder: Path) -> Case:
+    """A program that Keras 3 doesn't run, which is tried, as one that it runs."""
+    as_it_is = train(case.path, folder / "as-it-is", world=KERAS_3)
+    assert not as_it_is.complete
+    assert entry["fails"] in as_it_is.why()
+    if entry.get("refused"):
+        with pytest.raises(Refused, match="HVD902"):
+            distribute(case.path, folder / "refused.py", *KERAS_3.options)
+    program = folder / "moved" / case.path.parent.name / case.path.name
+    program.parent.mkdir(parents=True)
+    program.write_bytes(replaced(case.path.read_bytes(), entry["replace"]))
+    return replace(case, path=program)
+
+
+def test_no_program_is_missing() -> None:
+    found = {
+        f"{path.parent.name}/{path.stem}"
+        for kind in ("keras", "tape")
+        for path in (PROGRAMS / kind).glob("*.py")
+    }
+    assert {case.name for case in CASES} == found
+    assert len(found) >= 80
+    assert MOVED.keys() <= found
