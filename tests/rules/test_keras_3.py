@@ -34,6 +34,12 @@ SESSION = (
     "    s.run(tf.global_variables_initializer())\n"
     "    for i in range(9):\n        s.run(train, {t: batch(i)})\n"
 )
+HAND, OPTIMIZER = "w.assign_sub(0.1 * g)", "opt.apply_gradients([(g, w)])"
+OWN_WEIGHT = (
+    TF + "losses = []\nSET = 0\nw = tf.Variable(1.0)\nfor x in data:\n    with tf.GradientTape() as tape:\n"
+    "        loss = tf.reduce_mean((w - x) ** 2)\n    g = tape.gradient(loss, w)\n    w.assign_sub(0.1 * g)\n"
+    "    losses.append(loss)\n"
+)
 LEGACY = "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n"
 STOP = "raise RuntimeError('Keras 3"
 
@@ -184,12 +190,17 @@ def test_train_on_batch_does_so_too() -> None:
     assert "jit_compile=False" in made
 
 
-@pytest.mark.parametrize(("source", "why"), [(SESSION, "a session"), (TF + "w = tf.Variable(1.0)\n" + TAPE.partition("\n")[2]
-    .replace(MODEL, "").replace("model(x)", "w * x").replace("model.trainable_variables", "[w]")
-    .replace("tf.keras.optimizers", "tf.optimizers"), "no Keras")])  # fmt: skip
-def test_without_keras_horovod_is_horovods(source: str, why: str) -> None:
+@pytest.mark.parametrize("optimizer", ["tf.optimizers.SGD(0.1)", "{'sgd': tf.optimizers.SGD}[name](0.1)"])
+def test_keras_by_its_short_names_is_keras(optimizer: str) -> None:
+    made = plan(OWN_WEIGHT.replace(HAND, OPTIMIZER).replace("SET = 0", f"opt = {optimizer}"), "2.17")
+    assert "import horovod_keras3 as hvd\n" in made.text
+    assert "hvd.broadcast_variables(opt.variables, root_rank=0)" in made.text
+
+
+@pytest.mark.parametrize("source", [SESSION, OWN_WEIGHT], ids=["a session", "no Keras"])
+def test_without_keras_horovod_is_horovods(source: str) -> None:
     made = plan(source, "2.17")
-    assert "import horovod.tensorflow as hvd\n" in made.text, why
+    assert "import horovod.tensorflow as hvd\n" in made.text
     assert not made.beside
 
 

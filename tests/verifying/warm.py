@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from horovodize import runtime
 from horovodize.verifying.runs import Run
 from horovodize.verifying.training import PROBE, environment, files_of, read_run
 from tests.training import running
@@ -16,7 +17,7 @@ LIMIT = 60
 
 @dataclass
 class WarmTrainer:
-    """Stands for `Trainer`, for texts without files beside them."""
+    """Stands for `Trainer`, for texts without files beside them but those of Horovodize (`beside`, by name)."""
 
     original: str
     distributed: str
@@ -24,6 +25,8 @@ class WarmTrainer:
     alone: dict[str, Run]  # runs of originals that others have made, by text and seed
     arguments: tuple[str, ...] = ()
     limit: int = LIMIT
+    world: running.World = running.KERAS_2
+    beside: tuple[str, ...] = ()
 
     def __call__(self, which: str, size: int, seed: int) -> Run:
         text = self.original if which == "original" else self.distributed
@@ -34,21 +37,23 @@ class WarmTrainer:
         (place / "copy").mkdir(parents=True)
         script = place / "copy" / "train.py"
         script.write_text(text, encoding="utf-8")
+        for name in self.beside:
+            (place / "copy" / name).write_text(runtime.text_of(name), encoding="utf-8")
         arguments = ["--report", str(place / "reports"), "--root", str(place / "copy"), "--seed", str(seed)]
         arguments += ["--untrained"] if which == "untrained" else []
         arguments += ["--limit", str(self.limit), "--", str(script), *self.arguments]
         if size:
-            arguments = ["--gloo", "-np", str(size), str(running.python()), str(PROBE), *arguments]
+            arguments = ["--gloo", "-np", str(size), str(self.world.python), str(PROBE), *arguments]
         before = files_of(place / "copy")
         started = time.monotonic()
-        status = running.warm().run(
+        status = running.warm(self.world).run(
             {
                 "run": "horovodrun" if size else "probe",
                 "probe": str(PROBE),
                 "arguments": arguments,
                 "folder": str(place / "copy"),
                 "environment": {
-                    **running.environment(self.limit),
+                    **running.environment(self.limit, self.world),
                     **environment(self.limit),
                     "HOROVOD_TIMELINE": str(place / "timeline.json"),
                 },

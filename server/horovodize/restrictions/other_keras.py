@@ -2,8 +2,10 @@
 
 ## What it protects
 From TensorFlow 2.16 on, `tf.keras` is Keras 3. It has no `fit_generator`, no `minimize` of optimizers and no
-`optimizers.legacy`: a script that uses them stops there. Keras 2 goes on as `tf_keras`. Horovod finds it only under the name
-`tf.keras`, which the variable `TF_USE_LEGACY_KERAS` gives it, if that is set before TensorFlow is imported.
+`optimizers.legacy`, its metrics have `reset_state` only, `compile` takes `metrics` by name, and weights are saved in files that
+end in `.weights.h5`, models in `.keras` or `.h5`: a script that does otherwise stops there. Keras 2 goes on as `tf_keras`.
+Horovod finds it only under the name `tf.keras`, which the variable `TF_USE_LEGACY_KERAS` gives it, if that is set before
+TensorFlow is imported.
 
 ## When it is reported
 On such a call where Keras 3 is known to train, unless it is under a condition; on `TF_USE_LEGACY_KERAS` set after TensorFlow or
@@ -22,6 +24,20 @@ model = keras.Sequential([keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 model.fit_generator(batches, epochs=2)  # HVD902
 print(keras.ops.sum(model.predict(x)))
+```
+
+```python
+import keras
+
+model = keras.Sequential([keras.layers.Dense(1)])
+sgd = keras.optimizers.SGD(lr=0.1)  # HVD902
+model.compile(sgd, "mse", ["mae"])  # HVD902
+model.fit(x, y)
+seen = keras.metrics.Mean()
+seen.update_state(keras.ops.sum(model.predict(x)))
+seen.reset_states()  # HVD902
+model.save_weights("weights/%d.h5" % epochs)  # HVD902
+model.save("export")  # HVD902
 ```
 
 ```python
@@ -72,6 +88,21 @@ model.fit(x, y)
 print(keras.ops.sum(model.predict(x)))
 ```
 
+```python
+import keras
+
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(keras.optimizers.SGD(0.1), "mse", [0.5], ["mae"])
+model.fit(x, y)
+table.reset_states()
+agent.save_weights("agent.h5")
+model.save_weights(name)
+model.save_weights(f"weights/{name}")
+model.save_weights(f"weights/{name}.weights.h5")
+model.save("model.keras")
+print(keras.ops.sum(model.predict(x)))
+```
+
 ## Source
 Keras 3's migration guide; Horovod 0.28.1 imports `tensorflow.keras` by that name. Measured with TensorFlow 2.18 and 2.21.
 """
@@ -81,6 +112,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.gone_in_keras_3 import gone
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
@@ -129,24 +161,9 @@ def _gone(context: Context) -> Iterator[Violation]:
     if context.world.keras is Keras.LEGACY or context.sites.is_tf1:
         return
     by = context.world.keras_by or context.world.tensorflow_by
-    found = [
-        (f.call, "`fit_generator`: `fit` takes generators")
-        for f in context.sites.fits
-        if f.method == "fit_generator"
-    ]
-    found += [
-        (u.call, "`minimize` of optimizers: take the gradients from a tape, and apply them")
-        for u in context.sites.updates
-        if u.method == "minimize"
-    ]
-    found += [
-        (call, "`optimizers.legacy`: take the optimizer of the same name from `optimizers`")
-        for call in context.syntax.calls
-        if (context.names.of(call.func) or "").startswith("tensorflow.keras.optimizers.legacy.")
-    ]
-    for call, what in found:
+    for call, what in gone(context):
         if not context.is_conditional(call):
-            yield RESTRICTION.at(context, call, f"Keras 3 ({by}) has no {what}")
+            yield RESTRICTION.at(context, call, f"Keras 3 ({by}) {what}")
 
 
 RESTRICTION = Restriction(
