@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
@@ -11,6 +12,8 @@ from horovodize.summary.syntax import argument
 _MODEL, _OPTIMIZER = "tensorflow.keras.Model", "tensorflow.keras.optimizers.Optimizer"
 _METRICS = "tensorflow.keras.metrics."
 _WEIGHTS = ".weights.h5"
+_MODELS = (".keras", ".h5")
+_ONLY_MODELS = "saves models only in files that end in `.keras` or `.h5`"
 _ONLY_WEIGHTS = f"saves weights only in files that end in `{_WEIGHTS}`"
 
 
@@ -35,25 +38,36 @@ def gone(context: Context) -> Iterator[tuple[ast.Call, str]]:
 
 def _metrics(context: Context) -> Iterator[tuple[ast.Call, str]]:
     for call in context.sites.method_calls("reset_states"):
-        own = context.values.callee(call) is not None or not isinstance(call.func, ast.Attribute)
-        if not own and any(name.startswith(_METRICS) for name in context.values.class_names(call.func.value)):
-            yield call, "has no `reset_states` of metrics: it is called `reset_state`"
+        if context.values.callee(call) is None and isinstance(call.func, ast.Attribute):
+            if any(name.startswith(_METRICS) for name in context.values.class_names(call.func.value)):
+                yield call, "has no `reset_states` of metrics: it is called `reset_state`"
 
 
 def _files(context: Context) -> Iterator[tuple[ast.Call, str]]:
     """Names of files as Keras 3 does not take them."""
     for call in context.sites.method_calls("save_weights"):
-        end = _end(argument(call, "filepath", 0))
-        if _is_model(context, call) and end and not end.endswith(_WEIGHTS):
+        path = argument(call, "filepath", 0)
+        if (
+            _is_model(context, call)
+            and _ends_otherwise(path, (_WEIGHTS,))
+            and not _has(call, "max_shard_size")
+        ):
             yield call, _ONLY_WEIGHTS
     for call in context.sites.method_calls("save"):
-        end = _end(argument(call, "filepath", 0))
-        if _is_model(context, call) and end and not end.endswith((".keras", ".h5", ".hdf5")):
-            yield call, "saves models only in files that end in `.keras` or `.h5`"
+        path = argument(call, "filepath", 0)
+        if (
+            _is_model(context, call)
+            and _ends_otherwise(path, (*_MODELS, ".hdf5"))
+            and not _has(call, "zipped")
+        ):
+            yield call, _ONLY_MODELS
     for call in context.module.calls_of("tensorflow.keras.callbacks.ModelCheckpoint"):
-        end, only = _end(argument(call, "filepath", 0)), argument(call, "save_weights_only")
-        if end and isinstance(only, ast.Constant) and only.value is True and not end.endswith(_WEIGHTS):
-            yield call, _ONLY_WEIGHTS
+        path, only = argument(call, "filepath", 0), argument(call, "save_weights_only")
+        if isinstance(only, ast.Constant) and only.value is True:
+            if _ends_otherwise(path, (_WEIGHTS,)):
+                yield call, _ONLY_WEIGHTS
+        elif not _has(call, "save_weights_only") and _ends_otherwise(path, _MODELS):
+            yield call, _ONLY_MODELS
 
 
 def _arguments(context: Context) -> Iterator[tuple[ast.Call, str]]:
@@ -82,21 +96,44 @@ def _is_model(context: Context, call: ast.Call) -> bool:
     return not own and isinstance(call.func, ast.Attribute) and context.values.is_a(call.func.value, _MODEL)
 
 
-def _end(path: ast.expr | None) -> str:
-    """How a path ends that is written where it is used; "" where that can't be seen."""
+def _has(call: ast.Call, name: str) -> bool:
+    """Whether a call gives an argument, or may do so."""
+    return any(keyword.arg in (name, None) for keyword in call.keywords)
+
+
+def _ends_otherwise(path: ast.expr | None, wanted: tuple[str, ...]) -> bool:
+    """Whether a path is known to end in none of these. What is in no file is left alone: `hf://…`."""
+    end, is_whole = _end(path)
+    if not end or (is_whole and end.startswith("hf:")) or end.endswith(wanted):
+        return False
+    return is_whole or not any(one.endswith(end) for one in wanted)
+
+
+def _end(path: ast.expr | None) -> tuple[str, bool]:
+    """How a path ends that is written where it is used ("" where that can't be seen), and whether what comes before it can't
+    be a part of its last suffixes: `f"{name}.h5"` may be "a.weights.h5", `"%d.h5" % epoch` can't."""
     match path:
         case ast.Constant(value=str(text)):
-            return text
-        case ast.JoinedStr(values=[*_, ast.Constant(value=str(text))]):
-            return text
-        case ast.BinOp(left=left, op=ast.Mod()):
-            end = _end(left)
-            return end if "%" not in end[-3:] else ""
-        case ast.BinOp(op=ast.Add() | ast.Div(), right=right):
+            return text, True
+        case ast.JoinedStr(values=[*before, ast.Constant(value=str(text))]):
+            number = bool(before) and isinstance(before[-1], ast.FormattedValue) and _is_number(before[-1])
+            return text, number or not before
+        case ast.BinOp(left=ast.Constant(value=str(text)), op=ast.Mod()):
+            *_, end = re.split(r"(%[-+ #0-9.]*[a-zA-Z])", text)
+            numbers = re.findall(r"%[-+ #0-9.]*([a-zA-Z])", text)
+            return end, bool(numbers) and numbers[-1] in "dieEfFgG"
+        case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str(text)))):
+            return text.rpartition("}")[2], False
+        case ast.BinOp(op=ast.Div(), right=right):
             return _end(right)
-        case ast.Call(func=ast.Attribute(attr="format", value=written)):
-            end = _end(written)
-            return end if not end.endswith("}") else ""
+        case ast.BinOp(op=ast.Add(), right=right):
+            return _end(right)[0], False
         case ast.Call(func=ast.Attribute(attr="join"), args=[*_, last]):
             return _end(last)
-    return ""
+    return "", False
+
+
+def _is_number(value: ast.FormattedValue) -> bool:
+    spec = value.format_spec
+    text = spec.values[-1] if isinstance(spec, ast.JoinedStr) and spec.values else None
+    return isinstance(text, ast.Constant) and str(text.value)[-1:] in ("d", "e", "f", "g")

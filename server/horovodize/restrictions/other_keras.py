@@ -38,6 +38,8 @@ seen.update_state(keras.ops.sum(model.predict(x)))
 seen.reset_states()  # HVD902
 model.save_weights("weights/%d.h5" % epochs)  # HVD902
 model.save("export")  # HVD902
+keras.callbacks.ModelCheckpoint(f"cp-{name}.ckpt", save_weights_only=True)  # HVD902
+keras.callbacks.ModelCheckpoint("best")  # HVD902
 ```
 
 ```python
@@ -98,6 +100,10 @@ table.reset_states()
 agent.save_weights("agent.h5")
 model.save_weights(name)
 model.save_weights(f"weights/{name}")
+model.save_weights(name + ".h5")
+model.save_weights("%s.h5" % name)
+model.save_weights("all", max_shard_size=1)
+model.save("hf://me/model")
 model.save_weights(f"weights/{name}.weights.h5")
 model.save("model.keras")
 print(keras.ops.sum(model.predict(x)))
