@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.training.cases import PROGRAMS, Case, cases, read_table, replaced
-from tests.training.keeping import Refused, distribute, faults_of
-from tests.training.running import KERAS_3, train
+from tests.training.keeping import Refused, distribute, faults_of, runs
+from tests.training.running import KERAS_3
 
 pytestmark = [pytest.mark.keras3, pytest.mark.timeout(900)]
 CASES = [case for case in cases() if case.path.parent.name in ("keras", "tape")]
@@ -32,7 +32,7 @@ def test_a_program_distributed_for_keras_3_keeps_the_contract(case: Case, tmp_pa
 
 def moved(case: Case, entry: dict[str, Any], folder: Path) -> Case:
     """A program that Keras 3 doesn't run, which is tried, as one that it runs."""
-    as_it_is = train(case.path, folder / "as-it-is", world=KERAS_3)
+    as_it_is = runs(case, case.path, folder / "as-it-is", KERAS_3)[-1]
     assert not as_it_is.complete
     assert entry["fails"] in as_it_is.why()
     if entry.get("refused"):
