@@ -157,7 +157,7 @@ class Batches:
 
     def _of_fit(self, fed: FitFeed) -> Batch:
         call = fed.fit.call
-        over = Over.MEAN if self._is_mean(fed.fit.model) else Over.UNKNOWN
+        over = self.steps.compiled.over(fed.fit.model)
         if has_unpacking(call):
             return _unseen(call, "how `fit` makes its batches comes in `**`")
         if fed.kind is Kind.DATASET:
@@ -186,37 +186,6 @@ class Batches:
             return Batch(default=(call,))
         return Batch(sizes=(size,))
 
-    def _is_mean(self, model: ast.expr) -> bool:
-        """Whether the loss that a model is compiled with is one of Keras' own, which are means over rows."""
-        compiled = [
-            c for c in self.sites.compiles
-            if ast.unparse(c.model) == ast.unparse(model) or set(self.values.calls(c.model)) & set(self.values.calls(model))
-        ]  # fmt: skip
-        return (
-            bool(compiled)
-            and not self._adds_losses()
-            and all(self._is_own_loss(argument(c.call, "loss", 1)) for c in compiled)
-        )
-
-    def _adds_losses(self) -> bool:
-        return bool(self.sites.method_calls("add_loss")) or any(u.step_of for u in self.sites.updates)
-
-    def _is_own_loss(self, loss: ast.expr | None) -> bool:
-        if loss is None:
-            return False
-        if isinstance(loss, (ast.List, ast.Tuple, ast.Dict)):
-            parts = loss.values if isinstance(loss, ast.Dict) else loss.elts
-            return all(self._is_own_loss(p) for p in parts)
-        found = [o.node for o in self.values.origins(loss)]
-        return bool(found) and all(self._is_own(n) for n in found)
-
-    def _is_own(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Constant):
-            return isinstance(node.value, str)
-        if isinstance(node, ast.Call):
-            return ".losses." in (self.names.of(node.func) or "") and argument(node, "reduction") is None
-        return isinstance(node, (ast.Name, ast.Attribute)) and ".losses." in (self.names.of(node) or "")
-
     def _of_train_on_batch(self, site: ast.Call) -> Batch:
         given = [argument(site, "x", 0), argument(site, "y", 1), argument(site, "sample_weight")]
         if has_unpacking(site) or given[0] is None:
@@ -224,7 +193,7 @@ class Batches:
         assert isinstance(site.func, ast.Attribute)
         loops = [d for d in self.feeding.drivers if site in d.steps]
         feeds = [e for loop in loops for e in self._datasets(loop)]
-        over = Over.MEAN if self._is_mean(site.func.value) else Over.UNKNOWN
+        over = self.steps.compiled.over(site.func.value)
         if feeds:
             return replace(self._of_datasets(feeds), over=over)
         return Batch(parts=tuple(e for e in given if e is not None), over=over)

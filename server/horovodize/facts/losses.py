@@ -17,7 +17,7 @@ from horovodize.facts.row_weights import ELEMENTWISE, RowWeights
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.turns import DEPTH, MOST
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, argument
+from horovodize.summary.syntax import CALLABLES, Function, argument
 
 
 class Over(Enum):
@@ -246,10 +246,20 @@ class Losses:
         that are computed there (attention), there may be a product for each row."""
         if self._row_weights.have_more_axes():
             return False
-        owner, made = self.module.syntax.owner, [o.node for o in self.values.origins(left)]
-        handed = all(isinstance(n, ast.arg) or owner(n) is not owner(left) for n in made)
         turned = isinstance(right, ast.Call) and self.names.last(right.func) == "transpose"
-        return a is Over.NONE or (handed and not turned)
+        return a is Over.NONE or (self._is_handed(left, left, DEPTH) and not turned)
+
+    def _is_handed(self, e: ast.expr, left: ast.expr, depth: int) -> bool:
+        """Whether a layer is given a matrix, or holds it, as it is: `adjacency`, `inputs[1]`."""
+        if isinstance(e, ast.Subscript):
+            return self._is_handed(e.value, left, depth - 1)
+        owner = self.module.syntax.owner
+        return depth > 0 and all(
+            isinstance(o.node, ast.arg)
+            or owner(o.node) is not owner(left)
+            or (isinstance(o.node, ast.Subscript) and self._is_handed(o.node.value, left, depth - 1))
+            for o in self.values.origins(e)
+        )
 
     # ------------------------------------------------------------------ calls
 
@@ -259,6 +269,14 @@ class Losses:
         methods = [m for m in methods_called(self.module, e.func) if not context.is_running(m)]
         found = (self.over(r, context.calling(m, e)) for m in methods for r in self.values.returned(m))
         joined = Over.COUPLED in found
+        self._layers -= 1
+        return joined
+
+    def joins_inside(self, function: Function | ast.Lambda) -> bool:
+        """Whether a function that a model calls with rows joins them."""
+        self._layers += 1
+        place = Context(function, None, None)
+        joined = any(self.over(r, place) is Over.COUPLED for r in self.module.values.returned(function))
         self._layers -= 1
         return joined
 
@@ -340,6 +358,7 @@ class Losses:
             (".losses." in name or ".metrics." in name or "keras.backend" in name)
             and rows
             and not last[:1].isupper()
+            and last not in _MATRIX
         ):
             return Over.ROWS if "keras.backend" in name else Over.VECTOR
         if self._picks(e, last, inner):

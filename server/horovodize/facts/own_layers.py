@@ -8,19 +8,31 @@ from collections.abc import Iterator
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, Function
 
-_LAYERS = {"tensorflow.keras.layers.Layer", "tensorflow.keras.Model", "tensorflow.Module"}
+_CALLED_BY_KERAS = {
+    "tensorflow.keras.layers.Layer",
+    "tensorflow.keras.Model",
+    "tensorflow.keras.losses.Loss",
+    "tensorflow.Module",
+}
 _CALLED = ("call", "__call__")
 _MOST = 600
 
 
+def own_methods(module: Module, made: ast.AST) -> Iterator[Function]:
+    """The methods by which what a call makes, of a class of this module, computes what it gives."""
+    cls = module.values.callee(made) if isinstance(made, ast.Call) else None
+    if isinstance(cls, ast.ClassDef) and _CALLED_BY_KERAS & module.values.ancestors(cls):
+        yield from (s for s in cls.body if isinstance(s, FUNCTIONS) and s.name in _CALLED)
+
+
 def methods_called(module: Module, called: ast.expr) -> Iterator[Function]:
     """The methods by which what is called, and the layers that it is made of, compute what they give."""
-    seen = set[ast.ClassDef]()
+    seen = set[Function]()
     for node in module.values.depends([called], _MOST):
-        cls = module.values.callee(node) if isinstance(node, ast.Call) else None
-        if isinstance(cls, ast.ClassDef) and cls not in seen and _LAYERS & module.values.ancestors(cls):
-            seen.add(cls)
-            yield from (s for s in cls.body if isinstance(s, FUNCTIONS) and s.name in _CALLED)
+        for method in own_methods(module, node):
+            if method not in seen:
+                seen.add(method)
+                yield method
 
 
-__all__ = ["methods_called"]
+__all__ = ["methods_called", "own_methods"]

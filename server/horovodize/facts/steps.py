@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
+from horovodize.facts.compiled import Compiled
 from horovodize.facts.contexts import Context, context_of
 from horovodize.facts.games import Games, loops_around
 from horovodize.facts.losses import Losses, Over
@@ -67,6 +68,7 @@ class Steps:
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
         self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
         self.shapes = Shapes(module, feeding.kinds)
+        self.compiled = Compiled(module, sites, self.shapes)
         self._one_batch = OneBatch(module, feeding, self.shapes)
         self._trained_inputs = TrainedInputs(module)
         self._games = Games(module, sites, drive, feeding)
@@ -95,7 +97,11 @@ class Steps:
         fit = next((f for f in self.feeding.fits if f.fit.call is step.site), None)
         if fit is not None:
             whole = fit.kind is Kind.DATASET and self.is_one_batch(fit.x)
-            return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=Over.MEAN) if whole else step
+            return (
+                replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=self.compiled.over(fit.fit.model))
+                if whole
+                else step
+            )
         rows = self._one_batch.rows_of(step.site)
         if rows is None:
             return step
@@ -118,7 +124,9 @@ class Steps:
             for e in given:
                 if e is not None:
                     turns.read(e, context)
-        step = self._step(site, turns, Over.MEAN)
+        step = self._step(site, turns, Over.UNKNOWN)
+        if step.feed is Feed.WHOLE and isinstance(site.func, ast.Attribute):
+            return replace(step, over=self.compiled.over(site.func.value, step.rows))
         return replace(step, feed=Feed.UNSEEN, reason=_NOT_SEEN) if step.feed is Feed.NONE else step
 
     def _of_update(self, update: Update) -> Step:
@@ -313,17 +321,19 @@ class Steps:
         steps = argument(call, "steps_per_epoch")
         rows = tuple(part for e in (fed.x, fed.y, fed.weight) if e is not None for part in _arrays(e))
         one = isinstance(steps, ast.Constant) and steps.value == 1 and fed.y is not None
-        if fed.y is not None and (
-            one or (size is not None and self._one_batch.has_size_of(size, fed.x, fed.y))
-        ):
-            return Step(call, Feed.WHOLE, size or call, "the batch holds all rows", rows, Over.MEAN)
+        if fed.y is not None and (one or (size is not None and self._one_batch.has_size_of(size, *rows))):
+            return self._of_all_rows(fed, size or call, rows)
         counts = {self.shapes.rows(e) for e in rows} - {None}
-        named = fed.kind is Kind.MAPPING or (fed.kind is Kind.ARRAYS and fed.x in rows)
+        named = fed.kind in (Kind.MAPPING, Kind.ARRAYS) and fed.x in rows
         count = counts.pop() if len(counts) == 1 and not named else None
         batch = self.feeding.kinds.constant(size) if size is not None else 32
         if fed.y is not None and count is not None and batch is not None and count <= batch:
-            return Step(call, Feed.WHOLE, call, "the batch holds all rows", rows, Over.MEAN)
+            return self._of_all_rows(fed, call, rows)
         return Step(call, Feed.BATCH, call, "batches of the rows")
+
+    def _of_all_rows(self, fed: FitFeed, node: ast.AST, rows: tuple[ast.expr, ...]) -> Step:
+        over = self.compiled.over(fed.fit.model, rows)
+        return Step(fed.fit.call, Feed.WHOLE, node, _ONE_BATCH, rows, over)
 
     # ------------------------------------------------------------------ asked of batches
 
@@ -494,7 +504,9 @@ class Steps:
 
 
 def _arrays(e: ast.expr) -> list[ast.expr]:
-    """The arrays of `[a, b]`; an array of numbers that are written out is one."""
+    """The arrays of `[a, b]` and `{"a": a}`; an array of numbers that are written out is one."""
+    if isinstance(e, ast.Dict) and None not in e.keys:
+        return e.values
     listed = isinstance(e, (ast.List, ast.Tuple)) and not is_numbers(e)
     return e.elts if listed and isinstance(e, (ast.List, ast.Tuple)) else [e]
 
