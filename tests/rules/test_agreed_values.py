@@ -11,6 +11,8 @@ from horovodize.plan import Plan, Refusal
 from horovodize.source import Document
 from horovodize.summary import summarize
 
+from .pairs import plan_of
+
 HEAD = """\
 import argparse, math, os, random, socket, sys, time
 import numpy as np
@@ -326,3 +328,33 @@ for epoch in range(start, 40):
     open("state.txt", "w").write(str(epoch + 1))
 """
     assert agreed(text) == ["start = hvd.broadcast_object(start)"]
+
+
+SEARCH = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+def create(units):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(units), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+best = (None, 1e9)
+for units in (4, 16):
+    model = create(units)
+    model.fit(x, y, batch_size=units, epochs=2)
+    loss = model.evaluate(x, y)
+    if loss < best[1]:
+        best = (units, loss)
+print(best)
+"""
+
+
+def test_a_model_is_made_of_the_value_that_ranks_agree_on() -> None:
+    text = plan_of(SEARCH + "final = create(best[0])\nfinal.fit(x, y, batch_size=best[0])\n").text
+    assert "best = hvd.broadcast_object(best)\nfinal = create(best[0])\n" in text
+    assert text.count("broadcast_object(best)") == 1
+
+
+def test_what_only_looks_at_the_value_does_not_move_where_it_is_agreed_on() -> None:
+    text = plan_of(SEARCH + "final = create(4)\nsize = best[0]\nfinal.fit(x, y, batch_size=best[0])\n").text
+    assert "final = create(4)\nsize = best[0]\n" in text

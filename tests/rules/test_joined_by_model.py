@@ -104,7 +104,7 @@ def test_rows_that_go_through_a_model_one_by_one_are_divided(text: str) -> None:
         BETWEEN.format(out="layers.Lambda(lambda t: K.dot(t[1], t[0]))([h, a_in])"),
         BETWEEN.format(out="layers.Dense(1)(a_in @ h)"),
         WITH_LOSS.format(
-            loss="def own(y, p):\n    return tf.reduce_mean(tf.matmul(p, p, transpose_a=True) - tf.matmul(y, y, transpose_a=True))"
+            loss="def own(y, p):\n    return tf.reduce_mean(tf.matmul(p, p, transpose_a=True) - K.dot(K.transpose(y), y))"
         ),
     ],
 )

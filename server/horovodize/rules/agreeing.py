@@ -11,7 +11,7 @@ from horovodize.rules.decisions import Agreed, How, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root, outputs_of
 from horovodize.source import Edit
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import CALLABLES, Loop
 
 _WHAT = "Leave the loop on all ranks together"
 WHY = "A rank that leaves the loop alone leaves the others waiting for it forever."
@@ -128,7 +128,8 @@ def agree_value(
     draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt: str = "", *, is_reached: bool = False
 ) -> bool:
     """`e` → rank 0's value of it, on all ranks; False where some rank may not come there. A name is set again before the
-    statement (a loop, say) that reads it, so that all that reads it later goes on with the same.
+    statement (a loop, say) that reads it, so that all that reads it later goes on with the same; and before others beside it
+    that make something of the same value: a model of the best size.
 
     is_reached: that all ranks come there is known otherwise"""
     statement = draft.syntax.statement(e)
@@ -144,6 +145,7 @@ def agree_value(
         and not _is_elif(draft, statement)
     ):
         text = draft.module.text(e)
+        statement = _first_made_of(draft, e, statement)
         if draft.once(f"agreed {text}", statement):
             line = f"{text} = {from_root(draft)}({text})"
             draft.change(rule, e, what, why, [draft.before(statement, [line])], doubt=doubt)
@@ -152,6 +154,27 @@ def agree_value(
         edits = Edit.around(draft.module.span(e), f"{from_root(draft)}(", ")", level=1)
         draft.change(rule, e, what, why, edits, doubt=doubt)
     return True
+
+
+def _first_made_of(draft: Draft, e: ast.expr, statement: ast.stmt) -> ast.stmt:
+    """The first of the statements beside this one, since a name was set, that makes something of what it holds."""
+    first, block = statement, draft.syntax.block(statement)
+    if not isinstance(e, ast.Name) or statement not in block:
+        return first
+    set_by = {b.statement for b in draft.module.scopes.reaching(e)}
+    for other in reversed(block[: block.index(statement)]):
+        inside = list(ast.walk(other))
+        if set_by & set(inside) or not draft.can_insert(other):
+            break
+        reads = any(isinstance(n, ast.Name) and n.id == e.id for n in inside)
+        if reads and isinstance(other, ast.Assign) and any(_makes(draft, n) for n in inside):
+            first = other
+    return first
+
+
+def _makes(draft: Draft, node: ast.AST) -> bool:
+    """Whether a call makes something by a function or class of the module."""
+    return isinstance(node, ast.Call) and isinstance(draft.values.callee(node), (*CALLABLES, ast.ClassDef))
 
 
 def agree_order(draft: Draft, where: ast.expr, rule: str, why: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.steps import Feed
-from horovodize.rules import guarded, turns
+from horovodize.rules import guarded, quotients, turns
 from horovodize.rules.decisions import Amount, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, is_touched, may_be_none
@@ -107,6 +107,9 @@ def over_ranks(draft: Draft, count: ast.expr, rule: str, least: int = 1) -> tupl
     """`n` → `max(1, n // hvd.size())`; one that may be None is kept if it is. `least`: what it is never less than."""
     if not draft.decide(count, Divided(rule)):
         return ()
+    quotient = quotients.over_ranks(draft, count)
+    if quotient is not None:
+        return quotient
     opening, closing = ("(", ")") if needs_parentheses(count) else ("", "")
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         return Edit.around(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
 from horovodize.plan import Decision
-from horovodize.rules import head
+from horovodize.rules import head, quotients
 from horovodize.rules.decisions import Divided, Shared, Unit
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
@@ -41,6 +41,9 @@ def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
     if draft.options.keeps_batch or not draft.decide(count, Divided(rule)):
         return ()
     draft.divided = True
+    quotient = quotients.over_ranks(draft, count)
+    if quotient is not None:
+        return draft.decided(Decision.DIVIDED, quotient)
     count = _where_made(draft, count)
     draft.decide(count, Divided(rule))
     if not draft.was(count, Divided):

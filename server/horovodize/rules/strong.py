@@ -15,13 +15,13 @@ After          for step in range(1000):
 Leaves alone   Rows of which ranks can't get equally many, for a mean: every rank then computes all of them, which is right and
                no faster; it says so when it runs. Rows that are constants of a graph, and those of a program that is made for
                their number (a state, a placeholder whose size is read), which is said.
-Asks           A loss of which it can't be seen whether it is a mean over rows; so of a compiled model, where a layer of it is not
-               in the file. Batch normalization, whose statistics are those of a rank's rows.
+Asks           A loss of which it can't be seen whether it is a mean over rows, and a compiled model with a layer that is not in
+               the file. Batch normalization, whose statistics are those of a rank's rows.
 Refuses        Rows that the loss or a layer of the program's own joins with each other (by a graph's adjacency matrix or its
-               edges, say), also where `fit` gives them to a model made of such layers; that come second in a matrix product, or that are set against weights of as many rows, as in a
-               matrix factorization; sparse tensors (HVD006). Steps that no rows come into, and those
-               that train the input itself: every rank would compute the same. Rows that gradients are taken with respect to,
-               and that are shown as a whole later.
+               edges, say), also where `fit` gives them to a model made of such layers; rows that come second in a matrix
+               product, or that are set against weights of as many rows, as in a matrix factorization; sparse tensors
+               (HVD006). Steps that no rows come into, and those that train the input itself: every rank would compute the
+               same. Rows that gradients are taken with respect to, and that are shown as a whole later.
 Source         Beyond the seed.
 """
 
