@@ -1056,3 +1056,34 @@ def test_a_list_that_gets_an_item_with_each_step(test: str, back: str) -> None:
 )
 def test_the_length_of_something_else(more: str, test: str, back: str) -> None:
     assert f"    if {test}" in plan_of(TAPE + DATA + GATHERED.format(more=more, test=test, back=back)).text
+
+
+NAMED = """\
+import numpy as np
+import tensorflow as tf
+a, b, y = np.load("a.npy"), np.load("b.npy"), np.load("y.npy")
+model = tf.keras.Model([tf.keras.Input((3,)), tf.keras.Input((2,))], tf.keras.layers.Dense(1)(tf.keras.Input((3,))))
+model.compile("sgd", "mse")
+class Log(tf.keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+    def on_train_batch_end(self, batch, logs=None):
+        self.n += 1
+        if self.n % 100 == 0:
+            self.model.save_weights("w-%d.h5" % self.n)
+"""
+
+
+@pytest.mark.parametrize(
+    "fed",
+    [
+        '{"a": a, "b": b}, {"o": y}',
+        'x={"a": a, "b": b}, y=y',
+        'x=[a, b], y={"o": y}',
+        "y=y, x=(a, b)",
+    ],
+)
+def test_a_fit_on_arrays_by_name_takes_fewer_steps_too(fed: str) -> None:
+    text = plan_of(NAMED + f"model.fit({fed}, batch_size=16, epochs=2, callbacks=[Log()])\n").text
+    assert "self.n % max(1, 100 // hvd.size()) == 0" in text

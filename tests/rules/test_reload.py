@@ -72,3 +72,56 @@ def test_a_loaded_layer_is_no_training_model() -> None:
         "model.fit(x, y)\n"
     )
     untouched("K8", source)
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        "model.save('m.h5')",
+        "name = 'm.h5'\nmodel.save(name)",
+        "tf.keras.models.save_model(model, 'm.h5')",
+        "model.fit(x, y, callbacks=[tf.keras.callbacks.ModelCheckpoint('m.h5')])",
+    ],
+)
+def test_a_model_of_the_same_file_is_scaled_already(saved: str) -> None:
+    plan = plan_of(TF + LOAD + f"\nmodel.fit(x, y)\n{saved}\n")
+    assert "optimizer.learning_rate" not in plan.text
+    assert not doubts(plan, "K8")
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        "model.save('fine_tuned.h5')",
+        "model.fit(x, y, callbacks=[tf.keras.callbacks.ModelCheckpoint('m.h5', save_weights_only=True)])",
+        "name = 'other.h5'\ntf.keras.models.save_model(model, name)",
+    ],
+)
+def test_a_model_of_another_file_is_scaled(saved: str) -> None:
+    plan = plan_of(TF + LOAD + f"\nmodel.fit(x, y)\n{saved}\n")
+    assert "model.optimizer.learning_rate = model.optimizer.learning_rate * hvd.size()" in plan.text
+    assert "is scaled here" in doubts(plan, "K8")[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "saved"),
+    [
+        ("sorted(glob.glob('runs/*'))[-1]", "model.save('runs/last.h5')"),
+        ("args.start", "model.save('m.h5')"),
+        ("'m.h5'", "model.save(args.out)"),
+        ("max(names)", "model.fit(x, y, callbacks=[tf.keras.callbacks.ModelCheckpoint('c-{epoch}')])"),
+    ],
+)
+def test_a_model_of_what_may_be_the_same_file_is_asked_about(path: str, saved: str) -> None:
+    plan = plan_of(TF + f"model = tf.keras.models.load_model({path})\nmodel.fit(x, y)\n{saved}\n")
+    assert "optimizer.learning_rate" not in plan.text
+    assert "stays as it was saved" in doubts(plan, "K8")[0]
+
+
+def test_a_model_that_a_function_gives_is_scaled_before_it_does() -> None:
+    source = "def begin():\n    return tf.keras.models.load_model('m.h5')\nmodel = begin()\nmodel.fit(x, y)\n"
+    after = (
+        "    loaded = hvd_keras.load_model('m.h5')\n"
+        "    loaded.optimizer.learning_rate = loaded.optimizer.learning_rate * hvd.size()\n    return loaded\n"
+    )
+    assert after in plan_of(TF + source).text

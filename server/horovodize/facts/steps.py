@@ -319,7 +319,7 @@ class Steps:
         call = fed.fit.call
         size = argument(call, "batch_size", 2)
         steps = argument(call, "steps_per_epoch")
-        rows = tuple(part for e in (fed.x, fed.y, fed.weight) if e is not None for part in _arrays(e))
+        rows = tuple(part for e in (fed.x, fed.y, fed.weight) if e is not None for part in arrays_in(e))
         one = isinstance(steps, ast.Constant) and steps.value == 1 and fed.y is not None
         if fed.y is not None and (one or (size is not None and self._one_batch.has_size_of(size, *rows))):
             return self._of_all_rows(fed, size or call, rows)
@@ -503,7 +503,7 @@ class Steps:
         return True
 
 
-def _arrays(e: ast.expr) -> list[ast.expr]:
+def arrays_in(e: ast.expr) -> list[ast.expr]:
     """The arrays of `[a, b]` and `{"a": a}`; an array of numbers that are written out is one."""
     if isinstance(e, ast.Dict) and None not in e.keys:
         return e.values
@@ -520,4 +520,4 @@ def _worst(found: set[Over]) -> Over:
     return Over.COUPLED if Over.COUPLED in found else Over.UNKNOWN
 
 
-__all__ = ["LOOPS", "Feed", "Step", "Steps"]
+__all__ = ["LOOPS", "Feed", "Step", "Steps", "arrays_in"]

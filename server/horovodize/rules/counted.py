@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counters import Counter, CounterKind
-from horovodize.facts.steps import Feed
+from horovodize.facts.steps import Feed, arrays_in
 from horovodize.rules import guarded, quotients, turns
 from horovodize.rules.decisions import Amount, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
@@ -86,6 +86,7 @@ def is_fit_divided(draft: Draft, fed: FitFeed) -> bool:
     if draft.facts.steps.of(call).feed is Feed.ONE_BATCH:
         return False
     given = [*call.args, *(k.value for k in call.keywords if k.arg in ("x", "steps_per_epoch", "generator"))]
+    given += [part for e in (fed.x, fed.y) if e is not None for part in arrays_in(e)]
     return any(
         is_touched(draft, part) or counts_a_share(draft, part)
         for g in given

@@ -1,4 +1,4 @@
-"""Numbers of steps that are no whole ones: `if batches >= len(x) / 32: break` ends with the next step, so it is not rounded down."""
+"""Numbers of steps that are no whole ones: `if batches >= len(x) / 32: break` ends with the next step, never before."""
 
 from __future__ import annotations
 

@@ -8,8 +8,9 @@ Before         model = tf.keras.models.load_model("model.h5")
 After          model = hvd_keras.load_model("model.h5")
                model.fit(x, y)
 Leaves alone   Models that only predict or evaluate, and models that are compiled again (K1).
-Asks           A model that this program did not save: its rate is the one it was saved with, and is scaled here; where a
-               distributed run saved it, it is scaled already.
+Asks           A model that this program does not save in the same file: its rate is the one it was saved with, and is scaled
+               here; where a distributed run saved it, it is scaled already. Where it can't be seen which file is loaded,
+               and this program saves models, the rate stays as it was saved.
 Source         Beyond the seed; `hvd.load_model` is Horovod's own answer (horovod#1964, 2486).
 """
 
@@ -17,15 +18,19 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.saved_models import Saved, saved_by
 from horovodize.rules import strong
 from horovodize.rules.decisions import Wrapped
 from horovodize.rules.draft import KERAS, Draft
 from horovodize.rules.rule import Rule
-from horovodize.source import Edit
+from horovodize.source import Edit, Span
 from horovodize.summary.syntax import argument
 
 _LOADERS = ("tensorflow.keras.models.load_model", "tensorflow.keras.saving.load_model")
+_WHAT = "Load the model with Horovod's wrapper around its optimizer"
 _WHY = "The optimizer that comes with the model is wrapped as it is loaded."
+_SCALED = "the loaded rate is scaled here; where a distributed run saved this model, it is scaled already"
+_LEFT = "the loaded rate stays as it was saved: right if a distributed run saved this model, else multiply it by size()"
 
 
 def apply(draft: Draft) -> None:
@@ -51,32 +56,33 @@ def _compiled_again(draft: Draft, model: ast.expr, load: ast.Call) -> bool:
 
 
 def _load_distributed(draft: Draft, call: ast.Call, grown: str) -> None:
-    saved_here = bool(draft.sites.method_calls("save")) or bool(
-        draft.module.calls_of("tensorflow.keras.models.save_model")
-    )
     edits = [Edit(draft.module.span(call.func), f"{KERAS}.load_model")]
-    what = "Load the model with Horovod's wrapper around its optimizer"
-    if saved_here or not grown:
-        draft.change("K8", call, what, _WHY, edits)
+    saved = saved_by(draft.module, draft.sites, argument(call, "filepath", 0)) if grown else Saved.HERE
+    if saved is Saved.HERE:
+        draft.change("K8", call, _WHAT, _WHY, edits)
         return
+    scaled = _scaled(draft, call, grown) if saved is Saved.ELSEWHERE else None
+    draft.change("K8", call, _WHAT, _WHY, [*edits, *(scaled or ())], doubt=_SCALED if scaled else _LEFT)
+
+
+def _scaled(draft: Draft, call: ast.Call, grown: str) -> list[Edit] | None:
+    """The rate of a model that `model = load_model(…)` or `return load_model(…)` loads is scaled; None where no line can be
+    put after it."""
     statement = draft.syntax.statement(call)
-    if (
-        isinstance(statement, ast.Assign)
-        and len(statement.targets) == 1
-        and statement.value is call
-        and draft.can_insert(statement)
-    ):
-        name = draft.module.text(statement.targets[0])
-        line = f"{name}.optimizer.learning_rate = {name}.optimizer.learning_rate{grown}"
-        edits.append(draft.after(statement, [line]))
-    draft.change(
-        "K8",
-        call,
-        what,
-        _WHY,
-        edits,
-        doubt="the loaded rate is scaled here; where a distributed run saved this model, it is scaled already",
-    )
+    if not draft.can_insert(statement) or getattr(statement, "value", None) is not call:
+        return None
+    if isinstance(statement, ast.Return):
+        name = draft.fresh("loaded")
+        start = draft.module.span(statement).start
+        named = Edit(Span(start, draft.module.span(call).start), f"{name} = ")
+        return [named, draft.after(statement, [_line(name, grown), f"return {name}"])]
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    return [draft.after(statement, [_line(draft.module.text(statement.targets[0]), grown)])]
+
+
+def _line(name: str, grown: str) -> str:
+    return f"{name}.optimizer.learning_rate = {name}.optimizer.learning_rate{grown}"
 
 
 RULE = Rule("K8", "load compiled models with Horovod's wrapper", apply, __doc__ or "")
