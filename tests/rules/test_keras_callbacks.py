@@ -287,3 +287,26 @@ def test_batch_norm_statistics_of_a_returned_fit_come_by_callback() -> None:
         "LambdaCallback(on_train_end=lambda logs: hvd.broadcast_variables(model.non_trainable_variables, root_rank=0))"
         in text
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "fitted"),
+    [
+        ("", "callbacks=[{}]"),
+        ("log = {}\n", "callbacks=[log]"),
+        ("listed = [{}]\n", "callbacks=listed"),
+    ],
+)
+def test_what_a_callback_of_rank_0_opens_needs_no_other_file_on_the_others(before: str, fitted: str) -> None:
+    made = "tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda e, logs: open('log', 'a').write(str(e)))"
+    text = plan_of(
+        MODEL + "model.compile('sgd')\n" + before.format(made) + f"model.fit(x, y, {fitted.format(made)})\n"
+    ).text
+    assert "if hvd.rank() == 0 else []" in text
+    assert "devnull" not in text
+
+
+def test_what_one_opens_that_ends_training_is_rank_0s_own() -> None:
+    made = "tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda e, logs: setattr(model, 'stop_training', open('log', 'a').write(str(e)) > 9))"
+    text = plan_of(MODEL + "model.compile('sgd')\n" + f"model.fit(x, y, callbacks=[{made}])\n").text
+    assert "devnull" in text or "/dev/null" in text

@@ -210,6 +210,14 @@ def _lambda_role(draft: Draft, call: ast.Call) -> str:
     return "writes" if writes else "own"
 
 
+def on_root(draft: Draft) -> set[ast.AST]:
+    """The callbacks that only rank 0 gets: what the lambdas in them call needs no guard of its own."""
+    given = [argument(fit.call, "callbacks", _POSITION.get(fit.method)) for fit in draft.sites.fits]
+    listed = (element for g in given if g is not None for element in elements(draft, g))
+    made = [[o.node for o in draft.values.origins(e)] for e in listed]
+    return {n for nodes in made if {_role(draft, n) for n in nodes} == {"writes"} for n in nodes}
+
+
 def _steers(draft: Draft, function: ast.AST) -> bool:
     """Whether a function, or one that it calls, ends training or has to do with the rate."""
     called = [draft.values.callee(n) for n in ast.walk(function) if isinstance(n, ast.Call)]

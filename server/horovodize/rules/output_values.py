@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import keras_callbacks
 from horovodize.rules.callbacks_by_hand import called_by_hand, silence
 from horovodize.rules.draft import ON_ROOT, Draft
 from horovodize.rules.guards import Guarded, Guards, from_root
@@ -30,12 +31,14 @@ _NO_DEVICE = {"h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get
 
 def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> None:
     """Changes every value with which a rank other than 0 would write, outside guarded statements."""
-    by_hand = called_by_hand(draft)
+    by_hand, on_root = called_by_hand(draft), keras_callbacks.on_root(draft)
     for call in draft.syntax.calls:
         name = draft.names.of(call.func) or ""
         if name not in _BY_NAME and call not in by_hand and not outputs.writes(call):
             continue
         if call in guarded or not in_place(draft.module, call) or outputs.is_early(call):
+            continue
+        if any(a in on_root for a in draft.syntax.ancestors(call)):
             continue
         if call in by_hand:
             silence(draft, guards, call)
