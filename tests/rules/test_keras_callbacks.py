@@ -307,6 +307,7 @@ def test_what_a_callback_of_rank_0_opens_needs_no_other_file_on_the_others(befor
 
 
 def test_what_one_opens_that_ends_training_is_rank_0s_own() -> None:
-    made = "tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda e, logs: setattr(model, 'stop_training', open('log', 'a').write(str(e)) > 9))"
+    stops = "lambda e, logs: setattr(model, 'stop_training', open('log', 'a').write(str(e)) > 9)"
+    made = f"tf.keras.callbacks.LambdaCallback(on_epoch_end={stops})"
     text = plan_of(MODEL + "model.compile('sgd')\n" + f"model.fit(x, y, callbacks=[{made}])\n").text
     assert "devnull" in text or "/dev/null" in text

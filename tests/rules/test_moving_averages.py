@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 
+from horovodize.plan import Plan
+
 from .dividing import TAPE
 from .pairs import TF, changes, check, only, plan_of, untouched
 
@@ -327,3 +329,66 @@ with tf.Session() as sess:
 def test_a_graphs_mixture_is_said(follow: str, said: bool) -> None:
     plan = plan_of(GRAPH.format(follow, 900))
     assert bool([n for n in plan.notes if n.rule == "G7"]) is said
+
+
+FOLLOWED = """\
+x, y = np.load("x.npy"), np.load("y.npy")
+model, slow = build(), build()
+class Follow(tf.keras.callbacks.Callback):
+    def __init__(self, slow, a=0.99):
+        super().__init__()
+        self.slow, self.a = slow, a
+    def on_train_batch_end(self, batch, logs=None):
+        {}
+model.compile("sgd", "mse")
+model.fit(x, y, callbacks=[Follow(slow)])
+"""
+BOTH = "zip(self.slow.get_weights(), self.model.get_weights())"
+LEFT = "self.a ** hvd.size() * s + (1 - self.a ** hvd.size()) * w"
+
+
+def followed(body: str) -> Plan:
+    return plan_of(TF + "import numpy as np\n" + FOLLOWED.format(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"self.slow.set_weights([s + (w - s) / self.n for s, w in {BOTH}])",  # a mean over all steps
+        "self.slow.set_weights(self.model.get_weights())",
+        "self.slow.set_weights([w + 0.1 for w in self.model.get_weights()])",
+        "self.slow.set_weights([s + 0.1 for s in self.slow.get_weights()])",
+    ],
+)
+def test_weights_that_are_set_and_not_mixed_are_left(body: str) -> None:
+    plan = followed(body)
+    assert not changes(plan, "G7")
+    assert not any(n.rule == "G7" for n in plan.notes)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"new = [self.a * s + (1 - self.a) * w for s, w in {BOTH}]\n        self.slow.set_weights(new)",
+        "old, now = self.slow.get_weights(), self.model.get_weights()\n"
+        "        self.slow.set_weights([self.a * s + (1 - self.a) * w for s, w in zip(old, now)])",
+        f"new = []\n        for s, w in {BOTH}:\n            new.append(self.a * s + (1 - self.a) * w)\n"
+        "        self.slow.set_weights(new)",
+    ],
+)
+def test_lists_that_are_mixed_before_they_are_set(body: str) -> None:
+    plan = followed(body)
+    assert LEFT in plan.text
+    assert not any(n.rule == "G7" for n in plan.notes)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"self.slow.set_weights(list(map(lambda p: self.a * p[0] + (1 - self.a) * p[1], {BOTH})))",
+        "new = self.a * np.array(self.slow.get_weights()) + (1 - self.a) * np.array(self.model.get_weights())\n"
+        "        self.slow.set_weights(list(new))",
+    ],
+)
+def test_lists_that_are_mixed_otherwise_are_said(body: str) -> None:
+    assert any(n.rule == "G7" and "follow more slowly" in n.message for n in followed(body).notes)

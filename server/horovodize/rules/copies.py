@@ -123,7 +123,7 @@ def blended(draft: Draft) -> Iterator[Copy]:
         assert isinstance(call.func, ast.Attribute)
         around = (a for a in draft.syntax.ancestors(call) if isinstance(a, (*LOOPS, ast.ListComp)))
         loop = next(around, None)
-        pairs = _zipped(draft, loop) if loop is not None and isinstance(call.func.value, ast.Name) else {}
+        pairs = zipped(draft, loop) if loop is not None and isinstance(call.func.value, ast.Name) else {}
         copy = pairs.get(ast.unparse(call.func.value))
         read = {n.id for arg in call.args for n in ast.walk(arg) if isinstance(n, ast.Name)}
         if copy is not None and any(
@@ -132,7 +132,7 @@ def blended(draft: Draft) -> Iterator[Copy]:
             yield copy, call
 
 
-def _zipped(draft: Draft, loop: Loop | ast.ListComp) -> dict[str, ast.expr]:
+def zipped(draft: Draft, loop: Loop | ast.ListComp) -> dict[str, ast.expr]:
     """What the targets of `for a, b in zip(x, y)` are items of."""
     head = loop.generators[0] if isinstance(loop, ast.ListComp) else loop
     if isinstance(head, ast.While) or not isinstance(head.target, ast.Tuple):

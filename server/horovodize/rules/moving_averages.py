@@ -21,17 +21,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from horovodize.facts.counters import within
 from horovodize.rules import annealing, counted, graph_averages
-from horovodize.rules.copies import blended
+from horovodize.rules.copies import blended, zipped
 from horovodize.rules.decisions import Counted
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import LOOPS, argument
 
 _WHAT = "Let the average forget as fast for the rows that are seen"
 _WHY = "A step stands for size() steps of one process: as much is left of an old value after as many rows."
@@ -142,17 +142,80 @@ def _added(draft: Draft) -> Iterator[_Change]:
 
 
 def _mixed_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
-    """The same of `slow.set_weights([0.99 * s + 0.01 * w for s, w in zip(slow.get_weights(), model.get_weights())])`."""
+    """The same of `slow.set_weights([0.99 * s + 0.01 * w for s, w in zip(slow.get_weights(), model.get_weights())])`, also
+    where a loop puts them into a list."""
     for call in draft.sites.method_calls("set_weights"):
         assert isinstance(call.func, ast.Attribute)
-        made = call.args[0] if call.args else None
-        if not isinstance(made, ast.ListComp) or not isinstance(made.generators[0].target, ast.Tuple):
-            continue
-        iterated, target = made.generators[0].iter, made.generators[0].target
-        if isinstance(iterated, ast.Call) and draft.names.last(iterated.func) == "zip":
-            for of, name in zip(iterated.args, target.elts, strict=False):
-                if ast.unparse(of).startswith(ast.unparse(call.func.value) + "."):
-                    yield ast.unparse(name), made.elt, call
+        if call.args:
+            yield from _mixed_into(draft, call, ast.unparse(call.func.value))
+
+
+def _mixed_into(draft: Draft, call: ast.Call, model: str) -> Iterator[tuple[str, ast.expr, ast.AST]]:
+    """What is mixed with the weights of a model, where they are set: (what is kept, what it is set to, where)."""
+    made = list(draft.values.depends([call.args[0], *_appended(draft, call.args[0])], 400))
+    found = [n for n in made if _is_sum(n)]
+    inner = {n for value in found for n in ast.walk(value) if n is not value}
+    sums = [n for n in found if n not in inner and not _is_mean(n)]
+    for value in sums:
+        for name, of in _zipped_around(draft, value).items():
+            if _is_of(draft, of, model) and any(_stands_for(draft, e, name) for e in _leaves(value)):
+                yield name, value, call
+                return
+    asked = {ast.unparse(n.value) for n in made if isinstance(n, ast.Attribute) and n.attr == "get_weights"}
+    if model in asked and len(asked) > 1 and sums and not _is_set_in_place(draft, call.args[0]):
+        yield model, sums[0], call
+
+
+def _is_sum(n: ast.AST) -> TypeGuard[ast.BinOp]:
+    return isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Add, ast.Sub))
+
+
+def _is_mean(value: ast.BinOp) -> bool:
+    """Whether what is divided by a number that changes is a mean over all steps, which is the same of fewer."""
+    return any(
+        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) and not isinstance(n.right, ast.Constant)
+        for n in ast.walk(value)
+    )
+
+
+def _is_set_in_place(draft: Draft, e: ast.expr) -> bool:
+    """Whether the items of a list are set one by one: each of them is looked at there (`_set`)."""
+    text = ast.unparse(e)
+    return any(
+        isinstance(t, ast.Subscript) and ast.unparse(t.value) == text
+        for statement in draft.syntax.every(ast.Assign)
+        for t in statement.targets
+    )
+
+
+def _appended(draft: Draft, e: ast.expr) -> list[ast.expr]:
+    """What is put into a list that begins empty."""
+    if not isinstance(e, ast.Name):
+        return []
+    calls = draft.sites.method_calls("append")
+    own = draft.syntax.function(e)
+    return [
+        a
+        for c in calls
+        if isinstance(c.func, ast.Attribute)
+        and ast.unparse(c.func.value) == e.id
+        and draft.syntax.function(c) is own
+        for a in c.args
+    ]
+
+
+def _zipped_around(draft: Draft, node: ast.AST) -> dict[str, ast.expr]:
+    """What the names are items of that the loops around a node give out together."""
+    found: dict[str, ast.expr] = {}
+    for a in draft.syntax.ancestors(node):
+        if isinstance(a, (*LOOPS, ast.ListComp)):
+            found = {**zipped(draft, a), **found}
+    return found
+
+
+def _is_of(draft: Draft, e: ast.expr, model: str) -> bool:
+    """Whether an expression asks a model for its weights, under whatever name: `slow.get_weights()`, `slow.variables`."""
+    return ast.unparse(_named(draft, e)).startswith(model + ".")
 
 
 def _kept_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
