@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from horovodize import catalogue
 from horovodize.plan import Decision
-from horovodize.rules import counted, decays, rates_by_step, schedule, steered
+from horovodize.rules import counted, decays, rates_by_step, running_means, schedule, steered
 from horovodize.rules.copies import made_of
 from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft
@@ -118,7 +118,10 @@ def _made(draft: Draft, n: ast.AST) -> set[ast.AST]:
 def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
     """Tells the formulas in a value, which read how many steps were taken, the steps of all ranks."""
     for read in rates_by_step.reads(draft, given):
-        if _is_in_formula(draft, read) and counted.of(draft, read) is not None:
+        mean = running_means.around(draft, read)
+        if mean is not None:
+            running_means.ask(draft, mean, rule)
+        elif _is_in_formula(draft, read) and counted.of(draft, read) is not None:
             draft.change(rule, read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
 
 
