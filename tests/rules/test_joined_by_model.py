@@ -128,3 +128,10 @@ def test_rows_that_a_model_joins_are_refused(text: str) -> None:
 )
 def test_what_is_not_seen_to_be_a_mean_is_asked_about(text: str) -> None:
     assert is_asked(text)
+
+
+def test_a_layer_of_another_file_is_named() -> None:
+    text = BETWEEN.format(out="GraphConv(8)([h, a_in])").replace(
+        "import numpy", "from gnn import GraphConv\nimport numpy", 1
+    )
+    assert all("right if `GraphConv`" in c.doubt for c in changes(plan_of(text), "K4"))

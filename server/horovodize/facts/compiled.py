@@ -23,7 +23,6 @@ class Compiled:
     def __init__(self, module: Module, sites: Sites, shapes: Shapes) -> None:
         self.module, self.sites, self.shapes = module, sites, shapes
         self.names, self.values = module.names, module.values
-        self._known: dict[str, Over] = {}
 
     def over(self, model: ast.expr, rows: Collection[ast.AST] = ()) -> Over:
         """What the loss that a model is compiled with is over its rows; `rows`: what is seen to be fed to it.
@@ -36,6 +35,11 @@ class Compiled:
             return Over.COUPLED
         sure = losses == {Over.MEAN} and not self._adds_losses() and not any(map(self._is_unseen, made))
         return Over.MEAN if sure else Over.UNKNOWN
+
+    def unseen_layer(self, model: ast.expr) -> ast.Call | None:
+        """Where a layer of a model is made that this file does not show."""
+        made = self._made_of([model, *(c.model for c in self._compiles(model))])
+        return next((call for call in made if self._is_unseen(call)), None)
 
     def _compiles(self, model: ast.expr) -> list[Compile]:
         text, made = ast.unparse(model), set(self.values.calls(model))

@@ -38,10 +38,12 @@ def ask(draft: Draft, mean: ast.BinOp, rule: str) -> None:
 
 def _is_added_up(draft: Draft, e: ast.expr) -> bool:
     """Whether an expression is a name for what is added up: `total`, `self.m2`."""
-    if not isinstance(e, (ast.Name, ast.Attribute)):
+    if isinstance(e, ast.Attribute):
+        bindings = draft.values.attribute_bindings(e)
+    elif isinstance(e, ast.Name):
+        bindings = draft.module.scopes.reaching(e)
+    else:
         return False
-    attribute = isinstance(e, ast.Attribute)
-    bindings = draft.values.attribute_bindings(e) if attribute else draft.module.scopes.reaching(e)
     text = ast.unparse(e)
     return any(
         isinstance(b.statement, ast.AugAssign)

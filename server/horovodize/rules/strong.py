@@ -51,6 +51,10 @@ _CHOSEN = (
     "a rank's rows"
 )
 _MEAN = "every step sees the same data; rows are divided, rate and steps stay; right for a loss that is a mean over rows"
+_UNSEEN_LAYER = (
+    "every step sees the same data; rows are divided, rate and steps stay; right if `{}`, which this file doesn't show, treats "
+    "each row by itself"
+)
 _NORMALIZED = (
     "every step sees the same data; rows are divided, rate and steps stay; batch normalization then takes its statistics "
     "from a rank's rows"
@@ -358,8 +362,11 @@ def doubt_of_rows(draft: Draft, step: Step) -> str:
     """What to ask where rows are divided; nothing where their loss is a mean or a sum over them."""
     if any(draft.names.last(c.func) in NORMALIZING for c in draft.syntax.calls):
         return _NORMALIZED
-    sure = step.over in (Over.MEAN, Over.SUM) and not step.vague
-    return "" if sure else _MEAN
+    if step.over in (Over.MEAN, Over.SUM) and not step.vague:
+        return ""
+    fit = next((f for f in draft.sites.fits if f.call is step.site), None)
+    layer = draft.facts.steps.compiled.unseen_layer(fit.model) if fit is not None else None
+    return _UNSEEN_LAYER.format(ast.unparse(layer.func)) if layer is not None else _MEAN
 
 
 def _hindrance(draft: Draft, step: Step) -> tuple[ast.AST, str] | None:
