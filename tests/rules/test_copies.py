@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from .pairs import MODEL, changes, plan_of
+from .pairs import MODEL, TF, changes, plan_of
 
 TARGET = "target = tf.keras.models.clone_model(model)\n"
 LATE = "target.set_weights(model.get_weights())\n"
@@ -348,3 +348,20 @@ Agent().learn(tf.data.Dataset.from_tensor_slices(np.load("x.npy")).batch(8))
     text = plan_of(source).text
     assert "hvd.broadcast_variables(self.target.model.variables, root_rank=0)" in text
     assert "self.shown.model.variables" not in text
+
+
+def test_a_name_of_a_comprehension_is_no_variable_at_the_loop() -> None:
+    """`w` of `[w - g for w in weights]` is not the module's `w`."""
+    source = (
+        TF
+        + "def train(weights, opt):\n"
+        + "    for x in data:\n"
+        + "        with tf.GradientTape() as tape:\n"
+        + "            fast = [w - 0.1 * w for w in weights]\n"
+        + "            loss = tf.reduce_mean(fast[0] * x)\n"
+        + "        opt.apply_gradients(zip(tape.gradient(loss, weights), weights))\n"
+        + "w = [tf.Variable(1.0), tf.Variable(2.0)]\n"
+        + "train(w, tf.keras.optimizers.SGD(0.1))\n"
+    )
+    text = plan_of(source).text
+    assert "broadcast_variables(weights, root_rank=0)" in text and "[w]" not in text

@@ -10,6 +10,8 @@ What it does   In the loop that takes the steps, after the step: `if first_batch
                broadcast with it, and so is what the loss is made with but no step trains (a random network, a frozen layer,
                a variable that each rank draws). A number that each step sets by the rank's own rows, and that later losses are
                made with, is averaged where it is set: `k = mean_over_ranks(k + 0.001 * (gamma * real - fake))`.
+               Weights that are kept as numbers before the first step, and trained with later (`start = model.get_weights()`,
+               set again in each fold), are rank 0's: the model is broadcast before, too.
 Why            Ranks start from different random weights and must not go on with them. Before the first step, a model may
                have no variables yet and an optimizer has no slots.
 Before         for x, y in dataset:
@@ -40,7 +42,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 
-from horovodize.rules import keras_session, memories, statistics
+from horovodize.rules import kept_weights, keras_session, memories, statistics
 from horovodize.rules.copies import copies_at
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
@@ -88,6 +90,7 @@ def apply(draft: Draft) -> None:
         ask_of_drifting(draft, block.place)
         _write(draft, block)
     keep_alike(draft)
+    kept_weights.begin_alike(draft)
     memories.ask(draft)
 
 

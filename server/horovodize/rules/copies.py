@@ -305,7 +305,7 @@ def _said_at(draft: Draft, e: ast.expr, site: ast.AST, place: Place) -> ast.expr
     for way in draft.drive.ways(site):
         for depth, frame in enumerate(way):
             lifted = lift(draft.module, e, way, depth) if frame.function is here else None
-            if lifted is not None:
+            if lifted is not None and _means_the_same(draft, lifted, place):
                 return lifted
     root = e
     while isinstance(root, ast.Attribute):
@@ -318,6 +318,13 @@ def _said_at(draft: Draft, e: ast.expr, site: ast.AST, place: Place) -> ast.expr
     owners = [draft.syntax.method_class(f) for f in (draft.syntax.function(root), here)]
     same = owners[0] is not None and owners[0] is owners[1] and here is not None
     return e if same and here is not None and root.id == "self" == here.args.args[0].arg else None
+
+
+def _means_the_same(draft: Draft, e: ast.expr, place: Place) -> bool:
+    """Whether the names of an expression are those of the same scopes at a place: not so the `w` of `[w - g for w in weights]`."""
+    lookup = draft.module.scopes.lookup
+    names = (n for n in ast.walk(e) if isinstance(n, ast.Name) and n in draft.syntax.parent)
+    return all(lookup(n.id, n) is lookup(n.id, place.statement) for n in names)
 
 
 def _is_there(draft: Draft, e: ast.expr, place: Place) -> bool:

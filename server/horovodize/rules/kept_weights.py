@@ -1,0 +1,130 @@
+"""Weights that a program of its own loops keeps as numbers before its first step, and trains with later: part of G2.
+
+What a run begins again with (`model.set_weights(start)` in each fold), the slow weights of Lookahead, the anchor of a penalty.
+Ranks take rank 0's weights after their first step only; what was kept before are each rank's own random ones, and the ranks'
+models or losses would differ. So they take rank 0's before. Copies that are variables are broadcast with the model."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.rules import keras_session
+from horovodize.rules.copies import losses_of
+from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.step_state import OF_MODEL
+from horovodize.summary.syntax import Loop
+
+_WHAT = "Take rank 0's weights before they are kept"
+_WHY = "Before the first step each rank has its own random weights; trained with later, the ranks' models would differ."
+_COMMENT = "Horovod: what is kept of the weights begins with rank 0's on every rank."
+_OWN = (
+    "this keeps weights from before the first step, which are random and each rank's own, and trains with them later; let "
+    "every rank keep rank 0's, by `hvd.broadcast_variables(model.variables, root_rank=0)` before"
+)
+_SETTING = ("set_weights", "assign", "assign_add", "assign_sub")
+_FAR = 400  # nodes that are looked at behind what weights are set to
+
+
+def begin_alike(draft: Draft) -> None:
+    """Broadcasts the weights of models before a program keeps them."""
+    loops = _training_loops(draft)
+    if draft.in_graph or keras_session.is_wanted(draft) or not loops:
+        return
+    kept = [(s, e, base) for s, e in _kept(draft, loops) if (base := _taken_of(draft, e)) is not None]
+    read = _trained_with(draft, loops) if kept else set()
+    for statement, value, base in kept:
+        if value not in read or not draft.once(f"kept weights of {ast.unparse(base)}", statement):
+            continue
+        if not (draft.can_insert(statement) and draft.facts.uniform.reached_alike(statement)):
+            draft.ask("G2", statement, _WHAT, _WHY, _OWN)
+            continue
+        sent = f"{CORE}.broadcast_variables({ast.unparse(base)}.variables, root_rank=0)"
+        edit = draft.before(statement, draft.lines_of(sent, comment=_COMMENT))
+        draft.change("G2", statement, _WHAT, _WHY, [edit])
+
+
+def _training_loops(draft: Draft) -> set[Loop]:
+    steps = [u.call for u in draft.sites.updates]
+    return {loop for call in steps for way in draft.drive.ways(call) for f in way for loop in f.loops}
+
+
+def _kept(draft: Draft, loops: set[Loop]) -> Iterator[tuple[ast.stmt, ast.expr]]:
+    """(statement, value) of what is set before the first step."""
+    for statement in draft.syntax.every(ast.Assign, ast.AnnAssign):
+        value = statement.value
+        if value is None or not draft.syntax.inside(value, statement):
+            continue
+        around = {loop for way in draft.drive.ways(statement) for f in way for loop in f.loops}
+        function = draft.syntax.function(statement)
+        beside = [loop for loop in loops if draft.syntax.function(loop) is function]
+        if not around & loops and (not beside or any(statement.lineno < loop.lineno for loop in beside)):
+            yield statement, value
+
+
+def _taken_of(draft: Draft, value: ast.expr) -> ast.expr | None:
+    """The trained model of which a value holds the weights as they are at that time."""
+    if any(
+        isinstance(n, ast.Call) and draft.names.of(n.func) == "tensorflow.Variable" for n in ast.walk(value)
+    ):
+        return None  # variables are broadcast with the model
+    for n in ast.walk(value):
+        if not isinstance(n, ast.Attribute):
+            continue
+        called = draft.syntax.parent.get(n)
+        whole = n.attr == "get_weights" and isinstance(called, ast.Call) and called.func is n
+        each = n.attr in OF_MODEL and any(_is_read(draft, c, n) for c in ast.walk(value))
+        if (whole or each) and _is_trained(draft, n.value):
+            return n.value
+    return None
+
+
+def _is_read(draft: Draft, e: ast.AST, variables: ast.Attribute) -> bool:
+    """`[v.numpy() for v in model.variables]`, `{v.name: tf.identity(v) for …}`, `list(map(tf.identity, model.variables))`"""
+    if isinstance(e, ast.Call) and draft.names.last(e.func) == "map" and variables in e.args:
+        return True
+    if not isinstance(e, (ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)):
+        return False
+    own = [
+        g.target.id for g in e.generators if variables in ast.walk(g.iter) and isinstance(g.target, ast.Name)
+    ]
+    items = [e.value] if isinstance(e, ast.DictComp) else [e.elt]
+    return any(_is_copied(draft, n, own) for item in items for n in ast.walk(item))
+
+
+def _is_copied(draft: Draft, n: ast.AST, names: list[str]) -> bool:
+    if not isinstance(n, ast.Call):
+        return False
+    if isinstance(n.func, ast.Attribute) and n.func.attr in ("numpy", "read_value", "value"):
+        return isinstance(n.func.value, ast.Name) and n.func.value.id in names
+    copies = draft.names.last(n.func) in ("identity", "copy", "array", "deepcopy", "convert_to_tensor")
+    return copies and any(isinstance(a, ast.Name) and a.id in names for a in n.args)
+
+
+def _is_trained(draft: Draft, base: ast.expr) -> bool:
+    """Whether an expression is a model that a step trains."""
+    made, text = set(draft.values.calls(base)), ast.unparse(base)
+    parts = [n for u in draft.sites.updates for v in u.variables for n in draft.values.depends([v], _FAR)]
+    models = [n.value for n in parts if isinstance(n, ast.Attribute) and n.attr in OF_MODEL]
+    return any(made & set(draft.values.calls(m)) or (not made and ast.unparse(m) == text) for m in models)
+
+
+def _trained_with(draft: Draft, loops: set[Loop]) -> set[ast.AST]:
+    """What the losses are made of, and what weights are set to in the loops that train."""
+    roots: list[ast.AST] = list(losses_of(draft))
+    for call in draft.sites.method_calls(*_SETTING):
+        ways = draft.drive.ways(call)
+        if any(loop in loops for way in ways for f in way for loop in f.loops):
+            roots += [*call.args, *(k.value for k in call.keywords)]
+    found = set(draft.values.depends(roots, _FAR * 5))
+    items = [
+        b.value
+        for n in found
+        if isinstance(n, ast.Name)
+        for b in draft.module.scopes.reaching(n)
+        if b.value is not None
+    ]
+    return found | set(draft.values.depends(items, _FAR * 5)) | set(items)
+
+
+__all__ = ["begin_alike"]

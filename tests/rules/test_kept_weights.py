@@ -1,0 +1,81 @@
+"""G2: weights that are kept as numbers before the first step, and trained with later, are rank 0's on every rank."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import MODEL, plan_of
+
+STEP = """\
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x){more})
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+"""
+EPOCHS = "for epoch in range(3):\n    for x in data:\n        step(x)\n"
+SENT = "hvd.broadcast_variables(model.variables, root_rank=0)\n"
+
+
+def program(kept: str, loop: str, more: str = "") -> str:
+    head = MODEL + "opt = o.SGD(0.1)\ndata = tf.data.Dataset.range(64).batch(4)\n"
+    return head + STEP.format(more=more) + kept + loop
+
+
+SLOW = EPOCHS + "        for i, v in enumerate(model.trainable_variables):\n"
+SLOW += "            slow[i] = slow[i] + 0.5 * (v - slow[i])\n            v.assign(slow[i])\n"
+FOLDS = "for fold in range(3):\n    model.set_weights(start)\n    for x in data:\n        step(x)\n"
+DICT = (
+    EPOCHS
+    + "        for v in model.trainable_variables:\n            v.assign(0.5 * v + 0.5 * slow[v.name])\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("kept", "source"),
+    [
+        # Lookahead; the same by names
+        (kept, program(kept, loop))
+        for kept, loop in [
+            ("slow = [tf.identity(v) for v in model.trainable_variables]\n", SLOW),
+            ("slow = [v.numpy() for v in model.weights]\n", SLOW),
+            ("slow = {v.name: v.numpy() for v in model.trainable_variables}\n", DICT),
+            # a run that begins again
+            ("start = model.get_weights()\n", FOLDS),
+        ]
+    ]
+    # a penalty
+    + [
+        (kept, program(kept, EPOCHS, " + tf.reduce_sum(model.trainable_variables[0] - anchor[0])"))
+        for kept in ["anchor = [v.numpy() for v in model.trainable_variables]\n"]
+    ],
+)
+def test_what_is_kept_begins_alike(kept: str, source: str) -> None:
+    assert SENT + kept in plan_of(source).text
+
+
+@pytest.mark.parametrize(
+    ("kept", "loop"),
+    [
+        # variables are broadcast with the model
+        ("slow = [tf.Variable(v) for v in model.trainable_variables]\n", SLOW),
+        # nothing trains with it
+        ("start = model.get_weights()\n", EPOCHS),
+        ("start = model.get_weights()\n", EPOCHS + "print(sum(a.sum() for a in start))\n"),
+        # the model's own variables, and what has their shape only
+        ("slow = model.trainable_variables\n", SLOW),
+        ("slow = [tf.zeros_like(v) for v in model.trainable_variables]\n", SLOW),
+        # of another model, which isn't trained
+        ("other = tf.keras.models.load_model('m.h5')\nslow = [v.numpy() for v in other.weights]\n", SLOW),
+    ],
+)
+def test_nothing_is_sent_for_what_is_alike(kept: str, loop: str) -> None:
+    assert SENT + kept.splitlines(keepends=True)[-1] not in plan_of(program(kept, loop)).text
+    assert plan_of(program(kept, loop)).text.count("broadcast_variables(model.variables") == 1
+
+
+def test_a_place_that_not_all_ranks_reach_is_asked_about() -> None:
+    kept = "start = None\nif np.random.rand() < 0.5: start = model.get_weights()\n"
+    plan = plan_of("import numpy as np\n" + program(kept, FOLDS))
+    assert any("this keeps weights from before the first step" in c.doubt for c in plan.changes)
