@@ -364,4 +364,5 @@ def test_a_name_of_a_comprehension_is_no_variable_at_the_loop() -> None:
         + "train(w, tf.keras.optimizers.SGD(0.1))\n"
     )
     text = plan_of(source).text
-    assert "broadcast_variables(weights, root_rank=0)" in text and "[w]" not in text
+    assert "broadcast_variables(weights, root_rank=0)" in text
+    assert "[w]" not in text

@@ -321,7 +321,7 @@ def _said_at(draft: Draft, e: ast.expr, site: ast.AST, place: Place) -> ast.expr
 
 
 def _means_the_same(draft: Draft, e: ast.expr, place: Place) -> bool:
-    """Whether the names of an expression are those of the same scopes at a place: not so the `w` of `[w - g for w in weights]`."""
+    """Whether the names of an expression are those of the same scopes at a place: not so `w` of `[w - g for w in weights]`."""
     lookup = draft.module.scopes.lookup
     names = (n for n in ast.walk(e) if isinstance(n, ast.Name) and n in draft.syntax.parent)
     return all(lookup(n.id, n) is lookup(n.id, place.statement) for n in names)

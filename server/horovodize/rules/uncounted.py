@@ -6,6 +6,7 @@ so does a loop whose count goes on by the steps of all ranks (G6). So it is aske
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from horovodize.rules.draft import Draft
 
@@ -13,10 +14,13 @@ _WHAT = "Divide the steps among the ranks"
 _TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
 
 
-def ask(draft: Draft) -> None:
-    """Asks about each such loop, unless another rule has changed how what it goes by moves on."""
+def ask(draft: Draft, epochs: Collection[ast.expr] = ()) -> None:
+    """Asks about each such loop, unless another rule has changed how what it goes by moves on.
+
+    epochs: numbers of epochs that go on with as many rows as alone: `while step // 500 < 20:`"""
     for loop, rule, why in draft.uncounted:
-        if not _moves_on_faster(draft, loop):
+        by_epochs = isinstance(loop.test, ast.Compare) and loop.test.left in epochs
+        if not by_epochs and not _moves_on_faster(draft, loop):
             draft.ask(rule, loop.test, _WHAT, why, _TOO_MANY)
     draft.uncounted.clear()
 

@@ -1,0 +1,85 @@
+"""Epochs that a program counts from its steps, `step // steps_per_epoch`: part of G5.
+
+A rank takes size() times fewer steps an epoch; divided by as many, the number of the epoch is what it was after as many rows:
+`step // max(1, steps_per_epoch // hvd.size())`. So loops that end by it end, and what happens in an epoch happens in it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.counters import CounterKind
+from horovodize.plan import Decision
+from horovodize.rules import counted, guarded
+from horovodize.rules.draft import Draft
+
+_WHAT = "Count the epochs by the steps of a rank"
+_WHY = "Each rank takes size() times fewer steps an epoch: the next one begins after as many rows."
+_WHOLE = {"int", "floor", "trunc"}
+
+
+def divide(draft: Draft) -> set[ast.expr]:
+    """Divides the steps of an epoch wherever they divide a count of steps; where that is: the numbers of epochs."""
+    found = set[ast.expr]()
+    for epoch, count, steps in _divisions(draft):
+        read = _read(draft, count)
+        if read is None or not counted.is_whole(draft, steps) or _is_no_epoch(draft, epoch, read, steps):
+            continue
+        found.add(epoch)
+        draft.counts_all.add(read)  # the number of the epoch is that of all ranks
+        edits = counted.over_ranks(draft, steps)
+        draft.change("G5", steps, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
+    return found
+
+
+def _divisions(draft: Draft) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+    """(all of it, what is divided, by what) of `a // b`, `divmod(a, b)`, `int(a / b)`."""
+    for e in draft.syntax.every(ast.BinOp):
+        around = draft.syntax.parent.get(e)
+        rounded = isinstance(around, ast.Call) and draft.names.last(around.func) in _WHOLE
+        if isinstance(e.op, ast.FloorDiv) or (isinstance(e.op, ast.Div) and rounded):
+            yield e, e.left, e.right
+    for call in draft.syntax.calls:
+        if isinstance(call.func, ast.Name) and call.func.id == "divmod" and len(call.args) == 2:
+            yield call, call.args[0], call.args[1]
+
+
+def _read(draft: Draft, count: ast.expr) -> ast.expr | None:
+    """`step` of `step`, `step + 1`, where it counts a rank's steps."""
+    near = isinstance(count, ast.BinOp) and isinstance(count.op, (ast.Add, ast.Sub))
+    if near and isinstance(count, ast.BinOp) and isinstance(count.right, ast.Constant):
+        count = count.left
+    return count if counted.of(draft, count) is not None else None
+
+
+def _is_no_epoch(draft: Draft, epoch: ast.expr, read: ast.expr, steps: ast.expr) -> bool:
+    """Whether so few steps are counted together that it may be how updates go with each other, or the number of the batch that a
+    row belongs to: `row // batch_size` of `for row in range(0, n, batch_size)`."""
+    known = draft.facts.feeding.kinds.constant(steps)
+    if known is not None and known <= guarded.FEW:
+        return True
+    if known is None and _chooses(draft, epoch):
+        return True
+    counter = counted.of(draft, read)
+    if counter is None or counter.kind is not CounterKind.TURN:
+        return False
+    strides = [
+        d.iterable.args[2]
+        for d in counter.drivers
+        if isinstance(d.iterable, ast.Call) and len(d.iterable.args) == 3
+    ]
+    return any(ast.unparse(s) == ast.unparse(steps) for s in strides)
+
+
+def _chooses(draft: Draft, epoch: ast.expr) -> bool:
+    """Whether a test of it decides what a step trains."""
+    statement = draft.syntax.statement(epoch)
+    return (
+        isinstance(statement, ast.If)
+        and draft.syntax.inside(epoch, statement.test)
+        and not isinstance(statement.body[-1], ast.Break)
+        and guarded.trains(draft, statement.test)
+    )
+
+
+__all__ = ["divide"]
