@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from .pairs import MODEL, plan_of
@@ -13,6 +15,9 @@ STEP = """\
 """
 HEAD = MODEL + "opt = o.SGD(0.1)\nPER = 60\ndata = tf.data.Dataset.range(960).repeat().batch(16)\n"
 LOOP = "for step, x in enumerate(data):\n"
+END = "    if step > 900: break\n"
+ROWS = "for step in range(0, 960, PER):\n    x = rows[step : step + PER]\n"
+EPOCHS = "for e in range(90):\n    for x in data.take(9):\n"
 OVER = "max(1, PER // hvd.size())"
 
 
@@ -55,16 +60,15 @@ def test_what_comes_with_an_epoch_comes_as_often(test: str) -> None:
     ("source", "kept"),
     [
         # how updates go with each other
-        (LOOP + STEP + "    if step > 900: break\n    turn = step // 4\n", "turn = step // 4\n"),
+        (LOOP + STEP + END + "    turn = step // 4\n", "turn = step // 4\n"),
         # the number of a batch
-        ("for step in range(0, 960, PER):\n    x = rows[step : step + PER]\n" + STEP + "    n = step // PER\n", "n = step // PER\n"),
+        (ROWS + STEP + "    n = step // PER\n", "n = step // PER\n"),
         # what counts something else
-        (LOOP + STEP + "    if step > 900: break\n    n = len(x) // PER\n", "n = len(x) // PER\n"),
+        (LOOP + STEP + END + "    n = len(x) // PER\n", "n = len(x) // PER\n"),
         # no count of a rank's: each rank sees all epochs
-        ("for e in range(90):\n    for x in data.take(9):\n" + STEP.replace("    ", "        ", 1).replace("\n    ", "\n        ")
-         + "    tenth = e // PER\n", "tenth = e // PER\n"),
+        (EPOCHS + textwrap.indent(STEP, "    ") + "    tenth = e // PER\n", "tenth = e // PER\n"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_epoch_stays(source: str, kept: str) -> None:
     assert kept in plan_of("import numpy as np\nrows = np.zeros((960, 3))\n" + HEAD + source).text
 

@@ -554,7 +554,8 @@ class Turns:
             given = [a for a in given if not self._is_written(a)]
         part, places = self._all(given, context, e)
         if last in _FILLED and part <= Part.ROWS:
-            return Part.NUMBER, ()
+            # as many rows as those it is shaped by: `tf.zeros_like(rows)` beside them
+            return (part, places) if last.endswith("_like") and places else (Part.NUMBER, ())
         if part is Part.ROWS and last in _SUMMARIES and argument(e, "axis", 1) is None:
             return Part.NUMBER, ()
         if self.graph and part is Part.NUMBER and self.feeding.kinds.of(e, with_targets=True) is Kind.ARRAY:

@@ -53,8 +53,8 @@ def _read(draft: Draft, count: ast.expr) -> ast.expr | None:
 
 
 def _is_no_epoch(draft: Draft, epoch: ast.expr, read: ast.expr, steps: ast.expr) -> bool:
-    """Whether so few steps are counted together that it may be how updates go with each other, or the number of the batch that a
-    row belongs to: `row // batch_size` of `for row in range(0, n, batch_size)`."""
+    """Whether so few steps are counted together that it may be how updates go with each other; or it is the number of the batch
+    that a row belongs to: `row // batch_size` of `for row in range(0, n, batch_size)`."""
     known = draft.facts.feeding.kinds.constant(steps)
     if known is not None and known <= guarded.FEW:
         return True
