@@ -16,16 +16,17 @@ FILES = 80
 IMPATIENT = """
 import time
 import horovodize.lsp.index
-import horovodize.workspace.index
 from horovodize.lsp.server import run_stdio
+from horovodize.workspace.reading import Reading
 
-read = horovodize.workspace.index.Index._read
+read = Reading.read
 
-def slowly(index, path):
+def slowly(reading, task):
     time.sleep(0.025)
-    read(index, path)
+    return read(reading, task)
 
-horovodize.workspace.index.Index._read = slowly
+Reading.read = slowly
+horovodize.lsp.index.make_workers = lambda folders: None  # in this process
 horovodize.lsp.index._TELLING = 0.0
 run_stdio()
 """

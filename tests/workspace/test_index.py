@@ -82,9 +82,9 @@ def done(index):
 def read(monkeypatch):
     """The files that are summarised from now on, by name, as they are."""
     names = []
-    from horovodize.workspace import index
+    from horovodize.workspace import reading
 
-    summarize_file, describe_script = index.summarize_file, index.describe_script
+    summarize_file, describe_script = reading.summarize_file, reading.describe_script
 
     def file(data, path, options):
         names.append(os.path.basename(path))
@@ -94,8 +94,8 @@ def read(monkeypatch):
         names.append(f"{os.path.basename(examined.script.path)} with others")
         return describe_script(examined, *rest)
 
-    monkeypatch.setattr(index, "summarize_file", file)
-    monkeypatch.setattr(index, "describe_script", script)
+    monkeypatch.setattr(reading, "summarize_file", file)
+    monkeypatch.setattr(reading, "describe_script", script)
     return names
 
 

@@ -95,7 +95,10 @@ class HorovodizeServer(LanguageServer):
         """Answers messages until the client says `exit` (then SystemExit with the code that the protocol asks
         for) or its stream ends."""
         self.protocol.set_writer(writer)
-        self._loop.run(read, cast("Protocol", self.protocol), self.log_failure)
+        try:
+            self._loop.run(read, cast("Protocol", self.protocol), self.log_failure)
+        finally:
+            self.index.close()
 
     # ------------------------------------------------------------- what the user and the log are told
 

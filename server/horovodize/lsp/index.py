@@ -1,5 +1,6 @@
-"""The index of the workspace, made while nothing else is to be done: for a few milliseconds at a time, so that every message is
-answered at once. The client may show how far it is, and stop it."""
+"""The index of the workspace. Processes of their own read its files; what they find is taken in while nothing else is to be
+done, for a few milliseconds at a time, so that every message is answered at once. The client may show how far it is, and stop
+it."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from lsprotocol import types
 
 from horovodize.lsp import diagnostics
 from horovodize.lsp.project_files import Folder
+from horovodize.source import Document
 
 if TYPE_CHECKING:
     from horovodize.files import Exclude
@@ -20,14 +22,24 @@ if TYPE_CHECKING:
     from horovodize.lsp.session import OpenDocument
     from horovodize.lsp.settings import Settings
     from horovodize.lsp.work import Work
-    from horovodize.source import Document
     from horovodize.workspace import FileSummary, Index, Restriction
     from horovodize.workspace.index import Progress, Rules
+    from horovodize.workspace.workers import Workers
 
-_SLICE = 0.01  # seconds; one file may take longer
+_SLICE = 0.005  # seconds
+_LOOK = 0.02  # seconds from one look at what other processes have found to the next
+_REST = 30.0  # seconds without work, after which these processes end
 _QUIET = 0.1  # seconds without a change
 _TELLING = 1.0  # seconds between what the client is told while work goes on
 _TOKEN = "horovodize/index"
+
+
+def make_workers(folders: list[str]) -> Workers | None:
+    """The processes that read the files of some folders; None where there can be none."""
+    from horovodize.workspace.workers import Workers, how_many
+
+    number = how_many()
+    return Workers(folders, number) if number else None
 
 
 class BackgroundIndex:
@@ -152,6 +164,8 @@ class BackgroundIndex:
         """Forgets everything, on disk, too, and reads the folders again."""
         from horovodize.workspace.cache import Cache
 
+        if self._index is not None:
+            self._index.rest()
         self._steps = self._index = None
         cache = Cache()
         cache.clear()
@@ -165,8 +179,21 @@ class BackgroundIndex:
         from horovodize.workspace.cache import Cache
 
         if self._index is None:
-            self._index = Index(Cache(), self._load, self._rules_of)
+            self._index = Index(Cache(), self._load, self._rules_of, self._open_files, make_workers)
         return self._index
+
+    def _open_files(self) -> dict[str, str | None]:
+        """The open scripts and modules, by path, with the texts of those that are not saved."""
+        return {
+            opened.path: opened.text if opened.unsaved else None
+            for opened in self._server.session.documents
+            if opened.path is not None and type(opened.document) is Document
+        }
+
+    def close(self) -> None:
+        """Ends the processes that read files."""
+        if self._index is not None:
+            self._index.rest()
 
     def _load(self, path: str) -> Document | None:
         return self._server.session.files.load(path)
@@ -198,9 +225,10 @@ class BackgroundIndex:
 
     def finish(self, work: Work) -> None:
         """Does all that is to be done, for who can't go on without. Raises JsonRpcRequestCancelled."""
-        while self._steps is not None:
+        while self._steps is not None and self._index is not None:
             work.check()
             self._go_on()
+            self._index.wait(_LOOK)
 
     def _go_on(self) -> None:
         """Takes some steps further."""
@@ -216,8 +244,12 @@ class BackgroundIndex:
             self._tell(types.WorkDoneProgressEnd())
             self._token, self._asked = None, False
             self._announce()
+            self._server.later((self, "rest"), _REST, self._rest)
             return
-        self._server.when_idle(self, self._go_on)
+        if progress.waits:
+            self._server.later(self, _LOOK, self._go_on)
+        else:
+            self._server.when_idle(self, self._go_on)
         if time.monotonic() > self._told + _TELLING:
             self._told = time.monotonic()
             self._show_progress()
@@ -235,9 +267,13 @@ class BackgroundIndex:
             return None
         until = time.monotonic() + _SLICE
         progress = next(self._steps, None)
-        while progress is not None and time.monotonic() < until:
+        while progress is not None and not progress.waits and time.monotonic() < until:
             progress = next(self._steps, None)
         return progress
+
+    def _rest(self) -> None:
+        if self._steps is None:
+            self.close()
 
     def _announce(self) -> None:
         """Who shows what is known is told that there is more."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,29 +17,31 @@ from typing import TYPE_CHECKING
 from horovodize.files import lists, read_regular, walk
 from horovodize.options import Options
 from horovodize.source import Document, UndecodableSource
-from horovodize.workspace.describe import describe, describe_script, place_in_project, summarize_file
 from horovodize.workspace.file_summary import FileSummary, Restriction, State
-from horovodize.workspace.glance import Glance, digest_of, glance_at
+from horovodize.workspace.glance import Glance, glance_at
 from horovodize.workspace.imports import Imports
 from horovodize.workspace.neighbours import Neighbours
+from horovodize.workspace.reading import LARGEST, Found, Loader, Reading, Task
 
 if TYPE_CHECKING:
     from horovodize.workspace.cache import Cache, Stamp  # whoever keeps nothing needs no database
+    from horovodize.workspace.workers import Workers
 
-_LARGEST = 2_000_000  # bytes
-_STEP = 50  # files that are looked for, or glanced at, in one go
+_TRIES = 3  # a file that changes again and again is then read in this process
+_STEP = 10  # files that are looked for, or glanced at, in one go
 _JUST_NOW = 2_000_000_000  # nanoseconds: what was written so lately may be written again without a trace
 _RULES_OF_FOLDERS = (".gitignore", "pyproject.toml")
 
-Loader = Callable[[str], Document | None]
+_GAVE_UP = "it could not be read: the process that read it came to an end, twice"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the work is; `total` is None while files are still being looked for."""
+    """How far the work is; `total` is None while files are still being looked for. `waits`: only for other processes."""
 
     done: int
     total: int | None
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,22 +67,28 @@ class Index:
 
     cache  what was found out earlier; None: nothing is kept
     load   a file of the project by its path, as the user sees it now; None: as it is on disk
-    rules  what settings say of a file by its path"""
+    rules  what settings say of a file by its path
+    open_files  the documents that are open, by path, read first: the texts of those that are not saved
+    workers     makes the processes that read files of some folders; None, also of it: they are read in this one"""
 
     def __init__(
         self,
         cache: Cache | None = None,
         load: Loader | None = None,
         rules: Callable[[str], Rules] | None = None,
+        open_files: Callable[[], dict[str, str | None]] | None = None,
+        workers: Callable[[list[str]], Workers | None] | None = None,
     ) -> None:
         self._cache = cache
-        self._load = load or _from_disk
+        self._reading = Reading(load or _from_disk)
+        self._open_files = open_files or dict
+        self._make_workers = workers
+        self._workers: Workers | None = None
+        self._given: dict[str, Task] = {}  # what workers are reading, by path
+        self._misread: Counter[str] = Counter()  # how often a worker has read a file otherwise than it is
+        self._lost: set[str] = set()  # files whose worker came to an end
         self._rules = rules or (lambda path: Rules(Options()))
         self._files: dict[str, dict[str, _Entry]] = {}  # by folder, by path
-        self._held: dict[str, str | None] = {}  # what files hold that imports lead to
-        self._written: dict[
-            str, tuple[str | None, Sequence[str] | None]
-        ] = {}  # what those import, by content
         self._imports = Imports()
         self._to_walk: deque[str] = deque()
         self._to_look_at: deque[str] = deque()
@@ -97,7 +105,7 @@ class Index:
     @property
     def idle(self) -> bool:
         """Whether there is nothing to be done."""
-        return not (self._to_walk or self._to_look_at or self._to_read)
+        return not (self._to_walk or self._to_look_at or self._to_read or self._given)
 
     def summaries(self, folder: str) -> list[tuple[str, FileSummary]]:
         """The files of a folder that train or can't be read, by path."""
@@ -163,6 +171,7 @@ class Index:
         if folder not in self._files:
             self._files[folder] = {}
             self._to_walk.append(folder)
+            self.rest()  # they would not read there
 
     def forget(self, folder: str) -> None:
         """Leaves a folder out from now on."""
@@ -174,7 +183,7 @@ class Index:
 
     def look_again(self) -> None:
         """Which files belong to the folders, or what settings say of them, may have changed."""
-        self._held.clear()
+        self._reading.forget()
         for folder, files in self._files.items():
             if folder not in self._to_walk:
                 self._to_walk.append(folder)
@@ -216,23 +225,37 @@ class Index:
             while self._to_look_at:
                 self._look_at(self._to_look_at.popleft())
                 yield Progress(0, None)
-            if changed or self._to_read:
+            if changed or self._to_read or self._given:
                 glances = {p: e.glance for f in self._files.values() for p, e in f.items()}
                 self._neighbours = Neighbours(glances)
-                self._total = len(self._to_read)
-                while self._to_read and not self._to_look_at and not self._to_walk:
-                    path = next(iter(self._to_read))
-                    del self._to_read[path]
-                    self._read(path)
-                    yield Progress(self._total - len(self._to_read), self._total)
+                self._total = len(self._to_read) + len(self._given)
+                while (self._to_read or self._given) and not self._to_look_at and not self._to_walk:
+                    waits = yield from self._read_some()
+                    yield Progress(
+                        self._total - len(self._to_read) - len(self._given), self._total, waits=waits
+                    )
         if self._cache is not None:
             self._cache.trim()
+
+    def wait(self, seconds: float) -> None:
+        """Until there is more to be done, but no longer than so."""
+        if self._workers is not None:
+            self._workers.wait(seconds)
+
+    def rest(self) -> None:
+        """Ends the processes that read files; they are started again for the next ones."""
+        if self._workers is not None:
+            self._workers.close()
+            self._workers = None
+        self._to_read.update(dict.fromkeys(self._given))
+        self._given.clear()
 
     def stop(self) -> None:
         """Leaves the rest undone: what is not known yet is found out when it changes."""
         self._to_walk.clear()
         self._to_look_at.clear()
         self._to_read.clear()
+        self._given.clear()
 
     def _walk(self, folder: str) -> Iterator[Progress]:
         """Finds the files of a folder, and glances at those that are new or were written since."""
@@ -262,10 +285,10 @@ class Index:
         if self._entry(path) is not None and not os.path.exists(path):
             for files in self._files.values():
                 self._remove(files, path)
-        self._held.pop(path, None)
+        self._reading.forget(path)
         if not self._imports.lead_to(path):
             return
-        now = self._content(path)
+        now = self._reading.content(path)
         for script in self._imports.askers(path):
             if self._entry(script) is not None and self._imports.asked(script).get(path) != now:
                 self._to_read[script] = None
@@ -289,7 +312,7 @@ class Index:
         if before is not None and before[0] == stamp:
             glance = before[1]
         else:
-            data = _bytes(path) if status.st_size <= _LARGEST else b""
+            data = _bytes(path) if status.st_size <= LARGEST else b""
             if data is None:
                 return
             glance = glance_at(data)
@@ -304,87 +327,117 @@ class Index:
 
     # ------------------------------------------------------------------ reading
 
-    def _read(self, path: str) -> None:
-        """Finds out what a file trains with."""
+    def _read_some(self) -> Generator[Progress, None, bool]:
+        """Reads the next file, or hands some out and takes back what is found. Whether there is nothing to do but to wait."""
+        taken = self._workers.taken() if self._workers is not None else None
+        if taken is not None:
+            yield from self._take(*taken)
+            return False
+        if not self._to_read or (self._workers is not None and not self._workers.has_room):
+            return True
+        task = self._begun(self._next())
+        if task is None:
+            return False
+        if self._misread[task.path] >= _TRIES or not self._has_workers():
+            self._finish(task, self._reading.read(task))
+        else:
+            assert self._workers is not None
+            unsaved = {path: text for path, text in self._open_files().items() if text is not None}
+            self._given[task.path] = task = replace(task, unsaved=unsaved)
+            self._workers.give(task)
+        return False
+
+    def _next(self) -> str:
+        """What is to be read next: open files before others."""
+        path = next((p for p in self._open_files() if p in self._to_read), None) or next(iter(self._to_read))
+        del self._to_read[path]
+        return path
+
+    def _has_workers(self) -> bool:
+        if self._workers is None and self._make_workers is not None:
+            self._workers = self._make_workers(self.folders)
+        return self._workers is not None
+
+    def _take(self, task: Task, found: Found | Exception) -> Iterator[Progress]:
+        """Takes what a worker has found, if that is still asked, and what it has read is still so."""
+        if self._given.get(task.path) is not task:
+            return
+        del self._given[task.path]
+        if isinstance(found, Found):
+            for path, content in found.asked.items():
+                if self._reading.content(path) != content:
+                    self._misread[task.path] += 1
+                    self._to_read[task.path] = None
+                    return
+                yield Progress(0, None)
+            del self._misread[task.path]
+            self._finish(task, found)
+            return
+        from horovodize.workspace.workers import Lost, Unstartable
+
+        if isinstance(found, Unstartable):
+            self._make_workers = None
+            self.rest()
+            self._to_read[task.path] = None
+        elif isinstance(found, Lost):
+            self._lose(task)
+        else:
+            raise found
+
+    def _lose(self, task: Task) -> None:
+        """The process that read a file came to an end: by chance, or by that file, which this process had better not read."""
+        if task.path not in self._lost:
+            self._lost.add(task.path)
+            self._to_read[task.path] = None
+            return
+        entry = self._entry(task.path)
+        if entry is not None:
+            entry.summary = task.own or FileSummary(State.UNREADABLE, _GAVE_UP)
+
+    def _begun(self, path: str) -> Task | None:
+        """What is to be found out about a file; None where all is known by now."""
         entry = self._entry(path)
         if entry is None:
-            return
+            return None
         glance, options = entry.glance, self._rules(path).options
-        own = self._own(path, glance, options)
-        if self._neighbours.may_run_others(path, glance, trains=bool(own.loops)):
-            entry.summary = self._together(path, options, glance, own) or own
-        else:
-            entry.summary = own
-            self._imports.forget(path)
+        own = self._known(glance, options)
+        alone, training = (
+            self._neighbours.may_run_others(path, glance, trains=trains) for trains in (False, True)
+        )
+        task = Task(path, options, glance, own, alone, training)
+        if own is None:
+            return task
+        if not (training if own.loops else alone):
+            self._finish(task, Found(own, is_news=False))
+            return None
+        if self._cache is not None and (known := self._cache.get_script(path, options)) is not None:
+            asked, entry_summary = known
+            if all(self._reading.content(other) == content for other, content in asked.items()):
+                self._imports.keep(path, asked)
+                entry.summary = entry_summary
+                return None
+        return task
 
-    def _own(self, path: str, glance: Glance, options: Options) -> FileSummary:
-        """The summary of a file by itself."""
+    def _known(self, glance: Glance, options: Options) -> FileSummary | None:
+        """What is known of a file by itself."""
         if not glance.tensorflow:
             return FileSummary()
-        known = self._cache.get(glance.digest, options) if self._cache is not None else None
-        if known is not None:
-            return known
-        data = _bytes(path)
-        if data is None:
-            return FileSummary()
-        summary = summarize_file(data, path, options)
-        if self._cache is not None and digest_of(data) == glance.digest:
-            self._cache.put(glance.digest, options, summary)
-        return summary
+        return self._cache.get(glance.digest, options) if self._cache is not None else None
 
-    def _together(self, path: str, options: Options, glance: Glance, own: FileSummary) -> FileSummary | None:
-        """The summary of a script together with what it imports; None where it can't be read. `own` is that of the file on
-        disk, and only that: the user may see another text."""
-        if self._cache is not None and (known := self._cache.get_script(path, options)) is not None:
-            asked, summary = known
-            if all(self._content(other) == content for other, content in asked.items()):
-                self._imports.keep(path, asked)
-                return summary
-        script = self._load(path)
-        if script is None:
-            return None
-        from horovodize.distribute_project import Examination
-        from horovodize.restrictions import check
-
-        asked = {path: self._content(path)}
-
-        def load(other: str) -> Document | None:
-            asked[other] = self._content(other)
-            return self._load(other) if asked[other] is not None else None
-
-        def alone() -> FileSummary:
-            if asked[path] == glance.digest:
-                return own
-            return describe(examined.alone, check(examined.alone, options), options, place_in_project)
-
-        try:
-            examined = Examination(script, load, options, imports=self._imports_in)
-            examined.read()
-            summary = describe_script(examined, alone, options, place_in_project)
-        except RecursionError:
-            summary = FileSummary(State.UNREADABLE, "the code is nested too deeply to be followed")
-        self._imports.keep(path, asked)
+    def _finish(self, task: Task, found: Found) -> None:
+        """Keeps what was found out about a file, unless it is to be read again."""
+        entry = self._entry(task.path)
+        if entry is None or entry.glance != task.glance or task.path in self._to_read:
+            return
+        if self._cache is not None and found.is_news:
+            self._cache.put(task.glance.digest, task.options, found.own)
+        entry.summary = found.together or found.own
+        if found.together is None:
+            self._imports.forget(task.path)
+            return
+        self._imports.keep(task.path, found.asked)
         if self._cache is not None:
-            self._cache.put_script(path, options, asked, summary)
-        return summary
-
-    def _imports_in(self, document: Document) -> Sequence[str] | None:
-        """What a file may import, found out once for each content."""
-        from horovodize.summary.project import imports_of
-
-        content = self._content(document.path)
-        known = self._written.get(document.path)
-        if known is None or known[0] != content:
-            known = self._written[document.path] = (content, imports_of(document))
-        return known[1]
-
-    def _content(self, path: str) -> str | None:
-        """What tells one content of a file from another, as the user sees it; None: there is none."""
-        if path not in self._held:
-            document = self._load(path)
-            text = document.text.encode("utf-8", "surrogatepass") if document is not None else None
-            self._held[path] = digest_of(text) if text is not None else None
-        return self._held[path]
+            self._cache.put_script(task.path, task.options, found.asked, found.together)
 
     def _remove(self, files: dict[str, _Entry], path: str) -> None:
         """A file is there no more."""
@@ -392,6 +445,7 @@ class Index:
         if entry is not None and self._entry(path) is None:
             self._imports.forget(path)
             self._to_read.pop(path, None)
+            self._given.pop(path, None)
 
     def _entry(self, path: str) -> _Entry | None:
         return next((files[path] for files in self._files.values() if path in files), None)
@@ -409,7 +463,7 @@ def _folders_of(path: str) -> Iterator[str]:
 
 
 def _bytes(path: str) -> bytes | None:
-    return read_regular(path, _LARGEST)
+    return read_regular(path, LARGEST)
 
 
 def _from_disk(path: str) -> Document | None:
