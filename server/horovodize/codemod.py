@@ -1,8 +1,7 @@
 """`python -m libcst.tool codemod horovodize.codemod.DistributeWithHorovod FOLDER`: the engine as a codemod of LibCST.
 
 The edits are those of `horovodize distribute`, from the file's own text. A codemod sees one file at a time: what would have to
-change together with other files is skipped. Needs the extra `horovodize[codemod]`; nothing
-else imports this module."""
+change together with other files is skipped. Nothing else imports this module."""
 
 from __future__ import annotations
 

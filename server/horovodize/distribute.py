@@ -9,6 +9,7 @@ question of the plan.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -25,6 +26,7 @@ from horovodize.rules.head import names as horovod_names
 from horovodize.rules.patterns import rules_for
 from horovodize.source import Document, EditConflict, Span, Untouchable
 from horovodize.summary import LoopKind, ModuleSummary, summarize
+from horovodize.taking_apart import TakenApart, take_apart
 
 Outcome: TypeAlias = Plan | Refusal | Unchanged
 # What no result may have: it would train wrong or hang, and nothing would say so before.
@@ -49,6 +51,31 @@ def distributing(
     summary: ModuleSummary, options: Options, found: Findings | None = None
 ) -> Generator[None, None, Outcome]:
     """The same, rule by rule, for who has other things to do in between; the outcome is what it returns."""
+    apart = take_apart(summary)
+    while True:
+        yield
+        shared: list[ast.stmt] = []
+        now = summary if apart is None else apart.summary
+        outcome = yield from _distributing(now, options, found if apart is None else None, shared)
+        more = take_apart(now, shared) if shared else None
+        if more is None:
+            break
+        apart = TakenApart(summary, more.summary)
+    if apart is None:
+        return outcome
+    try:
+        outcome = apart.back(outcome)
+        if isinstance(outcome, Plan):
+            summary.document.verify(outcome.edits)
+        return outcome
+    except (EditConflict, SyntaxError, Untouchable):  # what is said of the script as it stands
+        return (yield from _distributing(summary, options, found, []))
+
+
+def _distributing(
+    summary: ModuleSummary, options: Options, found: Findings | None, shared: list[ast.stmt]
+) -> Generator[None, None, Outcome]:
+    """Rule by rule; `shared` gets the statements that need lines of their own."""
     document = summary.document
     found = examine(summary, options) if found is None else found
     early = _before_rules(summary, found)
@@ -62,6 +89,7 @@ def distributing(
                 rule.apply(draft)
             if draft.reasons and rule.id == "C6":
                 break
+        shared += draft.shared_lines
         if draft.reasons:
             return Refusal(document, sorted(draft.reasons, key=lambda r: r.span))
         yield

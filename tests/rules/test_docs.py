@@ -34,6 +34,7 @@ PROGRAMS: dict[str, tuple[str, str, int]] = {
     "C5": (MODEL, "model.compile(opt)\nmodel.fit(x, y)\n", 0),
     "C6": (STEP + "for epoch in range(9):\n  for batch in data:\n", "", 4),
     "C7": (COMPILED, "", 0),
+    "C8": (STEP + DATASET.replace(".repeat()", ""), "", 0),
     "D1": (COMPILED, "", 0),
     "D2": (COMPILED, "", 0),
     "D3": (STEP.replace("train_step", "step"), "", 0),

@@ -6,14 +6,21 @@ one that takes the step. Where no statement can stand there, nothing is broadcas
 
 ## When it is reported
 Where a call that takes a step (`apply_gradients`, `minimize`, or the function of this file that does it and is called in the
-loop) stands in the test of an `if` or `while`, in the header of a `for`, in a comprehension or a lambda, or in a `return`.
-As an expression statement, on the right of an assignment, or as an argument of another call it is no violation, nor where
-it shares its line (`step(x); n += 1`, `for x in data: step(x)`): those statements are put on lines of their own, unless a
-backslash joins the line with the next. Neither is a Keras model's own `train_step`: `fit` broadcasts. Strict mode reports,
-as printed, every `apply_gradients` that is neither a statement nor the right side of an assignment.
+loop) can't be taken out of its statement with everything still evaluated in the same order. It stands
+
+- in a generator that is kept to be gone through later,
+- behind `and` or in an arm of a larger expression,
+- after another call in the same statement,
+- in the test of a `while` loop with an `else`, or
+- in the body of a class.
+
+Elsewhere it is no violation: distributing turns comprehensions, `map` and lambdas into loops and functions, and takes a step
+out of the header of an `if`, `while`, `for` or `return` (rule C8). Neither is a Keras model's own `train_step`: `fit`
+broadcasts. Strict mode reports, as printed, every `apply_gradients` that is neither a statement nor the right side of an
+assignment.
 
 ## Quick fix
-Evaluate the call in a statement of its own, where nothing else has to be evaluated before it.
+Strict mode only: evaluate the call in a statement of its own, where nothing else has to be evaluated before it.
 
 ## Example that breaks it
 ```python
@@ -31,7 +38,7 @@ def train_step(x, y):
     return loss
 
 
-losses = [train_step(x, y) for x, y in batches]  # HVD108
+losses = (train_step(x, y) for x, y in batches)  # HVD108
 ```
 
 ```python
@@ -50,7 +57,7 @@ def train_step(x, y):
 
 
 for x, y in batches:
-    if train_step(x, y) > 1e6:  # HVD108
+    if len(x) > 1 and train_step(x, y) > 1e6:  # HVD108
         print("diverges")
 ```
 
@@ -73,6 +80,25 @@ def train_step(x, y):
 
 for x, y in batches:
     losses.append(train_step(x, y))
+```
+
+```python
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+
+
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+
+
+for epoch in range(3):
+    losses = [train_step(x, y) for x, y in batches]
 ```
 
 ## Source
@@ -121,7 +147,7 @@ def find(context: Context) -> Iterator[Violation]:
                 continue
             seen.add(node)
             where = _buried(context, node)
-            if where is not None:
+            if where is not None and not context.buries.comes_out(node):
                 yield _violation(context, node, loop.node, where)
     if context.strict:
         yield from _as_printed(context, seen)
@@ -186,7 +212,6 @@ def _violation(context: Context, node: ast.expr, step: ast.Call, where: str) -> 
         node,
         f"this training step stands {where}, so nothing can be broadcast after it; give it a statement of its own",
         related=[context.related(step, "the step")] if node is not step else [],
-        fixes=[extract(context, node, "result")],
     )
 
 

@@ -12,6 +12,7 @@ from horovodize.options import Options
 from horovodize.restrictions.violation import Related
 from horovodize.source import Document
 from horovodize.summary import LoopKind, ModuleSummary, TrainingLoop
+from horovodize.summary.buried import Buries
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
@@ -138,6 +139,11 @@ class Context:
                 return True
             child = a
         return False
+
+    @cached_property
+    def buries(self) -> Buries:
+        """Training steps in expressions that distributing takes apart."""
+        return Buries(self.summary)
 
     # ------------------------------------------------------------------ names and text
 

@@ -148,7 +148,7 @@ def find(context: Context) -> Iterator[Violation]:
             message = (
                 f"`{function.name}` trains, and runs beside the main program here; train in the main thread"
             )
-        elif function in steps and _is_lost(context, parent):
+        elif function in steps and _is_lost(context, parent) and not _is_mapped(context, use):
             message = f"`{function.name}` trains, and where it is called can't be seen; call it in a loop of this file"
         elif context.strict:
             message = f"the function `{function.name}` is used as a value; call it by its name"
@@ -219,6 +219,12 @@ def _is_lost(context: Context, parent: ast.AST | None) -> bool:
             return False
         return name not in _FOLLOWED
     return isinstance(parent, (ast.List, ast.Tuple, ast.Dict, ast.Set))
+
+
+def _is_mapped(context: Context, use: ast.expr) -> bool:
+    """Whether a function is given to `map`, and distributing makes a loop of that."""
+    mapping = context.buries.mapping(use)
+    return mapping is not None and context.buries.comes_out(mapping)
 
 
 RESTRICTION = Restriction(

@@ -69,6 +69,7 @@ class Draft(Decisions):
         self.in_rounds: dict[ast.AST, str] = {}
         self.uncounted: list[tuple[ast.While, str, str]] = []  # loops to ask about, by which rule and why
         self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
+        self.shared_lines: list[ast.stmt] = []  # statements that need lines of their own
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self.outputs: Outputs | None = None  # made by the first rule that asks (`guards.outputs_of`)
         self._tensorflow: str | None = None

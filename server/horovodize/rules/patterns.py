@@ -20,6 +20,7 @@ from horovodize.rules import (
     monitored_checkpoint,
     monitored_hooks,
     moving_averages,
+    own_statements,
     reload,
     resume,
     root_rank,
@@ -55,6 +56,7 @@ _AFTER = (
     moving_averages.RULE,
     head.RULE,
     head.PIN,
+    own_statements.RULE,
 )
 _PATTERNS: dict[LoopKind, tuple[Rule, ...]] = {
     LoopKind.KERAS: (

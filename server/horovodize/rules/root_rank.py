@@ -155,6 +155,7 @@ class _RootRank:
 
     def _in_line(self, statement: ast.stmt) -> None:
         """A statement that shares its line with others: a print stays, a write becomes a conditional expression."""
+        self.draft.shared_lines.append(statement)
         writes = list(self.outputs.writes_in(statement))
         if not writes:
             self.draft.note(
@@ -168,6 +169,7 @@ class _RootRank:
     def _inside(self, statement: ast.stmt, shares_line: bool) -> None:
         """Looks into a statement that is not output as a whole."""
         if shares_line and self.outputs.hides(statement):
+            self.draft.shared_lines.append(statement)
             if self.outputs.writes_in(statement):
                 self.draft.refuse(
                     "HVD006",

@@ -239,6 +239,10 @@ class Document:
         encoding does not have."""
         return self.encoded.encode(apply(self.text, edits))
 
+    def changed_by(self, edits: Sequence[Edit]) -> Document:
+        """The document after edits, which are in order, read from nothing."""
+        return Document(apply(self.text, edits), self.path)
+
     def parts(self, edits: Sequence[Edit]) -> list[Part]:
         """The parts of the document that edits change, with them."""
         return [Part(None, self.text, tuple(edits))] if edits else []

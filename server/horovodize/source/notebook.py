@@ -158,6 +158,10 @@ class NotebookDocument(Document):
 
     # ------------------------------------------------------------------ editing
 
+    def changed_by(self, edits: Sequence[Edit]) -> NotebookDocument:
+        changed = {part.cell: apply(part.text, part.edits) for part in self.parts(edits)}
+        return NotebookDocument([(c.number, changed.get(c.number, c.source)) for c in self.cells], self.path)
+
     def parts(self, edits: Sequence[Edit]) -> list[Part]:
         """The cells that edits change. Raises EditConflict for an edit that reaches over a cell's end."""
         return [

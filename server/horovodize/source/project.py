@@ -109,6 +109,10 @@ class ProjectDocument(Document):
         span = Span(min(edit.span.start - start, len(member.text)), min(end, len(member.text)))
         return Edit(span, text)
 
+    def changed_by(self, edits: Sequence[Edit]) -> ProjectDocument:
+        changed = {id(member): member.changed_by(own) for member, own in self.by_member(edits)}
+        return ProjectDocument([changed.get(id(member), member) for member in self.members])
+
     def tree_at(self, offset: int) -> ast.Module | None:
         return self.trees[self.member_at(offset)]
 

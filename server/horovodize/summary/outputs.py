@@ -136,8 +136,10 @@ class Outputs:
 
     def _call_of(self, statement: ast.stmt) -> ast.Call | None:
         """The output call that an expression statement is."""
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            call = statement.value
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Tuple) and len(call.elts) == 1:
+            call = call.elts[0]  # `print(x),`
+        if isinstance(call, ast.Call):
             if self.effects.output(call) is not None or self.beside.puts_out(call):
                 return call
             at_once = isinstance(call.func, ast.Attribute) and call.func.attr in (

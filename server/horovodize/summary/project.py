@@ -11,7 +11,7 @@ import ast
 import posixpath
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from horovodize.source import Document
 from horovodize.source.nodes import walk
@@ -58,10 +58,15 @@ class ProjectSummary(ModuleSummary):
 
     def __init__(self, project: Project) -> None:
         super().__init__(ProjectDocument(project.members))
+        self.project = project
         trees = self.document.trees
         self._targets = {
             trees[i]: {path: trees[j] for path, j in to.items()} for i, to in project.targets.items()
         }
+
+    def with_members(self, members: Sequence[Document]) -> ProjectSummary:
+        """The same project with other versions of its members, in their order."""
+        return ProjectSummary(replace(self.project, members=members))
 
     def _read(self) -> Module:
         trees = self.document.trees

@@ -1,0 +1,40 @@
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+
+def shard_dataset(dataset):
+    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
+    count = int(tf.data.experimental.cardinality(dataset))
+    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
+    return dataset if 0 <= count < hvd.size() else share
+
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1 * hvd.size())
+
+
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(x))
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+
+losses = []
+first_batch = True
+for x in shard_dataset(tf.data.Dataset.range(8)).batch(2):
+    losses.append(step(x))
+    # Horovod: from here on every rank holds rank 0's variables.
+    if first_batch:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+        first_batch = False
