@@ -68,3 +68,25 @@ def test_a_script_becomes_what_the_command_line_makes_of_it(tmp_path: Path, rate
     assert script.read_text(encoding="utf-8") == expected
     assert ("0.01 * hvd.size()" in expected) == (rate == "linear")
     assert "D2 note" in said.stderr
+
+
+def test_a_step_in_a_comprehension_gets_a_statement_of_its_own(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    lines = SCRIPT.splitlines()[:-2]
+    lines += [
+        "optimizer = tf.keras.optimizers.SGD(0.01)",
+        "def step(a, b):",
+        "    with tf.GradientTape() as tape:",
+        "        loss = tf.reduce_mean((model(a) - b) ** 2)",
+        "    grads = tape.gradient(loss, model.trainable_variables)",
+        "    optimizer.apply_gradients(zip(grads, model.trainable_variables))",
+        "    return loss",
+        "losses = [step(a, b) for a, b in tf.data.Dataset.from_tensor_slices((x, y)).batch(8)]",
+        "",
+    ]
+    script.write_text("\n".join(lines), encoding="utf-8")
+    expected = _distributed(script, "--tensorflow", "2.15")
+    said = _codemod(tmp_path, "--tensorflow", "2.15")
+    assert said.returncode == 0, said.stderr
+    assert script.read_text(encoding="utf-8") == expected
+    assert "    losses.append(step(a, b))\n" in expected

@@ -17,6 +17,7 @@ from horovodize.lsp.convert import to_range
 from horovodize.lsp.session import OpenDocument
 from horovodize.plan import Change, Plan
 from horovodize.source import Document, Edit, Move, PositionEncoding, Span, line_edits
+from horovodize.source.edits import TOGETHER
 from horovodize.source.project import ProjectDocument
 
 _HEAD = "C1"  # the rule that imports Horovod
@@ -169,7 +170,7 @@ def _name(document: Document, whole: Document) -> str:
 def owners_of(plan: Plan) -> list[Change | None]:
     """For each of the plan's edits the change that it comes from. Composing keeps edits as they are and
     resolves moves: what a move puts in is known by its place and anchor, what it leaves by its span. Where
-    several changes make the same edit, a sure one owns it."""
+    several changes make the same edit, a sure one owns it, unless it is what they come to together."""
     by_edit: dict[Edit, Change] = {}
     by_move: dict[tuple[Span, Span | None, int], Change] = {}
     for change in sorted(plan.changes, key=lambda change: not change.sure):
@@ -177,6 +178,8 @@ def owners_of(plan: Plan) -> list[Change | None]:
             if isinstance(made, Move):
                 by_move.setdefault((Span(made.target, made.target), made.anchor, made.level), change)
                 by_edit.setdefault(Edit(made.span, made.left), change)
+            elif made.level == TOGETHER and not change.sure:
+                by_edit[made] = change
             else:
                 by_edit.setdefault(made, change)
     return [by_edit.get(edit) or by_move.get((edit.span, edit.anchor, edit.level)) for edit in plan.edits]

@@ -14,6 +14,10 @@ from dataclasses import dataclass, field
 from horovodize.source.lines import Span
 
 
+# The level of an edit that is what several changes come to: they can't be made one without the other.
+TOGETHER = 99
+
+
 class EditConflict(ValueError):
     """Two edits want to replace the same text differently."""
 

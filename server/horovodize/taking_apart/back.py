@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from horovodize.plan import Change, Plan, Refusal, Unchanged
 from horovodize.source import Document, Edit, Move, Span
-from horovodize.source.edits import apply
+from horovodize.source.edits import TOGETHER, apply
 from horovodize.summary import ModuleSummary
 
 _WHAT = "Give training steps statements of their own"
@@ -77,6 +77,7 @@ class Back:
             region: Edit(
                 Span(self._start(region), self._offset(region.end)),
                 apply(self.now.text, [e for e in edits if e.span in region], region),
+                level=TOGETHER,
             )
             for region in regions
         }
