@@ -82,6 +82,28 @@ def test_validation_steps_go_with_other_data_on_each_rank() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("val", "shared"),
+    [
+        ("data.repeat()", "data.repeat().shard(hvd.size(), hvd.rank())"),
+        ("data.repeat().prefetch(2)", "data.repeat().prefetch(2).shard(hvd.size(), hvd.rank())"),
+        ("data.repeat(3)", "shard_stream(data.repeat(3))"),
+        ("data.repeat().take(400)", "shard_stream(data.repeat().take(400))"),
+        ("data.repeat() if x else data", "shard_stream(data.repeat() if x else data)"),
+        ("data.repeat() if x else None", "shard_stream(data.repeat() if x else None)"),
+    ],
+)
+def test_validation_data_without_end_needs_no_helper(val: str, shared: str) -> None:
+    source = """
+        ds = {}.repeat().batch(3)
+        data = tf.data.Dataset.range(9).batch(3)
+        model.fit(ds, steps_per_epoch=300{n}, validation_data={}, validation_steps=200{n})
+        """
+    ds = "tf.data.Dataset.range(9)"
+    after = source.format(f"shard_dataset({ds})", shared, n=" // hvd.size()")
+    check(KERAS, source.format(ds, val, n=""), after)
+
+
 def test_sequences_are_shared() -> None:
     head = KERAS + "class Mine(tf.keras.utils.Sequence):\n    pass\n"
     check(head, "model.fit(Mine(), epochs=2)\n", "model.fit(ShardedSequence(Mine()), epochs=2)\n")

@@ -74,6 +74,7 @@ def _unknown(written: str) -> str:
         return ""
     from difflib import get_close_matches
 
-    near = get_close_matches(written.upper(), known, n=1)
+    is_code = re.fullmatch(r"HVD\d{3}", written.upper())  # one number is as near as another
+    near = [] if is_code else get_close_matches(written.upper(), known, n=1)
     hint = f"; did you mean {known[near[0]]}?" if near else "; `horovodize explain` lists them"
     return f"{written} is not the code or name of a finding, so this comment does not silence it{hint}"

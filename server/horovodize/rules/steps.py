@@ -52,6 +52,7 @@ from functools import partial
 
 from horovodize.facts.calls import is_known
 from horovodize.facts.counters import CounterKind
+from horovodize.plan import Decision
 from horovodize.rules import (
     arrays,
     averages,
@@ -66,7 +67,7 @@ from horovodize.rules import (
     turns,
 )
 from horovodize.rules.decisions import Shared
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.drawing import ORDER, draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.ranges import EVERYTHING, WHY, counts_from, divide_from, divide_range
@@ -81,8 +82,10 @@ from horovodize.rules.shares import (
     is_none,
     wrap,
 )
+from horovodize.source import Edit
 from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, FitFeed, Kind
+from horovodize.summary.pipeline_counts import is_endless_after
 from horovodize.summary.syntax import COMPREHENSIONS, argument
 
 _PERHAPS_ALIKE = (
@@ -184,7 +187,7 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
     if kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING) or isinstance(data, ast.Tuple):
         return
     if kind is Kind.DATASET:
-        edits = wrap(draft, data, "shard_stream", "K4")
+        edits = _share_endless(draft, data) or wrap(draft, data, "shard_stream", "K4")
         if edits:
             draft.change("K4", data, "Validate on another part of the dataset on each rank", WHY, edits)
     elif kind is Kind.GENERATOR:
@@ -192,6 +195,23 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
     elif kind is Kind.SEQUENCE:
         _share_sequence(draft, data)
     _change(draft, "K4", steps, "Divide the validation steps among the ranks")
+
+
+def _share_endless(draft: Draft, data: ast.expr) -> tuple[Edit, ...]:
+    """`dataset.shard(size, rank)` of what repeats without end: every rank finds as many elements as it takes."""
+    pipelines = feeding(draft).pipelines
+    ends = any(isinstance(s.func, ast.Attribute) and s.func.attr in _ENDS for s in pipelines.steps(data))
+    postfix = isinstance(data, (ast.Name, ast.Attribute, ast.Call))
+    if ends or not postfix or not is_endless_after(pipelines, draft.module.tree, data):
+        return ()
+    if not draft.decide(data, Shared("K4")):
+        return ()
+    draft.divided = True
+    span = draft.module.span(data)
+    return draft.decided(Decision.SHARED, [Edit.insert(span.end, f".shard({SIZE}, {RANK})", span)])
+
+
+_ENDS = ("take", "take_while")
 
 
 def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:

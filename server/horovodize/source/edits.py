@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from horovodize.source.lines import Span
 
-
 # The level of an edit that is what several changes come to: they can't be made one without the other.
 TOGETHER = 99
 

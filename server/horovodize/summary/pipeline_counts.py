@@ -12,13 +12,13 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 _RANDOM = ("shuffle", "from_generator", "random")
 
 
-def is_endless_after(p: Pipelines, place: ast.expr, feed: ast.expr) -> bool:
+def is_endless_after(p: Pipelines, place: ast.AST, feed: ast.expr) -> bool:
     """Whether a pipeline is repeated without end between a place and the feed, on every way between them: however uneven the
     ranks' shares, none of them runs out."""
     return _repeats(p, place, feed, frozenset())
 
 
-def _repeats(p: Pipelines, place: ast.expr, e: ast.expr, seen: frozenset[ast.expr]) -> bool:
+def _repeats(p: Pipelines, place: ast.AST, e: ast.expr, seen: frozenset[ast.expr]) -> bool:
     if e is place or e in seen:
         return False
     seen |= {e}
