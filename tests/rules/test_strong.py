@@ -231,3 +231,19 @@ def test_what_a_function_makes_of_the_same_in_each_step_is_asked_about(given: st
     """`feed = construct_feed_dict(features, labels)` of graph networks: all rows, in every step."""
     plan = plan_of(FED.format(given))
     assert any("can't be followed" in c.doubt for c in plan.changes) is asked
+
+
+def test_zeros_like_the_rows_are_divided_with_them() -> None:
+    """Beside the rows of a rank they would be too many."""
+    source = (
+        "import tensorflow as tf\n"
+        "x = tf.random.uniform((64, 1))\n"
+        "net = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        "opt = tf.keras.optimizers.SGD(0.1)\n"
+        "for step in range(100):\n"
+        "    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean(net(tf.concat([x, tf.zeros_like(x)], 1)) ** 2)\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))\n"
+    )
+    text = plan_of(source).text
+    assert "tf.concat([share_rows(x), share_rows(tf.zeros_like(x))], 1)" in text

@@ -27,7 +27,7 @@ def divide(draft: Draft) -> set[ast.expr]:
             continue
         found.add(epoch)
         draft.counts_all.add(read)  # the number of the epoch is that of all ranks
-        edits = counted.over_ranks(draft, steps)
+        edits = counted.over_ranks(draft, steps, "G5")
         draft.change("G5", steps, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
     return found
 
