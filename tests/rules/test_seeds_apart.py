@@ -53,6 +53,33 @@ def test_a_seed_of_all_is_given_again_before_the_outermost_loop() -> None:
     assert not doubts(plan, "D3")
 
 
+COUNTED = "{}    step(data[np.random.randint(0, 900, 16)])\n"
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "n = 0\nwhile n < 500:\n    n += 1\n",
+        "n = 0\nwhile True:\n    n += 1\n    if n > 500:\n        break\n",
+        "import itertools\nfor n in itertools.count():\n    if n == 500:\n        break\n",
+        "from itertools import count\nfor n in count(1):\n    if n >= 500:\n        break\n",
+    ],
+)
+def test_so_it_is_however_the_steps_are_counted(loop: str) -> None:
+    plan = plan_of(HEAD.format("np.random.seed(7)") + COUNTED.format(loop))
+    assert "    np.random.seed(7 + hvd.rank())\n" in plan.text
+    assert "500 // hvd.size()" in plan.text
+    assert "any_rank" not in plan.text
+    assert not doubts(plan, "D3")
+
+
+def test_a_while_loop_over_epochs_leaves_the_order_alike() -> None:
+    epochs = "n = 0\nwhile n < 9:\n    order = np.random.permutation(900)\n    n += 1\n"
+    inner = "    for i in range(0, 900, 16):\n        step(data[order[i : i + 16]])\n"
+    plan = plan_of(HEAD.format("np.random.seed(7)") + epochs + inner)
+    assert "+ hvd.rank()" not in plan.text
+
+
 @pytest.mark.parametrize(
     ("seed", "loop"),
     [

@@ -83,3 +83,28 @@ def test_a_loop_that_ends_by_what_the_optimizer_counts(count: str) -> None:
     assert "SGD(0.1 * hvd.size())" in plan.text
     assert not plan.notes
     assert all(c.sure for c in plan.changes)
+
+
+ENDLESS = "for n in itertools.count({}):\n    step(a[np.random.randint(0, 900, 8)], b)\n"
+OTHER = "for n in itertools.count():\n    step({}, b)\n    if n > 500:\n        break\n"
+
+
+@pytest.mark.parametrize("start", ["", "1", "start=1"])
+def test_a_loop_that_counts_without_end_ends_by_its_number(start: str) -> None:
+    text = plan_of(HEAD + ENDLESS.format(start) + STOP.format("n >= 500")).text
+    assert "    if n >= 500 // hvd.size():\n        break\n" in text
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        ENDLESS.format("") + STOP.format("done()"),
+        ENDLESS.format("5") + STOP.format("n == 500"),  # it would never come to that
+        ENDLESS.format("0, 10") + STOP.format("n >= 500"),
+        OTHER.format("a[n % 9 * 8 : n % 9 * 8 + 8]"),
+    ],
+)
+def test_one_that_ends_otherwise_is_left_with_its_rate(loop: str) -> None:
+    plan = plan_of(HEAD + loop)
+    assert "SGD(0.1)" in plan.text
+    assert any("it can't be seen how many steps this loop takes" in n.message for n in plan.notes)

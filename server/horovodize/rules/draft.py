@@ -21,7 +21,7 @@ from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.shared_line import goes_on, shared_line
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, Loop
 from horovodize.world.evidence import uses_keras
 from horovodize.world.world import Keras, world_of
 
@@ -67,7 +67,9 @@ class Draft(Decisions):
         self.strided_loops: set[ast.AST] = set()  # loops whose turns are numbered so
         # Loops whose last turn has the last number of all ranks': that number as text.
         self.in_rounds: dict[ast.AST, str] = {}
-        self.uncounted: list[tuple[ast.While, str, str]] = []  # loops to ask about, by which rule and why
+        self.uncounted: list[
+            tuple[Loop, ast.expr, str, str]
+        ] = []  # loops to ask about, where, by which rule and why
         self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.shared_lines: list[ast.stmt] = []  # statements that need lines of their own
         self.extra_imports: list[str] = []  # imports that inserted code needs

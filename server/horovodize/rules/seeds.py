@@ -41,12 +41,18 @@ def apply(draft: Draft) -> None:
     if not begins(draft, "D3"):
         return
     for driver in feeding(draft).drivers:
-        if driver.kind is Kind.RANGE and not driver.indexed and not feeding(draft).next_calls(driver):
+        if _draws_its_rows(driver) and not feeding(draft).next_calls(driver):
             _report(draft, driver)
             graph_seeds.apply(draft, driver)
     fed_noise.apply(draft)
     orders.apply(draft)
     made_rows.apply(draft)
+
+
+def _draws_its_rows(driver: Driver) -> bool:
+    """Whether a loop only counts, `for step in range(n)`, `while step < n`, so that each of its steps gets rows by itself."""
+    counts = driver.iterable is None or driver.kind is Kind.RANGE
+    return counts and not driver.indexed
 
 
 def _report(draft: Draft, driver: Driver) -> None:

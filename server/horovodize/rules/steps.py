@@ -323,10 +323,11 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
     e = driver.iterable
     if e is None:
         return
+    if feeding(draft).kinds.is_endless(e):
+        return _divide_endless(draft, driver, e)
     if driver.kind is Kind.RANGE:
         return _divide_range(draft, driver, e)
-    numbers_alone = turns.counted(draft, e) is True
-    if driver.kind is not Kind.DATASET and not numbers_alone and not _divide_zipped(draft, driver, e):
+    if driver.kind is not Kind.DATASET and not _divide_zipped(draft, driver, e):
         _deal_batches(draft, driver, e)
     turns.divide_ends(draft, driver, loop_rule(draft))
 
@@ -430,6 +431,16 @@ def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
         cursors.select_own(draft, driver, found, counted, rule)
 
 
+def _divide_endless(draft: Draft, driver: Driver, e: ast.expr) -> None:
+    """`for step in itertools.count(): … if step >= n: break`; rows that are selected by such a number stay the same on all
+    ranks."""
+    if driver.indexed or cursors_of(feeding(draft), driver):
+        strong.leave(draft, driver.steps)
+        draft.note(loop_rule(draft), e, _UNCOUNTED)
+    elif not turns.divide_exits(draft, driver.loop, loop_rule(draft)):
+        _leave_uncounted(draft, driver, e)
+
+
 def _counted(draft: Draft, driver: Driver, e: ast.expr) -> str:
     """How many turns a loop over a range has, as an expression; nothing where they are many."""
     if not isinstance(e, ast.Call):
@@ -454,7 +465,7 @@ def _divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     if found and hooked:
         return cursors.select_own(draft, driver, found, "", loop_rule(draft))
     if found and not cursors.divide_test(draft, loop, found, loop_rule(draft)):
-        _leave_uncounted(draft, driver, loop)
+        _leave_uncounted(draft, driver, loop.test)
     elif not found:
         _divide_turns(draft, driver, loop)
 
@@ -489,7 +500,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         return
     if "should_stop" in ast.unparse(test) and _is_stopped(draft):
         return
-    _leave_uncounted(draft, driver, loop)
+    _leave_uncounted(draft, driver, loop.test)
 
 
 def _adds_up(draft: Draft, driver: Driver, e: ast.expr) -> bool:
@@ -498,11 +509,12 @@ def _adds_up(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     return counter is not None and counter.kind is CounterKind.NUMBER and driver in counter.drivers
 
 
-def _leave_uncounted(draft: Draft, driver: Driver, loop: ast.While) -> None:
+def _leave_uncounted(draft: Draft, driver: Driver, end: ast.expr) -> None:
+    """`end`: by what the loop goes on."""
     if strong.leave_loop(draft, driver):
-        draft.note(loop_rule(draft), loop.test, _UNCOUNTED)
+        draft.note(loop_rule(draft), end, _UNCOUNTED)
     else:
-        draft.uncounted.append((loop, loop_rule(draft), WHY))
+        draft.uncounted.append((driver.loop, end, loop_rule(draft), WHY))
 
 
 def _is_stopped(draft: Draft) -> bool:

@@ -25,7 +25,7 @@ def counted(draft: Draft, e: ast.expr) -> ast.expr | bool | None:
     """The `n` of `range(n)`; True for `itertools.count()`, which has no end; None for anything else."""
     if not isinstance(e, ast.Call):
         return None
-    if draft.names.of(e.func) == "itertools.count":
+    if feeding(draft).kinds.is_endless(e):
         return True
     single = len(e.args) == 1 and not e.keywords and draft.names.last(e.func) in ("range", "xrange")
     return e.args[0] if single else None
@@ -89,9 +89,9 @@ def _number(loop: ast.For | ast.AsyncFor) -> str | None:
     return None
 
 
-def divide_exits(draft: Draft, loop: ast.While, rule: str) -> bool:
-    """`while True: … if step >= n: break`, `while not coordinator.should_stop(): … if step >= n: coordinator.request_stop()`:
-    the number is divided."""
+def divide_exits(draft: Draft, loop: Loop, rule: str) -> bool:
+    """`while True: … if step >= n: break`, `for step in itertools.count(): … if step >= n: break`,
+    `while not coordinator.should_stop(): … if step >= n: coordinator.request_stop()`: the number is divided."""
     divided = False
     for statement in loop.body:
         if not isinstance(statement, ast.If) or not _leaves(statement, loop):
@@ -103,10 +103,12 @@ def divide_exits(draft: Draft, loop: ast.While, rule: str) -> bool:
     return divided
 
 
-def _leaves(statement: ast.If, loop: ast.While) -> bool:
+def _leaves(statement: ast.If, loop: Loop) -> bool:
     """Whether a loop ends with what an `if` does: it breaks, or asks the coordinator that the loop asks to stop."""
     if isinstance(statement.body[-1], ast.Break):
         return True
+    if not isinstance(loop, ast.While):
+        return False
     asked = {
         ast.unparse(n.func.value)
         for n in ast.walk(loop.test)
@@ -136,12 +138,23 @@ def counts(draft: Draft, loop: ast.While, left: ast.expr) -> bool:
     return len(found) == 1 and all(isinstance(e, (ast.Name, ast.Attribute, ast.Constant)) for e in others)
 
 
-def _is_counted(draft: Draft, loop: ast.While, e: ast.expr) -> bool:
+def _is_counted(draft: Draft, loop: Loop, e: ast.expr) -> bool:
     """Whether something gives what TensorFlow counts of a loop's steps: a graph's global step, however it is read
-    (`_, step = sess.run([train_op, global_step])`), an optimizer's iterations, a variable."""
+    (`_, step = sess.run([train_op, global_step])`), an optimizer's iterations, a variable; or is the number of its turn, which
+    begins with 0 or 1."""
     counter = draft.facts.counters.of(e)
-    kinds = (CounterKind.GLOBAL_STEP, CounterKind.ITERATIONS, CounterKind.VARIABLE)
+    kinds = [CounterKind.GLOBAL_STEP, CounterKind.ITERATIONS, CounterKind.VARIABLE]
+    if not isinstance(loop, ast.While) and _begins(loop):
+        kinds.append(CounterKind.TURN)
     return counter is not None and counter.kind in kinds and any(d.loop is loop for d in counter.drivers)
+
+
+def _begins(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether `itertools.count` begins with 0 or 1, and goes on by 1."""
+    given = (
+        [*loop.iter.args, *(k.value for k in loop.iter.keywords)] if isinstance(loop.iter, ast.Call) else []
+    )
+    return all(isinstance(e, ast.Constant) and e.value in (0, 1) for e in given)
 
 
 def _counts_up(loop: Loop, name: str) -> bool:

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Collection
 
 from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import Loop
 
 _WHAT = "Divide the steps among the ranks"
 _TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
@@ -18,21 +19,21 @@ def ask(draft: Draft, epochs: Collection[ast.expr] = ()) -> None:
     """Asks about each such loop, unless another rule has changed how what it goes by moves on.
 
     epochs: numbers of epochs that go on with as many rows as alone: `while step // 500 < 20:`"""
-    for loop, rule, why in draft.uncounted:
-        by_epochs = isinstance(loop.test, ast.Compare) and loop.test.left in epochs
-        if not by_epochs and not _moves_on_faster(draft, loop):
-            draft.ask(rule, loop.test, _WHAT, why, _TOO_MANY)
+    for loop, end, rule, why in draft.uncounted:
+        by_epochs = isinstance(end, ast.Compare) and end.left in epochs
+        if not by_epochs and not _moves_on_faster(draft, loop, end):
+            draft.ask(rule, end, _WHAT, why, _TOO_MANY)
     draft.uncounted.clear()
 
 
-def _moves_on_faster(draft: Draft, loop: ast.While) -> bool:
-    tested = {ast.unparse(n) for n in ast.walk(loop.test) if isinstance(n, (ast.Name, ast.Attribute))}
+def _moves_on_faster(draft: Draft, loop: Loop, end: ast.expr) -> bool:
+    tested = {ast.unparse(n) for n in ast.walk(end) if isinstance(n, (ast.Name, ast.Attribute))}
     moving = [draft.module.span(s) for s in _settings(loop) if _target(s) in tested]
     told = [c.span for c in draft.changes if c.rule in ("C5", "G6") and c.edits]
     return any(m.start <= t.start and t.end <= m.end for m in moving for t in told)
 
 
-def _settings(loop: ast.While) -> list[ast.Assign | ast.AugAssign]:
+def _settings(loop: Loop) -> list[ast.Assign | ast.AugAssign]:
     return [n for s in loop.body for n in ast.walk(s) if isinstance(n, (ast.Assign, ast.AugAssign))]
 
 

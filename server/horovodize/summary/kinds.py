@@ -170,10 +170,16 @@ class Kinds:
         return Kind.UNKNOWN
 
     def is_range(self, e: ast.expr) -> bool:
-        for o in self.values.origins(e):
-            if o.call is not None and self.names.last(o.call.func) in ("range", "trange", "xrange", "arange"):
-                return True
-        return False
+        """Whether a value is numbers that count: a range, or `itertools.count()`, which has no end."""
+        made = [o.call for o in self.values.origins(e) if o.call is not None]
+        return any(
+            self.names.last(call.func) in ("range", "trange", "xrange", "arange") or self.is_endless(call)
+            for call in made
+        )
+
+    def is_endless(self, e: ast.expr) -> bool:
+        """Whether numbers that count have no end: `itertools.count()`."""
+        return isinstance(e, ast.Call) and self.names.of(e.func) == "itertools.count"
 
     def is_literal(self, e: ast.expr) -> bool:
         """Whether a value is written out: a list of rates to try, say."""
