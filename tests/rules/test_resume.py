@@ -262,8 +262,39 @@ def test_an_epoch_from_what_an_optimizer_has_counted() -> None:
         "G6",
         HEAD,
         "first = int(opt.iterations) // 100\n" + epochs,
-        "first = int(opt.iterations) * hvd.size() // 100\n" + epochs,
+        "first = int(opt.iterations) // max(1, 100 // hvd.size())\n" + epochs,
     )
+
+
+GRAPH = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32)
+count = tf.train.get_or_create_global_step()
+train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.square(x - tf.Variable(1.0)), global_step=count)
+data = load()
+with tf.Session() as sess:
+    tf.train.Saver().restore(sess, tf.train.latest_checkpoint('d'))
+    for e in range({}, 9):
+        for i in range(0, len(data), 8):
+            sess.run(train, {{x: data[i : i + 8]}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("epoch", "divided"),
+    [
+        ("sess.run(count) // (len(data) // 8)", "sess.run(count) // (max(1, len(data) // 8 // hvd.size()))"),
+        (
+            "sess.run(count) // int(len(data) / 8)",
+            "sess.run(count) // max(1, int(len(data) / 8) // hvd.size())",
+        ),
+        # Where an epoch may have a part of a step:
+        ("int(sess.run(count) // (len(data) / 8))", "int(sess.run(count) * hvd.size() // (len(data) / 8))"),
+    ],
+)
+def test_the_epoch_of_a_graphs_steps_leaves_out_what_its_ranks_leave_out(epoch: str, divided: str) -> None:
+    """Of 15 batches, two ranks take 7 each: 7 * 2 // 15 would be the epoch before, again and again."""
+    assert f"range({divided}, 9)" in plan_of(GRAPH.format(epoch)).text
 
 
 def test_what_is_shown_of_it_is_left() -> None:

@@ -3,11 +3,12 @@
 What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkpoint(step=tf.Variable(0), …)`, a number that is
                read from a checkpoint's name) goes on by the steps of all ranks: `step.assign_add(hvd.size())`. What it is
                compared with (`while step < STEPS`) and computed from it (a rate, an epoch) stays as it is. So does a loop that
-               goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is computed from what an optimizer
-               counts is computed from that times `hvd.size()`. Once such a variable is restored, all ranks have rank 0's;
-               so have they a number of epochs by which a turn is left out (`if epoch < done: continue`). Where an epoch is
-               computed from such a number (`first = count // batches`), the number is that of one process after each epoch,
-               whatever batches of it are left out so that all ranks take equally many; where that can't be done, it is said.
+               goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is computed from what an optimizer or a
+               graph counts is computed from the steps that a rank takes in one, or from that count times `hvd.size()`. Once
+               such a variable is restored, all ranks have rank 0's; so have they a number of epochs by which a turn is left
+               out (`if epoch < done: continue`). Where an epoch is computed from such a number (`first = count // batches`),
+               the number is that of one process after each epoch, whatever batches of it are left out so that all ranks take
+               equally many; where that can't be done, it is said.
 Why            Counted by a rank alone, the stored number would be compared with how many steps one process takes, and a run
                with another number of ranks could not go on from it.
 Before         while int(checkpoint.step) < 1000:
@@ -41,12 +42,13 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
 from horovodize.summary.drive import Frame
-from horovodize.summary.feeding import Driver
+from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, position
 
 _WHAT = "Let each step count for those of all ranks"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
 _EPOCHS = "Compute the epoch from the steps of all ranks together"
+_EPOCHS_OF_RANK = "Compute the epoch from the steps that a rank takes in one"
 _AGREE = "Go on from rank 0's step on all ranks"
 _WHY_AGREE = (
     "Ranks on other hosts may have no checkpoint, or an older one: they would take other numbers of steps."
@@ -268,9 +270,40 @@ def _compute_epoch(draft: Draft, ratio: ast.BinOp) -> None:
         return
     if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
         return
+    if isinstance(ratio.op, ast.FloorDiv) and _leaves_out_the_rest(draft, counter, ratio.right):
+        edits = counted.over_ranks(draft, ratio.right, "G6")
+        if edits:
+            draft.change("G6", ratio, _EPOCHS_OF_RANK, _WHY, edits, decision=Decision.DIVIDED)
+        return
     draft.change(
         "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left), decision=Decision.COUNTED
     )
+
+
+def _leaves_out_the_rest(draft: Draft, counter: Counter, steps: ast.expr) -> bool:
+    """Whether each rank takes an epoch's number of steps over size() in every epoch, without what is left of it: those steps
+    count, and times size() they would fall behind, epoch after epoch."""
+    written = ast.unparse(steps)
+    parts = [ast.walk(d.iterable) if d.iterable is not None else () for d in counter.drivers]
+    counts = [
+        d.kind is Kind.RANGE or any(ast.unparse(n) == written for n in of)
+        for d, of in zip(counter.drivers, parts, strict=True)
+    ]
+    return all(counts) and all(
+        _is_whole_number(draft, o.node) and not o.path for o in draft.values.origins(steps)
+    )
+
+
+def _is_whole_number(draft: Draft, node: ast.AST) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return type(value) is int
+        case ast.BinOp(op=ast.FloorDiv()):
+            return True
+        case ast.Call(func=func):
+            return draft.module.scopes.is_builtin(func) and draft.names.last(func) in ("int", "len")
+        case _:
+            return False
 
 
 def _is_one(e: ast.expr) -> bool:
