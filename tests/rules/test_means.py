@@ -148,3 +148,13 @@ def test_what_is_measured_every_so_many_steps() -> None:
     )
     assert "    if stop:\n" in text
     assert "any_rank" not in text
+
+
+@pytest.mark.parametrize(
+    "worst", ["max(losses[-3:])", "min(losses)", "np.max(losses)", "np.array(losses).max()"]
+)
+def test_what_is_found_among_several_numbers_is_averaged_not_they(worst: str) -> None:
+    """`mean_over_ranks` takes one number."""
+    text = text_of(f"if epoch > 3 and {worst} < 0.1:\n    break\n")
+    assert f"if epoch > 3 and mean_over_ranks({worst}) < 0.1:" in text
+    assert "mean_over_ranks(losses" not in text

@@ -112,15 +112,23 @@ def _leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, boo
     found, todo = list[tuple[ast.expr, bool]](), [(e, number)]
     while todo:
         n, is_number = todo.pop()
-        if isinstance(n, ast.Call) and draft.names.last(n.func) in _PLAIN and draft.values.callee(n) is None:
+        if isinstance(n, ast.Call) and _computes(draft, n) and draft.values.callee(n) is None:
             of = [n.func.value] if isinstance(n.func, ast.Attribute) and not n.args else []
             todo += [(part, is_number) for part in (*of, *n.args)]
         elif isinstance(n, _VALUES):
-            found.append((n, is_number))
+            several = isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
+            found.append((n, is_number and not several))
         else:
             counts = is_number or isinstance(n, ast.BinOp) or _is_of_numbers(n)
             todo += [(c, counts) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
     return found
+
+
+def _computes(draft: Draft, call: ast.Call) -> bool:
+    """Whether a function makes a number of numbers: `max(a, b)`, not `max(losses[-3:])` or
+    `losses.max()`, which is one by itself."""
+    last = draft.names.last(call.func)
+    return last in _PLAIN and (last not in ("min", "max") or len(call.args) > 1)
 
 
 def _is_of_numbers(e: ast.expr) -> bool:
