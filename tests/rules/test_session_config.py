@@ -147,7 +147,17 @@ def test_what_can_not_be_pinned_is_refused() -> None:
     refused(BUILT + "sess = tf.Session(config=make() or None)\n" + OPENED, "HVD006", "can't be pinned")
 
 
-@pytest.mark.parametrize("alias", ["tf1 = tf.compat.v1\n", "tf = tf1 = tf.compat.v1\n"])
+@pytest.mark.parametrize(
+    "alias",
+    [
+        "tf1 = tf.compat.v1\n",
+        "tf = tf1 = tf.compat.v1\n",
+        "tf1 = tf.compat.v1 if hasattr(tf, 'compat') else tf\n",
+        "tf1 = tf if tf.__version__ < '2' else tf.compat.v1\n",
+        "tf = tf.compat.v1 if hasattr(tf, 'compat') else tf\ntf1 = tf\n",
+        "if tf.__version__ > '2':\n    import tensorflow.compat.v1 as tf\ntf1 = tf\n",
+    ],
+)
 def test_the_head_does_not_use_a_name_that_is_set_after_it(alias: str) -> None:
     """`tf1 = tf.compat.v1` comes after the imports, and so after the head."""
     body = (

@@ -77,6 +77,9 @@ def test_other_modules_keep_their_own_names(source: str, name: str) -> None:
         "a = a\nlook(a)",
         "import tensorflow as tf\ndef f():\n    tf = 1\n    look(tf)",
         "import tensorflow as tf\nfor tf in range(3):\n    look(tf)",
+        "import tensorflow as tf\nk = tf.keras if new else tf.compat.v1\nlook(k)",
+        "import tensorflow as tf\nk = tf.compat.v1 if new else make()\nlook(k)",
+        "import tensorflow as tf\nk = tf.compat.v1 and tf\nlook(k)",
     ],
 )
 def test_what_is_not_imported_has_no_name(source: str) -> None:

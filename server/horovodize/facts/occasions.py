@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import ast
 
+from horovodize import catalogue
 from horovodize.facts.hooks import Hooks
 from horovodize.source.nodes import walk
 from horovodize.summary.drive import Drive, Frame
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import FUNCTIONS, argument
+
+# What TensorFlow calls of a hook with each run of a session, and who runs sessions that do not train.
+_WITH_RUNS = ("before_run", "after_run")
+_NOT_TRAINING = ("evaluate", "EvalSpec", "predict", "evaluate_once", "evaluate_repeatedly")
+_LIMIT = 400
 
 
 class Occasions:
@@ -17,12 +24,12 @@ class Occasions:
 
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, hooks: Hooks) -> None:
         self.sites, self.drive, self.feeding, self.hooks = sites, drive, feeding, hooks
-        self.syntax, self.names = module.syntax, module.names
+        self.module, self.syntax, self.names = module, module.syntax, module.names
 
     def counted_at(self, place: ast.AST) -> tuple[set[Driver], bool] | None:
         """The loops whose steps something at a place happens with, on every way that leads there, and whether those of `fit`
-        are among them; None where it may happen otherwise."""
-        drivers, fitted = set[Driver](), False
+        are among them; None where it may happen otherwise. Both nothing: those of Estimators alone."""
+        drivers, fitted, hooked = set[Driver](), False, False
         for way in self.drive.ways(place):
             around = [loop for frame in way for loop in frame.loops]
             driver = next((d for d in self.feeding.drivers if d.loop in around), None)
@@ -30,9 +37,12 @@ class Occasions:
                 drivers.add(driver)
             elif self._runs_with_fit(way):
                 fitted = True
+            elif self._runs_with_sessions(way):
+                hooked = True
+                drivers.update(self.feeding.drivers)
             elif way[-1].function is not None or around:
                 return None  # and not once, before training: `self.step()` of a scheduler that begins
-        return (drivers, fitted) if drivers or fitted else None
+        return (drivers, fitted) if drivers or fitted or hooked else None
 
     def _runs_with_fit(self, way: tuple[Frame, ...]) -> bool:
         """Whether `fit` goes a way with each of its batches: it runs the outermost function, or a lambda on the way."""
@@ -43,6 +53,18 @@ class Occasions:
                 return True
         hooks = [self.hooks.of(outermost), *(self.hooks.around(frame.node) for frame in way)]
         return any(hook is not None and hook.is_of_batches for hook in hooks)
+
+    def _runs_with_sessions(self, way: tuple[Frame, ...]) -> bool:
+        """Whether a MonitoredSession goes a way with each of its runs: it calls the hook that the outermost function is of."""
+        function, values = way[-1].function, self.module.values
+        owner = self.syntax.method_class(function)
+        if not isinstance(function, FUNCTIONS) or function.name not in _WITH_RUNS or owner is None:
+            return False
+        if any(frame.loops for frame in way) or not any(map(catalogue.is_hook, values.ancestors(owner))):
+            return False
+        asked = [argument(c, "hooks") for c in self.module.calls_called(*_NOT_TRAINING)]
+        behind = values.depends([e for e in asked if e is not None], _LIMIT) if any(asked) else ()
+        return not any(isinstance(n, ast.Call) and owner in values.receiver(n) for n in behind)
 
     def are_seldom(self, place: ast.AST, drivers: set[Driver]) -> bool:
         """Whether something happens only every so many steps, without a step: `bad += 1` under `if step % 100 == 0:` counts

@@ -14,6 +14,7 @@ from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver, FitFeed
 
+_OF_ESTIMATORS = (CounterKind.GLOBAL_STEP, CounterKind.NUMBER)  # the latter of a hook's own
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -53,7 +54,7 @@ def counts_share(draft: Draft, counter: Counter) -> bool:
     """Whether a counter counts a rank's steps only: all that it counts the steps of is divided."""
     if not counter.drivers and not counter.fitted:
         # no loop of the script's counts it: it counts what its Estimators train, whose steps E1 divides
-        return counter.kind is CounterKind.GLOBAL_STEP and bool(draft.sites.read_estimators.trainings)
+        return counter.kind in _OF_ESTIMATORS and bool(draft.sites.read_estimators.trainings)
     fits = [f for f in feeding(draft).fits if counter.fitted]
     if counter.fitted and not fits:
         return False

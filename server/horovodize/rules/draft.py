@@ -200,13 +200,20 @@ class Draft(Decisions):
                 return text.removesuffix(tail)
         tf = self.tensorflow()
         whole = {b.name: b.imported for b in self.module.scopes.imports}
-        return tf if whole.get(tf) == "tensorflow.compat.v1" else f"{tf}.compat.v1"
+        is_v1 = whole.get(tf) == "tensorflow.compat.v1" and self._is_only_imported(tf)
+        return tf if is_v1 else f"{tf}.compat.v1"
 
     def _is_only_imported(self, text: str) -> bool:
-        """Whether what a dotted name starts with is what an import made it: `tf = tf.compat.v1` comes after the head."""
+        """Whether what a dotted name starts with is what an import made it: `tf = tf.compat.v1` comes after the head, and so
+        may `if tf.__version__ > "2": import tensorflow.compat.v1 as tf`."""
         roots = (self.module.scopes.names[tree] for tree in self.syntax.trees)
         bound = [b for names in roots for b in names.get(text.partition(".")[0], ())]
-        return all(b.kind == "import" for b in bound)
+        again = {
+            isinstance(b.statement, ast.stmt) and self.syntax.parent[b.statement] in self.syntax.trees
+            for b in bound
+        }
+        differs = len({b.imported for b in bound}) > 1
+        return all(b.kind == "import" for b in bound) and not (differs and True in again)
 
     def session_config(self, used: ast.expr) -> str:
         """The name of the `ConfigProto` that the head of the file will make; `used` is a use of TensorFlow 1 that needs it."""

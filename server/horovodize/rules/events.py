@@ -7,10 +7,11 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                since the last event is divided by there (`running / 100`), and what a step is given goes by the steps of all
                ranks where it is computed from their number (`beta = min(1.0, step / 1000)`), also by a schedule, or goes on
                with each of them (`heat.assign(heat * 0.999)`); likewise the steps that callbacks, hooks and a `RunConfig` are
-               given (`save_freq=1000`, `save_steps=500`), and the steps of an epoch that is counted by them
-               (`epoch = step // 500`). In a program that keeps its count of steps with a checkpoint, and
-               so counts those of all ranks, `step % 100 == 0` becomes `step % 100 < hvd.size()`. A sum over the steps of an
-               epoch is multiplied where a number is its limit (`if total * hvd.size() < 0.5:`).
+               given (`save_freq=1000`, `save_steps=500`), the steps of an epoch that is counted by them
+               (`epoch = step // 500`), and what a hook of the program's own counts with each run of a session. In a program that
+               keeps its count of steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes
+               `step % 100 < hvd.size()`. A sum over the steps of an epoch is multiplied where a number is its limit
+               (`if total * hvd.size() < 0.5:`).
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
                times as many rows, and never where a run has fewer steps than that.
 Before         for step, (x, y) in enumerate(dataset):

@@ -50,6 +50,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
+from horovodize.catalogue import is_hook
 from horovodize.facts.calls import is_known
 from horovodize.facts.counters import CounterKind
 from horovodize.plan import Decision
@@ -498,7 +499,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     ):
         _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
         return
-    if "should_stop" in ast.unparse(test) and _is_stopped(draft):
+    if "should_stop" in ast.unparse(test) and (_is_stopped(draft) or _ends_by_own_hook(draft, driver)):
         return
     _leave_uncounted(draft, driver, loop.test)
 
@@ -522,6 +523,21 @@ def _is_stopped(draft: Draft) -> bool:
     if _has_stop_hook(draft):
         return True
     return any(_ends_with_its_share(draft, f) for f in feeding(draft).graph_feeds)
+
+
+def _ends_by_own_hook(draft: Draft, driver: Driver) -> bool:
+    """Whether a hook of the program's own stops the sessions of a loop after so many steps, which are divided there (G5)."""
+    counters, syntax = draft.facts.counters, draft.syntax
+    owners = [(c, syntax.method_class(syntax.function(c))) for c in draft.module.calls_called("request_stop")]
+    stops = [c for c, o in owners if o is not None and any(map(is_hook, draft.values.ancestors(o)))]
+    tests = [t.test for c in stops for t, arm in syntax.conditions(c) if arm == "body"]
+    found = [turns.compared(t, (ast.Gt, ast.GtE, ast.Eq)) for t in tests]
+    counted = [counters.of(end[0]) for end in found if end is not None]
+    if not any(c is not None and driver in c.drivers for c in counted):
+        return False
+    draft.divided = True
+    draft.divided_loops.add(driver.loop)
+    return True
 
 
 def _has_stop_hook(draft: Draft) -> bool:

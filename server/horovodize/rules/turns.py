@@ -48,7 +48,7 @@ def divide_ends(draft: Draft, driver: Driver, rule: str) -> None:
     ]
     tests += [(one.test, (ast.Lt, ast.LtE)) for one in around if isinstance(one, ast.While)]
     for test, operators in tests:
-        end = _compared(test, operators)
+        end = compared(test, operators)
         if end is not None and _counts(loop, end[0], test):
             _divide_whole(draft, end[1], rule)
 
@@ -65,7 +65,7 @@ def _divide_whole(draft: Draft, count: ast.expr, rule: str) -> None:
         divide_end(draft, count, rule)
 
 
-def _compared(test: ast.expr, operators: tuple[type[ast.cmpop], ...]) -> tuple[ast.expr, ast.expr] | None:
+def compared(test: ast.expr, operators: tuple[type[ast.cmpop], ...]) -> tuple[ast.expr, ast.expr] | None:
     """What is compared with what by one of some operators, a constant that is added to the first aside: `step + 1 >= n`."""
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], operators):
         return None
@@ -96,7 +96,7 @@ def divide_exits(draft: Draft, loop: Loop, rule: str) -> bool:
     for statement in loop.body:
         if not isinstance(statement, ast.If) or not _leaves(statement, loop):
             continue
-        end = _compared(statement.test, (ast.Gt, ast.GtE, ast.Eq))
+        end = compared(statement.test, (ast.Gt, ast.GtE, ast.Eq))
         if end is not None and (_counts_up(loop, ast.unparse(end[0])) or _is_counted(draft, loop, end[0])):
             divide_end(draft, end[1], rule)
             divided = True

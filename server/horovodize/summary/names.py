@@ -10,6 +10,8 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.memo import Memo
 from horovodize.summary.scopes import Scopes
 
+_VERSION_1 = "tensorflow.compat.v1"
+
 
 class Names:
     """Canonical names of expressions."""
@@ -64,12 +66,24 @@ class Names:
         for binding in bindings:
             if binding.kind == "import":
                 return binding.imported
-            value = binding.value
-            if binding.kind == "assign" and not binding.path and isinstance(value, (ast.Name, ast.Attribute)):
-                found = self.of_unresolved(value) if isinstance(value, ast.Name) else self._raw(value)
-                if found:
-                    return found
+            found = self._assigned(binding.value) if binding.kind == "assign" and not binding.path else None
+            if found:
+                return found
         return None
+
+    def _assigned(self, value: ast.expr | None) -> str | None:
+        """The same of what is assigned: a name, or TensorFlow 1 by whatever name the version has it under,
+        `tf.compat.v1 if hasattr(tf, "compat") else tf`."""
+        match value:
+            case ast.Name():
+                return self.of_unresolved(value)
+            case ast.Attribute():
+                return self._raw(value)
+            case ast.IfExp(body=body, orelse=orelse):
+                either = {self._assigned(body), self._assigned(orelse)}
+                return _VERSION_1 if either == {_VERSION_1, "tensorflow"} else None
+            case _:
+                return None
 
     def _starred(self, name: str) -> str | None:
         """A name that only a star import can have brought, where the catalogue knows it there."""
