@@ -233,3 +233,32 @@ def test_a_formula_over_a_hook_s_step_is_told_the_steps_of_all_ranks() -> None:
         source.format(base=HOOK, asked=asked, read="n = values.results", test="0.1 * 0.9 ** n")
     ).text
     assert "        self.rate = 0.1 * 0.9 ** (n * hvd.size())\n" in text
+
+
+COUNTED = OPEN + "n = 0\nfor a in batches():\n    sess.run(train, {x: a})\n    n += 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "divided"),
+    [
+        ("'m%d' % (n // 100)", "'m%d' % (n // max(1, 100 // hvd.size()))"),
+        ("'m%d' % ((n - 1) // 100 + 1)", "'m%d' % ((n - 1) // max(1, 100 // hvd.size()) + 1)"),
+        ("join('d', f'm{n // 100}')", "join('d', f'm{n // max(1, 100 // hvd.size())}')"),
+        # Other numbers:
+        ("'m%d' % (n // 50)", "'m%d' % (n // 50)"),
+        ("'m%d' % (k // 100)", "'m%d' % (k // 100)"),
+        ("'m%d' % (n / 100)", "'m%d' % (n / 100)"),
+        ("'m%d' % n", "'m%d' % n"),
+    ],
+)
+def test_the_number_of_an_event_is_counted_as_it_comes(name: str, divided: str) -> None:
+    """On two ranks the saves of steps 50 and 100 of a rank would have one name."""
+    event = "    if n % 100 == 0:\n        keep({})\n"
+    text = plan_of(LOSS + TRAIN.format("None") + COUNTED + event.format(name)).text
+    assert event.replace("n % 100", "n % max(1, 100 // hvd.size())").format(divided) in text
+
+
+def test_a_number_outside_of_the_event_is_left() -> None:
+    more = "    if n % 100 == 0:\n        keep(n)\n    show(n // 100)\n"
+    text = plan_of(LOSS + TRAIN.format("None") + COUNTED + more).text
+    assert "    show(n // 100)\n" in text

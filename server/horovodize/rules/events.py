@@ -11,7 +11,8 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                (`epoch = step // 500`), and what a hook of the program's own counts with each run of a session. In a program that
                keeps its count of steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes
                `step % 100 < hvd.size()`. A sum over the steps of an epoch is multiplied where a number is its limit
-               (`if total * hvd.size() < 0.5:`).
+               (`if total * hvd.size() < 0.5:`). An event's number (`save(f"{step // 100}")` under `if step % 100 == 0:`) is
+               counted as it comes.
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
                times as many rows, and never where a run has fewer steps than that.
 Before         for step, (x, y) in enumerate(dataset):
@@ -48,6 +49,7 @@ from horovodize.rules import (
     counted,
     epoch_counts,
     epochs_of_steps,
+    event_numbers,
     guarded,
     lengths,
     nested,
@@ -207,7 +209,9 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
         text = f"(max(1, {known} // {stride} // {SIZE}) * {stride})"
         edits = [Edit(draft.module.span(divisor), text)]
     else:
-        edits = list(counted.over_ranks(draft, divisor, "G5", guarded.turns_of_what_is_shown(draft, test)))
+        least = guarded.turns_of_what_is_shown(draft, test)
+        edits = list(counted.over_ranks(draft, divisor, "G5", least))
+        edits += event_numbers.divide(draft, test, divisor, least, _count)
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
     number = _dividend(modulo)
