@@ -69,7 +69,7 @@ training() {
 
 keras3() {
     scripts/horovod.sh "$with_keras_3" || return 1
-    run .venv/bin/python -m pytest -m keras3 -n "$jobs" --durations 15
+    run .venv/bin/python -m pytest -m keras3 -n "$jobs" --durations 15 tests/training
 }
 
 for name in "${parts[@]}"; do

@@ -10,6 +10,8 @@ from horovodize.restrictions.context import Context
 from horovodize.summary.syntax import argument
 
 _MODEL, _OPTIMIZER = "tensorflow.keras.Model", "tensorflow.keras.optimizers.Optimizer"
+_CALLBACK = "tensorflow.keras.callbacks.Callback"
+_LR = "has no `lr` of optimizers: it is `learning_rate`"
 _METRICS = "tensorflow.keras.metrics."
 _WEIGHTS = ".weights.h5"
 _MODELS = (".keras", ".h5")
@@ -17,8 +19,8 @@ _ONLY_MODELS = "saves models only in files that end in `.keras` or `.h5`"
 _ONLY_WEIGHTS = f"saves weights only in files that end in `{_WEIGHTS}`"
 
 
-def gone(context: Context) -> Iterator[tuple[ast.Call, str]]:
-    """Calls that fail under Keras 3, each with what Keras 3 does otherwise."""
+def gone(context: Context) -> Iterator[tuple[ast.expr, str]]:
+    """What fails under Keras 3, or does nothing there, each with what Keras 3 does otherwise."""
     for fit in context.sites.fits:
         if fit.method == "fit_generator":
             yield fit.call, "has no `fit_generator`: `fit` takes generators"
@@ -36,14 +38,14 @@ def gone(context: Context) -> Iterator[tuple[ast.Call, str]]:
     yield from _arguments(context)
 
 
-def _metrics(context: Context) -> Iterator[tuple[ast.Call, str]]:
+def _metrics(context: Context) -> Iterator[tuple[ast.expr, str]]:
     for call in context.sites.method_calls("reset_states"):
         if context.values.callee(call) is None and isinstance(call.func, ast.Attribute):
             if any(name.startswith(_METRICS) for name in context.values.class_names(call.func.value)):
                 yield call, "has no `reset_states` of metrics: it is called `reset_state`"
 
 
-def _files(context: Context) -> Iterator[tuple[ast.Call, str]]:
+def _files(context: Context) -> Iterator[tuple[ast.expr, str]]:
     """Names of files as Keras 3 does not take them."""
     for call in context.sites.method_calls("save_weights"):
         path = argument(call, "filepath", 0)
@@ -70,7 +72,7 @@ def _files(context: Context) -> Iterator[tuple[ast.Call, str]]:
             yield call, _ONLY_MODELS
 
 
-def _arguments(context: Context) -> Iterator[tuple[ast.Call, str]]:
+def _arguments(context: Context) -> Iterator[tuple[ast.expr, str]]:
     for site in context.sites.compiles:
         third = site.call.args[2] if len(site.call.args) > 2 else None
         names = third.elts if isinstance(third, (ast.List, ast.Tuple)) else []
@@ -84,10 +86,24 @@ def _arguments(context: Context) -> Iterator[tuple[ast.Call, str]]:
         name = context.names.of(call.func) or ""
         if not name.startswith("tensorflow.keras.optimizers.") or ".legacy." in name:
             continue
-        for keyword in call.keywords:
-            if keyword.arg in ("lr", "decay") and _OPTIMIZER in context.values.made_by(call):
-                other = "`learning_rate`" if keyword.arg == "lr" else "`learning_rate` a schedule"
-                yield call, f"has no `{keyword.arg}` of optimizers: give {other}"
+        if any(k.arg == "lr" for k in call.keywords) and _OPTIMIZER in context.values.made_by(call):
+            yield call, _LR
+    for node in context.syntax.every(ast.Attribute):
+        if node.attr == "lr" and _is_optimizer(context, node.value):
+            yield node, _LR  # reading it is an error, and setting it changes nothing
+
+
+def _is_optimizer(context: Context, e: ast.expr) -> bool:
+    """Whether this is an optimizer of Keras, by where it is made or as that of a model (in a callback: `self.model`)."""
+    if context.values.is_a(e, _OPTIMIZER):
+        return True
+    if not isinstance(e, ast.Attribute) or e.attr != "optimizer":
+        return False
+    if context.values.is_a(e.value, _MODEL):
+        return True
+    owner = context.syntax.owner(e)
+    is_callback = owner is not None and _CALLBACK in context.values.ancestors(owner)
+    return is_callback and ast.unparse(e.value) == "self.model"
 
 
 def _is_model(context: Context, call: ast.Call) -> bool:

@@ -3,9 +3,9 @@
 ## What it protects
 From TensorFlow 2.16 on, `tf.keras` is Keras 3. It has no `fit_generator`, no `minimize` of optimizers and no
 `optimizers.legacy`, its metrics have `reset_state` only, `compile` takes `metrics` by name, and weights are saved in files that
-end in `.weights.h5`, models in `.keras` or `.h5`: a script that does otherwise stops there. Keras 2 goes on as `tf_keras`.
-Horovod finds it only under the name `tf.keras`, which the variable `TF_USE_LEGACY_KERAS` gives it, if that is set before
-TensorFlow is imported.
+end in `.weights.h5`, models in `.keras` or `.h5`: a script that does otherwise stops there. Setting `optimizer.lr`
+changes nothing there. Keras 2 goes on as `tf_keras`. Horovod finds it only under the name `tf.keras`, which the variable
+`TF_USE_LEGACY_KERAS` gives it, if that is set before TensorFlow is imported.
 
 ## When it is reported
 On such a call where Keras 3 is known to train, unless it is under a condition; on `TF_USE_LEGACY_KERAS` set after TensorFlow or
@@ -33,6 +33,7 @@ model = keras.Sequential([keras.layers.Dense(1)])
 sgd = keras.optimizers.SGD(lr=0.1)  # HVD902
 model.compile(sgd, "mse", ["mae"])  # HVD902
 model.fit(x, y)
+model.optimizer.lr = 0.01  # HVD902
 seen = keras.metrics.Mean()
 seen.update_state(keras.ops.sum(model.predict(x)))
 seen.reset_states()  # HVD902
@@ -40,6 +41,11 @@ model.save_weights("weights/%d.h5" % epochs)  # HVD902
 model.save("export")  # HVD902
 keras.callbacks.ModelCheckpoint(f"cp-{name}.ckpt", save_weights_only=True)  # HVD902
 keras.callbacks.ModelCheckpoint("best")  # HVD902
+
+
+class Halve(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        self.model.optimizer.lr = self.model.optimizer.learning_rate / 2  # HVD902
 ```
 
 ```python
@@ -96,6 +102,8 @@ import keras
 model = keras.Sequential([keras.layers.Dense(1)])
 model.compile(keras.optimizers.SGD(0.1), "mse", [0.5], ["mae"])
 model.fit(x, y)
+model.optimizer.learning_rate = settings.lr
+settings.optimizer.lr = 0.1
 table.reset_states()
 agent.save_weights("agent.h5")
 model.save_weights(name)
