@@ -268,6 +268,9 @@ def _iterations(optimizer: Any) -> int | None:
 def _optimizer_variables(optimizer: Any) -> list[Any]:
     if isinstance(optimizer, OptimizerV2):
         return list(optimizer.weights)
+    if kinds.KERAS_3 and isinstance(optimizer, Optimizer):  # `variables` of Horovod's own wrapper fails there
+        inner = getattr(optimizer, "inner_optimizer", None)
+        return [plain(v) for one in (optimizer, inner) if one is not None for v in one._variables]
     found = optimizer.variables
     return [plain(variable) for variable in (found() if callable(found) else found)]
 
