@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.protocol import default_converter
 
+from horovodize.explaining.explanation import explain
+from horovodize.explaining.markup import Markup
 from horovodize.lsp.diagnostics import diagnostics_of
-from horovodize.lsp.explanation import explain
-from horovodize.lsp.markup import Markup
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.view import alone
 from horovodize.plan import Plan, Refusal, Unchanged
@@ -67,7 +67,7 @@ def said(session: Session, document: OpenDocument, places: Sequence[int]) -> dic
     hovers = []
     for place in places:
         markup = Markup(markdown=True)
-        hovers.append((explain(alone(analysis), place, markup), markup.content().value))
+        hovers.append((explain(alone(analysis), place, markup), markup.text))
     match outcome:
         case Plan():
             result: Any = (outcome.edits, [(c.rule, c.what, c.why, c.span, c.sure) for c in outcome.changes])

@@ -13,9 +13,9 @@ from lsprotocol.types import TextDocumentItem, WorkspaceEdit
 from pygls.protocol import default_converter
 
 from horovodize.distribute import distribute
+from horovodize.explaining.explanation import explain
+from horovodize.explaining.markup import Markup
 from horovodize.lsp.capabilities import Capabilities
-from horovodize.lsp.explanation import explain
-from horovodize.lsp.markup import Markup
 from horovodize.lsp.session import Session
 from horovodize.lsp.view import alone
 from horovodize.lsp.workspace_edit import plan_edit

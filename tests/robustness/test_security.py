@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from horovodize.explaining.markup import Markup, code
 from horovodize.files import GitIgnore
-from horovodize.lsp.markup import Markup, code
 from tests.robustness.wire import Wire
 
 Start = Callable[..., Wire]
@@ -277,7 +277,7 @@ def test_prose_and_code_are_escaped(evil: str) -> None:
         markup.paragraph(text)
         markup.bullets([text])
         markup.paragraph(text, strong=True)
-        assert live(markup.content().value) == [], markup.content().value
+        assert live(markup.text) == [], markup.text
 
 
 @pytest.mark.parametrize("evil", [e.replace("\n", " ") for e in EVIL])

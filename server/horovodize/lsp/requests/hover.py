@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp.explanation import explain, explain_problem
-from horovodize.lsp.markup import Markup
+from horovodize.explaining.explanation import explain, explain_problem
+from horovodize.explaining.markup import Markup
 from horovodize.lsp.view import earlier, views_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def handle(server: HorovodizeServer, params: types.HoverParams) -> types.Hover |
     markup = Markup(session.client.markdown)
     shown = opened.shown(opened.settings.options)
     if shown is None:
-        span = explain_problem(opened.analysis(opened.settings.options), offset, markup)
+        span = explain_problem(opened.analysis(opened.settings.options).summary, offset, markup)
     else:
         analysis, drift = shown
         if drift is None:
@@ -42,4 +42,6 @@ def handle(server: HorovodizeServer, params: types.HoverParams) -> types.Hover |
                 span = drift.forward(span)
     if markup.empty:
         return None
-    return types.Hover(markup.content(), opened.location(span, session.encoding).range if span else None)
+    kind = types.MarkupKind.Markdown if markup.markdown else types.MarkupKind.PlainText
+    content = types.MarkupContent(kind, markup.text)
+    return types.Hover(content, opened.location(span, session.encoding).range if span else None)

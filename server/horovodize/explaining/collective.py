@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from horovodize.documentation import page_address
-from horovodize.lsp.markup import Markup
+from horovodize.explaining.markup import Markup
 from horovodize.source import Span
 
 if TYPE_CHECKING:
+    from horovodize.explaining.view import View
     from horovodize.facts.collectives import Collective
     from horovodize.interleaving import Exploration
-    from horovodize.lsp.view import View
 
 _EXCHANGED = {
     "allreduce": "Each rank gives a tensor, and all get the average (or what `op` says).",

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from horovodize.documentation import page_address
-from horovodize.lsp.collective import describe_collective
-from horovodize.lsp.markup import Markup, code
-from horovodize.lsp.statement import statement_at
+from horovodize.explaining.collective import describe_collective
+from horovodize.explaining.markup import Markup, code
+from horovodize.explaining.statement import statement_at
 from horovodize.plan import Change, Plan, Refusal, Unchanged
 from horovodize.source import Span
 
 if TYPE_CHECKING:
-    from horovodize.lsp.analysis import Analysis
-    from horovodize.lsp.view import View
-    from horovodize.summary import RoleAt, TrainingLoop
+    from horovodize.explaining.view import View
+    from horovodize.summary import ModuleSummary, RoleAt, TrainingLoop
 
 _MOST = 3  # changes that are named; a hover is read at a glance
 
@@ -51,9 +50,9 @@ def explain(view: View, offset: int, markup: Markup) -> Span | None:
     return view.to_own(about)
 
 
-def explain_problem(analysis: Analysis, offset: int, markup: Markup) -> Span | None:
+def explain_problem(summary: ModuleSummary, offset: int, markup: Markup) -> Span | None:
     """Says in the line where it stands why nothing is known of a document that never parsed."""
-    problem, lines = analysis.summary.problem, analysis.document.lines
+    problem, lines = summary.problem, summary.document.lines
     if problem is None or lines.line_of(problem.span.start) != lines.line_of(offset):
         return None
     markup.paragraph("This file can't be analysed", strong=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from lsprotocol import types
 
-from horovodize.lsp.markup import Markup, code
+from horovodize.explaining.markup import Markup, code
 
 
 def rendered(text: str, markdown: bool = True) -> str:
     markup = Markup(markdown)
     markup.paragraph(text)
-    return markup.content().value
+    return markup.text
 
 
 @pytest.mark.parametrize(
@@ -37,9 +36,7 @@ def test_plain_text_has_no_marks() -> None:
     markup = Markup(markdown=False)
     markup.paragraph(f"Optimizer {code('opt_*')}", strong=True)
     markup.bullets(["C5: scale it"])
-    content = markup.content()
-    assert content.kind is types.MarkupKind.PlainText
-    assert content.value == "Optimizer opt_*\n\n- C5: scale it"
+    assert markup.text == "Optimizer opt_*\n\n- C5: scale it"
 
 
 def test_code_can_not_end_its_own_quotes() -> None:

@@ -6,8 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lsprotocol import types
-
 _SPECIAL = re.compile(r"[\\`*\[\]<>&~|]|(?<![^\W_])_|_(?![^\W_])|^[#+\-=](?=\s|$)|^\d+(?=[.)]\s)")
 _QUOTED = re.compile(r"`([^`\n]+)`")
 
@@ -16,7 +14,7 @@ class Markup:
     """Collects blocks. `text` is prose in which `…` quotes code; everything else in it is taken literally."""
 
     def __init__(self, markdown: bool) -> None:
-        self._markdown = markdown
+        self.markdown = markdown
         self._blocks: list[str] = []
 
     @property
@@ -25,7 +23,7 @@ class Markup:
 
     def paragraph(self, text: str, *, strong: bool = False) -> None:
         rendered = self._prose(text)
-        self._blocks.append(f"**{rendered}**" if strong and self._markdown else rendered)
+        self._blocks.append(f"**{rendered}**" if strong and self.markdown else rendered)
 
     def bullets(self, items: Iterable[str]) -> None:
         self.linked_bullets((item, None, "") for item in items)
@@ -33,19 +31,19 @@ class Markup:
     def linked_bullets(self, items: Iterable[tuple[str, str | None, str]]) -> None:
         """Of each item its text, and the address and the words of a link after it, shown where Markdown is read."""
         lines = [
-            f"- {self._prose(text)}" + (f" [{words}](<{address}>)" if address and self._markdown else "")
+            f"- {self._prose(text)}" + (f" [{words}](<{address}>)" if address and self.markdown else "")
             for text, address, words in items
         ]
         if lines:
             self._blocks.append("\n".join(lines))
 
-    def content(self) -> types.MarkupContent:
-        kind = types.MarkupKind.Markdown if self._markdown else types.MarkupKind.PlainText
-        return types.MarkupContent(kind, "\n\n".join(self._blocks))
+    @property
+    def text(self) -> str:
+        return "\n\n".join(self._blocks)
 
     def _prose(self, text: str) -> str:
         text = " ".join(text.split())
-        if not self._markdown:
+        if not self.markdown:
             return text.replace("`", "")
         parts, at = [], 0
         for quoted in _QUOTED.finditer(text):
