@@ -1,34 +1,22 @@
 """A plan as a unified diff that `git apply` and `patch` take, with the reason for each change. Of a notebook, the diff is
 one of its cells, to be read: `a/train.ipynb#cell 3`.
 
-The hunks are made from the plan's edits, not found by comparing texts: that is exact, tells which change belongs to which
-hunk, and takes no longer for a long file."""
+The hunks are made from the plan's edits, so it is known which change belongs to which hunk."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from horovodize.source import Edit, LineIndex, Move, Span
+from horovodize.source import LineIndex, Move
+from horovodize.source.hunks import CONTEXT, Block, blocks_of, hunks_of, lines_of
 
 if TYPE_CHECKING:
     from horovodize.cli.output import Console
     from horovodize.plan import Change, Plan
     from horovodize.source import Part
 
-CONTEXT = 3  # unchanged lines around a change
 _WIDTH = 108
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Lines `first`…`last` (from 0, `last` exclusive) of the old text become `new`."""
-
-    first: int
-    last: int
-    new: tuple[str, ...]
 
 
 def print_reasons(plan: Plan, console: Console) -> None:
@@ -80,9 +68,9 @@ def _print_part(plan: Plan, part: Part, console: Console) -> None:
     path = document.path.replace("\n", "\\n") + ("" if part.cell is None else f"#cell {part.cell}")
     console.line(console.paint(f"--- a/{path.lstrip('/')}", "bold"))
     console.line(console.paint(f"+++ b/{path.lstrip('/')}", "bold"))
-    old, index = _lines(part.text), LineIndex(part.text)
+    old, index = lines_of(part.text), LineIndex(part.text)
     grown = 0
-    for blocks in _hunks(_blocks(index, part.edits), len(old)):
+    for blocks in hunks_of(blocks_of(index, part.edits)):
         start, end = max(blocks[0].first - CONTEXT, 0), min(blocks[-1].last + CONTEXT, len(old))
         added = sum(len(b.new) - (b.last - b.first) for b in blocks)
         ranges = f"@@ -{_range(start, end - start)} +{_range(start + grown, end - start + added)} @@"
@@ -124,52 +112,7 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH)
 
 
-# ---------------------------------------------------------------------- from edits to lines
-
-
-def _lines(text: str) -> list[str]:
-    """The lines with their ends; no empty one at the end."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
-
-
-def _blocks(index: LineIndex, edits: Sequence[Edit]) -> list[_Block]:
-    """The changed lines, in order; those next to each other in one block."""
-    groups: list[tuple[int, int, list[Edit]]] = []
-    for edit in edits:
-        first, last = index.line_of(edit.span.start), index.line_of(edit.span.end)
-        if groups and first <= groups[-1][1]:
-            groups[-1] = (groups[-1][0], max(groups[-1][1], last), [*groups[-1][2], edit])
-        else:
-            groups.append((first, last, [edit]))
-    return [block for first, last, group in groups for block in _trimmed(index, first, last, group)]
-
-
-def _trimmed(index: LineIndex, first: int, last: int, edits: list[Edit]) -> Iterator[_Block]:
-    """Edits within lines `first`…`last` (inclusive), as the lines that really differ."""
-    from difflib import SequenceMatcher
-
-    from horovodize.source.edits import apply
-
-    whole = Span(index.span(first).start, index.span(last).end)
-    old, new = _lines(index.text[whole.start : whole.end]), _lines(apply(index.text, edits, whole))
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield _Block(first + i1, first + i2, tuple(new[j1:j2]))
-
-
-def _hunks(blocks: Sequence[_Block], count: int) -> Iterator[list[_Block]]:
-    """Blocks whose contexts touch belong to one hunk."""
-    hunk: list[_Block] = []
-    for block in blocks:
-        if hunk and block.first - hunk[-1].last > 2 * CONTEXT:
-            yield hunk
-            hunk = []
-        hunk.append(block)
-    if hunk:
-        yield hunk
-
-
-def _rules(plan: Plan, part: Part, blocks: Sequence[_Block]) -> str:
+def _rules(plan: Plan, part: Part, blocks: Sequence[Block]) -> str:
     """The rules at work in a hunk: "C1, C2"."""
     found: dict[str, None] = {}
     for change in plan.changes:
