@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension vsix pictures unit workbench training keras3 pythons bench corpus trials fuzz soak format clean
+.PHONY: help demo test setup lint types extension vsix site pictures unit workbench training keras3 pythons bench corpus trials fuzz soak format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -24,6 +24,9 @@ pythons: ## the wheel in Pythons 3.10, 3.12 and 3.13 (those of Pyodide, from npm
 
 vsix: ## build/horovodize.vsix: the extension for Visual Studio Code, with the server in it
 	@scripts/vsix.sh
+
+site: ## build/site: the documentation, and a page that runs the engine in the browser
+	@scripts/site.sh
 
 pictures: ## docs/pictures, taken of the product as it is
 	@scripts/pictures.sh
@@ -61,4 +64,4 @@ format: ## put the code into its form, and write the pages of rules and findings
 	@.venv/bin/python scripts/pages.py
 
 clean: ## remove what make made (not the Horovod wheel in the cache)
-	rm -rf .venv .venv-horovod .venv-horovod-2.* node_modules build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-horovod .venv-horovod-2.* .venv-site node_modules build .pytest_cache .mypy_cache .ruff_cache

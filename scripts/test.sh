@@ -43,6 +43,7 @@ types() { run .venv/bin/mypy; }
 extension() {
     scripts/node.sh || return 1
     for script in lint check test; do run npm run --silent --workspace vscode-extension "$script" || return 1; done
+    for script in lint check; do run npm run --silent --workspace website "$script" || return 1; done
 }
 
 unit() {
@@ -54,11 +55,11 @@ unit() {
 }
 
 workbench() {
-    scripts/vsix.sh && scripts/code-server.sh && scripts/horovod.sh || return 1
-    rm -rf build/workbench-evidence
+    scripts/vsix.sh && scripts/site.sh && scripts/code-server.sh && scripts/horovod.sh || return 1
+    rm -rf build/workbench-evidence build/website-evidence
     for script in lint build; do run npm run --silent --workspace tests/workbench "$script" || return 1; done
     local status=0
-    for script in test host; do run npm run --silent --workspace tests/workbench "$script" || status=1; done
+    for script in website test host; do run npm run --silent --workspace tests/workbench "$script" || status=1; done
     return "$status"
 }
 
@@ -76,9 +77,9 @@ for name in "${parts[@]}"; do
     case $name in
         lint) title="Lint: ruff" ;;
         types) title="Types: mypy --strict" ;;
-        extension) title="VS Code extension: eslint, tsc, its own tests" ;;
+        extension) title="VS Code extension and website: eslint, tsc, the extension's own tests" ;;
         unit) title="Unit, golden, protocol and editor tests: pytest" ;;
-        workbench) title="The extension in a real workbench and a real extension host" ;;
+        workbench) title="The website in a real browser, the extension in a real workbench and a real extension host" ;;
         training) title="Training under real Horovod: pytest -m training" ;;
         keras3) title="Training under Keras 3 (TensorFlow $with_keras_3): pytest -m keras3" ;;
         *) fail "there is no part called $name" ;;

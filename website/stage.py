@@ -1,5 +1,5 @@
-"""Lays the pages of the site into a folder, for MkDocs: README, docs/, the pages of rules and findings, each link turned into one
-of the site. A link to a file of the repository that is no page becomes its text.
+"""Lays the pages of the site into a folder, for MkDocs: README, docs/, the pages of rules and findings. Each link becomes one
+of the site; a link to a file of the repository that is no page becomes its text.
 
     stage.py FOLDER"""
 
@@ -53,11 +53,20 @@ def on_site(text: str, path: str, placed: dict[str, str]) -> str:
             raise FileNotFoundError(f"{path} links to {target}, which does not exist")
         if meant not in placed:
             return words
+        if words == target and meant.endswith(".md"):
+            words = _title(meant)
         there = posixpath.relpath(placed[meant], posixpath.dirname(placed[path]) or ".")
         return f"{picture}[{words}]({there}{'#' + anchor if anchor else ''})"
 
     parts = _FENCE.split(text)
-    return "".join(_LINK.sub(link, part) if n % 3 == 0 else part for n, part in enumerate(parts) if n % 3 != 2)
+    return "".join(
+        _LINK.sub(link, part) if n % 3 == 0 else part for n, part in enumerate(parts) if n % 3 != 2
+    )
+
+
+def _title(path: str) -> str:
+    heading = re.match(r"# (.*)", (ROOT / path).read_text(encoding="utf-8"))
+    return heading[1] if heading else path
 
 
 def stage(folder: Path) -> None:

@@ -52,7 +52,7 @@ export class Editor {
       python(),
       keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap]),
       hovers,
-      EditorView.contentAttributes.of({ "aria-labelledby": labelledBy, "aria-describedby": "editor-help", spellcheck: "false", autocorrect: "off" }),
+      EditorView.contentAttributes.of({ tabindex: "0", "aria-labelledby": labelledBy, "aria-describedby": "editor-help", spellcheck: "false", autocorrect: "off" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) {
           events.changed();
@@ -63,7 +63,6 @@ export class Editor {
       }),
     ];
     this.view = new EditorView({ parent, state: EditorState.create({ extensions }) });
-    this.view.scrollDOM.tabIndex = -1; // the text in it takes the focus
   }
 
   get text(): string {
