@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import lru_cache
 
 from horovodize.files.gitignore import GitIgnore
+from horovodize.paths import below
 
 
 class Exclude:
@@ -14,13 +14,14 @@ class Exclude:
 
     def __init__(self, patterns: Sequence[str], folder: str) -> None:
         self._ignore = _compiled(tuple(patterns)) if patterns else None
-        self._folder = folder.rstrip(os.sep) + os.sep
+        self._folder = folder
 
     def __call__(self, path: str) -> bool:
         """Whether a file is left out, by its own name or by that of a folder that it is in."""
-        if self._ignore is None or not path.startswith(self._folder):
+        rest = below(path, self._folder) if self._ignore is not None else None
+        if self._ignore is None or rest is None:
             return False
-        parts = path[len(self._folder) :].replace(os.sep, "/").split("/")
+        parts = rest.split("/")
         return any(  # what is in a folder that is left out can't be taken back, as in git
             self._ignore.verdict("/".join(parts[:end]), is_folder=end < len(parts))
             for end in range(1, len(parts) + 1)

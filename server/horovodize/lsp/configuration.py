@@ -18,6 +18,7 @@ from horovodize.lsp import diagnostics
 from horovodize.lsp.project_files import Folder
 from horovodize.lsp.refresh import refresh_lenses_and_hints
 from horovodize.lsp.settings import SECTION, Settings, layer_of, read
+from horovodize.paths import is_below
 from horovodize.world.versions import Versions
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class Configuration:
 
     def _top_of(self, folder: Path) -> str:
         """The folder of the workspace that another one lies in; a path that is none where it lies in none."""
-        around = [top for top in self._tops if f"{folder}{os.sep}".startswith(top)]
+        around = [top for top in self._tops if is_below(f"{folder}{os.sep}", top)]
         return max(around, key=len, default="")
 
     def _folder(self, uri: str) -> str:

@@ -14,6 +14,7 @@ from lsprotocol import types
 
 from horovodize.lsp import diagnostics
 from horovodize.lsp.project_files import Folder
+from horovodize.paths import is_below
 from horovodize.source import Document
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class BackgroundIndex:
     def holds(self, folder: str, opened: OpenDocument) -> bool:
         """Whether an open document belongs to a folder, and nothing leaves it out."""
         path = opened.path
-        if self._index is None or path is None or not path.startswith(folder.rstrip(os.sep) + os.sep):
+        if self._index is None or path is None or not is_below(path, folder):
             return False
         if self._index.holds(path):
             return True

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from pygls.uris import from_fs_path, to_fs_path
 
+from horovodize.paths import below, is_below
 from horovodize.source import Document, UndecodableSource
 
 if TYPE_CHECKING:
@@ -90,14 +91,13 @@ class DiskFiles:
     def uri_of(self, path: str) -> str:
         """The URI of a file: below that of its folder, which clients write in different ways."""
         for folder in self._given:
-            top = folder.path.rstrip(os.sep) + os.sep
-            if path.startswith(top):
-                return f"{folder.uri.rstrip('/')}/{quote(path[len(top) :].replace(os.sep, '/'))}"
+            if (rest := below(path, folder.path)) is not None:
+                return f"{folder.uri.rstrip('/')}/{quote(rest)}"
         return from_fs_path(path) or path
 
     def _holds(self, path: str) -> bool:
         real = os.path.realpath(path)
-        return any(real.startswith(folder.rstrip(os.sep) + os.sep) for folder in self._folders)
+        return any(is_below(real, folder) for folder in self._folders)
 
 
 class ProjectFiles:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from horovodize.files import lists, read_regular, walk
 from horovodize.options import Options
+from horovodize.paths import is_below
 from horovodize.source import Document, UndecodableSource
 from horovodize.workspace.file_summary import FileSummary, Restriction, State
 from horovodize.workspace.glance import Glance, glance_at
@@ -280,7 +281,7 @@ class Index:
     def _look_at(self, path: str) -> None:
         """Looks at a file that may have changed, and has the scripts that import it read again if it has."""
         for folder, files in self._files.items():
-            if path.startswith(folder.rstrip(os.sep) + os.sep) and self._belongs(folder, path):
+            if is_below(path, folder) and self._belongs(folder, path):
                 self._glance(files, path, {})
         if self._entry(path) is not None and not os.path.exists(path):
             for files in self._files.values():
@@ -452,7 +453,7 @@ class Index:
 
     def _around(self, path: str) -> str | None:
         """A folder of the index that a path lies in."""
-        return next((f for f in self._files if path.startswith(f.rstrip(os.sep) + os.sep)), None)
+        return next((f for f in self._files if is_below(path, f)), None)
 
 
 def _folders_of(path: str) -> Iterator[str]:

@@ -7,7 +7,6 @@ were made and are to be looked at, or of what stands in the way."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from horovodize.lsp.summaries import uri_of
 from horovodize.lsp.work import Work
 from horovodize.lsp.workspace_distribution import Distribution, Script, distribute_all, read_script
 from horovodize.lsp.workspace_edit import plans_edit
+from horovodize.paths import is_below, is_same
 from horovodize.plan import Reason
 from horovodize.source import Document
 
@@ -70,7 +70,7 @@ def _folders(server: HorovodizeServer, arguments: Sequence[Any]) -> list[str]:
 
 
 def _within(path: str, folder: str) -> bool:
-    return path.rstrip(os.sep) == folder.rstrip(os.sep) or path.startswith(folder.rstrip(os.sep) + os.sep)
+    return is_same(path, folder) or is_below(path, folder)
 
 
 def _files(server: HorovodizeServer, folders: Sequence[str]) -> Iterator[tuple[str, OpenDocument | None]]:
