@@ -47,8 +47,9 @@ extension() {
 }
 
 unit() {
-    # The editor tests drive a real client, those of completion real shells; the catalogue is compared with the real TensorFlow.
+    # The editor tests drive real clients, those of completion real shells; the catalogue is compared with the real TensorFlow.
     command -v nvim >/dev/null || (debian_packages neovim) || return 1
+    command -v emacs >/dev/null || (debian_packages emacs-nox elpa-eglot) || return 1
     command -v zsh >/dev/null && command -v fish >/dev/null || (debian_packages zsh fish) || return 1
     scripts/horovod.sh || return 1
     run .venv/bin/python -m pytest -n "$jobs" --dist loadfile --durations 15

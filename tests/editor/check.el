@@ -1,0 +1,36 @@
+;;; Whether the documented set-up works in Emacs: run by test_emacs.py after it, with SCRIPT. What comes of *Distribute with Horovod* is
+;;; saved, then undone and saved beside it as .undone.
+
+(setq last-nonmenu-event t ; the choice is made by keyboard
+      eglot-sync-connect 60 eglot-connect-timeout 90 eglot-confirm-server-initiated-edits nil make-backup-files nil)
+
+(defun wait-for (what condition)
+  (let ((left 600))
+    (while (and (> left 0) (not (funcall condition)))
+      (accept-process-output nil 0.1)
+      (setq left (1- left)))
+    (when (= left 0) (princ (format "NOT WITHIN A MINUTE: %s\n" what)) (kill-emacs 1))))
+
+(find-file (getenv "SCRIPT"))
+(call-interactively 'eglot)
+(wait-for "a hint" #'flymake-diagnostics)
+(princ (format "HINT %s\n" (flymake-diagnostic-text (car (flymake-diagnostics)))))
+(goto-char (point-min))
+(search-forward "model.fit(")
+(goto-char (match-beginning 0))
+(let ((hover (jsonrpc-request (eglot-current-server) :textDocument/hover (eglot--TextDocumentPositionParams))))
+  (princ (format "HOVER %s\n" (car (split-string (plist-get (plist-get hover :contents) :value) "\n")))))
+(let ((before (buffer-string)))
+  (buffer-enable-undo)
+  (undo-boundary)
+  (cl-letf (((symbol-function 'completing-read) (lambda (&rest _) "Distribute with Horovod")))
+    (eglot-code-actions (point) (point) nil t))
+  (wait-for "the change" (lambda () (not (equal before (buffer-string)))))
+  (save-buffer)
+  (undo-boundary)
+  (setq last-command nil)
+  (undo)
+  (write-region (point-min) (point-max) (concat (getenv "SCRIPT") ".undone") nil 'quiet))
+(eglot-shutdown (eglot-current-server))
+(princ "DONE\n")
+(kill-emacs 0)
