@@ -34,9 +34,9 @@ def as_page(verdict: Verdict) -> str:
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
         f'<meta name="viewport" content="width=device-width">\n<style>{_STYLE}</style>\n'
-        f'<h1 title="{escape(verdict.script)}">{_mark(verdict.alike)} {escape(title)}</h1>\n'
+        f'<main>\n<h1 title="{escape(verdict.script)}">{_mark(verdict.alike)} {escape(title)}</h1>\n'
         f"<p>Trained alone with {len(verdict.alone)} seeds, and distributed.</p>\n{body}"
-        f"{f'<h2>Notes</h2><ul>{notes}</ul>' if notes else ''}\n</html>\n"
+        f"{f'<h2>Notes</h2><ul>{notes}</ul>' if notes else ''}\n</main>\n</html>\n"
     )
 
 
