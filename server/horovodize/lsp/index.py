@@ -55,6 +55,7 @@ class BackgroundIndex:
         self._tokens = 0
         self._asked = False  # the client has not said yet whether it shows progress
         self._told = 0.0
+        self._done = 0  # files, when the client was last told
         self.folders: list[Folder] = []
 
     # ------------------------------------------------------------------ what is known
@@ -221,7 +222,7 @@ class BackgroundIndex:
             return
         if self._steps is None:
             self._steps = self._index.steps()
-            self._told = time.monotonic()
+            self._told, self._done = time.monotonic(), 0
         self._server.when_idle(self, self._go_on)
 
     def finish(self, work: Work) -> None:
@@ -257,7 +258,9 @@ class BackgroundIndex:
             if progress.total:
                 percentage = 100 * progress.done // progress.total
                 self._tell(types.WorkDoneProgressReport(percentage=percentage, cancellable=True))
-            self._announce()
+            if progress.done > self._done:  # while other processes read, nothing may be new
+                self._announce()
+            self._done = progress.done
 
     def _step(self) -> Progress | None:
         """Works for a moment. How far that led; None: to the end."""
