@@ -40,7 +40,7 @@ def test_a_loop_that_does_not_end_there() -> None:
     [
         ("i >= 500", "i >= 500 // hvd.size()"),
         ("i + 1 == n", "i + 1 == max(1, n // hvd.size())"),
-        ("k > len(a) / 3", "k > max(1, len(a) / 3 // hvd.size())"),
+        ("k > len(a) / 3", "k > len(a) / 3 / hvd.size()"),
     ],
 )
 def test_the_steps_after_which_a_loop_ends_are_divided(test: str, divided: str) -> None:

@@ -8,8 +8,8 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                ranks where it is computed from their number (`beta = min(1.0, step / 1000)`), also by a schedule, or goes on
                with each of them (`heat.assign(heat * 0.999)`); likewise the steps that callbacks, hooks and a `RunConfig` are
                given (`save_freq=1000`, `save_steps=500`), the steps of an epoch that is counted by them
-               (`epoch = step // 500`), and what a hook of the program's own counts with each run of a session. In a program that
-               keeps its count of steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes
+               (`epoch = step // 500`), and what a hook of the program's own counts with each run of a session. In a program
+               that keeps its count of steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes
                `step % 100 < hvd.size()`. A sum over the steps of an epoch is multiplied where a number is its limit
                (`if total * hvd.size() < 0.5:`). An event's number (`save(f"{step // 100}")` under `if step % 100 == 0:`) is
                counted as it comes.
