@@ -244,8 +244,9 @@ COUNTED = OPEN + "n = 0\nfor a in batches():\n    sess.run(train, {x: a})\n    n
         ("'m%d' % (n // 100)", "'m%d' % (n // max(1, 100 // hvd.size()))"),
         ("'m%d' % ((n - 1) // 100 + 1)", "'m%d' % ((n - 1) // max(1, 100 // hvd.size()) + 1)"),
         ("join('d', f'm{n // 100}')", "join('d', f'm{n // max(1, 100 // hvd.size())}')"),
+        ("'m%d' % (n // 50)", "'m%d' % (n // max(1, 50 // hvd.size()))"),  # epochs, two to an event
         # Other numbers:
-        ("'m%d' % (n // 50)", "'m%d' % (n // 50)"),
+        ("'m%d' % (n // 2)", "'m%d' % (n // 2)"),
         ("'m%d' % (k // 100)", "'m%d' % (k // 100)"),
         ("'m%d' % (n / 100)", "'m%d' % (n / 100)"),
         ("'m%d' % n", "'m%d' % n"),
@@ -258,7 +259,7 @@ def test_the_number_of_an_event_is_counted_as_it_comes(name: str, divided: str) 
     assert event.replace("n % 100", "n % max(1, 100 // hvd.size())").format(divided) in text
 
 
-def test_a_number_outside_of_the_event_is_left() -> None:
+def test_a_number_outside_of_the_event_counts_alike() -> None:
     more = "    if n % 100 == 0:\n        keep(n)\n    show(n // 100)\n"
     text = plan_of(LOSS + TRAIN.format("None") + COUNTED + more).text
-    assert "    show(n // 100)\n" in text
+    assert "    show(n // max(1, 100 // hvd.size()))\n" in text
