@@ -96,7 +96,9 @@ def test_what_it_runs_on_decides() -> None:
 def test_without_libcst_a_buried_step_is_said_to_need_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     docs = RESTRICTIONS["HVD108"].docs
     text = docs.partition("```python\n")[2].partition("```")[0]
+    text = text.replace("(train_step(x, y) for x, y in batches)", "[train_step(x, y) for x, y in batches]")
     assert "for x, y in batches]" in text
+    assert look(text)["plan"]
     monkeypatch.setitem(sys.modules, "libcst", None)
     found = look(text)
     assert [r["code"] for r in found["reasons"]] == ["HVD108"]

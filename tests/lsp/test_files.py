@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sqlite3
@@ -41,6 +42,7 @@ async def shown(editor, workspace, wanted):
         found = [file.uri.removeprefix(workspace.as_uri() + "/") for file in answer.folders[0].files]
         if answer.complete and found == wanted:
             return
+        await asyncio.sleep(0.05)  # other processes read the files
     raise TimeoutError(f"{found}, not {wanted}")
 
 
