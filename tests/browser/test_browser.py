@@ -99,6 +99,8 @@ def test_without_libcst_a_buried_step_is_said_to_need_the_tool(monkeypatch: pyte
     text = text.replace("(train_step(x, y) for x, y in batches)", "[train_step(x, y) for x, y in batches]")
     assert "for x, y in batches]" in text
     assert look(text)["plan"]
+    for module in [m for m in sys.modules if m.startswith("horovodize.taking_apart.")]:
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "libcst", None)
     found = look(text)
     assert [r["code"] for r in found["reasons"]] == ["HVD108"]
