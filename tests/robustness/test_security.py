@@ -117,13 +117,17 @@ def test_nor_by_the_command_line(folder: Path, arguments: list[str]) -> None:
 
 
 def test_no_module_of_a_user_is_loaded(start: Start, folder: Path) -> None:
-    """TensorFlow neither, if it is there; no process is started."""
+    """TensorFlow neither, if it is there; no process is started but those of ours that read files, apart from the user's
+    modules and environment (`-I`)."""
     code_ = (
         "import atexit, sys, os, horovodize.lsp.server as server\n"
+        "from horovodize.workspace import workers\n"
         "before = set(sys.path)\n"
+        "ours = [sys.executable, '-I', '-c', workers._CODE]\n"
         "def audit(event, args):\n"
         "    if event in ('os.system', 'subprocess.Popen', 'os.exec', 'os.posix_spawn', 'os.fork', 'socket.connect'):\n"
-        "        os.write(2, f'PROCESS {event}\\n'.encode())\n"
+        "        kind = 'READER' if event == 'subprocess.Popen' and list(args[1][:4]) == ours else 'PROCESS'\n"
+        "        os.write(2, f'{kind} {event}\\n'.encode())\n"
         "def tell():\n"
         "    os.write(2, f'MODULES {\" \".join(sys.modules)} PATH {set(sys.path) == before}\\n'.encode())\n"
         "sys.addaudithook(audit)\n"
@@ -136,6 +140,7 @@ def test_no_module_of_a_user_is_loaded(start: Start, folder: Path) -> None:
     assert wire.exit() == 0
     said = wire.errors().decode()
     assert "PROCESS" not in said
+    assert "READER" in said
     assert "PATH True" in said
     modules = set(said.split("MODULES ", 1)[1].split(" PATH")[0].split())
     assert "horovodize.distribute" in modules
