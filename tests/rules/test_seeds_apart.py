@@ -73,6 +73,20 @@ def test_so_it_is_however_the_steps_are_counted(loop: str) -> None:
     assert not doubts(plan, "D3")
 
 
+@pytest.mark.parametrize("made", ["", "rates = (0.3, 0.1, 0.03, 0.01)\n"])
+def test_numbers_that_are_written_out_bring_no_rows(made: str) -> None:
+    loop = f"{made}for rate in {'rates' if made else '[0.3, 0.1, 0.03, 0.01]'}:\n    optimizer.learning_rate = rate\n"
+    plan = plan_of(HEAD.format("np.random.seed(7)") + COUNTED.format(loop))
+    assert "    np.random.seed(7 + hvd.rank())\n" in plan.text
+    assert not doubts(plan, "D3")
+
+
+def test_rows_that_are_written_out_are_dealt() -> None:
+    loop = "for rows in [[1, 2], [3, 4], [5, 6], [7, 8]]:\n    step(data[rows])\n    np.random.randint(0, 900, 16)\n"
+    plan = plan_of(HEAD.format("np.random.seed(7)") + loop)
+    assert "+ hvd.rank()" not in plan.text
+
+
 def test_a_while_loop_over_epochs_leaves_the_order_alike() -> None:
     epochs = "n = 0\nwhile n < 9:\n    order = np.random.permutation(900)\n    n += 1\n"
     inner = "    for i in range(0, 900, 16):\n        step(data[order[i : i + 16]])\n"

@@ -18,6 +18,7 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
 model.compile("sgd", "mse")
 model.fit(x, y, callbacks=[Average()])
 """
+OTHER = "self.kept.set_weights(self.model.get_weights())"
 ALL, BACK = "self.kept = self.model.get_weights()", "self.model.set_weights(self.kept)"
 SENT = "hvd.broadcast_variables(self.model.variables, root_rank=0)"
 EACH = "for w in self.model.trainable_weights:\n            {}"
@@ -37,6 +38,7 @@ def become(begun: str, takes: str, sets: str, base: str = "Callback") -> tuple[s
         ("on_train_batch_end", ALL, BACK),  # after the broadcast
         ("on_epoch_end", ALL, BACK),
         ("on_train_begin", "weights = self.model.get_weights()", BACK),
+        ("on_train_begin", OTHER, "self.kept.evaluate(x, y)"),  # rank 0's has rank 0's weights already
     ],
 )
 def test_what_is_not_taken_before_the_first_step_or_not_set_back_stays(
@@ -56,6 +58,7 @@ def test_a_callback_that_runs_on_rank_0_alone_sends_nothing() -> None:
     ("begun", "takes", "sets"),
     [
         ("on_train_begin", ALL, BACK),
+        ("on_train_begin", OTHER, "self.model.set_weights(self.kept.get_weights())"),
         ("set_model", "self.model = given[0]\n        " + ALL, BACK),
         ("on_train_batch_begin", f"if not self.kept:\n            {ALL}", BACK),
         (

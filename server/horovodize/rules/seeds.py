@@ -41,7 +41,7 @@ def apply(draft: Draft) -> None:
     if not begins(draft, "D3"):
         return
     for driver in feeding(draft).drivers:
-        if _draws_its_rows(driver) and not feeding(draft).next_calls(driver):
+        if _draws_its_rows(draft, driver) and not feeding(draft).next_calls(driver):
             _report(draft, driver)
             graph_seeds.apply(draft, driver)
     fed_noise.apply(draft)
@@ -49,10 +49,22 @@ def apply(draft: Draft) -> None:
     made_rows.apply(draft)
 
 
-def _draws_its_rows(driver: Driver) -> bool:
-    """Whether a loop only counts, `for step in range(n)`, `while step < n`, so that each of its steps gets rows by itself."""
-    counts = driver.iterable is None or driver.kind is Kind.RANGE
+def _draws_its_rows(draft: Draft, driver: Driver) -> bool:
+    """Whether a loop only counts, `for step in range(n)`, `while step < n`, or goes through numbers that are written out, rates
+    say, so that each of its steps gets rows by itself."""
+    counts = driver.iterable is None or driver.kind is Kind.RANGE or _is_written_out(draft, driver.iterable)
     return counts and not driver.indexed
+
+
+def _is_written_out(draft: Draft, iterable: ast.expr) -> bool:
+    made = [o.node for o in draft.values.origins(iterable)]
+    return bool(made) and all(
+        isinstance(e, (ast.List, ast.Tuple)) and all(map(_is_number, e.elts)) for e in made
+    )
+
+
+def _is_number(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and isinstance(e.value, (int, float))
 
 
 def _report(draft: Draft, driver: Driver) -> None:

@@ -25,6 +25,7 @@ _OWN = (
 _ONCE = ("set_model", "on_train_begin")
 _EARLY = ("__init__", *_ONCE, "on_epoch_begin", "on_batch_begin", "on_train_batch_begin")
 _TAKING = {"get_weights", "trainable_variables", "trainable_weights", "variables", "weights"}
+_KEEPING = {"append", "set_weights"}
 _SETTING = {"set_weights", "set_value", "batch_set_value", "assign", "assign_add", "assign_sub"}
 
 
@@ -55,8 +56,8 @@ def _kept(draft: Draft, method: Function) -> Iterator[tuple[ast.stmt, str]]:
         target: ast.expr | None = None
         if isinstance(n, ast.Assign):
             target = n.targets[0]
-        elif isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "append":
-            target = n.func.value
+        elif isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in _KEEPING:
+            target = n.func.value  # also another model: `self.teacher.set_weights(self.model.get_weights())`
         while isinstance(target, ast.Subscript):
             target = target.value
         if isinstance(target, ast.Attribute) and draft.syntax.function(n) is method:
