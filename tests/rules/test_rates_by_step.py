@@ -332,3 +332,45 @@ def test_a_count_that_is_looked_up_among_a_few_is_asked_about() -> None:
     plan = plan_of(TAPE + LOOKED_UP.format(made="{0: 0.1, 500: 0.01}"))
     assert "opt.learning_rate = rates[i] * hvd.size()" in plan.text
     assert any("isn't followed" in c.doubt for c in plan.changes)
+
+
+FINDER = """\
+rates = np.geomspace(1e-5, 1.0, 50)
+losses = []
+for i, (x, y) in enumerate(ds.repeat().take(50)):
+    opt.learning_rate.assign({})
+    losses.append(float(step(x, y)))
+best = {}
+"""
+
+
+def picked(rate: str, best: str) -> list[str]:
+    """What is asked of a rate that is picked among those that were tried."""
+    source = "import numpy as np\n" + TAPE + FINDER.format(rate, best)
+    return [c.doubt for c in plan_of(source).changes if c.what.startswith("Pick by the steps")]
+
+
+@pytest.mark.parametrize(
+    ("rate", "best"),
+    [
+        ("rates[i]", "rates[0]"),
+        ("rates[i]", "rates[len(rates) // 2]"),
+        ("rates[i]", "losses[int(np.argmin(losses))]"),  # a loss of the same steps
+        ("rates[10]", "rates[int(np.argmin(losses))]"),  # no rate goes by the steps
+    ],
+)
+def test_what_is_picked_otherwise_is_not_asked_about(rate: str, best: str) -> None:
+    assert picked(rate, best) == []
+
+
+@pytest.mark.parametrize(
+    "best",
+    [
+        "rates[int(np.argmin(losses))] / 10",
+        "rates[losses.index(min(losses))]",
+        "rates[np.argsort(losses)[0]]",
+    ],
+)
+def test_a_rate_that_is_picked_by_the_number_of_a_step_is_asked_about(best: str) -> None:
+    (doubt,) = picked("rates[i]", best)
+    assert "`rates` has a value for each step of all ranks" in doubt

@@ -31,6 +31,7 @@ from horovodize.rules import (
     decays,
     keras_session,
     own_rate,
+    picked_by_turn,
     rates_alike,
     rates_by_step,
     same_rows,
@@ -73,6 +74,7 @@ def apply(draft: Draft) -> None:
             for change in step.changes or ():
                 rate = _rate_by_hand(draft, change)
                 _times(draft, rate, by_hand=rate is change)
+    picked_by_turn.ask(draft)
     strong.ask_of_unseen(draft, "C5")
     same_rows.ask(draft, "C5")
     strong.ask_of_both(draft, "C5")
