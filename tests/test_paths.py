@@ -17,23 +17,23 @@ from horovodize.plan import Plan
 from horovodize.source import Document
 
 WINDOWS = [
-    ("c:\\work\\train.py", "c:\\work", "train.py"),
-    ("c:\\work\\sub\\train.py", "c:\\work\\", "sub/train.py"),
-    ("C:\\Work\\Train.py", "c:\\work", "Train.py"),
-    ("c:/work/sub/train.py", "C:\\work", "sub/train.py"),
+    ("c:\\code\\train.py", "c:\\code", "train.py"),
+    ("c:\\code\\sub\\train.py", "c:\\code\\", "sub/train.py"),
+    ("C:\\Code\\Train.py", "c:\\code", "Train.py"),
+    ("c:/code/sub/train.py", "C:\\code", "sub/train.py"),
     ("c:\\train.py", "C:\\", "train.py"),
-    ("\\\\server\\share\\work\\a.py", "\\\\SERVER\\share\\work", "a.py"),
-    ("c:\\workshop\\train.py", "c:\\work", None),
-    ("d:\\work\\train.py", "c:\\work", None),
-    ("c:\\work", "c:\\work", None),
+    ("\\\\server\\share\\code\\a.py", "\\\\SERVER\\share\\code", "a.py"),
+    ("c:\\codebase\\train.py", "c:\\code", None),
+    ("d:\\code\\train.py", "c:\\code", None),
+    ("c:\\code", "c:\\code", None),
 ]
 POSIX = [
-    ("/work/train.py", "/work", "train.py"),
-    ("/work/a\\b.py", "/work/", "a\\b.py"),
+    ("/code/train.py", "/code", "train.py"),
+    ("/code/a\\b.py", "/code/", "a\\b.py"),
     ("/train.py", "/", "train.py"),
-    ("/Work/train.py", "/work", None),
-    ("/workshop/train.py", "/work", None),
-    ("/work", "/work", None),
+    ("/Code/train.py", "/code", None),
+    ("/codebase/train.py", "/code", None),
+    ("/code", "/code", None),
 ]
 
 
@@ -57,47 +57,47 @@ def test_below(
 
 @pytest.mark.usefixtures("windows")
 def test_the_same_folder_in_other_spellings() -> None:
-    assert paths.is_same("C:\\Work\\", "c:/work")
-    assert not paths.is_same("c:\\work", "c:\\works")
+    assert paths.is_same("C:\\Code\\", "c:/code")
+    assert not paths.is_same("c:\\code", "c:\\codes")
 
 
 @pytest.mark.usefixtures("windows")
-@pytest.mark.parametrize("path", ["C:\\Work\\old\\a.py", "c:\\work\\old\\a.py", "c:/work/old/sub/a.py"])
+@pytest.mark.parametrize("path", ["C:\\Code\\old\\a.py", "c:\\code\\old\\a.py", "c:/code/old/sub/a.py"])
 def test_patterns_leave_out_on_windows(path: str) -> None:
-    exclude = Exclude(["old/"], "c:\\work")
+    exclude = Exclude(["old/"], "c:\\code")
     assert exclude(path)
     assert not exclude(path.replace("old", "new"))
-    assert not exclude(path.replace("ork", "orkshop"))
+    assert not exclude(path.replace("ode", "odebase"))
 
 
 @pytest.mark.usefixtures("windows")
-@pytest.mark.parametrize("uri", ["file:///c%3A/Work", "file:///C:/Work", "file:///c:/Work/"])
+@pytest.mark.parametrize("uri", ["file:///c%3A/Code", "file:///C:/Code", "file:///c:/Code/"])
 def test_addresses_are_spelled_as_the_client_spells_its_folder(uri: str) -> None:
     path = pygls.uris.to_fs_path(uri)
     assert path is not None
-    assert path.rstrip("\\") == "c:\\Work"
+    assert path.rstrip("\\") == "c:\\Code"
     files = DiskFiles()
-    files.serve([Folder(uri, "Work", path)])
-    address = files.uri_of("C:\\Work\\my models\\train#1.py")
+    files.serve([Folder(uri, "Code", path)])
+    address = files.uri_of("C:\\Code\\my models\\train#1.py")
     assert address == f"{uri.rstrip('/')}/my%20models/train%231.py"
-    assert pygls.uris.to_fs_path(address) == "c:\\Work\\my models\\train#1.py"
+    assert pygls.uris.to_fs_path(address) == "c:\\Code\\my models\\train#1.py"
 
 
 @pytest.mark.usefixtures("windows")
 def test_a_share_on_windows() -> None:
-    uri = "file://server/share/work"
+    uri = "file://server/share/code"
     path = pygls.uris.to_fs_path(uri)
-    assert path == "\\\\server\\share\\work"
+    assert path == "\\\\server\\share\\code"
     files = DiskFiles()
-    files.serve([Folder(uri, "work", path)])
-    assert files.uri_of("\\\\server\\share\\work\\sub\\a.py") == f"{uri}/sub/a.py"
+    files.serve([Folder(uri, "code", path)])
+    assert files.uri_of("\\\\server\\share\\code\\sub\\a.py") == f"{uri}/sub/a.py"
 
 
 @pytest.mark.usefixtures("windows")
-@pytest.mark.parametrize("uri", ["file:///c%3A/Work/train.py", "file:///C:/Work/train.py"])
+@pytest.mark.parametrize("uri", ["file:///c%3A/Code/train.py", "file:///C:/Code/train.py"])
 def test_an_open_document_has_a_path_on_windows(uri: str) -> None:
     opened = OpenDocument(uri, 1, "import tensorflow\r\n")
-    assert opened.path == "c:\\Work\\train.py"
+    assert opened.path == "c:\\Code\\train.py"
 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\n", "\r"])

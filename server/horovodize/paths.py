@@ -1,4 +1,4 @@
-"""Whether a file is below a folder, as the platform compares names: on Windows `C:\\Work` and `c:/work` are one folder."""
+"""Whether a file is below a folder, as the platform compares names: on Windows `C:\\Code` and `c:/code` are one folder."""
 
 from __future__ import annotations
 

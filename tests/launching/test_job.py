@@ -9,7 +9,7 @@ from horovodize.launching.hosts import Host, parse
 
 
 def job(ranks: int, *, nodes: int | None = None, gpus: int | None = None) -> Job:
-    return Job("train.py", ranks, "/work", nodes=nodes, gpus_per_node=gpus)
+    return Job("train.py", ranks, "/code", nodes=nodes, gpus_per_node=gpus)
 
 
 @pytest.mark.parametrize(

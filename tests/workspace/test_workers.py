@@ -177,13 +177,19 @@ def test_where_no_process_can_be_started_files_are_read_here(folder, made, monke
     assert len(made.every) == 1
 
 
-def test_a_folder_may_vanish_while_it_is_read(folder, made, monkeypatch):
-    monkeypatch.setattr(workers, "_CODE", CODE.format(line="time.sleep(0.3)"))
+def begun(folder, made, monkeypatch, seconds):
+    """An index that waits for processes which take so long for each file."""
+    monkeypatch.setattr(workers, "_CODE", CODE.format(line=f"time.sleep({seconds})"))
     index = Index(workers=made)
     index.add(str(folder))
     steps = index.steps()
     while not next(steps).waits:
         pass
+    return index
+
+
+def test_a_folder_may_vanish_while_it_is_read(folder, made, monkeypatch):
+    index = begun(folder, made, monkeypatch, seconds=0.3)
     shutil.rmtree(folder)
     assert index.changed([str(folder / name) for name in ("train.py", "broken.py", "project")])
     read_all(index)
@@ -191,12 +197,7 @@ def test_a_folder_may_vanish_while_it_is_read(folder, made, monkeypatch):
 
 
 def test_a_file_that_is_written_while_it_is_read_is_read_again(folder, made, monkeypatch):
-    monkeypatch.setattr(workers, "_CODE", CODE.format(line="time.sleep(0.3)"))
-    index = Index(workers=made)
-    index.add(str(folder))
-    steps = index.steps()
-    while not next(steps).waits:
-        pass
+    index = begun(folder, made, monkeypatch, seconds=0.3)
     (folder / "train.py").write_text("import horovod.tensorflow.keras as hvd\n" + KERAS)
     assert index.changed([str(folder / "train.py")])
     read_all(index)
@@ -204,12 +205,7 @@ def test_a_file_that_is_written_while_it_is_read_is_read_again(folder, made, mon
 
 
 def test_closing_ends_the_processes_in_the_middle_of_a_file(folder, made, monkeypatch):
-    monkeypatch.setattr(workers, "_CODE", CODE.format(line="time.sleep(1000)"))
-    index = Index(workers=made)
-    index.add(str(folder))
-    steps = index.steps()
-    while not next(steps).waits:
-        pass
+    index = begun(folder, made, monkeypatch, seconds=1000)
     until = time.monotonic() + PATIENCE
     while len(processes := {p.pid for p in made.every[0]._processes}) < 1:
         assert time.monotonic() < until

@@ -51,12 +51,12 @@ def _paths(module: Module, sites: Sites) -> Iterator[ast.expr | None]:
 
 def _told(module: Module, path: ast.expr) -> set[str]:
     """What a path may be, as it is written out and where it is made."""
-    made = {ast.unparse(o.node) for o in module.values.origins(path) if not o.path and _is_expression(o.node)}
+    made = {
+        ast.unparse(o.node)
+        for o in module.values.origins(path)
+        if not o.path and isinstance(o.node, ast.expr)
+    }
     return {ast.unparse(path)} | made
-
-
-def _is_expression(node: ast.AST) -> bool:
-    return isinstance(node, ast.expr)
 
 
 def _is_fixed(module: Module, path: ast.expr) -> bool:

@@ -89,6 +89,7 @@ from horovodize.summary.feeding import Driver, FitFeed, Kind
 from horovodize.summary.pipeline_counts import is_endless_after
 from horovodize.summary.syntax import COMPREHENSIONS, argument
 
+_ENDS = ("take", "take_while")  # what makes a dataset that repeats end
 _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
     "every rank gets the same batches"
@@ -210,9 +211,6 @@ def _share_endless(draft: Draft, data: ast.expr) -> tuple[Edit, ...]:
     draft.divided = True
     span = draft.module.span(data)
     return draft.decided(Decision.SHARED, [Edit.insert(span.end, f".shard({SIZE}, {RANK})", span)])
-
-
-_ENDS = ("take", "take_while")
 
 
 def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
