@@ -14,8 +14,8 @@ from pygls.protocol import default_converter
 from horovodize.explaining.explanation import explain
 from horovodize.explaining.markup import Markup
 from horovodize.lsp.diagnostics import diagnostics_of
+from horovodize.lsp.project_view import alone
 from horovodize.lsp.session import OpenDocument, Session
-from horovodize.lsp.view import alone
 from horovodize.plan import Plan, Refusal, Unchanged
 from tests.robustness.buffer import Buffer
 from tests.robustness.cases import cases

@@ -16,8 +16,8 @@ from horovodize.distribute import distribute
 from horovodize.explaining.explanation import explain
 from horovodize.explaining.markup import Markup
 from horovodize.lsp.capabilities import Capabilities
+from horovodize.lsp.project_view import alone
 from horovodize.lsp.session import Session
-from horovodize.lsp.view import alone
 from horovodize.lsp.workspace_edit import plan_edit
 from horovodize.options import Options
 from horovodize.plan import Plan, Refusal, Unchanged

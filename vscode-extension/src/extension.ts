@@ -1,16 +1,16 @@
 // Puts the parts together. Nothing here waits: the server is looked for, and started, while the editor goes on.
 
 import { commands, window, type ExtensionContext } from "vscode";
-import { registerCommands } from "./commands";
-import { Distributing } from "./doing/distribute";
-import { registerDistributeWorkspace } from "./doing/distributeWorkspace";
-import { Previews } from "./doing/preview";
+import { registerCommands } from "./commands/register";
+import { Distributing } from "./commands/distribute";
+import { registerDistributeWorkspace } from "./commands/distributeWorkspace";
+import { Previews } from "./commands/preview";
 import { middleware } from "./middleware";
-import { Documents } from "./seeing/documents";
-import { LoopsView } from "./seeing/loopsView";
-import { Pages } from "./seeing/pages";
-import { StatusItem } from "./seeing/statusItem";
-import { TrustItem } from "./seeing/trustItem";
+import { Documents } from "./views/documents";
+import { LoopsView } from "./views/loopsView";
+import { Pages } from "./views/pages";
+import { StatusItem } from "./views/statusItem";
+import { TrustItem } from "./views/trustItem";
 import { Server } from "./server/server";
 import { WorkspacePythons } from "./server/workspacePython";
 import { Training } from "./training/training";

@@ -2,9 +2,9 @@
 
 import { CancellationTokenSource, CodeAction, commands, l10n, MarkdownString, Uri, type Command, type Diagnostic } from "vscode";
 import type { Middleware, vsdiag } from "vscode-languageclient/node";
-import { answered } from "./doing/confirmation";
+import { answered } from "./commands/confirmation";
 import { ServerCommand } from "./protocol";
-import { pageUri } from "./seeing/pages";
+import { pageUri } from "./views/pages";
 
 /** The commands by which lenses and the like ask for what this extension does with more care than the plain command of the server. */
 const OURS = new Map<string, string>([

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FileSummary, Loop, WorkspaceSummary } from "../src/protocol";
-import { placeOf, treeOf, type Node } from "../src/seeing/loopsTree";
+import { placeOf, treeOf, type Node } from "../src/views/loopsTree";
 
 function range(from: number, to: number): Loop["range"] {
   return { start: { line: from, character: 0 }, end: { line: to, character: 4 } };

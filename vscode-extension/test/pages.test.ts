@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { prose, reasonsPage, type Words } from "../src/doing/reasons";
-import { workspaceReport } from "../src/doing/workspaceReport";
+import { prose, reasonsPage, type Words } from "../src/commands/reasons";
+import { workspaceReport } from "../src/commands/workspaceReport";
 import type { PreviewedChange, PreviewedText } from "../src/protocol";
 
 const WORDS: Words = {

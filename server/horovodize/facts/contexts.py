@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from horovodize.summary.binding import Binding
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, Function, Loop, Syntax
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from itertools import product
 
-from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import COMPREHENSIONS, LOOPS, Function
 

@@ -22,7 +22,7 @@ from horovodize.facts.steps import Steps
 from horovodize.facts.undivided import Undivided
 from horovodize.facts.uniform import Uniformity
 from horovodize.summary import ModuleSummary
-from horovodize.summary.drive import Drive
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.effects import Effects
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.module import Module

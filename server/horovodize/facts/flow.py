@@ -18,7 +18,7 @@ from horovodize.facts.kept import Kept
 from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
-from horovodize.summary.drive import Drive
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS

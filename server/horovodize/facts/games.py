@@ -7,7 +7,7 @@ import ast
 from functools import cached_property
 
 from horovodize.facts.own_games import OwnGames
-from horovodize.summary.drive import Drive
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.feeding import Feeding, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites

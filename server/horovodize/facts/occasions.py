@@ -7,7 +7,7 @@ import ast
 from horovodize import catalogue
 from horovodize.facts.hooks import Hooks
 from horovodize.source.nodes import walk
-from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from horovodize.facts.horovod_use import HorovodUse
-from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES
 

@@ -17,7 +17,7 @@ from horovodize.facts.row_noise import arrays
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.trained_input import TrainedInputs
 from horovodize.facts.turns import Part, Turns, is_numbers
-from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.feeding import Feeding, FitFeed, Kind
 from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module

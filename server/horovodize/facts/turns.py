@@ -17,8 +17,8 @@ from horovodize.facts.games import is_game
 from horovodize.facts.sources import MAKERS
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.cursors import deals_by_cursor
-from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Feeding, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Loop, argument

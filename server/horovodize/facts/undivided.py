@@ -6,8 +6,8 @@ import ast
 from functools import cached_property
 
 from horovodize.facts.set_back import SetBack
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.dataset_methods import ONCE
-from horovodize.summary.drive import Drive
 from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.once import once

@@ -33,7 +33,7 @@ from horovodize.facts.flow import Flow, Item, Step
 from horovodize.facts.kept import Kept
 from horovodize.facts.sources import Source
 from horovodize.source.nodes import walk
-from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Loop, position

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp import linked
+from horovodize.lsp import project_findings
 from horovodize.lsp.convert import to_diagnostic
 from horovodize.lsp.preparation import prepare
 from horovodize.lsp.refresh import refresh_lenses_and_hints
@@ -62,7 +62,7 @@ def look_further(server: HorovodizeServer, uri: str) -> None:
 
 def _look_further(server: HorovodizeServer, uri: str) -> None:
     opened = server.session.get(uri)
-    if opened is not None and linked.look(server, opened):
+    if opened is not None and project_findings.look(server, opened):
         refresh_lenses_and_hints(server)
         if server.session.client.pulls_diagnostics:
             refresh(server)
@@ -130,4 +130,4 @@ def reported(session: Session, opened: OpenDocument) -> list[Violation]:
     found = analysis.violations
     if drift is not None:
         found = [moved for violation in found if (moved := drift.moved(violation)) is not None]
-    return [v for v in linked.together(opened, found) if opened.settings.wants(v.code, v.name)]
+    return [v for v in project_findings.together(opened, found) if opened.settings.wants(v.code, v.name)]

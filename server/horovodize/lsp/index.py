@@ -20,9 +20,9 @@ from horovodize.source import Document
 if TYPE_CHECKING:
     from horovodize.files import Exclude
     from horovodize.lsp.connection import HorovodizeServer
+    from horovodize.lsp.progress import Work
     from horovodize.lsp.session import OpenDocument
     from horovodize.lsp.settings import Settings
-    from horovodize.lsp.work import Work
     from horovodize.workspace import FileSummary, Index, Restriction
     from horovodize.workspace.index import Progress, Rules
     from horovodize.workspace.workers import Workers

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from horovodize.documentation import page_address
-from horovodize.lsp import distribution, linked
+from horovodize.lsp import distribution, project_findings
 from horovodize.lsp.drift import Drift
 from horovodize.lsp.session import OpenDocument, Session
 from horovodize.lsp.settings import Settings
@@ -35,7 +35,7 @@ def summary_of(session: Session, opened: OpenDocument) -> FileSummary:
     if analysis.summary.problem is not None:
         return own_summary_of(session, opened)
     script = distribution.script_of(session, opened)
-    found = linked.together(opened, analysis.violations)
+    found = project_findings.together(opened, analysis.violations)
     if script is not None:
         alone = partial(describe, script.alone, found, options, place_in_project)
         summary = describe_script(script, alone, options, place_in_project)

@@ -116,7 +116,7 @@ from horovodize.restrictions.extract import extract
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.shared_line import shared_line
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS
 

@@ -91,7 +91,7 @@ from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
 
 # Exceptions that come to all ranks alike, or end their data, or say what is installed.

@@ -13,7 +13,7 @@ from horovodize.restrictions.violation import Related
 from horovodize.source import Document
 from horovodize.summary import LoopKind, ModuleSummary, TrainingLoop
 from horovodize.summary.buried import Buries
-from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, Function, argument, is_main_guard

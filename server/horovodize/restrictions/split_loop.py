@@ -78,7 +78,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.source.project import ProjectDocument
 from horovodize.summary import LoopKind
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 
 
 def find(context: Context) -> Iterator[Violation]:

@@ -14,7 +14,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
 from horovodize.rules import resume
-from horovodize.rules.agreeing import (
+from horovodize.rules.any_rank_test import (
     agree_order,
     agree_value,
     can_agree,
@@ -27,7 +27,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.optimizers import agree_on_choices
 from horovodize.source import Edit
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Loop, is_main_guard
 
 _WHAT = "Take rank 0's value on all ranks"

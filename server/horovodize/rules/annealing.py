@@ -14,10 +14,10 @@ from dataclasses import replace
 from horovodize import catalogue
 from horovodize.plan import Decision
 from horovodize.rules import counted, decays, rates_by_step, running_means, schedule, steered
-from horovodize.rules.copies import made_of
 from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
+from horovodize.rules.target_networks import made_of
 from horovodize.summary.syntax import CALLABLES, argument
 
 _WHAT = "Tell the formula the steps of all ranks together"

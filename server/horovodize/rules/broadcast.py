@@ -43,13 +43,13 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from horovodize.rules import kept_weights, keras_session, memories, statistics
-from horovodize.rules.copies import copies_at
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.steered import ask_of_drifting, keep_alike
 from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer
 from horovodize.rules.subclass_parts import guarded
+from horovodize.rules.target_networks import copies_at
 from horovodize.summary.syntax import FUNCTIONS
 
 _WHY = "Ranks start from different random weights; from here on they hold the same."

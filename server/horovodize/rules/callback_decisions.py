@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.hooks import Hook
-from horovodize.rules.agreeing import agree
+from horovodize.rules.any_rank_test import agree
 from horovodize.rules.draft import Draft
 from horovodize.rules.statistics import may_have_statistics
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, LOOPS, Function, position

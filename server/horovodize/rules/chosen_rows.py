@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules.agreeing import agree_value, can_agree, draw_alike
+from horovodize.rules.any_rank_test import agree_value, can_agree, draw_alike
 from horovodize.rules.decisions import Agreed, Decided
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding, is_none

@@ -6,7 +6,7 @@ import ast
 
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.steps import Feed, arrays_in
-from horovodize.rules import guarded, quotients, turns
+from horovodize.rules import guarded, loop_exits, quotients
 from horovodize.rules.decisions import Amount, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, is_touched, may_be_none
@@ -74,7 +74,7 @@ def is_divided(draft: Draft, driver: Driver) -> bool:
     feeds = [e] if e is not None else []
     if isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
         return True
-    if e is None or known.kinds.is_range(e) or turns.counted(draft, e) is True:
+    if e is None or known.kinds.is_range(e) or loop_exits.counted(draft, e) is True:
         feeds += known.next_calls(driver) + (known.graph_feeds if draft.in_graph else [])
     elif isinstance(e, ast.Call) and draft.names.last(e.func) == "zip":
         feeds += e.args

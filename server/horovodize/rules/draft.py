@@ -59,7 +59,7 @@ class Draft(Decisions):
         self.helpers: dict[str, str] = {}  # what a helper is for → the name it gets in this file
         self._taken = self.module.scopes.all_names()
         self._decisions: dict[Edit | Move, Decision] = {}
-        self.stream: dict[str, str] = {}  # what the helper "alike" uses (`agreeing.alike`)
+        self.stream: dict[str, str] = {}  # what the helper "alike" uses (`any_rank_test.alike`)
         self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
         self._divided = False
         self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes 1/size() of the steps

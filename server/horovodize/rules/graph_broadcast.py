@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.statistics import may_have_statistics
 from horovodize.source import Edit
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.graph import Run, made_default
 from horovodize.summary.syntax import FUNCTIONS, Function, Loop, argument, end, position
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.rules.callback_lists import elements, extended, in_place, only_on_root
 from horovodize.rules.decisions import Left
 from horovodize.rules.draft import CORE, ON_ROOT, Draft
-from horovodize.rules.listed import elements, extended, in_place, only_on_root
 from horovodize.rules.shares import is_none
 from horovodize.source import Edit
 from horovodize.summary.syntax import Function, argument, has_unpacking, position

@@ -10,9 +10,9 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.rules import keras_session
-from horovodize.rules.copies import losses_of
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.step_state import OF_MODEL
+from horovodize.rules.target_networks import losses_of
 from horovodize.summary.syntax import Loop
 
 _WHAT = "Take rank 0's weights before they are kept"

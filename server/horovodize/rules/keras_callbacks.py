@@ -34,9 +34,9 @@ from horovodize.rules import (
     statistics,
     weights_begun,
 )
+from horovodize.rules.callback_lists import elements, extended, only_on_root
 from horovodize.rules.decisions import Apart, Left
 from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parentheses
-from horovodize.rules.listed import elements, extended, only_on_root
 from horovodize.rules.rule import Rule
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit

@@ -10,9 +10,9 @@ import ast
 
 from horovodize.facts.answers import Uniform
 from horovodize.facts.exits import deciding, exits, skips, tests
-from horovodize.rules import means, reached_together, settings, threads
+from horovodize.rules import means, rate_changes_in_loops, reached_together, threads
 from horovodize.rules.agreed_values import agree_on_values
-from horovodize.rules.agreeing import ALIKE, WHY, Cause, agree, cause_of
+from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, cause_of
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
@@ -47,8 +47,8 @@ def keep_in_step(draft: Draft) -> None:
     for loop in seen:
         reached_together.keep_number(draft, loop)
     for loop in seen:
-        settings.keep_alike(draft, loop, sites)
-    settings.keep_weights_alike(draft)
+        rate_changes_in_loops.keep_alike(draft, loop, sites)
+    rate_changes_in_loops.keep_weights_alike(draft)
     for fed in known.fits:
         made = _is_self_made(draft, fed.x) if fed.kind is Kind.UNKNOWN else _is_played(draft, fed.x)
         if made and draft.syntax.loops(fed.fit.call):

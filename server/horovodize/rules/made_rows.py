@@ -14,7 +14,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import ESTIMATORS, Source
 from horovodize.facts.steps import Feed
 from horovodize.rules import chosen_rows
-from horovodize.rules.agreeing import agree_order, agree_value, can_agree, draw_alike
+from horovodize.rules.any_rank_test import agree_order, agree_value, can_agree, draw_alike
 from horovodize.rules.decisions import Agreed, Asked, Covered, Decided, How
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding

@@ -11,7 +11,7 @@ import ast
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import keras_session
-from horovodize.rules.agreeing import can_agree, differing
+from horovodize.rules.any_rank_test import can_agree, differing
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit

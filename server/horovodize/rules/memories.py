@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules.copies import made_of
 from horovodize.rules.draft import Draft
 from horovodize.rules.steered import used_in_losses
+from horovodize.rules.target_networks import made_of
 from horovodize.summary.syntax import Loop
 
 _WHAT = "Let all ranks remember the same of the rows"

@@ -22,10 +22,10 @@ import ast
 from dataclasses import replace
 
 from horovodize.rules import session_broadcast
+from horovodize.rules.callback_lists import elements
 from horovodize.rules.decisions import Agreed, How, Left
 from horovodize.rules.draft import Draft
 from horovodize.rules.hooks import broadcast_first, make_on_root, only_root_has, role_of, stop_together
-from horovodize.rules.listed import elements
 from horovodize.rules.rule import Rule
 from horovodize.summary.syntax import argument
 

@@ -25,11 +25,11 @@ from typing import TypeAlias, TypeGuard
 
 from horovodize.facts.counters import within
 from horovodize.rules import annealing, counted, graph_averages
-from horovodize.rules.copies import blended, zipped
 from horovodize.rules.decisions import Counted
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
+from horovodize.rules.target_networks import blended, zipped
 from horovodize.source import Edit
 from horovodize.summary.syntax import LOOPS, argument
 

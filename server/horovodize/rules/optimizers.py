@@ -9,7 +9,7 @@ from typing import Literal
 
 from horovodize import catalogue
 from horovodize.facts.answers import Varies
-from horovodize.rules.agreeing import agree_value, differing
+from horovodize.rules.any_rank_test import agree_value, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.source import Edit

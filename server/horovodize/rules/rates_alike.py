@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
-from horovodize.rules.agreeing import agree_value, is_kept_by_fit
+from horovodize.rules.any_rank_test import agree_value, is_kept_by_fit
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import CALLABLES

@@ -13,10 +13,10 @@ from collections.abc import Collection
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import Source
-from horovodize.rules.agreeing import ALIKE, agree, agree_value, differing
+from horovodize.rules.any_rank_test import ALIKE, agree, agree_value, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.syntax import Loop, position
 
 TOGETHER = "each rank decides this by values of its own: now all of them take the step when one of them does"

@@ -34,14 +34,14 @@ from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
 from horovodize.rules import counted, epoch_ends, rates_by_step
-from horovodize.rules.agreeing import can_agree
+from horovodize.rules.any_rank_test import can_agree
 from horovodize.rules.decisions import Agreed, Counted, Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, position
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.rules import fed_noise, graph_seeds, made_rows, orders, seeds_apart, strong
+from horovodize.rules import fed_noise, graph_seeds, made_rows, seeds_apart, shuffle_order, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, draws_for_all, feeding
@@ -45,7 +45,7 @@ def apply(draft: Draft) -> None:
             _report(draft, driver)
             graph_seeds.apply(draft, driver)
     fed_noise.apply(draft)
-    orders.apply(draft)
+    shuffle_order.apply(draft)
     made_rows.apply(draft)
 
 

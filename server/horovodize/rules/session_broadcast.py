@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from horovodize.rules.draft import Draft
 from horovodize.rules.graph_broadcast import Session, after_session_loops, in_caller, send_after
 from horovodize.rules.rule import Rule
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.graph import Run
 from horovodize.summary.syntax import LOOPS, position
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import means
-from horovodize.rules.agreeing import differing
-from horovodize.rules.copies import ASSIGNS, is_in_every_turn, is_variables, losses_of, made_of
+from horovodize.rules.any_rank_test import differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.step_place import Place
+from horovodize.rules.target_networks import ASSIGNS, is_in_every_turn, is_variables, losses_of, made_of
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, Loop, argument, position

@@ -10,8 +10,8 @@ from typing import Literal
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
-from horovodize.summary.drive import Frame
-from horovodize.summary.lift import lift
+from horovodize.summary.call_paths import Frame
+from horovodize.summary.express_in_caller import lift
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function, Loop, position
 
 Way = tuple[Frame, ...]

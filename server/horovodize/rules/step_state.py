@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
-from horovodize.summary.lift import lift
+from horovodize.summary.express_in_caller import lift
 
 OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights")
 _WITH_VARIABLES = ("tensorflow.Module", "tensorflow.keras.layers.Layer", "tensorflow.keras.Model")

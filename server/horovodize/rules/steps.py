@@ -62,10 +62,10 @@ from horovodize.rules import (
     generators,
     global_batch,
     learning_rate,
+    loop_exits,
     resume,
     seeded_games,
     strong,
-    turns,
 )
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import RANK, SIZE, Draft
@@ -328,7 +328,7 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         return _divide_range(draft, driver, e)
     if driver.kind is not Kind.DATASET and not _divide_zipped(draft, driver, e):
         _deal_batches(draft, driver, e)
-    turns.divide_ends(draft, driver, loop_rule(draft))
+    loop_exits.divide_ends(draft, driver, loop_rule(draft))
 
 
 def _leave_in_order(draft: Draft, driver: Driver) -> None:
@@ -359,7 +359,7 @@ def _divide_zipped(draft: Draft, driver: Driver, e: ast.expr) -> bool:
         e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else [e]
     )
     others = [z for z in zipped if not feeding(draft).pipelines.is_dataset(z)]
-    counts = [turns.counted(draft, z) for z in others]
+    counts = [loop_exits.counted(draft, z) for z in others]
     spans = [span for z in others if (span := counts_from(draft, z)) is not None]
     if len(others) == len(zipped) or counts.count(None) > len(spans):
         return False
@@ -436,7 +436,7 @@ def _divide_endless(draft: Draft, driver: Driver, e: ast.expr) -> None:
     if driver.indexed or cursors_of(feeding(draft), driver):
         strong.leave(draft, driver.steps)
         draft.note(loop_rule(draft), e, _UNCOUNTED)
-    elif not turns.divide_exits(draft, driver.loop, loop_rule(draft)):
+    elif not loop_exits.divide_exits(draft, driver.loop, loop_rule(draft)):
         _leave_uncounted(draft, driver, e)
 
 
@@ -482,7 +482,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         if shared and isinstance(test, ast.Constant):
             return  # it ends with the rank's share
     stops = isinstance(test, ast.Constant) or "should_stop" in ast.unparse(test)
-    if stops and turns.divide_exits(draft, loop, loop_rule(draft)):
+    if stops and loop_exits.divide_exits(draft, loop, loop_rule(draft)):
         return
     if isinstance(test, ast.Constant) and any(
         _ends_with_its_share(draft, f) for f in feeding(draft).graph_feeds
@@ -492,7 +492,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         isinstance(test, ast.Compare)
         and len(test.ops) == 1
         and isinstance(test.ops[0], (ast.Lt, ast.LtE))
-        and (turns.counts(draft, loop, test.left) or _adds_up(draft, driver, test.left))
+        and (loop_exits.counts(draft, loop, test.left) or _adds_up(draft, driver, test.left))
         and not counts_a_share(draft, test.comparators[0])
     ):
         _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
@@ -529,7 +529,7 @@ def _ends_by_own_hook(draft: Draft, driver: Driver) -> bool:
     owners = [(c, syntax.method_class(syntax.function(c))) for c in draft.module.calls_called("request_stop")]
     stops = [c for c, o in owners if o is not None and any(map(is_hook, draft.values.ancestors(o)))]
     tests = [t.test for c in stops for t, arm in syntax.conditions(c) if arm == "body"]
-    found = [turns.compared(t, (ast.Gt, ast.GtE, ast.Eq)) for t in tests]
+    found = [loop_exits.compared(t, (ast.Gt, ast.GtE, ast.Eq)) for t in tests]
     counted = [counters.of(end[0]) for end in found if end is not None]
     if not any(c is not None and driver in c.drivers for c in counted):
         return False

@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.rules.copies import called, has_weights, made_of
 from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.target_networks import called, has_weights, made_of
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES, argument
 

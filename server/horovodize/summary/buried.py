@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.evaluation import acts, before, stays
 from horovodize.summary.lattice import LoopKind
 from horovodize.summary.module import Module

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import walk
-from horovodize.summary.drive import Drive
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import argument, position

@@ -19,7 +19,7 @@ from horovodize import catalogue
 from horovodize.source.nodes import walk
 from horovodize.summary import shell_commands
 from horovodize.summary.buffers import goes_to_buffer
-from horovodize.summary.drive import Drive
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import MODEL, Sites
 from horovodize.summary.syntax import FUNCTIONS, argument

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from horovodize.source.nodes import walk
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
 from horovodize.summary.dataset_methods import ONCE
-from horovodize.summary.drive import Drive
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.once import once

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from horovodize import catalogue
-from horovodize.summary.drive import Drive, Frame
+from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs

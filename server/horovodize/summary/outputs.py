@@ -15,10 +15,10 @@ from horovodize.source.nodes import walk
 from horovodize.summary.beside import Beside
 from horovodize.summary.buffers import is_buffer
 from horovodize.summary.effects import Effects
+from horovodize.summary.hoist_arguments import TakingOut
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, is_main_guard, position
-from horovodize.summary.taking_out import TakingOut
 from horovodize.summary.traced import makes_operations
 
 _OPENS = {

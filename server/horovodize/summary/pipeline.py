@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.dataset_methods import (
     APPLIED_EVENLY,
     BATCHING,
@@ -26,7 +27,6 @@ from horovodize.summary.dataset_methods import (
     UNGROUPING,
 )
 from horovodize.summary.destinations import Destinations
-from horovodize.summary.drive import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking
 

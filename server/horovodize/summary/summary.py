@@ -14,7 +14,7 @@ from functools import cached_property
 
 from horovodize.source import Document, Problem, Span
 from horovodize.source.nodes import walk
-from horovodize.summary.drive import Drive
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.lattice import LoopKind, join
 from horovodize.summary.module import Module
 from horovodize.summary.roles import RoleAt, find_roles

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.source.nodes import walk
-from horovodize.summary.drive import Drive
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import MODEL, Sites
 from horovodize.summary.syntax import FUNCTIONS

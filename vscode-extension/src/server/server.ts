@@ -18,7 +18,7 @@ import type { Connection } from "./connection";
 import { findServer, serverOfEnvironments, type Source, type Surroundings } from "./find";
 import { LifeCycle, type State } from "./lifeCycle";
 import { removePrivate } from "./privateEnvironment";
-import { tell } from "./tell";
+import { tell } from "./notifications";
 import { Stopped } from "./troubles";
 import type { WorkspacePythons } from "./workspacePython";
 

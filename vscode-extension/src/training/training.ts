@@ -21,17 +21,17 @@ import {
 } from "vscode";
 import { Owner } from "../owner";
 import { DOCUMENT_SUMMARY, WORKSPACE_SUMMARY, type FileSummary, type WorkspaceSummary } from "../protocol";
-import { activeUri } from "../seeing/documents";
-import { done } from "../seeing/steps";
+import { activeUri } from "../views/documents";
+import { done } from "../views/steps";
 import { askPython, commonPythons, type Python } from "../server/python";
 import type { Server } from "../server/server";
 import type { WorkspacePythons } from "../server/workspacePython";
 import { trainingPython, trainingSettings } from "../settings";
-import { chooseTarget, targetOf } from "../doing/target";
+import { chooseTarget, targetOf } from "../commands/target";
 import { askHosts, askRanks } from "./ask";
 import { doctorLine, runLine } from "./commandLine";
 import { horovodrun, missing, type Command } from "./horovodrun";
-import { saying, told } from "./saying";
+import { missingRequirements, told } from "./missingRequirements";
 
 export const TYPE = "horovodize";
 /** Of several lines: horovodrun passes on what a rank writes at once, and a traceback is written at once. */
@@ -219,7 +219,7 @@ export class Training extends Owner implements TaskProvider {
     const program = distribute ? (await this.server.connected())?.found : undefined;
     const execution =
       python === undefined || lacking === undefined || lacking.length > 0
-        ? saying(python?.executable, lacking ?? [])
+        ? missingRequirements(python?.executable, lacking ?? [])
         : distribute
           ? program === undefined
             ? told([l10n.t("The Horovodize server does not run.")])

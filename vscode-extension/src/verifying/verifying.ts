@@ -19,13 +19,13 @@ import {
   type Uri,
   type WorkspaceFolder,
 } from "vscode";
-import { targetOf } from "../doing/target";
+import { targetOf } from "../commands/target";
 import { Owner } from "../owner";
 import type { Server } from "../server/server";
 import { trainingSettings } from "../settings";
 import { verifyLine } from "../training/commandLine";
 import { missing } from "../training/horovodrun";
-import { saying } from "../training/saying";
+import { missingRequirements } from "../training/missingRequirements";
 import { pathOf, TYPE, USUAL_RANKS, type Definition, type Training } from "../training/training";
 import { heard } from "./process";
 import { Reports } from "./report";
@@ -82,7 +82,7 @@ export class Verifying extends Owner {
     const name = workspace.asRelativePath(uri, false);
     const title = l10n.t("verify {0} on {1} ranks", name, ranks);
     if (python === undefined || lacking.length > 0) {
-      await tasks.executeTask(taskOf(title, name, folder, saying(python?.executable, lacking)));
+      await tasks.executeTask(taskOf(title, name, folder, missingRequirements(python?.executable, lacking)));
       return;
     }
     const place = mkdtempSync(path.join(tmpdir(), "horovodize-verify-"));

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from horovodize import __version__
 from horovodize.lsp import distribution
+from horovodize.lsp.progress import Work
 from horovodize.lsp.session import OpenDocument, Session
-from horovodize.lsp.work import Work
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer

@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from horovodize.lsp import distribution
 from horovodize.lsp.commands.arguments import documents
-from horovodize.lsp.work import Work
+from horovodize.lsp.progress import Work
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer

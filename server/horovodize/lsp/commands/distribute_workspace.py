@@ -15,9 +15,9 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.uris import to_fs_path
 
 from horovodize.lsp.convert import to_range
+from horovodize.lsp.progress import Work
 from horovodize.lsp.session import OpenDocument
 from horovodize.lsp.summaries import uri_of
-from horovodize.lsp.work import Work
 from horovodize.lsp.workspace_distribution import Distribution, Script, distribute_all, read_script
 from horovodize.lsp.workspace_edit import plans_edit
 from horovodize.paths import is_below, is_same

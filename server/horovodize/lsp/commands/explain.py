@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pygls.exceptions import JsonRpcInvalidParams
 
-from horovodize.lsp.work import Work
+from horovodize.lsp.progress import Work
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer

@@ -16,8 +16,8 @@ from pygls.uris import from_fs_path
 from horovodize.lsp import distribution
 from horovodize.lsp.commands.arguments import documents
 from horovodize.lsp.convert import to_range
+from horovodize.lsp.progress import Work
 from horovodize.lsp.session import OpenDocument
-from horovodize.lsp.work import Work
 from horovodize.plan import Plan, Unchanged
 from horovodize.source import Document, Edit, Span
 from horovodize.source.edits import apply

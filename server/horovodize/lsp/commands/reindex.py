@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from horovodize.lsp.work import Work
+from horovodize.lsp.progress import Work
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp import distribution, fixing, linked, suppression
+from horovodize.lsp import distribution, fixing, project_findings, suppression
 from horovodize.lsp.analysis import NOT_DISTRIBUTED, Analysis
 from horovodize.lsp.convert import SOURCE, to_diagnostic
 from horovodize.lsp.diagnostics import reported
@@ -72,7 +72,7 @@ class _Offer:
         bulb = self.context.trigger_kind is types.CodeActionTriggerKind.Automatic and self.lazy
         if bulb and not self.session.runners(self.opened.path or ""):
             # The light bulb asks at every step of the cursor. The plan is not made for that: the hint says that there is one.
-            known = linked.together(self.opened, self.analysis.violations)
+            known = project_findings.together(self.opened, self.analysis.violations)
             if all(violation.code != NOT_DISTRIBUTED for violation in known):
                 return
         else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp import distribution, linked
+from horovodize.lsp import distribution, project_findings
 from horovodize.lsp.analysis import NOT_DISTRIBUTED, Analysis
 from horovodize.lsp.commands import DISTRIBUTE
 from horovodize.lsp.diagnostics import reported
@@ -40,7 +40,7 @@ def handle(server: HorovodizeServer, params: types.CodeLensParams) -> list[types
     analysis, drift = shown
     loops = {loop.span: loop.kind.label for loop in reversed(analysis.summary.loops)}
     if drift is None:
-        loops = {**linked.loops_in_modules(opened), **loops}
+        loops = {**project_findings.loops_in_modules(opened), **loops}
     words = _Words(session, opened, analysis, parses=drift is None)
     if drift is None:
         opened.awaits_outcome = words.are_of_before
@@ -77,7 +77,7 @@ class _Words:
 
     def __init__(self, session: Session, opened: OpenDocument, analysis: Analysis, *, parses: bool) -> None:
         self._session, self._opened, self._analysis, self._parses = session, opened, analysis, parses
-        known = linked.together(opened, analysis.violations) if parses else []
+        known = project_findings.together(opened, analysis.violations) if parses else []
         self.hinted = {violation.span for violation in known if violation.code == NOT_DISTRIBUTED}
 
     @cached_property

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pygls.exceptions import JsonRpcInvalidParams
 
-from horovodize.lsp.own_messages import value_at
+from horovodize.lsp.params import value_at
 from horovodize.lsp.summaries import file_json, summary_of, wanted
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from horovodize.explaining.explanation import explain, explain_problem
 from horovodize.explaining.markup import Markup
-from horovodize.lsp.view import earlier, views_of
+from horovodize.lsp.project_view import earlier, views_of
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer

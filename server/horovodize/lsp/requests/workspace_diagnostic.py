@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from horovodize.lsp.closed_files import reports_of
 from horovodize.lsp.diagnostics import result_id
-from horovodize.lsp.work import Work
+from horovodize.lsp.progress import Work
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer

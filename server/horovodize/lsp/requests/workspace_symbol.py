@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from horovodize.lsp.convert import to_place_range
+from horovodize.lsp.progress import Work
 from horovodize.lsp.summaries import uri_of
-from horovodize.lsp.work import Work
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer

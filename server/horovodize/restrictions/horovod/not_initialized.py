@@ -70,7 +70,7 @@ from horovodize.facts.horovod_use import COLLECTIVES
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.syntax import LOOPS, position
 
 _NEEDS = ("rank", "size", "local_rank", "local_size", *sorted(COLLECTIVES))  # making a wrapper does not

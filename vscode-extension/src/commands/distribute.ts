@@ -3,7 +3,7 @@
 import { l10n, window } from "vscode";
 import { ServerCommand, type Preview } from "../protocol";
 import { confirmNextEdit } from "./confirmation";
-import { pageUri, showMarkdown, type Pages } from "../seeing/pages";
+import { pageUri, showMarkdown, type Pages } from "../views/pages";
 import type { Connection } from "../server/connection";
 import type { Server } from "../server/server";
 import { chooseTarget, openPlace, show, type Target } from "./target";

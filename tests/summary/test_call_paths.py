@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from horovodize.summary.drive import Drive
-from horovodize.summary.lift import is_plain, lift
+from horovodize.summary.call_paths import Drive
+from horovodize.summary.express_in_caller import is_plain, lift
 from horovodize.summary.module import Module
 
 from .reading import function, looked_at, module

@@ -13,7 +13,7 @@ import ast
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import means
-from horovodize.rules.agreeing import Cause, agree, agree_value, cause_of, differing
+from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.summary.binding import Binding

@@ -1,9 +1,9 @@
 // Which document a command is about: whatever it was started from.
 
 import { commands, l10n, NotebookRange, Range, Uri, window, workspace, type NotebookDocument, type TextDocument } from "vscode";
-import { activeUri } from "../seeing/documents";
-import { openScripts } from "../seeing/openScripts";
-import type { Place } from "../seeing/loopsTree";
+import { activeUri } from "../views/documents";
+import { openScripts } from "../views/openScripts";
+import type { Place } from "../views/loopsTree";
 
 /** A document to work on, open in the editor's model. */
 export interface Target {

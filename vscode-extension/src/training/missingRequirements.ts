@@ -5,7 +5,7 @@ import { CustomExecution, EventEmitter, l10n, type Pseudoterminal } from "vscode
 const INSTALLING = "https://horovod.readthedocs.io/en/stable/install_include.html";
 
 /** Few lines: the first is to be seen in a panel of the usual height. `python`: that which was found, if any; `lacking`: what it lacks. */
-export function saying(python: string | undefined, lacking: readonly string[]): CustomExecution {
+export function missingRequirements(python: string | undefined, lacking: readonly string[]): CustomExecution {
   return told(lines(python, lacking));
 }
 

@@ -2,8 +2,8 @@
 
 import { commands, l10n, Uri, window, workspace, type Disposable } from "vscode";
 import { ServerCommand, type DistributedWorkspace, type Preview } from "../protocol";
-import { SCHEME, showMarkdown, type Pages } from "../seeing/pages";
-import type { Node } from "../seeing/loopsTree";
+import { SCHEME, showMarkdown, type Pages } from "../views/pages";
+import type { Node } from "../views/loopsTree";
 import type { Connection } from "../server/connection";
 import type { Server } from "../server/server";
 import { savesDistributed } from "../settings";

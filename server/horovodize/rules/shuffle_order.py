@@ -12,12 +12,12 @@ from functools import cached_property
 
 from horovodize.plan import Decision
 from horovodize.rules import streams
-from horovodize.rules.agreeing import alike, draw_alike
+from horovodize.rules.any_rank_test import alike, draw_alike
 from horovodize.rules.decisions import Agreed, Decided, How, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, draws_for_all, feeding
 from horovodize.source import Edit
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.feeding import Driver, FitFeed, Kind
 from horovodize.summary.syntax import Loop, argument, has_unpacking, position
 

@@ -17,7 +17,7 @@ from horovodize.facts.sources import Source
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import OF_MODEL, is_one_variable
-from horovodize.summary.lift import is_plain, lift
+from horovodize.summary.express_in_caller import is_plain, lift
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 
 ASSIGNS = ("assign", "assign_add", "assign_sub")

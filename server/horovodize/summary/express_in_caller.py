@@ -11,7 +11,7 @@ import itertools
 
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
-from horovodize.summary.drive import Frame
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, Function
 

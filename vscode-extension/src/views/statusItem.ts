@@ -4,7 +4,7 @@ import { l10n, languages, LanguageStatusSeverity, type LanguageStatusItem } from
 import { Owner } from "../owner";
 import type { FileSummary } from "../protocol";
 import { SERVED } from "../served";
-import { brief, sentence } from "../server/tell";
+import { brief, sentence } from "../server/notifications";
 import type { Server } from "../server/server";
 import type { Documents } from "./documents";
 

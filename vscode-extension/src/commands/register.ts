@@ -1,13 +1,13 @@
 // The commands of package.json that are not another part's own.
 
 import { commands, Disposable, env, l10n, window, type ExtensionContext, type LogOutputChannel } from "vscode";
-import type { Distributing } from "./doing/distribute";
-import { openPlace } from "./doing/target";
-import type { Previews } from "./doing/preview";
-import { ServerCommand } from "./protocol";
-import type { Place } from "./seeing/loopsTree";
-import type { Pages } from "./seeing/pages";
-import type { Server } from "./server/server";
+import type { Distributing } from "./distribute";
+import { openPlace } from "./target";
+import type { Previews } from "./preview";
+import { ServerCommand } from "../protocol";
+import type { Place } from "../views/loopsTree";
+import type { Pages } from "../views/pages";
+import type { Server } from "../server/server";
 
 export function registerCommands(
   context: ExtensionContext,

@@ -14,8 +14,8 @@ import {
 } from "vscode";
 import { Owner } from "../owner";
 import { ServerCommand, type Preview, type PreviewedText } from "../protocol";
-import { PREVIEW_SCHEME, SCHEME, showMarkdown } from "../seeing/pages";
-import { done } from "../seeing/steps";
+import { PREVIEW_SCHEME, SCHEME, showMarkdown } from "../views/pages";
+import { done } from "../views/steps";
 import { Choice } from "./choice";
 import { messageOf, type Distributing } from "./distribute";
 import { reasonsPage, type Words } from "./reasons";
