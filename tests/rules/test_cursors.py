@@ -12,6 +12,8 @@ from .sessions import BUILT, INIT
 
 OPENED = BUILT + "rows = list(range(640))\nsess = tf.Session()\n" + INIT
 
+OWN = "for _ in range(hvd.size())][hvd.rank()]"
+
 
 def divided(before: str, after: str, head: str = OPENED) -> None:
     check(("S5", "D1"), head, before, after)
@@ -201,7 +203,7 @@ data = Rows(rows)
 def test_an_object_that_keeps_count_deals_out() -> None:
     divided(
         "for i in range(500):\n    sess.run(train, {x: data.some(64)})\n",
-        "for i in range(500 // hvd.size()):\n    sess.run(train, {x: own_batch(data.some, 64)})\n",
+        f"for i in range(500 // hvd.size()):\n    sess.run(train, {{x: [data.some(64) {OWN}}})\n",
         OPENED + DEALER,
     )
 
@@ -210,7 +212,7 @@ def test_what_calls_a_dealer_deals_out_once() -> None:
     head = OPENED + DEALER + "def feed(n):\n    return {x: data.some(n)}\n"
     divided(
         "for i in range(500):\n    sess.run(train, feed(64))\n",
-        "for i in range(500 // hvd.size()):\n    sess.run(train, own_batch(feed, 64))\n",
+        "for i in range(500 // hvd.size()):\n    sess.run(train, [feed(64) for _ in range(hvd.size())][hvd.rank()])\n",
         head,
     )
 
@@ -219,7 +221,7 @@ def test_a_dealer_that_is_called_where_the_step_is_taken() -> None:
     head = OPENED + DEALER
     divided(
         "def step():\n    sess.run(train, {x: data.some(64)})\nfor i in range(500):\n    step()\n",
-        "def step():\n    sess.run(train, {x: own_batch(data.some, 64)})\nfor i in range(500 // hvd.size()):\n    step()\n",
+        f"def step():\n    sess.run(train, {{x: [data.some(64) {OWN}}})\nfor i in range(500 // hvd.size()):\n    step()\n",
         head,
     )
 
@@ -231,7 +233,7 @@ def test_the_next_of_a_generator_that_is_the_same_on_every_rank() -> None:
     )
     divided(
         "for i in range(500):\n    sess.run(train, {x: next(batches)})\n",
-        "for i in range(500 // hvd.size()):\n    sess.run(train, {x: own_batch(next, batches)})\n",
+        f"for i in range(500 // hvd.size()):\n    sess.run(train, {{x: [next(batches) {OWN}}})\n",
         head,
     )
 
@@ -240,12 +242,12 @@ def test_a_dealer_in_a_loop_with_a_tape() -> None:
     dividing.check(
         dividing.TAPE + "rows = [1, 2, 3]\n" + DEALER,
         "for i in range(1000):\n    step(data.some(2), 1)\n",
-        "for i in range(1000 // hvd.size()):\n    step(own_batch(data.some, 2), 1)\n",
+        "for i in range(1000 // hvd.size()):\n    step([data.some(2) for _ in range(hvd.size())][hvd.rank()], 1)\n",
     )
     dividing.check(
         dividing.TAPE + "from digits import read\ndata = read()\n",
         "for i in range(1000):\n    a, b = data.train.next_batch(2)\n    step(a, b)\n",
-        "for i in range(1000 // hvd.size()):\n    a, b = own_batch(data.train.next_batch, 2)\n    step(a, b)\n",
+        f"for i in range(1000 // hvd.size()):\n    a, b = [data.train.next_batch(2) {OWN}\n    step(a, b)\n",
     )
 
 

@@ -141,7 +141,7 @@ def test_an_endless_generator_draws_by_a_seed_of_each_rank(draw: str) -> None:
 def test_a_generator_that_deals_or_decides_is_dealt_out(body: str) -> None:
     text = plan_of(HEAD.format("") + GENERATOR.format(body)).text
     assert "np.random.RandomState(seed)" in text
-    assert "own_batch(next, gen)" in text
+    assert "[next(gen) for _ in range(hvd.size())][hvd.rank()]" in text
 
 
 def test_what_a_rank_decides_by_its_own_batch_all_decide_together() -> None:

@@ -11,6 +11,8 @@ from .sessions import BUILT, INIT, LOOP, LOSS, RUN
 
 OPENED = BUILT + "sess = tf.Session()\n" + INIT
 
+OWN = "for _ in range(hvd.size())][hvd.rank()]"
+
 
 def divided(before: str, after: str, head: str = OPENED) -> None:
     check(("S5", "D1"), head, before, after)
@@ -212,7 +214,7 @@ def test_dealt_batches_are_each_ranks_own() -> None:
         """,
         """
         for i in range(500 // hvd.size()):
-            images, labels = own_batch(mnist.train.next_batch, 64)
+            images, labels = [mnist.train.next_batch(64) for _ in range(hvd.size())][hvd.rank()]
             sess.run(train, {x: images})
         """,
     )
@@ -221,12 +223,12 @@ def test_dealt_batches_are_each_ranks_own() -> None:
 def test_a_dealer_without_arguments_and_one_whose_call_is_broken_into_lines() -> None:
     divided(
         "for i in range(500):\n    rows = next_batch()\n    sess.run(train, {x: rows})\n",
-        "for i in range(500 // hvd.size()):\n    rows = own_batch(next_batch)\n    sess.run(train, {x: rows})\n",
+        f"for i in range(500 // hvd.size()):\n    rows = [next_batch() {OWN}\n    sess.run(train, {{x: rows}})\n",
         OPENED + "from mine import next_batch\n",
     )
     divided(
         "for i in range(500):\n    rows = data.next_batch(\n        64)\n    sess.run(train, {x: rows})\n",
-        "for i in range(500 // hvd.size()):\n    rows = own_batch(data.next_batch,\n        64)\n"
+        f"for i in range(500 // hvd.size()):\n    rows = [data.next_batch(\n        64) {OWN}\n"
         "    sess.run(train, {x: rows})\n",
     )
 

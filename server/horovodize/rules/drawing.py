@@ -16,10 +16,10 @@ from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
 from horovodize.rules import own_counts, strong
 from horovodize.rules.decisions import Decided, Shared, Unit
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.seeds_apart import draws, seed_generator
 from horovodize.rules.shares import feeding
-from horovodize.source import Edit, Span
+from horovodize.source import Edit
 from horovodize.summary.cursors import deals_by_cursor
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
@@ -71,15 +71,9 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
 
 
 def _dealt_out(draft: Draft, call: ast.Call) -> list[Edit]:
-    """`next_batch(n)` → `own_batch(next_batch, n)`; where a call begins what `next` asks, each draw begins its own:
-    `own_batch(lambda: next(data.batches(n)))`."""
-    span, func, text = draft.module.span(call), draft.module.span(call.func), draft.document.text
-    helper = draft.helper("own_batch")
-    if _is_next(call) and call.args and isinstance(call.args[0], ast.Call):
-        return list(Edit.around(span, f"{helper}(lambda: ", ")"))
-    opening = text.index("(", func.end)
-    comma = "" if not (call.args or call.keywords) else "," if text[opening + 1] in "\r\n" else ", "
-    return [Edit.insert(span.start, f"{helper}(", span), Edit(Span(opening, opening + 1), comma)]
+    """`next_batch(n)` → `[next_batch(n) for _ in range(hvd.size())][hvd.rank()]`."""
+    turn = "_" if all(n.id != "_" for n in ast.walk(call) if isinstance(n, ast.Name)) else draft.fresh("turn")
+    return list(Edit.around(draft.module.span(call), "[", f" for {turn} in range({SIZE})][{RANK}]"))
 
 
 def _is_next(call: ast.Call) -> bool:

@@ -113,11 +113,6 @@ HELPERS = {
         f"    own = items[{RANK} % ranks : len(items) // ranks * ranks : ranks]",
         "    return list(zip([*items[: len(own) - 1], items[-1]], own))",
     ),
-    "own_batch": (
-        "def {name}(draw, *args, **kwargs):",
-        '    """This rank\'s one of the size() batches that all ranks together draw in a step."""',
-        f"    return [draw(*args, **kwargs) for _ in range({SIZE})][{RANK}]",
-    ),
     "shard_dataset": (  # of one that knows its length
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',

@@ -16,7 +16,7 @@ Before         order = np.random.permutation(len(x))
                for i in range(0, len(x), 32):
                    step(x[order[i : i + 32]])
 After          order = alike(np.random.permutation)(len(x))
-Leaves alone   Seeds of programs whose data is divided, of loops that are not, and of batches that are dealt out (`own_batch`).
+Leaves alone   Seeds of programs whose data is divided, of loops that are not, and of batches that are dealt out.
                Noise of the shape of the rows.
 Asks           Whether ranks are seeded differently, where a seed decides something in the loop as well, or the loop starts
                again and again.

@@ -11,7 +11,7 @@ Before         for i in range(total_batch):
                    batch_x, batch_y = mnist.train.next_batch(batch_size)
                    sess.run(train_op, feed_dict={x: batch_x, y: batch_y})
 After          for i in range(total_batch // hvd.size()):
-                   batch_x, batch_y = own_batch(mnist.train.next_batch, batch_size)
+                   batch_x, batch_y = [mnist.train.next_batch(batch_size) for _ in range(hvd.size())][hvd.rank()]
                    sess.run(train_op, feed_dict={x: batch_x, y: batch_y})
 Leaves alone   The loop over epochs. Loops that only evaluate. Steps that come from a game, or that are fed by queues
                (`tf.train.shuffle_batch`): that is said.

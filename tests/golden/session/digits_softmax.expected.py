@@ -11,12 +11,6 @@ config = tf.ConfigProto()
 config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
 
-
-def own_batch(draw, *args, **kwargs):
-    """This rank's one of the size() batches that all ranks together draw in a step."""
-    return [draw(*args, **kwargs) for _ in range(hvd.size())][hvd.rank()]
-
-
 # One process per host downloads; the others then read its copy.
 if hvd.size() > 1 and hvd.local_rank() == 0:
     input_data.read_data_sets("/tmp/digits/", one_hot=True)
@@ -51,7 +45,7 @@ with tf.Session(config=config) as sess:
         avg_cost = 0.
         total_batch = max(1, int(mnist.train.num_examples / batch_size) // hvd.size())
         for i in range(total_batch):
-            batch_xs, batch_ys = own_batch(mnist.train.next_batch, batch_size)
+            batch_xs, batch_ys = [mnist.train.next_batch(batch_size) for _ in range(hvd.size())][hvd.rank()]
             _, c = sess.run([optimizer, cost], feed_dict={x: batch_xs,
                                                           y: batch_ys})
             avg_cost += c / total_batch

@@ -21,11 +21,6 @@ def from_root(value):
         return hvd.broadcast_object(value, root_rank=0, name="value")
 
 
-def own_batch(draw, *args, **kwargs):
-    """This rank's one of the size() batches that all ranks together draw in a step."""
-    return [draw(*args, **kwargs) for _ in range(hvd.size())][hvd.rank()]
-
-
 class SilentWriter:
     """Stands for a writer on ranks that write nothing: only rank 0 does."""
 
@@ -76,7 +71,7 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
     try:
         start = from_root(start)
         for step in range(start, STEPS, hvd.size()):
-            images, labels = own_batch(streets.next_batch, 16)
+            images, labels = [streets.next_batch(16) for _ in range(hvd.size())][hvd.rank()]
             summary, value, _ = sess.run([merged, loss, train_op], {image: images, label: labels})
             writer.add_summary(summary, step)
             if step % 1000 < hvd.size():
