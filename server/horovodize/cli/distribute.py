@@ -221,7 +221,7 @@ class _Distribute:
             return self._pass_over(document, summary)
         alone = summary
         result, project, summary = self._result(source, document, alone, options)
-        if summary.loop is LoopKind.NONE and not source.named:
+        if summary.loop is LoopKind.NONE and not source.named and not self._is_of_a_project(result, project):
             return self._pass_over(document, summary)
         if isinstance(result, Covered):
             return self._covered(source, summary, result)
@@ -281,6 +281,14 @@ class _Distribute:
         if script.together is not None and script.together.loops and not summary.loops:
             summary = script.together
         return admitted, self.folders.project(source), summary
+
+    def _is_of_a_project(self, result: object, project: ProjectOnDisk | None) -> bool:
+        """Whether a script is refused for how the modules train that it runs, in a way that is no loop of ours: to say that it
+        doesn't train would hide that."""
+        from horovodize.plan import Refusal
+
+        is_refused = project is not None and isinstance(result, Refusal)
+        return is_refused and any(reason.code == "HVD202" for reason in result.reasons)
 
     def _made(
         self, source: Input, document: Document, edits: Sequence[Edit], to_script: bool
