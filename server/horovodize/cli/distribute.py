@@ -287,8 +287,9 @@ class _Distribute:
         doesn't train would hide that."""
         from horovodize.plan import Refusal
 
-        is_refused = project is not None and isinstance(result, Refusal)
-        return is_refused and any(reason.code == "HVD202" for reason in result.reasons)
+        if project is None or not isinstance(result, Refusal):
+            return False
+        return any(reason.code == "HVD202" for reason in result.reasons)
 
     def _made(
         self, source: Input, document: Document, edits: Sequence[Edit], to_script: bool

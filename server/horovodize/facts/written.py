@@ -8,7 +8,7 @@ from functools import cached_property
 
 from horovodize import catalogue
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument
+from horovodize.summary.opening import Opening
 
 _SAVERS = (
     "save",
@@ -46,7 +46,7 @@ class Written:
     """The paths that one module writes to."""
 
     def __init__(self, module: Module) -> None:
-        self.module = module
+        self.module, self._opening = module, Opening(module)
 
     def may_differ(self, path: ast.AST) -> bool:
         """Whether what is there, at a path, may differ between ranks: the program writes it, or it looks like what some run
@@ -87,8 +87,9 @@ class Written:
         for call in self.module.syntax.calls:
             name, last = self.module.names.of(call.func), self.module.names.last(call.func)
             given = [*call.args, *(k.value for k in call.keywords if k.arg)]
-            if last == "open":
-                found += call.args[:1] if self._writes(call) else []
+            if self._opening.is_open(call):
+                path = self._opening.written(call)
+                found += [path] if path is not None else []
             elif last in ("dump",):
                 continue  # into an open file
             elif last in _SAVERS or last in _KEEPERS or (name is not None and catalogue.writes_files(name)):
@@ -117,9 +118,5 @@ class Written:
         return (
             around is not None
             and self.module.names.last(around.func).lower() in _READERS
-            and not self._writes(around)
+            and self._opening.written(around) is None
         )
-
-    def _writes(self, call: ast.Call) -> bool:
-        mode = argument(call, "mode", 1) if self.module.names.last(call.func) == "open" else None
-        return isinstance(mode, ast.Constant) and bool(set(str(mode.value)) & set("wax+"))

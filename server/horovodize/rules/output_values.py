@@ -63,7 +63,7 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                 draft.change(
                     "C6", call, "Write the log on rank 0 only", _WHY, _to_null_device(draft, guards, path)
                 )
-        elif (path := outputs.opened(call)) is not None:
+        elif (path := outputs.opening.written(call)) is not None:
             null = _null_device(draft, call, path)
             if name in _NO_DEVICE or null is None:
                 name = name or draft.module.text(call.func)

@@ -107,7 +107,7 @@ class Files:
         m = self.module
         for call in m.syntax.calls:
             name = m.names.of(call.func) or ""
-            opened = self.outputs.opened(call)
+            opened = self.outputs.opening.written(call)
             output = self.effects.output(call)
             if opened is not None:
                 yield Access(call, "file", opened)
@@ -144,8 +144,10 @@ class Files:
                 yield Access(node, "model", _path(node, 0))
             elif name in _FOLDER_READERS or method == "flow_from_directory":
                 yield Access(node, "folder", _path(node, 0) or argument(node, "directory"))
-            elif name in _FILE_READERS or (self.outputs.is_open(node) and self.outputs.opened(node) is None):
-                yield Access(node, "file", self.outputs.path(node) or _path(node, 0))
+            elif name in _FILE_READERS or (
+                self.outputs.opening.is_open(node) and self.outputs.opening.written(node) is None
+            ):
+                yield Access(node, "file", self.outputs.opening.path(node) or _path(node, 0))
             elif method == "load_weights" or (
                 method in ("restore", "read", "restore_or_initialize") and self._keeps(node.func)
             ):

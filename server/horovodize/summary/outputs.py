@@ -7,36 +7,18 @@ it: what it binds is used in it only, and nothing inside is shared between ranks
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 from functools import cached_property
 
 from horovodize.source.nodes import walk
 from horovodize.summary.beside import Beside
-from horovodize.summary.buffers import is_buffer
 from horovodize.summary.effects import Effects
 from horovodize.summary.hoist_arguments import TakingOut
 from horovodize.summary.module import Module
-from horovodize.summary.once import once
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, is_main_guard, position
+from horovodize.summary.opening import Opening
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, is_main_guard, position
 from horovodize.summary.traced import makes_operations
 
-_OPENS = {
-    "open": (0, 1), "io.open": (0, 1), "codecs.open": (0, 1), "gzip.open": (0, 1), "bz2.open": (0, 1), "lzma.open": (0, 1),
-    "tensorflow.io.gfile.GFile": (0, 1), "tensorflow.compat.v1.gfile.GFile": (0, 1), "tensorflow.compat.v1.gfile.Open": (0, 1),
-    "tensorflow.compat.v1.gfile.FastGFile": (0, 1), "tarfile.open": (0, 1), "zipfile.ZipFile": (0, 1), "h5py.File": (0, 1),
-    "bz2.BZ2File": (0, 1), "gzip.GzipFile": (0, 1),
-}  # fmt: skip
-PATH_OPEN = (
-    "pathlib.Path.open"  # `(folder / "log.txt").open("w")`: by its mode, as anything may be called `open`
-)
-_OPENS[PATH_OPEN] = (-1, 0)
-_MODE = re.compile(r"^[rwax][bt+]{0,2}$")
-_ALWAYS_WRITE = {
-    "tensorflow.io.TFRecordWriter", "tensorflow.data.experimental.TFRecordWriter",
-    "tensorflow.compat.v1.python_io.TFRecordWriter", "pandas.ExcelWriter",
-    "logging.FileHandler", "logging.handlers.RotatingFileHandler", "cv2.VideoWriter", "imageio.get_writer",
-}  # fmt: skip
 _WRITING = {
     "write",
     "writelines",
@@ -58,7 +40,7 @@ class Outputs:
 
     def __init__(self, module: Module, effects: Effects, early: set[ast.AST], silenced: bool = False) -> None:
         self.module, self.effects, self.early, self.silenced = module, effects, early, silenced
-        self.beside = Beside(module, effects)
+        self.beside, self.opening = Beside(module, effects), Opening(module)
         self._known: dict[ast.stmt, bool] = {}
         self._by_scope: dict[str, dict[ast.AST | None, list[ast.Name]]] = {}
 
@@ -120,7 +102,7 @@ class Outputs:
         if self.beside.puts_out(call):
             return True
         output = self.effects.output(call)
-        return (output is not None and output.kind == "write") or self.opened(call) is not None
+        return (output is not None and output.kind == "write") or self.opening.written(call) is not None
 
     def to_lift(self, statement: ast.Expr) -> list[ast.expr] | None:
         """The parts of an output statement that every rank must run; None where they can't be taken out."""
@@ -148,7 +130,9 @@ class Outputs:
                 "close",
             )
             if at_once and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
-                return call if self.opened(call.func.value) is not None else None  # open(path, "w").write(…)
+                return (
+                    call if self.opening.written(call.func.value) is not None else None
+                )  # open(path, "w").write(…)
         return None
 
     def _argument_shares(self, s: ast.Expr, root: ast.stmt) -> bool:
@@ -175,7 +159,7 @@ class Outputs:
         for call in self.module.syntax.calls:
             speaks = self.silenced and self.effects.speaks(call)
             output = self.effects.output(call) is not None and not speaks
-            output = output or self.opened(call) is not None or self.beside.puts_out(call)
+            output = output or self.opening.written(call) is not None or self.beside.puts_out(call)
             if output and not self.beside.is_guarded_outside(call):
                 found.add(call)
                 for around in self.module.syntax.ancestors(call):
@@ -233,7 +217,7 @@ class Outputs:
         e = item.context_expr
         if not isinstance(e, ast.Call) or self.effects.shares(e):
             return False
-        if not self.is_open(e):
+        if not self.opening.is_open(e):
             return False
         return item.optional_vars is None or self.private(item.optional_vars, root)
 
@@ -249,7 +233,7 @@ class Outputs:
         bindings = [
             b for b in self.module.scopes.reaching(base) if self.module.syntax.inside(b.statement, root)
         ]
-        if any(isinstance(b.value, ast.Call) and self.opened(b.value) is not None for b in bindings):
+        if any(isinstance(b.value, ast.Call) and self.opening.written(b.value) is not None for b in bindings):
             return True
         return method in _WRITING and bool(bindings)
 
@@ -321,55 +305,6 @@ class Outputs:
                 )  # fmt: skip
             case _:
                 return False
-
-    # ------------------------------------------------------------------ files
-
-    def is_open(self, call: ast.Call) -> bool:
-        """Whether a call opens a file, whatever for."""
-        return self._open_name(call) is not None
-
-    @once
-    def _open_name(self, call: ast.Call) -> str | None:
-        m = self.module
-        if isinstance(call.func, ast.Name) and call.func.id == "open" and not m.scopes.reaching(call.func):
-            return "open"
-        name = m.names.of(call.func)
-        if name in _OPENS or name in _ALWAYS_WRITE:
-            return name
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "open":
-            mode = argument(call, "mode", _OPENS[PATH_OPEN][1])
-            said = isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _MODE.match(mode.value)
-            return PATH_OPEN if said else None
-        return None
-
-    def path(self, call: ast.Call) -> ast.expr | None:
-        """The path of a file that a call opens, whatever for."""
-        if self._open_name(call) == PATH_OPEN and isinstance(call.func, ast.Attribute):
-            return call.func.value
-        found = (argument(call, p, 0) for p in ("file", "filename", "name", "path"))
-        return next((path for path in found if path is not None), None)
-
-    def opened(self, call: ast.Call) -> ast.expr | None:
-        """The path of a file that a call opens for writing; None when it does not, or writes into a buffer."""
-        name = self._open_name(call)
-        if name is None:
-            return None
-        path = self.path(call)
-        if path is not None and is_buffer(self.module, path):
-            return None
-        if name in _ALWAYS_WRITE:
-            return path
-        mode = argument(call, "mode", _OPENS[name][1])
-        if isinstance(mode, ast.Constant) and isinstance(mode.value, (str, bytes)):
-            return path if set(str(mode.value)) & set("wax+") else None
-        if mode is not None:
-            values = [o.node for o in self.module.values.origins(mode)]
-            if any(
-                isinstance(v, ast.Constant) and isinstance(v.value, str) and set(v.value) & set("wax+")
-                for v in values
-            ):
-                return path
-        return None
 
 
 def _ends(module: Module, statement: ast.stmt) -> bool:

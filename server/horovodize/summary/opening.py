@@ -1,0 +1,76 @@
+"""Calls that open a file: which one, and whether they write it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from horovodize.summary.buffers import is_buffer
+from horovodize.summary.module import Module
+from horovodize.summary.once import once
+from horovodize.summary.syntax import argument
+
+_PATH_OPEN = (
+    "pathlib.Path.open"  # `(folder / "log.txt").open("w")`: by its mode, as anything may be called `open`
+)
+# Where the mode stands among the arguments: each reads, or writes, as it says.
+_MODES = {
+    _PATH_OPEN: 0, "open": 1, "io.open": 1, "codecs.open": 1, "gzip.open": 1, "bz2.open": 1, "lzma.open": 1,
+    "tensorflow.io.gfile.GFile": 1, "tensorflow.compat.v1.gfile.GFile": 1, "tensorflow.compat.v1.gfile.Open": 1,
+    "tensorflow.compat.v1.gfile.FastGFile": 1, "tarfile.open": 1, "zipfile.ZipFile": 1, "h5py.File": 1, "bz2.BZ2File": 1,
+    "gzip.GzipFile": 1, "pandas.HDFStore": 1,
+}  # fmt: skip
+_ALWAYS_WRITE = {
+    "tensorflow.io.TFRecordWriter", "tensorflow.data.experimental.TFRecordWriter",
+    "tensorflow.compat.v1.python_io.TFRecordWriter", "pandas.ExcelWriter",
+    "logging.FileHandler", "logging.handlers.RotatingFileHandler", "cv2.VideoWriter", "imageio.get_writer",
+}  # fmt: skip
+_MODE = re.compile(r"^[rwax][bt+]{0,2}$")
+_WRITES = set("wax+")
+
+
+class Opening:
+    """The opened files of one module."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def is_open(self, call: ast.Call) -> bool:
+        """Whether a call opens a file, whatever for."""
+        return self._name(call) is not None
+
+    def path(self, call: ast.Call) -> ast.expr | None:
+        """The path of a file that a call opens, whatever for."""
+        if self._name(call) == _PATH_OPEN and isinstance(call.func, ast.Attribute):
+            return call.func.value
+        found = (argument(call, p, 0) for p in ("file", "filename", "name", "path"))
+        return next((path for path in found if path is not None), None)
+
+    def written(self, call: ast.Call) -> ast.expr | None:
+        """The path of a file that a call opens for writing; None when it does not, or writes into a buffer."""
+        name = self._name(call)
+        path = self.path(call)
+        if name is None or (path is not None and is_buffer(self.module, path)):
+            return None
+        return path if name in _ALWAYS_WRITE or self._writes(argument(call, "mode", _MODES[name])) else None
+
+    def _writes(self, mode: ast.expr | None) -> bool:
+        if mode is None:
+            return False
+        values = [mode, *(o.node for o in self.module.values.origins(mode))]
+        texts = [v.value for v in values if isinstance(v, ast.Constant)]
+        return any(isinstance(text, (str, bytes)) and bool(set(str(text)) & _WRITES) for text in texts)
+
+    @once
+    def _name(self, call: ast.Call) -> str | None:
+        m = self.module
+        if isinstance(call.func, ast.Name) and call.func.id == "open" and not m.scopes.reaching(call.func):
+            return "open"
+        name = m.names.of(call.func)
+        if name in _MODES or name in _ALWAYS_WRITE:
+            return name
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "open":
+            mode = argument(call, "mode", _MODES[_PATH_OPEN])
+            said = isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _MODE.match(mode.value)
+            return _PATH_OPEN if said else None
+        return None
