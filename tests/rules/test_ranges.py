@@ -312,3 +312,22 @@ def test_an_index_that_picks_what_is_run_counts(body: str) -> None:
 def test_an_index_that_picks_what_is_fed_selects() -> None:
     text = plan_of(ROBIN.format(body="sess.run([one, two], {x: parts[step]})")).text
     assert "    for step in shard(range(3000)):\n" in text
+
+
+PAIRS = "zip(range(0, n, 3), range(3, n, 3))"
+
+
+def test_pairs_of_numbers_that_only_select_are_dealt_out() -> None:
+    body = "    step(a[i:j], b)\n"
+    check(TAPE, f"for i, j in {PAIRS}:\n{body}", f"for i, j in shard_batches({PAIRS}):\n{body}")
+
+
+@pytest.mark.parametrize("target", ["i, j", "(i, j)"])
+def test_of_pairs_of_numbers_one_goes_on_counting_the_same_on_all_ranks(target: str) -> None:
+    """An event of every 300 rows that read a rank's own rows would never come to most ranks, and too often to others."""
+    check(
+        TAPE,
+        f"for {target} in {PAIRS}:\n    step(a[i:j], b)\n    if i % 300 == 0:\n        model.save('m')\n",
+        f"for (i, j), (own_i, own_j) in rounds(list({PAIRS})):\n    step(a[own_i:own_j], b)\n"
+        "    if i % 300 == 0:\n        model.save('m')\n",
+    )

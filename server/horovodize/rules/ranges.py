@@ -29,6 +29,7 @@ _LAST = (
     "turns: divide by how many those are"
 )
 _DIVIDE = "Divide the steps among the ranks"
+_COUNT_ALIKE = "Give every rank its own batches, and let all count the same turns"
 
 
 def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
@@ -270,8 +271,40 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         *Edit.around(draft.module.span(variable), opening, f", {own}{closing}"),
         *(Edit(draft.module.span(use), own) for use in uses.selecting),
     )
-    what = "Give every rank its own batches, and let all count the same turns"
-    draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
+    draft.change(rule, e, _COUNT_ALIKE, WHY, edits, decision=Decision.SHARED)
+
+
+def deal_pairs(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> bool:
+    """`for start, end in zip(range(0, n, k), range(k, n, k))` of which something counts, too (`if start % 3200 == 0:`):
+    → `for (start, end), (own_start, own_end) in rounds(list(zip(…)))`. Whether it is such a loop."""
+    loop = driver.loop
+    if not isinstance(loop, ast.For) or loop.iter is not e or not isinstance(loop.target, ast.Tuple):
+        return False
+    zipped = e.args if isinstance(e, ast.Call) and draft.names.last(e.func) == "zip" else []
+    names = [n for n in loop.target.elts if isinstance(n, ast.Name)]
+    if (
+        not zipped
+        or len(names) < len(loop.target.elts)
+        or not all(map(feeding(draft).kinds.is_range, zipped))
+    ):
+        return False
+    if any(feeding(draft).kinds.is_endless(z) for z in zipped):
+        return False
+    uses = [u for n in names if (u := uses_of(feeding(draft), loop, n.id)) is not None]
+    counts, selects = any(u.counting for u in uses), any(u.selecting for u in uses)
+    if len(uses) < len(names) or not counts or not selects or not draft.decide(e, Shared(rule)):
+        return False
+    draft.divided = True
+    own = {n.id: draft.fresh(f"own_{n.id}") for n in names}
+    span, text = draft.module.span(loop.target), draft.module.text(loop.target)
+    pair_text = text if text.startswith("(") else f"({text})"
+    edits = (
+        Edit(span, f"{pair_text}, ({', '.join(own.values())})"),
+        *Edit.around(draft.module.span(e), f"{draft.helper('rounds')}(list(", "))"),
+        *(Edit(draft.module.span(use), own[use.id]) for u in uses for use in u.selecting),
+    )
+    draft.change(rule, e, _COUNT_ALIKE, WHY, edits, decision=Decision.SHARED)
+    return True
 
 
 def _counted(

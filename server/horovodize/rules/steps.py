@@ -71,7 +71,7 @@ from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.drawing import ORDER, draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
-from horovodize.rules.ranges import EVERYTHING, WHY, counts_from, divide_from, divide_range
+from horovodize.rules.ranges import EVERYTHING, WHY, counts_from, deal_pairs, divide_from, divide_range
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import (
     PLENTY,
@@ -382,7 +382,7 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
         strong.leave_loop(draft, driver)
         return
     numbered = draft.facts.dealt.numbered(driver)
-    if _deal_beside(draft, e):
+    if _deal_beside(draft, e) or deal_pairs(draft, driver, e, loop_rule(draft)):
         return
     if numbered is None and generators.divide_inside(draft, loop_rule(draft), e):
         return data.shuffle_alike(draft, e)
