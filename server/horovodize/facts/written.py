@@ -78,7 +78,7 @@ class Written:
         return bool(text & self._all[0] or strings & self._all[1])
 
     @cached_property
-    def _all(self) -> tuple[set[str], set[str]]:
+    def _all(self) -> tuple[set[tuple[str, ast.AST | None]], set[str]]:
         text, _ = self._words(paths := self._paths())
         return text, self._words(paths, named=True)[1]
 
@@ -96,10 +96,12 @@ class Written:
                 found += given[:2]
         return found
 
-    def _words(self, paths: list[ast.AST], *, named: bool = False) -> tuple[set[str], set[str]]:
+    def _words(
+        self, paths: list[ast.AST], *, named: bool = False
+    ) -> tuple[set[tuple[str, ast.AST | None]], set[str]]:
         """How paths are written, and the strings that they are made of. `named`: without the names of files that something in
         them was read from: `"fold%d.h5" % fold` does not name what the folds are made of."""
-        text = {ast.unparse(p) for p in paths if isinstance(p, (ast.Name, ast.Attribute, ast.Call))}
+        text = {self._spelled(e) for p in paths for e in self._stands_for(p)}
         strings = {
             n.value
             for p in paths
@@ -110,6 +112,16 @@ class Written:
             and not (named and self._is_read_there(n))
         }
         return text, strings
+
+    def _stands_for(self, path: ast.AST) -> list[ast.Name | ast.Attribute | ast.Call]:
+        """A path as it is written, and where it comes from: through names, and through the parameters of functions."""
+        made = self.module.values.origins(path) if isinstance(path, ast.expr) else []
+        nodes = [path, *(o.node for o in made if not o.path)]
+        return [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute, ast.Call))]
+
+    def _spelled(self, e: ast.Name | ast.Attribute | ast.Call) -> tuple[str, ast.AST | None]:
+        """What tells one path from another: two functions may each have a `filename` of their own."""
+        return ast.unparse(e), self.module.scopes.lookup(e.id, e) if isinstance(e, ast.Name) else None
 
     def _is_read_there(self, name: ast.Constant) -> bool:
         """Whether a string is what something is read from, where it stands: `np.load("x.npy")`."""
