@@ -209,11 +209,11 @@ def test_a_line_that_a_backslash_goes_on_with_is_parted() -> None:
         ("", "model.variables", ["model.variables"]),
         ("second = tf.keras.Sequential([])\n", "model.trainable_variables + second.trainable_variables",
          ["model.variables", "second.variables"]),
-        ("w, b = tf.Variable(1.0), tf.Variable(0.0)\n", "[w, b]", ["[w, b]"]),
+        ("w, b = make()\n", "[w, b]", ["[w, b]"]),
         ("weights = {'w': tf.Variable(1.0)}\n", "list(weights.values())", ["list(weights.values())"]),
         ("weights = {'w': tf.Variable(1.0)}\nbiases = {'b': tf.Variable(1.0)}\n",
          "list(weights.values()) + list(biases.values())", ["list(weights.values())", "list(biases.values())"]),
-        ("held = [tf.Variable(1.0)]\n", "held", ["held"]),
+        ("held = make()\n", "held", ["held"]),
         ("held = model.trainable_variables\n", "held", ["model.variables"]),
     ],
 )  # fmt: skip

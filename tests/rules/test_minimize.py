@@ -37,8 +37,7 @@ def test_every_way_to_call_it_counts(call: str) -> None:
     source = HEAD + f"opt = o.SGD(0.1)\ndef loss():\n    return w * draw()\nfor _ in range(9):\n    {call}\n"
     plan = plan_of(source)
     assert len(changes(plan, "G3")) == 1
-    assert "hvd.broadcast_variables([w], root_rank=0)" in plan.text
-    assert "hvd.broadcast_variables(opt.variables(), root_rank=0)" in plan.text
+    assert "hvd.broadcast_variables([w], root_rank=0)\nfor _ in" in plan.text
 
 
 def test_an_optimizer_that_both_minimizes_and_applies_is_wrapped_once() -> None:

@@ -6,6 +6,7 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from horovodize.facts.batches import Batches
+from horovodize.facts.built import Built
 from horovodize.facts.callback_items import CallbackItems
 from horovodize.facts.collectives import Collectives
 from horovodize.facts.counters import Counters
@@ -44,6 +45,11 @@ class Facts:
     def optimizers(self) -> Optimizers:
         """Where optimizers come from."""
         return Optimizers(self.module)
+
+    @cached_property
+    def built(self) -> Built:
+        """What has its variables before anything is fed to it."""
+        return Built(self.module, self.sites)
 
     @cached_property
     def exclusive(self) -> Exclusive:

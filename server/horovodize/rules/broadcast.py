@@ -1,6 +1,8 @@
-"""G2 broadcast, K6 train_on_batch: after the first step, every rank takes rank 0's variables, once.
+"""G2 broadcast, K6 train_on_batch: every rank takes rank 0's variables once: before the first step, or right after it.
 
-What it does   In the loop that takes the steps, after the step: `if first_batch:` broadcast the model's variables (all of
+What it does   Before the loop, where the model surely has its variables there (it is functional, knows its input's shape or is
+               built) and the optimizer was just made: `hvd.broadcast_variables(model.variables, root_rank=0)`. Else
+               in the loop that takes the steps, after the step: `if first_batch:` broadcast the model's variables (all of
                them, batch-norm statistics included) and the optimizer's. Steps of several models in one loop share one block;
                every loop has a flag of its own, which holds until all models that the loop picks had their first step. Where
                batch normalization is used, rank 0's statistics are taken again when the loop ends: they are never averaged, so
@@ -13,7 +15,7 @@ What it does   In the loop that takes the steps, after the step: `if first_batch
                Weights that are kept as numbers before the first step, and trained with later (`start = model.get_weights()`,
                set again in each fold), are rank 0's: the model is broadcast before, too.
 Why            Ranks start from different random weights and must not go on with them. Before the first step, a model may
-               have no variables yet and an optimizer has no slots.
+               have no variables yet; an optimizer has no slots then, and makes the same ones on every rank.
 Before         for x, y in dataset:
                    train_step(x, y)
 After          first_batch = True
@@ -43,6 +45,7 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from horovodize.rules import kept_weights, keras_session, memories, statistics
+from horovodize.rules.broadcast_ahead import Step, loop_to_come_before
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.steered import ask_of_drifting, keep_alike
@@ -50,8 +53,9 @@ from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer
 from horovodize.rules.subclass_parts import guarded
 from horovodize.rules.target_networks import copies_at
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, Loop
 
+_COMMENT_AHEAD = "Horovod: every rank starts from rank 0's variables."
 _WHY = "Ranks start from different random weights; from here on they hold the same."
 
 
@@ -66,6 +70,7 @@ class _Block:
     )  # text → what it is, if the name is new there
     optimizers: dict[str, None] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
 
 def apply(draft: Draft) -> None:
@@ -88,7 +93,11 @@ def apply(draft: Draft) -> None:
     for block in _merged(draft, blocks):
         block.copies = copies_at(draft, block.place, {*block.variables})
         ask_of_drifting(draft, block.place)
-        _write(draft, block)
+        ahead = loop_to_come_before(draft, block.steps) if not block.copies else None
+        if ahead is not None:
+            _write_ahead(draft, block, *ahead)
+        else:
+            _write(draft, block)
     keep_alike(draft)
     kept_weights.begin_alike(draft)
     memories.ask(draft)
@@ -121,7 +130,7 @@ def _collect(
         place = place_of(draft, site, way, [*variables, *([optimizer] if optimizer is not None else [])])
         if place is None:
             continue
-        block = _Block(place, site)
+        block = _Block(place, site, steps=[Step(place, variables, optimizer)])
         for expression in variables:
             block.variables |= variable_texts(draft, expression, place)
         if optimizer is not None:
@@ -143,6 +152,7 @@ def _merged(draft: Draft, blocks: list[_Block]) -> list[_Block]:
             if draft.syntax.block(other.place.statement) is draft.syntax.block(block.place.statement):
                 other.variables |= block.variables
                 other.optimizers |= block.optimizers
+                other.steps += block.steps
                 other.place = _later(other.place, block.place)
                 break
         else:
@@ -157,6 +167,22 @@ def _later(first: Place, second: Place) -> Place:
         return second
     inner = min(first.since, second.since, key=second.frame.loops.index)
     return replace(second, since=inner)
+
+
+def _write_ahead(draft: Draft, block: _Block, loop: Loop, variables: list[str]) -> None:
+    """Sends the variables before the loop: no flag is needed."""
+    new = [v for v in variables if draft.once(f"broadcast {v}", loop)]
+    calls = [
+        line for v in new for line in guarded(draft, loop, v, f"{CORE}.broadcast_variables({v}, root_rank=0)")
+    ]
+    edits = [draft.before(loop, draft.lines_of(*calls, comment=_COMMENT_AHEAD))] if calls else []
+    draft.change(
+        _rule(draft, block), block.site, "Broadcast rank 0's variables before the first step", _WHY, edits
+    )
+
+
+def _rule(draft: Draft, block: _Block) -> str:
+    return "K6" if block.site in {f.call for f in draft.sites.fits} else "G2"
 
 
 def _write(draft: Draft, block: _Block) -> None:
@@ -185,9 +211,7 @@ def _write(draft: Draft, block: _Block) -> None:
         if place.choosing is not None:
             edits.append(draft.after(place.choosing, [done], level=1))
         edits += place.initialise(draft, flag)
-    draft.change(
-        "K6" if block.site in {f.call for f in draft.sites.fits} else "G2", block.site, what, _WHY, edits
-    )
+    draft.change(_rule(draft, block), block.site, what, _WHY, edits)
     if place.loop is not None:
         models = [v.removesuffix(".variables") for v in block.variables if v.endswith(".variables")]
         statistics.after_loop(draft, place.loop, models)

@@ -230,7 +230,7 @@ def _at(
         )
     since = loops[0] if loops else frame.loops[-1]
     for loop in loops[1:]:
-        if _binds(draft, loop, outside, way, depth):
+        if binds(draft, loop, outside, way, depth):
             break  # another model in each turn: each of them has a first batch
         since = loop
     if not draft.can_insert(since):
@@ -292,7 +292,7 @@ def _one_model(draft: Draft, way: Way, depth: int, expressions: list[ast.expr]) 
     if function is None or len(draft.values.callers(function)) != 1:
         return function is None
     return not any(
-        _binds(draft, loop, expressions, way, outer)
+        binds(draft, loop, expressions, way, outer)
         for outer in range(depth + 1, len(way))
         for loop in way[outer].loops
     )
@@ -314,7 +314,7 @@ def _bindings(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, d
     return found
 
 
-def _binds(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth: int) -> bool:
+def binds(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth: int) -> bool:
     """Whether what expressions are called at some depth is bound inside a loop there."""
     names: set[str] = set()
     attributes: set[str] = set()

@@ -72,7 +72,7 @@ def _broadcast(draft: Draft, e: ast.expr, made: set[ast.Call]) -> None:
     key = binding.statement if binding is not None else next(iter(made))
     if not draft.once("untrained network", key):
         return
-    if binding is None or not all(_is_built(draft, c) for c in made):
+    if binding is None or not all(draft.facts.built.at_once(c) for c in made):
         draft.ask("K3", e, _WHAT, _WHY, _LATE.format(name=name))
         return
     lines = draft.lines_of(
@@ -93,21 +93,6 @@ def _binding(draft: Draft, e: ast.expr) -> Binding | None:
         return None
     alike = draft.facts.uniform.reached_alike(statement) and not draft.drive.in_traced(statement)
     return found[0] if alike else None
-
-
-def _is_built(draft: Draft, made: ast.Call) -> bool:
-    """Whether a network has its weights as soon as it is made: it is told what comes in."""
-    name = draft.names.of(made.func) or ""
-    if name.endswith((".Model", ".clone_model")) or ".applications." in name:
-        return True
-    layers = argument(made, "layers", 0) if name.endswith(".Sequential") else None
-    first = layers.elts[0] if isinstance(layers, (ast.List, ast.Tuple)) and layers.elts else None
-    if not isinstance(first, ast.Call):
-        return False
-    given = {k.arg for k in first.keywords}
-    return draft.names.last(first.func) in ("Input", "InputLayer") or bool(
-        given & {"input_shape", "batch_input_shape", "input_dim"}
-    )
 
 
 __all__ = ["broadcast_untrained"]

@@ -37,7 +37,8 @@ def discounted(rewards: list, gamma: float = 0.99) -> np.ndarray:
 
 
 running = 0
-first_batch = True
+# Horovod: every rank starts from rank 0's variables.
+hvd.broadcast_variables(policy.variables, root_rank=0)
 for episode in range(400):
     state, rewards, logs, done = env.reset(), [], [], False
     with tf.GradientTape() as tape:
@@ -51,11 +52,6 @@ for episode in range(400):
     tape = hvd.DistributedGradientTape(tape)
     grads = tape.gradient(loss, policy.trainable_variables)
     optimizer.apply_gradients(zip(grads, policy.trainable_variables))
-    # Horovod: from here on every rank holds rank 0's variables.
-    if first_batch:
-        hvd.broadcast_variables(policy.variables, root_rank=0)
-        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
-        first_batch = False
     running = 0.95 * running + 0.05 * sum(rewards)
     if episode % 20 == 0 and hvd.rank() == 0:
         print("episode", episode, "reward", running)

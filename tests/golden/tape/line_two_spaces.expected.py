@@ -55,22 +55,14 @@ def run_optimization():
   gradients = g.gradient(cost, [W, b])
   sgd.apply_gradients(zip(gradients, [W, b]))
 
-first_batch = True
+# Horovod: every rank starts from rank 0's variables.
+hvd.broadcast_variables([W, b], root_rank=0)
 for step in range(1, 1001):
   run_optimization()
-  # Horovod: from here on every rank holds rank 0's variables.
-  if first_batch:
-    hvd.broadcast_variables([W, b], root_rank=0)
-    hvd.broadcast_variables(sgd.variables(), root_rank=0)
-    first_batch = False
   if step % 50 == 0 and hvd.rank() == 0:
     print("step: %i, loss: %f, W: %f, b: %f" % (step, loss(), W.numpy(), b.numpy()))
 
-first_batch_2 = True
+# Horovod: every rank starts from rank 0's variables.
+hvd.broadcast_variables([W, b], root_rank=0)
 for step in range(100):
   other.minimize(loss, var_list=[W, b])
-  # Horovod: from here on every rank holds rank 0's variables.
-  if first_batch_2:
-    hvd.broadcast_variables([W, b], root_rank=0)
-    hvd.broadcast_variables(other.variables(), root_rank=0)
-    first_batch_2 = False
