@@ -157,7 +157,7 @@ def test_an_unseeded_split_is_the_same_on_all_ranks() -> None:
 
 
 def dataset(before: str, after: str) -> None:
-    check(KERAS + "x = np.zeros(900)\n", before, after)
+    check(KERAS + "x = np.load('rows.npy')\n", before, after)
 
 
 def test_a_dataset_is_divided_at_its_source() -> None:

@@ -63,8 +63,7 @@ def test_the_call_is_made_by_one_process_first() -> None:
         (x, y), _ = tf.keras.datasets.mnist.load_data()
         """,
         f"""
-        # One process per host downloads; the others then read its copy.
-        if hvd.size() > 1 and hvd.local_rank() == 0:
+        if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
             tf.keras.datasets.mnist.load_data()
         {WAIT}
         (x, y), _ = tf.keras.datasets.mnist.load_data()
@@ -86,8 +85,7 @@ def test_neighbours_share_a_wait_but_not_what_one_of_them_binds() -> None:
         f"""
         import tensorflow_datasets as tfds
         def load(name):
-            # One process per host downloads; the others then read its copy.
-            if hvd.size() > 1 and hvd.local_rank() == 0:
+            if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
                 tfds.load(name, split="train")
                 tfds.load(name, split="test")
                 tf.keras.utils.get_file("a", origin)
@@ -95,8 +93,7 @@ def test_neighbours_share_a_wait_but_not_what_one_of_them_binds() -> None:
             train = tfds.load(name, split="train")
             test = tfds.load(name, split="test")
             path = tf.keras.utils.get_file("a", origin)
-            # One process per host downloads; the others then read its copy.
-            if hvd.size() > 1 and hvd.local_rank() == 0:
+            if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
                 tf.keras.utils.get_file(path, origin)
             {WAIT}
             more = tf.keras.utils.get_file(path, origin)
@@ -117,8 +114,7 @@ def test_text_comments_and_strings_of_the_call_stay() -> None:
         ''',
         f'''
         for name in names:
-            # One process per host downloads; the others then read its copy.
-            if hvd.size() > 1 and hvd.local_rank() == 0:
+            if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
                 tf.keras.utils.get_file(
                     name,  # in the cache
                     """http://host/
@@ -180,8 +176,7 @@ def test_a_print_does_not_hide_a_download() -> None:
         print(len(tf.keras.datasets.mnist.load_data()))
         """,
         f"""
-        # One process per host downloads; the others then read its copy.
-        if hvd.size() > 1 and hvd.local_rank() == 0:
+        if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
             tf.keras.datasets.mnist.load_data()
         {WAIT}
         data = tf.keras.datasets.mnist.load_data()

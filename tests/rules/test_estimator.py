@@ -229,7 +229,7 @@ SCALED = "hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.1 * hvd.size()))"
         (f"e = tf.estimator.DNNLinearCombinedClassifier(linear_optimizer={ADAM}, dnn_optimizer={ADAM})",
          f"e = tf.estimator.DNNLinearCombinedClassifier(linear_optimizer={SCALED}, dnn_optimizer={SCALED})"),
         (f"o = {ADAM}\ne = tf.estimator.DNNRegressor([8], c, optimizer=o)",
-         "o = tf.train.AdamOptimizer(0.1 * hvd.size())\no = hvd.DistributedOptimizer(o)\n"
+         f"o = {SCALED}\n"
          "e = tf.estimator.DNNRegressor([8], c, optimizer=o)"),
     ],
 )  # fmt: skip

@@ -75,7 +75,7 @@ def test_in_a_chain_the_optimizer_is_wrapped_and_not_the_train_op() -> None:
 def test_bound_to_a_name() -> None:
     wrapped(
         "opt = tf.train.MomentumOptimizer(0.1, 0.9)\ntrain = opt.minimize(loss)\n",
-        "opt = tf.train.MomentumOptimizer(0.1 * hvd.size(), 0.9)\nopt = hvd.DistributedOptimizer(opt)\n"
+        "opt = hvd.DistributedOptimizer(tf.train.MomentumOptimizer(0.1 * hvd.size(), 0.9))\n"
         "train = opt.minimize(loss)\n",
     )
 
@@ -89,8 +89,7 @@ def test_clipped_gradients_come_from_the_wrapped_optimizer() -> None:
         train = opt.apply_gradients(clipped)
         """,
         """
-        opt = tf.train.RMSPropOptimizer(0.1 * hvd.size())
-        opt = hvd.DistributedOptimizer(opt)
+        opt = hvd.DistributedOptimizer(tf.train.RMSPropOptimizer(0.1 * hvd.size()))
         pairs = opt.compute_gradients(loss)
         clipped = [(tf.clip_by_value(g, -1.0, 1.0), v) for g, v in pairs if g is not None]
         train = opt.apply_gradients(clipped)
@@ -240,5 +239,5 @@ with tf.Session() as sess:
         sess.run(train, feed_dict={x: draw(32)})
 """
     text = plan_of(source).text
-    assert "optimizer = hvd.DistributedOptimizer(optimizer)\n" in text
+    assert "optimizer = hvd.DistributedOptimizer(tf.train." in text
     assert "hvd.allreduce(g) for g in tf.gradients(loss, weights)" in text

@@ -128,7 +128,7 @@ def test_a_loss_scaling_optimizer_is_wrapped_outside() -> None:
     made = text(f"{TF}{MODEL}opt = tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.SGD(0.1))\n"
                 f"model.compile(opt, 'mse')\n{FIT}")  # fmt: skip
     assert (
-        "LossScaleOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size()))\nopt = hvd.DistributedOptimizer(opt)\n"
+        "hvd.DistributedOptimizer(tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size())))\n"
         in made
     )
 

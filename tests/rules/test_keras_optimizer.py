@@ -20,8 +20,8 @@ COMPILED = "model.compile(opt, 'mse')\n" + FIT
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("opt = o.SGD(0.1)", "opt = o.SGD(0.1)\nopt = hvd.DistributedOptimizer(opt)"),
-        ("opt = o.SGD(0.1)  # plain", "opt = o.SGD(0.1)  # plain\nopt = hvd.DistributedOptimizer(opt)"),
+        ("opt = o.SGD(0.1)", "opt = hvd.DistributedOptimizer(o.SGD(0.1))"),
+        ("opt = o.SGD(0.1)  # plain", "opt = hvd.DistributedOptimizer(o.SGD(0.1))  # plain"),
         ("opt = o.SGD(\n    0.1,\n)", "opt = o.SGD(\n    0.1,\n)\nopt = hvd.DistributedOptimizer(opt)"),
         ("opt: o.Optimizer = o.SGD(0.1)", "opt: o.Optimizer = hvd.DistributedOptimizer(o.SGD(0.1))"),
         ("opt = other = o.SGD(0.1)", "opt = other = hvd.DistributedOptimizer(o.SGD(0.1))"),
@@ -37,8 +37,8 @@ COMPILED = "model.compile(opt, 'mse')\n" + FIT
         ("def make():\n    return o.SGD(0.1)\nopt = make()",
          "def make():\n    return hvd.DistributedOptimizer(o.SGD(0.1))\nopt = make()"),
         ("opt = tf.keras.mixed_precision.LossScaleOptimizer(o.SGD(0.1))",
-         "opt = tf.keras.mixed_precision.LossScaleOptimizer(o.SGD(0.1))\nopt = hvd.DistributedOptimizer(opt)"),
-        ("first = o.SGD(0.1)\nopt = first", "first = o.SGD(0.1)\nfirst = hvd.DistributedOptimizer(first)\nopt = first"),
+         "opt = hvd.DistributedOptimizer(tf.keras.mixed_precision.LossScaleOptimizer(o.SGD(0.1)))"),
+        ("first = o.SGD(0.1)\nopt = first", "first = hvd.DistributedOptimizer(o.SGD(0.1))\nopt = first"),
     ],
 )  # fmt: skip
 def test_an_optimizer_is_wrapped_where_it_is_made(before: str, after: str) -> None:
@@ -73,14 +73,15 @@ def test_two_models_with_an_optimizer_each_are_both_wrapped() -> None:
     assert plan_of(source).text.count("DistributedOptimizer") == 2
 
 
-def test_an_attribute_is_wrapped_after_its_assignment() -> None:
+def test_an_attribute_is_wrapped_in_its_assignment() -> None:
     source = TF + (
         "class T:\n    def __init__(self):\n        self.opt = tf.keras.optimizers.SGD(0.1)\n"
         "        self.model = tf.keras.Sequential([])\n        self.model.compile(self.opt)\n"
         "    def train(self):\n        return self.model.fit(x, y)\nT().train()\n"
     )
     assert (
-        "        self.opt = hvd.DistributedOptimizer(self.opt)\n        self.model = " in plan_of(source).text
+        "        self.opt = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size()))\n"
+        in plan_of(source).text
     )
 
 

@@ -184,7 +184,7 @@ def test_a_rate_behind_keywords_inline_is_refused() -> None:
 
 def test_a_subclass_of_an_optimizer_counts() -> None:
     source = MODEL + "class Mine(o.SGD):\n    pass\nopt = Mine(0.1)\n" + COMPILED
-    assert "opt = Mine(0.1 * hvd.size())" in plan_of(source).text
+    assert "Mine(0.1 * hvd.size())" in plan_of(source).text
 
 
 def test_an_attribute_of_an_object_is_followed() -> None:
@@ -193,7 +193,7 @@ def test_an_attribute_of_an_object_is_followed() -> None:
         "        self.model = tf.keras.Sequential([])\n    def train(self):\n        self.model.compile(self.opt)\n"
         "        self.model.fit(x, y)\nT(0.1).train()\n"
     )
-    assert "self.opt = o.SGD(rate * hvd.size())" in plan_of(source).text
+    assert "o.SGD(rate * hvd.size())" in plan_of(source).text
 
 
 @pytest.mark.parametrize("tail", [COMPILED, LOOP], ids=["fit", "tape"])

@@ -13,7 +13,7 @@ LOOP = "for _ in range(9):\n    opt.minimize(lambda: w * draw(), [w])\n"
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("opt = o.SGD(0.1)", "opt = o.SGD(0.1)\nopt = hvd.DistributedOptimizer(opt)"),
+        ("opt = o.SGD(0.1)", "opt = hvd.DistributedOptimizer(o.SGD(0.1))"),
         ("def make():\n    return o.SGD(0.1)\nopt = make()",
          "def make():\n    return hvd.DistributedOptimizer(o.SGD(0.1))\nopt = make()"),
         ("opt = o.SGD(0.1) if a else o.Adam()",
@@ -42,7 +42,7 @@ def test_every_way_to_call_it_counts(call: str) -> None:
 
 def test_an_optimizer_that_both_minimizes_and_applies_is_wrapped_once() -> None:
     source = HEAD + "opt = o.SGD(0.1)\n" + LOOP + LOOP
-    assert plan_of(source).text.count("hvd.DistributedOptimizer(opt)") == 1
+    assert plan_of(source).text.count("hvd.DistributedOptimizer(") == 1
 
 
 def test_an_optimizer_that_only_applies_gradients_is_not_wrapped() -> None:

@@ -10,6 +10,7 @@ from horovodize.facts.turns import is_numbers
 from horovodize.summary.kinds import Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument
+from horovodize.summary.values import Origin
 
 Shape = tuple[int | None, ...]
 """The dimensions of an array, None those that can't be seen."""
@@ -23,6 +24,17 @@ _SAME = frozenset(
 _SAME_METHODS = frozenset("astype copy clip round numpy".split())
 _SHAPED = frozenset("zeros ones empty full random_sample random standard_normal ranf".split())
 _BY_SIZE = frozenset("normal uniform randint choice binomial poisson integers exponential".split())
+# What `tensorflow.keras.datasets` gives: the rows for training and for testing, and the dimensions of a row of each.
+_DATASETS: dict[str, tuple[tuple[int, int], Shape, Shape]] = {
+    "mnist": ((60000, 10000), (28, 28), ()),
+    "fashion_mnist": ((60000, 10000), (28, 28), ()),
+    "cifar10": ((50000, 10000), (32, 32, 3), (1,)),
+    "cifar100": ((50000, 10000), (32, 32, 3), (1,)),
+    "imdb": ((25000, 25000), (), ()),
+    "reuters": ((8982, 2246), (), ()),
+    "boston_housing": ((404, 102), (13,), ()),
+}
+_RESIZING = ("test_split", "maxlen")
 _BY_COUNTS = frozenset("rand randn".split())
 
 
@@ -46,9 +58,27 @@ class Shapes:
             return None
         found = set[Shape | None]()
         for origin in self.module.values.origins(e):
-            known = isinstance(origin.node, ast.expr) and not origin.path
-            found.add(self._of_expression(origin.node, depth) if known else None)  # type: ignore[arg-type]
+            if origin.path:
+                found.add(self._of_dataset(origin))
+            else:
+                known = isinstance(origin.node, ast.expr)
+                found.add(self._of_expression(origin.node, depth) if known else None)  # type: ignore[arg-type]
         return found.pop() if len(found) == 1 else None
+
+    def _of_dataset(self, origin: Origin) -> Shape | None:
+        """The shape of a part of what Keras' data sets give: `(x, y), (x_test, y_test)`."""
+        made = origin.node
+        name = self.module.names.of(made.func) or "" if isinstance(made, ast.Call) else ""
+        which = name.removeprefix("tensorflow.keras.datasets.").removesuffix(".load_data")
+        if not isinstance(made, ast.Call) or not name.endswith(".load_data") or which not in _DATASETS:
+            return None
+        if len(origin.path) != 2 or any(k.arg is None or k.arg in _RESIZING for k in made.keywords):
+            return None
+        rows, of_x, of_y = _DATASETS[which]
+        part, column = origin.path
+        if part not in (0, 1) or column not in (0, 1) or made.args[1:]:
+            return None
+        return (rows[part], *(of_y if column else of_x))
 
     def _of_expression(self, e: ast.expr, depth: int) -> Shape | None:
         match e:

@@ -55,7 +55,6 @@ from horovodize.rules.subclass_parts import guarded
 from horovodize.rules.target_networks import copies_at
 from horovodize.summary.syntax import FUNCTIONS, Loop
 
-_COMMENT_AHEAD = "Horovod: every rank starts from rank 0's variables."
 _WHY = "Ranks start from different random weights; from here on they hold the same."
 
 
@@ -175,7 +174,7 @@ def _write_ahead(draft: Draft, block: _Block, loop: Loop, variables: list[str]) 
     calls = [
         line for v in new for line in guarded(draft, loop, v, f"{CORE}.broadcast_variables({v}, root_rank=0)")
     ]
-    edits = [draft.before(loop, draft.lines_of(*calls, comment=_COMMENT_AHEAD))] if calls else []
+    edits = [draft.before(loop, calls)] if calls else []
     draft.change(
         _rule(draft, block), block.site, "Broadcast rank 0's variables before the first step", _WHY, edits
     )

@@ -3,9 +3,11 @@
 What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right: after its source, before `map`, `shuffle` and
                `batch`; after a `batch` that makes sequences of elements (`ids.batch(101).map(split).batch(64)`), which must
                follow each other. All ranks get equally many elements. Files of unknown length get `shard_records(…)`: to be
-               equally many, the shares of some ranks end with the first elements again. Data that is repeated without end
-               needs no equal counts: `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for
-               evaluation divides it inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets
+               equally many, the shares of some ranks end with the first elements again. Rows of which there are surely many
+               (Keras' own data sets, arrays whose shape is seen) need no helper: `ds.shard(hvd.size(), hvd.rank())` and
+               `take(len(ds) // hvd.size())`. Data that is repeated without end needs no equal counts:
+               `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for evaluation divides it
+               inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets
                a name of its own on each rank, and a shuffle that comes before the division a seed, so that all ranks divide
                the same order. With the setting `batch = "global"`, batches that are made after the division are divided, too
                (`batch(share_batch(32))`); of those that are made before it, each rank takes its rows
@@ -30,7 +32,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import global_batch
+from horovodize.plan import Decision
+from horovodize.rules import global_batch, short_shares
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
@@ -95,7 +98,11 @@ def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
 
 
 def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
-    edits = _uneven_share(draft, place, feed) or wrap(draft, place, _helper(draft, [place]), "D1")
+    edits = (
+        _uneven_share(draft, place, feed)
+        or _short_share(draft, place)
+        or wrap(draft, place, _helper(draft, [place]), "D1")
+    )
     if edits:
         draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
         _tell_what_comes_before(draft, place)
@@ -161,6 +168,15 @@ def _uneven_share(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, 
     return (Edit.insert(draft.module.span(place).end, f".shard({SIZE}, {RANK})", draft.module.span(place)),)
 
 
+def _short_share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
+    if draft.was(place, Shared) or not isinstance(place, (ast.Name, ast.Call)):
+        return ()
+    if not short_shares.is_short(draft, place) or not draft.decide(place, Shared("D1")):
+        return ()
+    draft.divided = True
+    return draft.decided(Decision.SHARED, short_shares.share(draft, place))
+
+
 def _tell_what_comes_before(draft: Draft, place: ast.expr) -> None:
     """Notes what each rank still does for all elements, since the data can only be divided after it."""
     known = feeding(draft).pipelines
@@ -208,7 +224,9 @@ def _divide_for(draft: Draft, call: ast.Call, function: ast.FunctionDef, places:
             edits += Edit.around(draft.module.span(place), f"{share}(", ")")
             _tell_what_comes_before(draft, place)
             shuffle_alike(draft, place)
-    edits.append(draft.add_argument(call, f"{share}={draft.helper(_helper(draft, places))}"))
+    short = all(short_shares.is_short(draft, place) for place in places)
+    by = short_shares.function() if short else draft.helper(_helper(draft, places))
+    edits.append(draft.add_argument(call, f"{share}={by}"))
     draft.divided = True
     draft.change("D1", call, "Give every rank its own part of the dataset", _WHY_INSIDE, edits)
 

@@ -35,7 +35,7 @@ _WHY = "Processes of one host share the cache; several at once would download in
 _WHY_RUN = "Processes of one host would write the same files at once, and read each other's halves."
 _ON_ONE = f"{LOCAL_RANK} == 0"
 _FIRST = f"{SIZE} > 1 and {_ON_ONE}"  # one process alone reads its data once, as it did
-_COMMENT = "One process per host downloads; the others then read its copy."
+_COMMENT = "one process per host downloads; the others then read its copy"
 # Download again at every call, to the path they are given.
 _AGAIN = ("urlretrieve", "wget.download", "gdown.download")
 _LAYERS = ("tensorflow_hub.KerasLayer", "tensorflow_hub.Module")
@@ -269,7 +269,7 @@ class _Downloads:
         outermost = [c for c in calls if not any(c is not o and draft.syntax.inside(c, o) for o in calls)]
         texts = list(dict.fromkeys(guards.moved_in(c, unit) for c in outermost))
         lines = [
-            *draft.lines_of(f"if {_FIRST}:", comment=_COMMENT),
+            f"if {_FIRST}:" + (f"  # {_COMMENT}" if draft.options.comments else ""),
             *(unit + text for text in texts),
             *(
                 unit + line.lstrip() if line.startswith(" ") else line

@@ -34,7 +34,9 @@ class Session:
         return draft.module.text(self.base) + self.attributes if self.base is not None else None
 
 
-def send_after(draft: Draft, statement: ast.stmt, run: Run, session: str | None, comment: str) -> list[Edit]:
+def send_after(
+    draft: Draft, statement: ast.stmt, run: Run, session: str | None, comment: str = ""
+) -> list[Edit]:
     """The edits that send rank 0's variables after a statement. Refuses where the graph may be finalised by then.
 
     run: what is run in that session elsewhere; session: what it is called after the statement (None: the default one)"""

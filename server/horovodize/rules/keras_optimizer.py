@@ -1,8 +1,9 @@
 """K1 optimizer, K2 string: the optimizer of a compiled model averages its gradients over all ranks.
 
-What it does   `opt = Adam(…)` is followed by `opt = hvd.DistributedOptimizer(opt)`; an optimizer that is made inline, in a
-               branch or in a container is wrapped in place. A Keras name ("adam", "sgd", …) becomes the class it stands for,
-               with its default rate scaled. A model compiled without an optimizer gets Keras' default, written out.
+What it does   `Adam(…)` becomes `hvd.DistributedOptimizer(Adam(…))` where it is made; one that is made over several lines and
+               gets a name is followed by `opt = hvd.DistributedOptimizer(opt)`. A Keras name ("adam", "sgd", …) becomes the
+               class it stands for, with its default rate scaled. A model compiled without an optimizer gets Keras' default,
+               written out.
                For Keras 3, the wrapper is that of `horovod_keras3.py`, which is written beside the script, and XLA is turned
                off: `jit_compile=False` (Horovod's operations are none of XLA's; Keras 3 uses it on GPUs by itself).
 Why            `fit` applies what the optimizer is given; unwrapped, every rank trains a model of its own.

@@ -5,8 +5,7 @@ Why            There is no tape to wrap; a wrapped optimizer averages what its o
 Before         opt = tf.keras.optimizers.SGD(0.1)
                for step in range(1000):
                    opt.minimize(loss_fn, [w, b])
-After          opt = tf.keras.optimizers.SGD(0.1 * hvd.size())
-               opt = hvd.DistributedOptimizer(opt)
+After          opt = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size()))
                for step in range(1000 // hvd.size()):
                    opt.minimize(loss_fn, [w, b])
 Leaves alone   `scipy.optimize.minimize`; `minimize` in a TF1 graph.

@@ -151,6 +151,9 @@ def _class_name(draft: Draft, call: ast.Call) -> str:
     return known[0] if known else base
 
 
+_LONG = 88  # columns of a line that gets no wrapper around what it has
+
+
 def rate_argument(call: ast.Call, class_name: str | None) -> ast.expr | None:
     """The learning rate that a construction is given."""
     value = argument(call, "learning_rate") or argument(call, "lr")
@@ -167,8 +170,8 @@ def rate_argument(call: ast.Call, class_name: str | None) -> ast.expr | None:
 
 
 def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> None:
-    """Wraps an optimizer where it is made, once: by a statement of its own after a plain assignment, else in place. `op`: what
-    Horovod is told besides, after a comma."""
+    """Wraps an optimizer where it is made, once: in place, or by a line of its own where that is easier to read (after several
+    lines, or a long one). `op`: what Horovod is told besides, after a comma."""
     if not draft.once("wrapped", call):
         return
     what = "Wrap the optimizer in Horovod's"
@@ -176,6 +179,7 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> Non
     if (
         isinstance(statement, ast.Assign)
         and statement.value is call
+        and (call.lineno != call.end_lineno or len(draft.document.lines.content(call.lineno - 1)) > _LONG)
         and len(statement.targets) == 1
         and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
         and not draft.syntax.conditions(call)  # one arm of several: a statement in each would say it twice

@@ -31,7 +31,6 @@ from horovodize.summary.syntax import LOOPS, position
 
 _WHY = "Every rank initialises its own random weights; training starts from rank 0's."
 _WHAT = "Send rank 0's variables to all ranks once they are ready"
-_COMMENT = "Horovod: every rank starts from rank 0's variables."
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +239,7 @@ def _write(draft: Draft, place: _Place) -> None:
         return
     if not draft.once("broadcast", statement):
         return
-    edits = send_after(draft, statement, place.run, place.session, _COMMENT)
+    edits = send_after(draft, statement, place.run, place.session)
     draft.change("S4", place.run.call, _WHAT, _WHY, edits)
 
 

@@ -44,8 +44,7 @@ def model_fn(features, labels, mode, params):
     return tf.estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops={"accuracy": accuracy})
 
   rate = tf.train.piecewise_constant(tf.train.get_global_step(), [1000 // hvd.size(), 2000 // hvd.size()], [0.1 * hvd.size(), 0.01 * hvd.size(), 0.001 * hvd.size()])
-  optimizer = tf.train.MomentumOptimizer(rate, momentum=0.9)
-  optimizer = hvd.DistributedOptimizer(optimizer)
+  optimizer = hvd.DistributedOptimizer(tf.train.MomentumOptimizer(rate, momentum=0.9))
   update_ops = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
   with tf.control_dependencies(update_ops):
     train_op = optimizer.minimize(loss, tf.train.get_global_step())

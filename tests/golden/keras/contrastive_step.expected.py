@@ -15,13 +15,6 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-    count = int(tf.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-    return dataset if 0 <= count < hvd.size() else share
-
-
 @dataclass
 class Settings:
     temperature: float = 0.1
@@ -53,7 +46,8 @@ class Contrastive(tf.keras.Model):
 
 
 settings = Settings()
-pairs = shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([512, 16])), hvd.broadcast_object(tf.random.normal([512, 16])))))
+pairs = tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([512, 16])), hvd.broadcast_object(tf.random.normal([512, 16]))))
+pairs = pairs.shard(hvd.size(), hvd.rank()).take(len(pairs) // hvd.size())
 model = Contrastive(tf.keras.Sequential([tf.keras.layers.Dense(8)]), settings)
 model.compile(optimizer=tf.keras.optimizers.Adam(settings.rate * hvd.size()))
 callbacks = [

@@ -43,8 +43,7 @@ x = alike(np.random.rand)(1000, 1).astype("float32")
 y = 2 * x
 
 modell = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
-verfahren = tf.keras.optimizers.RMSprop(learning_rate=0.001 * hvd.size())
-verfahren = hvd.DistributedOptimizer(verfahren)
+verfahren = hvd.DistributedOptimizer(tf.keras.optimizers.RMSprop(learning_rate=0.001 * hvd.size()))
 modell.compile(verfahren, "mse")
 callbacks = [
     hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),

@@ -38,8 +38,7 @@ BATCH_SIZE = 128  # fits into 8 GB
 
 # ------------------------------------------------------------------ data
 
-# One process per host downloads; the others then read its copy.
-if hvd.size() > 1 and hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
     tf.keras.datasets.fashion_mnist.load_data()
 hvd.broadcast(0, root_rank=0, name="downloaded")
 (x_train, y_train), (x_test, y_test) = tf.keras.datasets.fashion_mnist.load_data()

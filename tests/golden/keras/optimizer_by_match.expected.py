@@ -15,30 +15,20 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
-
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-    count = int(tf.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-    return dataset if 0 <= count < hvd.size() else share
-
-
 kind = sys.argv[1] if len(sys.argv) > 1 else "sgd"
 warm = opts.schedules.PiecewiseConstantDecay([1000 // hvd.size(), 2000 // hvd.size()], [0.1 * hvd.size(), 0.05 * hvd.size(), 0.01 * hvd.size()])
 
 match kind:
     case "sgd":
-        optimizer = opts.SGD(warm, momentum=0.9)
-        optimizer = hvd.DistributedOptimizer(optimizer)
+        optimizer = hvd.DistributedOptimizer(opts.SGD(warm, momentum=0.9))
     case "adam" | "amsgrad":
-        optimizer = opts.Adam(learning_rate=0.001 * hvd.size(), amsgrad=kind == "amsgrad")
-        optimizer = hvd.DistributedOptimizer(optimizer)
+        optimizer = hvd.DistributedOptimizer(opts.Adam(learning_rate=0.001 * hvd.size(), amsgrad=kind == "amsgrad"))
     case _:
         optimizer = opts.RMSprop(learning_rate=opts.schedules.CosineDecay(0.01 * hvd.size(), decay_steps=5_000 // hvd.size()))
         optimizer = hvd.DistributedOptimizer(optimizer)
 
 dataset = (
-    shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([4096, 8])), hvd.broadcast_object(tf.random.normal([4096, 1])))))
+    tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([4096, 8])), hvd.broadcast_object(tf.random.normal([4096, 1])))).apply(lambda ds: ds.shard(hvd.size(), hvd.rank()).take(len(ds) // hvd.size()))
     .shuffle(4096, seed=7)
     .batch(64)
     .prefetch(tf.data.AUTOTUNE)

@@ -48,8 +48,7 @@ plt.plot([step_decay(epoch) for epoch in range(30)])
 if hvd.rank() == 0:
     plt.savefig("rates.png")
 
-# One process per host downloads; the others then read its copy.
-if hvd.size() > 1 and hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
     tf.keras.datasets.mnist.load_data()
 hvd.broadcast(0, root_rank=0, name="downloaded")
 (x, y), _ = tf.keras.datasets.mnist.load_data()

@@ -59,8 +59,7 @@ class Recommender:
     def __init__(self, items, units=32, *, rate=0.002):
         self.items = items
         self.model = self._build(items, units)
-        self.optimizer = keras.optimizers.Adam(learning_rate=rate * hvd.size())
-        self.optimizer = hvd.DistributedOptimizer(self.optimizer)
+        self.optimizer = hvd.DistributedOptimizer(keras.optimizers.Adam(learning_rate=rate * hvd.size()))
         self.model.compile(optimizer=self.optimizer, loss="sparse_categorical_crossentropy")
         self.stopping = keras.callbacks.EarlyStopping(monitor="loss", patience=2)
         self.checkpoint = keras.callbacks.ModelCheckpoint("recommender.h5")

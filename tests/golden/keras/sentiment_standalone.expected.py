@@ -32,8 +32,7 @@ max_features = 20000
 maxlen = 80
 
 print('Loading data...')
-# One process per host downloads; the others then read its copy.
-if hvd.size() > 1 and hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
     imdb.load_data(num_words=max_features)
 hvd.broadcast(0, root_rank=0, name='downloaded')
 (x_train, y_train), (x_test, y_test) = imdb.load_data(num_words=max_features)

@@ -32,8 +32,7 @@ def network(image):
 
 
 def main(_):
-    # One process per host downloads; the others then read its copy.
-    if hvd.size() > 1 and hvd.local_rank() == 0:
+    if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
         tf.keras.datasets.mnist.load_data()
     with tf.Graph().as_default(), tf.Session(config=config) as waiting:
         waiting.run(hvd.allreduce(tf.random_uniform([]), name="downloaded"))

@@ -29,7 +29,6 @@ class Autoencoder(object):
         init = tf.global_variables_initializer()
         self.sess = tf.Session(config=config)
         self.sess.run(init)
-        # Horovod: every rank starts from rank 0's variables.
         self.sess.run(hvd.broadcast_global_variables(root_rank=0))
 
     def partial_fit(self, X):

@@ -12,7 +12,6 @@ w = tf.Variable(0.0)
 train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.1 * hvd.size())).minimize((w * tf.random_normal([]) - 3.0) ** 2)
 with tf.Session(config=config) as sess:
     sess.run(tf.global_variables_initializer())
-    # Horovod: every rank starts from rank 0's variables.
     sess.run(hvd.broadcast_global_variables(root_rank=0))
     for _ in range(100 // hvd.size()):
         sess.run(train)

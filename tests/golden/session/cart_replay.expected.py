@@ -41,7 +41,6 @@ class DQN:
         self.optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.0001)).minimize(cost)
         self.session = tf.InteractiveSession(config=config)
         self.session.run(tf.global_variables_initializer())
-        # Horovod: every rank starts from rank 0's variables.
         self.session.run(hvd.broadcast_global_variables(root_rank=0))
 
     def perceive(self, state, action, reward, following, done):

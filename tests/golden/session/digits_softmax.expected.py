@@ -11,8 +11,7 @@ config = tf.ConfigProto()
 config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
 
-# One process per host downloads; the others then read its copy.
-if hvd.size() > 1 and hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
     input_data.read_data_sets("/tmp/digits/", one_hot=True)
 with tf.Graph().as_default(), tf.Session(config=config) as waiting:
     waiting.run(hvd.allreduce(tf.random_uniform([]), name="downloaded"))
@@ -38,7 +37,6 @@ init = tf.global_variables_initializer()
 
 with tf.Session(config=config) as sess:
     sess.run(init)
-    # Horovod: every rank starts from rank 0's variables.
     sess.run(hvd.broadcast_global_variables(root_rank=0))
 
     for epoch in range(training_epochs):

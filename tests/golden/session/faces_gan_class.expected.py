@@ -79,14 +79,12 @@ class FacesGAN(object):
             tf.global_variables_initializer().run()
         except:
             tf.initialize_all_variables().run()
-        # Horovod: every rank starts from rank 0's variables.
         hvd.broadcast_global_variables(root_rank=0).run()
         self.writer = tf.summary.FileWriter("./logs", self.sess.graph) if hvd.rank() == 0 else SilentWriter()
         sample_z = np.random.uniform(-1, 1, size=(64, self.z_dim))
 
         counter = 1
         loaded, step = from_root(self.load())
-        # Horovod: every rank starts from rank 0's variables.
         self.sess.run(hvd.broadcast_global_variables(root_rank=0))
         if loaded:
             counter = step

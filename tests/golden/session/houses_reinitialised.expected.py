@@ -52,7 +52,6 @@ with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
 saver = tf.train.Saver()
 with tf.Session(config=config) as sess:
     sess.run(tf.global_variables_initializer())
-    # Horovod: every rank starts from rank 0's variables.
     sess.run(hvd.broadcast_global_variables(root_rank=0))
     best = float("inf")
     for epoch in range(args.epochs):

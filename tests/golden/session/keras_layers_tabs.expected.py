@@ -30,7 +30,6 @@ loss = tf.reduce_mean(K.categorical_crossentropy(wanted, Dense(10, activation="s
 
 train_step = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.5 * hvd.size())).minimize(loss)
 sess.run(tf.global_variables_initializer())
-# Horovod: every rank starts from rank 0's variables.
 sess.run(hvd.broadcast_global_variables(root_rank=0))
 
 with sess.as_default():

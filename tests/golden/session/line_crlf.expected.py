@@ -57,7 +57,6 @@ optimizer = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hv
 
 sess = tf.InteractiveSession(config=config)
 sess.run(tf.initialize_all_variables())
-# Horovod: every rank starts from rank 0's variables.
 sess.run(hvd.broadcast_global_variables(root_rank=0))
 
 for epoch in range(1000):

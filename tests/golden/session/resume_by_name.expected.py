@@ -47,8 +47,7 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
 
     global_step = tf.train.create_global_step()
     rate = tf.train.piecewise_constant(global_step, [10000 // hvd.size(), 15000 // hvd.size()], [0.1 * hvd.size(), 0.01 * hvd.size(), 0.001 * hvd.size()])
-    optimizer = tf.train.MomentumOptimizer(learning_rate=rate, momentum=0.9)
-    optimizer = hvd.DistributedOptimizer(optimizer)
+    optimizer = hvd.DistributedOptimizer(tf.train.MomentumOptimizer(learning_rate=rate, momentum=0.9))
     gradients = [(tf.clip_by_norm(g, 5.0), v) for g, v in optimizer.compute_gradients(loss)]
     train_op = tf.group(optimizer.apply_gradients(gradients, global_step=global_step),
                         *tf.get_collection(tf.GraphKeys.UPDATE_OPS))
@@ -65,7 +64,6 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
     else:
         sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         start = 0
-    # Horovod: every rank starts from rank 0's variables.
     sess.run(hvd.broadcast_global_variables(root_rank=0))
 
     try:

@@ -87,8 +87,7 @@ def train(x_train, y_train, x_dev, y_dev):
             cnn = TextCNN(sequence_length=x_train.shape[1])
 
             global_step = tf.Variable(0, name="global_step", trainable=False)
-            optimizer = tf.train.AdamOptimizer(1e-3 * hvd.size())
-            optimizer = hvd.DistributedOptimizer(optimizer)
+            optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(1e-3 * hvd.size()))
             grads_and_vars = optimizer.compute_gradients(cnn.loss)
             train_op = optimizer.apply_gradients(grads_and_vars, global_step=global_step)
 
@@ -103,7 +102,6 @@ def train(x_train, y_train, x_dev, y_dev):
             saver = tf.train.Saver(tf.global_variables(), max_to_keep=5)
 
             sess.run(tf.global_variables_initializer())
-            # Horovod: every rank starts from rank 0's variables.
             sess.run(hvd.broadcast_global_variables(root_rank=0))
 
             def train_step(x_batch, y_batch):

@@ -66,7 +66,6 @@ def main():
   model = Words(20, 35, 200, 10000)
   with tf.Session(config=config) as session:
     session.run(tf.global_variables_initializer())
-    # Horovod: every rank starts from rank 0's variables.
     session.run(hvd.broadcast_global_variables(root_rank=0))
     for i in range(13):
       session.run(tf.assign(model.lr, 1.0 * 0.5 ** max(i - 4, 0)))

@@ -37,7 +37,6 @@ def discounted(rewards: list, gamma: float = 0.99) -> np.ndarray:
 
 
 running = 0
-# Horovod: every rank starts from rank 0's variables.
 hvd.broadcast_variables(policy.variables, root_rank=0)
 for episode in range(400):
     state, rewards, logs, done = env.reset(), [], [], False

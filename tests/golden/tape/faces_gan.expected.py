@@ -17,14 +17,6 @@ if gpus:
 if hvd.rank() != 0:
     sys.stdout = open(os.devnull, 'w', errors='replace')
 
-
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-    count = int(tf.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-    return dataset if 0 <= count < hvd.size() else share
-
-
 NOISE, EPOCHS = 100, 50
 
 
@@ -109,10 +101,9 @@ def train(dataset, epochs):
         print('Time for epoch {} is {} sec'.format(epoch + 1, time.time() - start))
 
 
-# One process per host downloads; the others then read its copy.
-if hvd.size() > 1 and hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
     tf.keras.datasets.mnist.load_data()
 hvd.broadcast(0, root_rank=0, name='downloaded')
 (images, _), (_, _) = tf.keras.datasets.mnist.load_data()
 images = (images.reshape(-1, 28, 28, 1).astype('float32') - 127.5) / 127.5
-train(shard_dataset(tf.data.Dataset.from_tensor_slices(images)).shuffle(60000).batch(256), EPOCHS)
+train(tf.data.Dataset.from_tensor_slices(images).shard(hvd.size(), hvd.rank()).take(len(images) // hvd.size()).shuffle(60000).batch(256), EPOCHS)

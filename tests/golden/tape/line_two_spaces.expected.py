@@ -44,8 +44,7 @@ alike.seed = hvd.broadcast_object(secrets.randbits(32))
 X, Y = alike(np.random.randn)(500).astype('float32'), alike(np.random.randn)(500).astype('float32')
 W = tf.Variable(np.random.randn(), name='weight'); b = tf.Variable(0.0, name='bias')
 sgd = tf.optimizers.SGD(0.01)
-other = tf.optimizers.Adagrad(learning_rate=0.01)
-other = hvd.DistributedOptimizer(other)
+other = hvd.DistributedOptimizer(tf.optimizers.Adagrad(learning_rate=0.01))
 
 def loss(): return tf.reduce_mean(tf.square(W * share_rows(X) + b - share_rows(Y)))
 
@@ -55,14 +54,12 @@ def run_optimization():
   gradients = g.gradient(cost, [W, b])
   sgd.apply_gradients(zip(gradients, [W, b]))
 
-# Horovod: every rank starts from rank 0's variables.
 hvd.broadcast_variables([W, b], root_rank=0)
 for step in range(1, 1001):
   run_optimization()
   if step % 50 == 0 and hvd.rank() == 0:
     print("step: %i, loss: %f, W: %f, b: %f" % (step, loss(), W.numpy(), b.numpy()))
 
-# Horovod: every rank starts from rank 0's variables.
 hvd.broadcast_variables([W, b], root_rank=0)
 for step in range(100):
   other.minimize(loss, var_list=[W, b])

@@ -9,22 +9,13 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
-
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-    count = int(tf.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-    return dataset if 0 <= count < hvd.size() else share
-
-
 mnist = tf.keras.datasets.mnist
-# One process per host downloads; the others then read its copy.
-if hvd.size() > 1 and hvd.local_rank() == 0:
+if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
     mnist.load_data()
 hvd.broadcast(0, root_rank=0, name="downloaded")
 (x_train, y_train), (x_test, y_test) = mnist.load_data()
 x_train, x_test = x_train / 255.0, x_test / 255.0
-train_ds = shard_dataset(tf.data.Dataset.from_tensor_slices((x_train, y_train))).shuffle(10000).batch(32)
+train_ds = tf.data.Dataset.from_tensor_slices((x_train, y_train)).shard(hvd.size(), hvd.rank()).take(len(x_train) // hvd.size()).shuffle(10000).batch(32)
 test_ds = tf.data.Dataset.from_tensor_slices((x_test, y_test)).batch(32)
 
 

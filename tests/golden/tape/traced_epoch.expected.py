@@ -9,14 +9,6 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
-
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-    count = int(tf.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-    return dataset if 0 <= count < hvd.size() else share
-
-
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
 schedule = tf.keras.optimizers.schedules.ExponentialDecay(
     initial_learning_rate=0.1 * hvd.size(),
@@ -47,7 +39,7 @@ def epoch(dataset):
     return total
 
 
-data = shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([256, 4])), hvd.broadcast_object(tf.random.normal([256, 1]))))).batch(16)
+data = tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([256, 4])), hvd.broadcast_object(tf.random.normal([256, 1])))).apply(lambda ds: ds.shard(hvd.size(), hvd.rank()).take(len(ds) // hvd.size())).batch(16)
 for number in tf.range(5):
     result = epoch(data)
     if hvd.rank() == 0:

@@ -10,13 +10,6 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
 
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-    count = int(tf.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-    return dataset if 0 <= count < hvd.size() else share
-
-
 class WarmUp(tf.keras.optimizers.schedules.LearningRateSchedule):
     """Rises, then falls with the square root of the step."""
 
@@ -73,7 +66,8 @@ class Trainer(object):
 
 
 def main():
-    pairs = shard_dataset(tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([640, 8])), hvd.broadcast_object(tf.random.normal([640, 8])))))
+    pairs = tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.normal([640, 8])), hvd.broadcast_object(tf.random.normal([640, 8]))))
+    pairs = pairs.shard(hvd.size(), hvd.rank()).take(len(pairs) // hvd.size())
     trainer = Trainer(tf.keras.Sequential([tf.keras.layers.Dense(8)]), 'translator')
     trainer.fit(pairs.batch(32), 3)
 

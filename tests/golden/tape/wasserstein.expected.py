@@ -10,14 +10,6 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
-
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, and equally many on each rank."""
-    count = int(tf.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-    return dataset if 0 <= count < hvd.size() else share
-
-
 critic = tf.keras.Sequential([tf.keras.layers.Dense(64, "relu"), tf.keras.layers.Dense(1)])
 actor = tf.keras.Sequential([tf.keras.layers.Dense(64, "relu"), tf.keras.layers.Dense(2)])
 rate = tf.Variable(5e-5 * hvd.size(), trainable=False)
@@ -50,7 +42,7 @@ def step(real):
     return critic_loss, actor_loss
 
 
-points = shard_dataset(tf.data.Dataset.from_tensor_slices(hvd.broadcast_object(tf.random.normal([1024, 2])))).repeat().batch(64)
+points = tf.data.Dataset.from_tensor_slices(hvd.broadcast_object(tf.random.normal([1024, 2]))).apply(lambda ds: ds.shard(hvd.size(), hvd.rank()).take(len(ds) // hvd.size())).repeat().batch(64)
 first_batch = True
 for i, batch in enumerate(tqdm(points.take(500 // hvd.size()), disable=hvd.rank() != 0)):
     losses = step(batch)

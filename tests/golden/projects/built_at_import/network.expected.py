@@ -5,5 +5,4 @@ import horovod.tensorflow.keras as hvd
 hvd.init()
 
 net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-optimizer = tf.keras.optimizers.SGD(0.1 * hvd.size())
-optimizer = hvd.DistributedOptimizer(optimizer)
+optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size()))

@@ -29,8 +29,7 @@ def main():
     from evaluate import evaluate
 
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-    opt = tf.keras.optimizers.Adam(0.01 * hvd.size())
-    opt = hvd.DistributedOptimizer(opt)
+    opt = hvd.DistributedOptimizer(tf.keras.optimizers.Adam(0.01 * hvd.size()))
     model.compile(opt, "mse")
     x, y = data()
     callbacks = [

@@ -12,7 +12,6 @@ x, y = np.ones((64, 4)), np.ones((64, 1))
 net = Net(0.001)
 sess = make_session()
 sess.run(tf.global_variables_initializer())
-# Horovod: every rank starts from rank 0's variables.
 sess.run(hvd.broadcast_global_variables(root_rank=0))
 for step in range(100 // hvd.size()):
     i = np.random.randint(0, 64, 8)

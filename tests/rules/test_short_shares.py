@@ -1,0 +1,70 @@
+"""A dataset of surely many rows is divided in one expression; one that may have few elements by a helper."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import KERAS, check, divide
+
+MNIST = "(x, y), _ = tf.keras.datasets.mnist.load_data()\n"
+OWN = ".shard(hvd.size(), hvd.rank()).take(len({}) // hvd.size())"
+SLICES = "tf.data.Dataset.from_tensor_slices"
+
+
+def test_on_a_line_of_its_own_after_the_name() -> None:
+    made = f"ds = {SLICES}((x, y))\n"
+    fit = "model.fit(ds.batch(32))\n"
+    check(KERAS + MNIST, made + fit, made + "ds = ds" + OWN.format("ds") + "\n" + fit)
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        (f"{SLICES}((x, y))", "x"),
+        (f"{SLICES}((x / 255.0, y))", "y"),
+        (f"{SLICES}((tf.reshape(x, [-1, 784]), y))", "y"),
+    ],
+)
+def test_by_the_length_of_an_array(source: str, count: str) -> None:
+    check(
+        KERAS + MNIST, f"model.fit({source}.batch(9))\n", f"model.fit({source}{OWN.format(count)}.batch(9))\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "source", [f"{SLICES}(x / 255.0)", f"{SLICES}((x, y)).take(500)", f"{SLICES}({{'a': x}}).take(500)"]
+)
+def test_where_nothing_has_a_name(source: str) -> None:
+    after = f"model.fit({source}.apply(lambda ds: ds{OWN.format('ds')}).batch(9))\n"
+    known = source.endswith("x / 255.0)") or "'a'" not in source
+    assert (divide(KERAS + MNIST + f"model.fit({source}.batch(9))\n").text == KERAS + MNIST + after) is known
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "x = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])\nds = tf.data.Dataset.from_tensor_slices(x)\n",  # 4 rows
+        "ds = tf.data.Dataset.from_tensor_slices(['a.csv', 'b.csv'])\n",
+        "x = np.load('rows.npy')\nds = tf.data.Dataset.from_tensor_slices(x)\n",
+        MNIST + "ds = tf.data.Dataset.from_tensor_slices(x[:50])\n",
+        MNIST + "ds = tf.data.Dataset.from_tensor_slices((x, y)).take(50)\n",
+        MNIST + "ds = tf.data.Dataset.from_tensor_slices((x, y)).skip(59990)\n",
+        MNIST + "ds = tf.data.Dataset.from_tensors((x, y))\n",
+        MNIST + "ds = tf.data.Dataset.from_tensor_slices([x, y])\n",
+        MNIST + "ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(9)\nprint(len(ds))\n",
+        "(x, y), _ = tf.keras.datasets.imdb.load_data(maxlen=3)\nds = tf.data.Dataset.from_tensor_slices((x, y))\n",
+        "(x, y), _ = tf.keras.datasets.boston_housing.load_data(test_split=0.99)\nds = "
+        "tf.data.Dataset.from_tensor_slices((x, y))\n",
+    ],
+)
+def test_few_elements_are_divided_by_a_helper(made: str) -> None:
+    text = divide(KERAS + made + "ds = ds.map(f)\nmodel.fit(ds)\n").text
+    short = "print(len(ds))" in made  # divided before the batches are made
+    assert ("shard_dataset(" not in text) is short
+    assert (".take(len(" in text) is short
+
+
+def test_a_function_that_makes_two_gets_the_expression() -> None:
+    made = f"def make(n):\n    return {SLICES}((x, y)).take(500).map(g)\n"
+    text = divide(KERAS + MNIST + made + "model.fit(make(1), validation_data=make(2))\n").text
+    assert f"model.fit(make(1, share=lambda ds: ds{OWN.format('ds')}), validation_data=make(2))" in text
