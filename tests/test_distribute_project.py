@@ -266,3 +266,38 @@ for _ in range(100):
     assert isinstance(plan, Plan)
     (doubt,) = [c.doubt for c in plan.changes if c.rule == "C5"]
     assert doubt.endswith("don't scale the rate (line 8 of `train.py`)")
+
+
+def test_a_module_that_only_a_helper_opens_sessions_in_initialises_nothing() -> None:
+    """It may be imported before `hvd.init()`; the helper runs after it."""
+    script = """\
+import tensorflow.compat.v1 as tf
+from trainer import train
+
+x = tf.placeholder(tf.float32, [None, 3])
+loss = tf.reduce_mean(tf.square(tf.layers.dense(x, 1)))
+step = tf.Variable(0, trainable=False)
+op = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=step)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    train(sess, op, step, x)
+"""
+    trainer = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+
+def train(sess, op, step, x):
+    saver = tf.train.Saver()
+    saver.restore(sess, tf.train.latest_checkpoint("run"))
+    for i in range(sess.run(step), 1000):
+        sess.run(op, {x: np.random.rand(8, 3)})
+"""
+    made = result(script, trainer=trainer)
+    assert isinstance(made, Plan), made
+    texts = [apply(f.document.text, f.edits) for f in files(made)]
+    assert sum(text.count("hvd.init()") for text in texts) == 1
+    assert any(
+        "def from_root(value):" in text and "visible_device_list=str(hvd.local_rank())" in text
+        for text in texts
+    )

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from horovodize.facts.exits import exits, skips, tests
-from horovodize.facts.sources import CHANGING, ENDS_OF_ALL, SHARED_FAILURES, Source
+from horovodize.facts.sources import CHANGING, ENDS_OF_ALL, ENDS_OF_PROGRAM, SHARED_FAILURES, Source
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, end, is_main_guard, position
@@ -170,6 +170,8 @@ class Control:
         for handler in tried.handlers:
             kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
             caught = {names.last(k) if k is not None else "" for k in kinds}
+            if self._ends_the_program(handler.body[-1]):
+                continue  # what comes after it runs on no rank that failed
             if caught <= ENDS_OF_ALL:
                 continue
             if caught <= SHARED_FAILURES:
@@ -181,6 +183,14 @@ class Control:
                 step.ask_all(_values(tried))
                 continue
             step.varies(Source.FAILURE, where)
+
+    def _ends_the_program(self, last: ast.stmt) -> bool:
+        """Whether a handler ends by leaving the program."""
+        call = last.value if isinstance(last, ast.Expr) else None
+        if not isinstance(call, ast.Call):
+            return False
+        own = self.flow.is_builtin(call.func, *ENDS_OF_PROGRAM)
+        return own or self.flow.names.of(call.func) in ENDS_OF_PROGRAM
 
     def _fails_alike(self, call: ast.Call) -> bool:
         if self.flow.is_builtin(call.func, *_SURE):

@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 
 from horovodize.facts.horovod_use import HorovodUse
+from horovodize.facts.sources import ENDS_OF_PROGRAM
 from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES
 
 _RANK = ("rank", "local_rank", "cross_rank")
-_EXITS = ("exit", "quit", "sys.exit", "os._exit")
 # A guess, and used for silence only: a test that is written so may be one of the rank.
 _LIKE_A_RANK = re.compile(r"rank|root|master|chief|worker|primary|main_proc|is_main|leader|hvd|horovod", re.I)
 _DEPTH = 12
@@ -162,5 +162,5 @@ def _leaves(tests: RankTests, body: list[ast.stmt]) -> bool:
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
         func = last.value.func
         name = tests.module.names.of(func) or (func.id if isinstance(func, ast.Name) else "")
-        return name in _EXITS
+        return name in ENDS_OF_PROGRAM
     return isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))

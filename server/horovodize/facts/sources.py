@@ -167,6 +167,8 @@ SHARED_FAILURES = ENDS_OF_ALL | frozenset(
 )
 
 # Change what they are called on: by their arguments, and by whether they run.
+# What a process ends by.
+ENDS_OF_PROGRAM = ("exit", "quit", "sys.exit", "os._exit")
 CHANGING = frozenset(
     "append appendleft extend insert add update setdefault put put_nowait assign assign_add assign_sub push appendright "
     "remove discard pop popleft clear update_state".split()

@@ -140,7 +140,7 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
     functions = [
         line
         for purpose, name in helpers.items()
-        for line in ("", "", *helper_lines(draft, purpose, name, tf, imported=tree is not draft.module.tree))
+        for line in ("", "", *_helper(draft, purpose, name, tf, tree, has_config=bool(pinning)))
     ]
     quiet, needed = _silence(draft, tree, place.last)
     body = [*start, *functions]
@@ -182,6 +182,13 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
     why = "Processes learn their rank" + (", and don't allocate each other's GPUs." if pinning else ".")
     if edits[1:]:
         draft.change("C2", last or imported, what, why, edits[1:])
+
+
+def _helper(
+    draft: Draft, purpose: str, name: str, tf: str, tree: ast.Module, *, has_config: bool
+) -> list[str]:
+    imported = tree is not draft.module.tree
+    return helper_lines(draft, purpose, name, tf, imported=imported, has_config=has_config or not imported)
 
 
 def _asks(text: str) -> bool:
@@ -291,7 +298,7 @@ def _pinning(draft: Draft, tree: ast.Module, written: str, helpers: dict[str, st
         return _pin_process(draft, tf) if tree is draft.module.tree else []
     if draft.config_to_make is None:
         return []
-    wanted = any(
+    wanted = tree is draft.module.tree and any(
         draft.config_to_make[0] in line for h, n in helpers.items() for line in helper_lines(draft, h, n, tf)
     )
     if len(draft.syntax.trees) == 1 or wanted or _mentions(written, draft.config_to_make[0]):

@@ -6,7 +6,7 @@ a session runs it: what ranks agree on there goes through a small graph and a se
 
 from __future__ import annotations
 
-from horovodize.rules.draft import CORE, HVD, RANK, SIZE, Draft
+from horovodize.rules.draft import CORE, HVD, LOCAL_RANK, RANK, SIZE, Draft
 
 # Of a dataset that doesn't know its length: groups of one element for each rank. Elements of different shapes can't be batched.
 _WHOLE_GROUPS = (
@@ -250,6 +250,9 @@ GRAPH_HELPERS = {
 }
 
 
+# What a session of a helper is told where a module has no config for others: it may be imported before `hvd.init()`.
+_CONFIG = f"{{v1}}.ConfigProto(gpu_options={{v1}}.GPUOptions(allow_growth=True, visible_device_list=str({LOCAL_RANK})))"
+
 # What a module defines that may be imported before Horovod is initialised.
 IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
     "alike": (
@@ -261,13 +264,17 @@ IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def helper_lines(draft: Draft, purpose: str, name: str, tf: str, *, imported: bool = False) -> list[str]:
+def helper_lines(
+    draft: Draft, purpose: str, name: str, tf: str, *, imported: bool = False, has_config: bool = True
+) -> list[str]:
     """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file;
-    `imported`: that the file is a module of a script."""
+    `imported`: that the file is a module of a script; `has_config`: that its head makes a config for sessions."""
     table = (GRAPH_HELPERS if draft.in_graph and purpose in GRAPH_HELPERS else HELPERS) | (
         IMPORTED_HELPERS if imported else {}
     )
     lines = table[purpose]
     config = draft.config_to_make[0] if draft.config_to_make else "None"
+    if draft.config_to_make and not has_config:
+        config = _CONFIG.format(v1=draft.config_to_make[1])
     names = {"name": name, "tf": tf, "quote": draft.document.quote, "config": config, "growth": draft.growth}
     return [line.format(**names, **draft.stream) for line in lines]
