@@ -46,7 +46,8 @@ trials: ## public scripts trained alone and on 1, 2 and 4 ranks, compared: make 
 	@test -n "$(DIR)" || { echo "usage: make trials DIR=mirror [LIST=scripts.toml] [ARGS='--only NAME']" >&2; exit 2; }
 	@scripts/setup.sh dev
 	@scripts/horovod.sh
-	@HOROVODIZE_TF_PYTHON=$(CURDIR)/.venv-horovod/bin/python nice .venv/bin/python -m tests.trials $(DIR) \
+	@$(if $(findstring keras_3,$(LIST)),scripts/horovod.sh 2.21.0)
+	@HOROVODIZE_TF_PYTHON=$(CURDIR)/.venv-horovod/bin/python HOROVODIZE_KERAS3_PYTHON=$(CURDIR)/.venv-horovod-2.21.0/bin/python nice .venv/bin/python -m tests.trials $(DIR) \
 		$(if $(LIST),--list $(LIST)) $(ARGS)
 
 fuzz: ## try to break it with new cases, many times as many as the tests do (TIMES=100)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from horovodize.options import Options
     from horovodize.plan import Plan
     from horovodize.source import Document
 
@@ -56,7 +57,7 @@ class Report:
     rules: dict[str, int] = field(default_factory=dict)
 
 
-def examine(path: str) -> Report:
+def examine(path: str, options: Options | None = None) -> Report:
     """Distributes a file as the command line does, and looks at what comes out."""
     from horovodize.distribute import distribute
     from horovodize.options import Options
@@ -65,6 +66,7 @@ def examine(path: str) -> Report:
     from horovodize.source.notebook import NotebookFile
     from horovodize.summary import summarize
 
+    options = options or Options()
     reader = NotebookFile if path.endswith(".ipynb") else Document
     try:
         document = reader.from_bytes(Path(path).read_bytes(), path)
@@ -72,7 +74,7 @@ def examine(path: str) -> Report:
         return Report(path, "none", "refused", ["HVD003"], str(e))
     summary = summarize(document)
     loop = summary.loop.value
-    result = distribute(summary, Options())
+    result = distribute(summary, options)
     if isinstance(result, Refusal):
         codes = sorted({reason.code for reason in result.reasons})
         if codes == ["HVD002"]:
@@ -84,16 +86,18 @@ def examine(path: str) -> Report:
         compile(result.text, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as e:
         return Report(path, loop, "does not compile", detail=str(e))
-    again = distribute(summarize(reader.from_bytes(document.edited(result.edits), path)), Options())
+    again = distribute(summarize(reader.from_bytes(document.edited(result.edits), path)), options)
     if isinstance(again, Refusal) or (isinstance(again, Plan) and again.text != result.text):
         return Report(path, loop, "not idempotent", detail=type(again).__name__)
     doubts = [f"{change.rule}: {change.doubt}" for change in result.changes if not change.sure]
     report = Report(path, loop, "to confirm" if doubts else "distributed", detail="; ".join(doubts))
-    measure(report, result if isinstance(document, NotebookFile) else _with_modules(document, result))
+    measure(
+        report, result if isinstance(document, NotebookFile) else _with_modules(document, result, options)
+    )
     return report
 
 
-def _with_modules(script: Document, alone: Plan) -> Plan:
+def _with_modules(script: Document, alone: Plan, options: Options) -> Plan:
     """The plan of a script together with the modules beside it."""
     from horovodize.distribute_project import distribute_script
     from horovodize.plan import Plan
@@ -105,7 +109,7 @@ def _with_modules(script: Document, alone: Plan) -> Plan:
         except (OSError, UndecodableSource):
             return None
 
-    together = distribute_script(script, load)
+    together = distribute_script(script, load, options)
     return together if isinstance(together, Plan) else alone
 
 
@@ -125,14 +129,14 @@ def measure(report: Report, plan: Plan) -> None:
 # ---------------------------------------------------------------------- workers
 
 
-def _work(connection: Connection) -> None:
+def _work(connection: Connection, options: Options) -> None:
     import warnings
 
     warnings.simplefilter("ignore")
     while (path := connection.recv()) is not None:
         start = time.perf_counter()
         try:
-            report = examine(path)
+            report = examine(path, options)
         except BaseException as e:
             report = Report(path, "unknown", "crashed", [type(e).__name__], str(e))
         report.seconds = round(time.perf_counter() - start, 4)
@@ -142,9 +146,9 @@ def _work(connection: Connection) -> None:
 class Worker:
     """A process that does one file at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: Options) -> None:
         self.connection, theirs = multiprocessing.Pipe()
-        self.process: BaseProcess = multiprocessing.Process(target=_work, args=(theirs,), daemon=True)
+        self.process: BaseProcess = multiprocessing.Process(target=_work, args=(theirs, options), daemon=True)
         self.process.start()
         theirs.close()
         self.path: str | None = None
@@ -160,14 +164,14 @@ class Worker:
         self.connection.close()
 
 
-def run(paths: Sequence[str], jobs: int, timeout: float) -> Iterator[Report]:
+def run(paths: Sequence[str], options: Options, jobs: int, timeout: float) -> Iterator[Report]:
     """A report for every path, as they come."""
     waiting = list(reversed(paths))
     workers: list[Worker] = []
     try:
         while waiting or any(worker.path for worker in workers):
             while waiting and len(workers) < jobs:
-                workers.append(Worker())
+                workers.append(Worker(options))
             for worker in workers:
                 if worker.path is None and waiting:
                     worker.give(waiting.pop())
@@ -256,12 +260,16 @@ def table(reports: Sequence[Report]) -> str:
 def main() -> int:
     from horovodize.cli.inputs import find_inputs
     from horovodize.cli.output import Console
+    from horovodize.options import Options
 
     parser = argparse.ArgumentParser(
         prog="make corpus", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", metavar="DIR", nargs="+")
     parser.add_argument("--json", type=Path, help="write every file's report there")
+    parser.add_argument(
+        "--tensorflow", default="", help="the version that the scripts run on (default: unknown)"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
         "--timeout", type=float, default=20.0, help="seconds for a file (default: %(default)g)"
@@ -276,7 +284,7 @@ def main() -> int:
         console.error(message)
     paths = [source.path for source in inputs if source.file is not None]
     reports: list[Report] = []
-    for report in run(paths, arguments.jobs, arguments.timeout):
+    for report in run(paths, Options(tensorflow=arguments.tensorflow), arguments.jobs, arguments.timeout):
         reports.append(report)
         console.progress(len(reports), len(paths), report.path)
         if arguments.verbose and report.outcome not in ("no loop", "distributed"):

@@ -232,3 +232,28 @@ def test_legacy_keras_is_given_its_own_backend() -> None:
 
 def test_the_package_tf_keras_alone_is_refused() -> None:
     refused(KERAS.replace(TF, "import tf_keras\n").replace("tf.", "tf_"), "HVD902", "another than `tf_keras`")
+
+
+# ---------------------------------------------------------------------- default rates
+
+
+@pytest.mark.parametrize("made", ["'lion'", "tf.keras.optimizers.Lion()"])
+@pytest.mark.parametrize(
+    ("tensorflow", "rate"), [("2.15", "0.0001"), ("2.17", "0.001"), ("", "0.0001")]
+)  # of unknown versions: it stops under Keras 3
+def test_a_rate_that_nobody_gives_is_that_of_the_keras_that_trains(
+    made: str, tensorflow: str, rate: str
+) -> None:
+    source = KERAS.replace("'adam'", made)
+    assert f"Lion(learning_rate={rate} * hvd.size())" in text(source, tensorflow)
+    assert tensorflow or STOP in text(source, tensorflow)
+
+
+def test_legacy_keras_has_its_own_default_rate() -> None:
+    made = text(LEGACY + KERAS.replace("'adam'", "'lion'"))
+    assert "Lion(learning_rate=0.0001 * hvd.size())" in made
+
+
+def test_an_optimizer_that_only_keras_3_has_is_given_its_own_rate() -> None:
+    made = text(KERAS.replace("'adam'", "tf.keras.optimizers.ScheduleFreeAdamW()"))
+    assert "ScheduleFreeAdamW(learning_rate=0.0025 * hvd.size())" in made

@@ -1,7 +1,7 @@
 """Trains public scripts alone and distributed on 1, 2 and 4 ranks, and says a line of each: alike, differs (how),
 refused (why), asked (what), crashed or stalls (where).
 
-    make trials DIR=mirror [LIST=tests/trials/scripts.toml] [ARGS="--only PART --json out.json"]
+    make trials DIR=mirror [LIST=tests/trials/keras_3.toml] [ARGS="--only PART --json out.json"]
 
 DIR holds a git directory `<owner>+<name>/repo` for each repository. Runs are kept in build/trials by what was run, so that
 only scripts whose distributed text has changed are trained again."""
@@ -17,11 +17,12 @@ import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from horovodize import runtime
 from horovodize.distribute_project import distribute_script, file_plans
 from horovodize.options import Options
 from horovodize.plan import Plan, Refusal
 from horovodize.source import Document
-from tests.training.running import SEED, train
+from tests.training.running import KERAS_2, KERAS_3, SEED, train
 from tests.trials.digest import Rank, Run, digest
 from tests.trials.judging import final, judge, scaling
 from tests.trials.listed import Listed, read
@@ -58,6 +59,7 @@ class Trial:
     def __init__(self, listed: Listed, mirror: Path, work: Path, limit: float) -> None:
         self._listed, self._limit = listed, limit
         key = hashlib.sha1(listed.name.encode()).hexdigest()[:10]
+        self._world = KERAS_3 if listed.keras == 3 else KERAS_2
         self._work = work / key
         self._kept = work / "runs"
         self._original = listed.write(mirror, self._work / "original")
@@ -105,7 +107,8 @@ class Trial:
             except OSError:
                 return None
 
-        found = distribute_script(document, load, Options())
+        options = Options(tensorflow="2.21" if self._world is KERAS_3 else "")
+        found = distribute_script(document, load, options)
         if isinstance(found, Refusal):
             self.result.outcome = "refused"
             self.result.how = [f"{reason.code}: {reason.message}" for reason in found.reasons]
@@ -123,6 +126,8 @@ class Trial:
             path = Path(plan.document.path or self._original)
             edited = plan.document.edited(plan.edits)
             (folder / path.relative_to(self._original.parent)).write_bytes(edited)
+        for module in found.beside:
+            (folder / module).write_text(runtime.text_of(module), encoding="utf-8")
         return folder / self._original.name
 
     def _train(self, script: Path, size: int, seed: int) -> Run:
@@ -149,6 +154,7 @@ class Trial:
                 seed=seed,
                 limit=self._limit,
                 before=HERE / "made_up.py",
+                world=self._world,
             )
         run = digest(outcome, str(script))
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""The scripts of `scripts.toml`, and their texts out of a mirror of their repositories.
+"""The scripts of `scripts.toml` and `keras_3.toml`, and their texts out of a mirror of their repositories.
+
+keras = 3            once, above all: the scripts are for Keras 3, and are trained under it
 
 [[script]]
 repo, commit, path   where it is
@@ -36,10 +38,12 @@ _EPOCH_LOOP = re.compile(
 _STEPS = re.compile(r"(\b\w*(?:iter|ITER|steps|STEPS)\w*\s*=\s*)(\d+)\b(?![.*])")
 _RANGE = re.compile(r"(\brange\((?:[01],\s*)?)(\d+)(?=\s*(?:\+\s*1\s*)?\))")
 
-# What the Keras of TensorFlow 2.15 has under another name, and the size of a data set that is made up here.
+# The size of a data set that is made up here.
+_MADE_UP_SIZES = ((r"reshape\((\(?)(60000|10000),", r"reshape(\1-1,"),)
+# What the Keras of TensorFlow 2.15 has under another name.
 _OF_TODAY = (
+    *_MADE_UP_SIZES,
     (r"((?:SGD|Adam|RMSprop|Adagrad|Nadam)\(\s*)lr\s*=", r"\1learning_rate="),
-    (r"reshape\((\(?)(60000|10000),", r"reshape(\1-1,"),
     (
         r"keras\.layers\.(advanced_activations|convolutional|core|recurrent|embeddings|normalization|merge)\b",
         "keras.layers",
@@ -65,6 +69,7 @@ class Listed:
     runs: int = 1
     note: str = ""
     kind: str = ""
+    keras: int = 2
 
     @property
     def game(self) -> bool:
@@ -104,7 +109,7 @@ class Listed:
         def cut(most: int) -> Callable[[re.Match[str]], str]:
             return lambda found: found[0] if int(found[2]) <= most else f"{found[1]}{most}"
 
-        for old, new in _OF_TODAY:
+        for old, new in _MADE_UP_SIZES if self.keras == 3 else _OF_TODAY:
             text = re.sub(old, new, text, flags=re.MULTILINE)
         text = _EPOCH_LOOP.sub(cut(self.epochs), _EPOCHS.sub(cut(self.epochs), text))
         return _RANGE.sub(cut(self.steps), _STEPS.sub(cut(self.steps), text))
@@ -118,4 +123,5 @@ class Listed:
 
 
 def read(path: Path) -> list[Listed]:
-    return [Listed(**one) for one in tomllib.loads(path.read_text(encoding="utf-8"))["script"]]
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    return [Listed(**one, keras=table.get("keras", 2)) for one in table["script"]]

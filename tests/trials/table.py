@@ -1,4 +1,4 @@
-"""Results as the table of docs/corpus.md: `python -m tests.trials.table results.jsonl`.
+"""Results as the table of docs/corpus.md: `python -m tests.trials.table results.jsonl [LIST]`.
 
 Of several results of a script the last counts."""
 
@@ -46,7 +46,8 @@ def _short(text: str) -> str:
 def main() -> int:
     lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
     results = {one["name"]: one for one in map(json.loads, lines)}
-    print(table(results, read(HERE / "scripts.toml")))
+    listed = Path(sys.argv[2]) if len(sys.argv) > 2 else HERE / "scripts.toml"
+    print(table(results, read(listed)))
     return 0
 
 

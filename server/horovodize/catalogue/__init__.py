@@ -19,6 +19,7 @@ from .effects import (
     writes_summaries,
 )
 from .hooks import HookRole, hook_role, hook_writes_when_made, is_hook
+from .keras_3 import gone_in_keras_3, rate_in_keras_3
 from .names import canonical
 from .rates import (
     ScheduleParameters,
@@ -44,6 +45,7 @@ __all__ = [
     "download_path_parameter",
     "downloads",
     "function",
+    "gone_in_keras_3",
     "hook_role",
     "hook_writes_when_made",
     "is_a",
@@ -55,6 +57,7 @@ __all__ = [
     "optimizer_for_string",
     "optimizer_strings",
     "pretrained",
+    "rate_in_keras_3",
     "rate_parameter",
     "rate_position",
     "schedule_parameters",

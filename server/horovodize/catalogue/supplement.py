@@ -94,6 +94,10 @@ CLASSES: dict[str, tuple[str, str]] = {
     ),
     _KERAS + "optimizers.Lamb": (_OPTIMIZER, f"{_RATE}, beta_1=0.9, beta_2=0.999, epsilon=1e-07, **kwargs"),
     _KERAS + "optimizers.Muon": (_OPTIMIZER, f"{_RATE}, **kwargs"),
+    _KERAS + "optimizers.ScheduleFreeAdamW": (
+        _OPTIMIZER,
+        "learning_rate=0.0025, beta_1=0.9, beta_2=0.999, epsilon=1e-08, warmup_steps=0, weight_decay=None, **kwargs",
+    ),
     _KERAS + "callbacks.SwapEMAWeights": (_CALLBACK, "swap_on_epoch=False"),
     # TensorFlow 2.0 to 2.9.
     _KERAS + "experimental.LinearCosineDecay": (

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from horovodize import catalogue
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.files_of_keras_3 import files, loaded
+from horovodize.source.nodes import walk
 from horovodize.summary.syntax import argument
 
 _MODEL, _OPTIMIZER = "tensorflow.keras.Model", "tensorflow.keras.optimizers.Optimizer"
+_LEGACY = ("keras.optimizers.legacy.", "tensorflow.keras.optimizers.legacy.")  # reported where they are made
 _CALLBACK = "tensorflow.keras.callbacks.Callback"
 _LR = "has no `lr` of optimizers: it is `learning_rate`"
 _METRICS = "tensorflow.keras.metrics."
-_WEIGHTS = ".weights.h5"
-_MODELS = (".keras", ".h5")
-_ONLY_MODELS = "saves models only in files that end in `.keras` or `.h5`"
-_ONLY_WEIGHTS = f"saves weights only in files that end in `{_WEIGHTS}`"
+_LAYERS = "tensorflow.keras.layers."
+_COUNTING = tuple(_LAYERS + name for name in ("TextVectorization", "StringLookup", "IntegerLookup"))
+_VARIABLES = ("variables", "trainable_variables", "weights", "trainable_weights")
 
 
-def gone(context: Context) -> Iterator[tuple[ast.expr, str]]:
-    """What fails under Keras 3, or does nothing there, each with what Keras 3 does otherwise."""
+def gone(context: Context) -> Iterator[tuple[ast.AST, str]]:
+    """What fails under Keras 3, or does nothing there, each with what Keras 3 does otherwise. A condition may ask for the
+    version first; one around a model that is loaded asks for its file."""
+    for node, what in _everywhere(context):
+        if not context.is_conditional(node):
+            yield node, what
+    yield from loaded(context)
+
+
+def _everywhere(context: Context) -> Iterator[tuple[ast.AST, str]]:
+    yield from _names(context)
     for fit in context.sites.fits:
         if fit.method == "fit_generator":
             yield fit.call, "has no `fit_generator`: `fit` takes generators"
@@ -34,8 +45,34 @@ def gone(context: Context) -> Iterator[tuple[ast.expr, str]]:
         if (context.names.of(call.func) or "").startswith("tensorflow.keras.optimizers.legacy."):
             yield call, "has no `optimizers.legacy`: take the optimizer of the same name from `optimizers`"
     yield from _metrics(context)
-    yield from _files(context)
+    yield from files(context)
     yield from _arguments(context)
+    yield from _given_as_tensors(context)
+    yield from _counted_as_integers(context)
+
+
+def _names(context: Context) -> Iterator[tuple[ast.AST, str]]:
+    """Names that Keras 3 does not have, imported or used. Several of one kind are reported once, where the first is."""
+    seen: set[str] = set()
+    for node, written in _written(context):
+        name = catalogue.gone_in_keras_3(written)
+        if name is None or name in seen or name.startswith(_LEGACY) or context.is_conditional(node):
+            continue
+        seen.add(name)
+        package = name.startswith("keras.")
+        other = name.removeprefix("tensorflow.") if not package else f"tensorflow.{name}"
+        elsewhere = catalogue.gone_in_keras_3(other) is None
+        hint = f": `{'tf.' + name if package else other}` is there" if elsewhere else ""
+        yield node, f"has no `{name.replace('tensorflow.', 'tf.')}`{hint}"
+
+
+def _written(context: Context) -> Iterator[tuple[ast.AST, str]]:
+    """Names of Keras as the script spells them, from the import on."""
+    for binding in context.module.scopes.imports:
+        yield binding.statement, binding.imported or ""
+    for node in context.syntax.every(ast.Attribute):
+        if not isinstance(context.syntax.parent.get(node), ast.Attribute):
+            yield node, context.names.written(node) or ""
 
 
 def _metrics(context: Context) -> Iterator[tuple[ast.expr, str]]:
@@ -43,33 +80,6 @@ def _metrics(context: Context) -> Iterator[tuple[ast.expr, str]]:
         if context.values.callee(call) is None and isinstance(call.func, ast.Attribute):
             if any(name.startswith(_METRICS) for name in context.values.class_names(call.func.value)):
                 yield call, "has no `reset_states` of metrics: it is called `reset_state`"
-
-
-def _files(context: Context) -> Iterator[tuple[ast.expr, str]]:
-    """Names of files as Keras 3 does not take them."""
-    for call in context.sites.method_calls("save_weights"):
-        path = argument(call, "filepath", 0)
-        if (
-            _is_model(context, call)
-            and _ends_otherwise(path, (_WEIGHTS,))
-            and not _has(call, "max_shard_size")
-        ):
-            yield call, _ONLY_WEIGHTS
-    for call in context.sites.method_calls("save"):
-        path = argument(call, "filepath", 0)
-        if (
-            _is_model(context, call)
-            and _ends_otherwise(path, (*_MODELS, ".hdf5"))
-            and not _has(call, "zipped")
-        ):
-            yield call, _ONLY_MODELS
-    for call in context.module.calls_of("tensorflow.keras.callbacks.ModelCheckpoint"):
-        path, only = argument(call, "filepath", 0), argument(call, "save_weights_only")
-        if isinstance(only, ast.Constant) and only.value is True:
-            if _ends_otherwise(path, (_WEIGHTS,)):
-                yield call, _ONLY_WEIGHTS
-        elif not _has(call, "save_weights_only") and _ends_otherwise(path, _MODELS):
-            yield call, _ONLY_MODELS
 
 
 def _arguments(context: Context) -> Iterator[tuple[ast.expr, str]]:
@@ -106,50 +116,81 @@ def _is_optimizer(context: Context, e: ast.expr) -> bool:
     return is_callback and ast.unparse(e.value) == "self.model"
 
 
-def _is_model(context: Context, call: ast.Call) -> bool:
-    """Whether a method that is called is that of a Keras model, and not the script's own."""
-    own = context.values.callee(call) is not None
-    return not own and isinstance(call.func, ast.Attribute) and context.values.is_a(call.func.value, _MODEL)
+# ---------------------------------------------------------------------- tensors
+
+
+def _given_as_tensors(context: Context) -> Iterator[tuple[ast.AST, str]]:
+    """Variables of a model that a `tf.function` is given, and assigns to: it gets their values."""
+    for call in context.syntax.calls:
+        given = [
+            (position, e)
+            for position, e in enumerate(call.args)
+            if isinstance(e, ast.Attribute) and e.attr in _VARIABLES and _has_variables(context, e.value)
+        ]
+        function = context.values.callee(call) if given else None
+        if isinstance(function, ast.FunctionDef) and _is_graph(context, function):
+            parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+            for position, e in given:
+                if position < len(parameters) and _assigns_to_parts(function, parameters[position]):
+                    yield (
+                        e,
+                        "gives a `tf.function` the values of a model's variables, which can't be assigned to",
+                    )
+
+
+def _has_variables(context: Context, e: ast.expr) -> bool:
+    return context.values.is_a(e, _MODEL) or context.values.is_a(e, _LAYERS + "Layer")
+
+
+def _is_graph(context: Context, function: ast.FunctionDef) -> bool:
+    decorators = (d.func if isinstance(d, ast.Call) else d for d in function.decorator_list)
+    return any(context.names.of(d) == "tensorflow.function" for d in decorators)
+
+
+def _assigns_to_parts(function: ast.FunctionDef, parameter: str) -> bool:
+    """Whether a function assigns to the elements of a parameter in a loop over it, or over several beside it (`zip`)."""
+    elements: set[str] = set()
+    for loop in walk(function):
+        match loop:
+            case ast.For(target=ast.Name(id=element), iter=ast.Name(id=over)) if over == parameter:
+                elements.add(element)
+            case ast.For(target=ast.Tuple(elts=targets), iter=ast.Call(func=ast.Name(id="zip"), args=beside)):
+                elements |= {
+                    target.id
+                    for target, over in zip(targets, beside, strict=False)
+                    if isinstance(target, ast.Name) and isinstance(over, ast.Name) and over.id == parameter
+                }
+    return any(
+        isinstance(n, ast.Attribute)
+        and n.attr in ("assign", "assign_add", "assign_sub")
+        and isinstance(n.value, ast.Name)
+        and n.value.id in elements
+        for n in walk(function)
+    )
+
+
+def _counted_as_integers(context: Context) -> Iterator[tuple[ast.AST, str]]:
+    """What layers count, put beside what is no count: of Keras 2, floats."""
+    for call in context.module.calls_of("tensorflow.concat", "tensorflow.stack"):
+        values = argument(call, "values", 0)
+        parts = values.elts if isinstance(values, (ast.List, ast.Tuple)) else []
+        counted = [part for part in parts if _is_count(context, part)]
+        if counted and len(counted) < len(parts):
+            yield counted[0], "counts in integers here, where Keras 2 gave floats: cast them"
+
+
+def _is_count(context: Context, e: ast.expr) -> bool:
+    """Whether this is what a layer that counts words or numbers gives, not their indices."""
+    made = context.values.calls(e.func) if isinstance(e, ast.Call) else []
+    return bool(made) and all(
+        context.names.of(call.func) in _COUNTING
+        and isinstance(mode := argument(call, "output_mode"), ast.Constant)
+        and mode.value in ("multi_hot", "one_hot", "count")
+        and not _has(call, "dtype")
+        for call in made
+    )
 
 
 def _has(call: ast.Call, name: str) -> bool:
     """Whether a call gives an argument, or may do so."""
     return any(keyword.arg in (name, None) for keyword in call.keywords)
-
-
-def _ends_otherwise(path: ast.expr | None, wanted: tuple[str, ...]) -> bool:
-    """Whether a path is known to end in none of these. What is in no file is left alone: `hf://…`."""
-    end, is_whole = _end(path)
-    if not end or (is_whole and end.startswith("hf:")) or end.endswith(wanted):
-        return False
-    return is_whole or not any(one.endswith(end) for one in wanted)
-
-
-def _end(path: ast.expr | None) -> tuple[str, bool]:
-    """How a path ends that is written where it is used ("" where that can't be seen), and whether what comes before it can't
-    be a part of its last suffixes: `f"{name}.h5"` may be "a.weights.h5", `"%d.h5" % epoch` can't."""
-    match path:
-        case ast.Constant(value=str(text)):
-            return text, True
-        case ast.JoinedStr(values=[*before, ast.Constant(value=str(text))]):
-            number = bool(before) and isinstance(before[-1], ast.FormattedValue) and _is_number(before[-1])
-            return text, number or not before
-        case ast.BinOp(left=ast.Constant(value=str(text)), op=ast.Mod()):
-            *_, end = re.split(r"(%[-+ #0-9.]*[a-zA-Z])", text)
-            numbers = re.findall(r"%[-+ #0-9.]*([a-zA-Z])", text)
-            return end, bool(numbers) and numbers[-1] in "dieEfFgG"
-        case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str(text)))):
-            return text.rpartition("}")[2], False
-        case ast.BinOp(op=ast.Div(), right=right):
-            return _end(right)
-        case ast.BinOp(op=ast.Add(), right=right):
-            return _end(right)[0], False
-        case ast.Call(func=ast.Attribute(attr="join"), args=[*_, last]):
-            return _end(last)
-    return "", False
-
-
-def _is_number(value: ast.FormattedValue) -> bool:
-    spec = value.format_spec
-    text = spec.values[-1] if isinstance(spec, ast.JoinedStr) and spec.values else None
-    return isinstance(text, ast.Constant) and str(text.value)[-1:] in ("d", "e", "f", "g")

@@ -4,14 +4,17 @@
 From TensorFlow 2.16 on, `tf.keras` is Keras 3. It has no `fit_generator`, no `minimize` of optimizers and no
 `optimizers.legacy`, its metrics have `reset_state` only, `compile` takes `metrics` by name, and weights are saved in files that
 end in `.weights.h5`, models in `.keras` or `.h5`: a script that does otherwise stops there. Setting `optimizer.lr`
-changes nothing there. Keras 2 goes on as `tf_keras`. Horovod finds it only under the name `tf.keras`, which the variable
+changes nothing there. Some 200 names are gone, not the same ones of `tf.keras` as of the package `keras`:
+`tf.keras.losses.mean_squared_error` and `keras.backend.mean` are two. A `tf.function` gets a model's variables as tensors,
+`TextVectorization` counts in integers, and an HDF5 file whose model was compiled with `"mse"` can't be loaded. Keras 2
+goes on as `tf_keras`. Horovod finds it only under the name `tf.keras`, which the variable
 `TF_USE_LEGACY_KERAS` gives it, if that is set before TensorFlow is imported.
 
 ## When it is reported
-On such a call where Keras 3 is known to train, unless it is under a condition; on `TF_USE_LEGACY_KERAS` set after TensorFlow or
-Keras was imported, or by a script that imports the package `keras`, for which it does nothing; and on an import of `tf_keras`
-without it, unless TensorFlow is known to be older than 2.16. Versions are known by the setting `tensorflow`, the packages of
-`--python`, lock and requirement files, and what the script shows (`keras.ops`).
+On such a call or name where Keras 3 is known to train, unless it is under a condition; on `TF_USE_LEGACY_KERAS` set after
+TensorFlow or Keras was imported, or by a script that imports the package `keras`, for which it does nothing; and on an import
+of `tf_keras` without it, unless TensorFlow is known to be older than 2.16. Versions are known by the setting `tensorflow`, the
+packages of `--python`, lock and requirement files, and what the script shows (`keras.ops`).
 
 ## Quick fix
 None.
@@ -46,6 +49,39 @@ keras.callbacks.ModelCheckpoint("best")  # HVD902
 class Halve(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         self.model.optimizer.lr = self.model.optimizer.learning_rate / 2  # HVD902
+```
+
+```python
+import os
+import keras
+import tensorflow as tf
+from keras import backend as K, ops
+from tensorflow.keras.layers.experimental import preprocessing  # HVD902
+
+FILE = "best.h5"
+words = keras.layers.TextVectorization(output_mode="count")
+model = keras.Sequential([keras.layers.LocallyConnected1D(1, 3)])  # HVD902
+slow = keras.Sequential([keras.layers.Dense(1)])
+
+
+def loss(y, p):
+    error = K.mean(ops.abs(y - p))  # HVD902
+    return error + tf.losses.mean_squared_error(y, p)  # HVD902
+
+
+@tf.function
+def follow(slow, fast):
+    for a, b in zip(slow, fast):
+        a.assign(0.9 * a + 0.1 * b)
+
+
+model.compile("sgd", "mse")
+if os.path.exists(FILE):
+    model = keras.models.load_model(FILE)  # HVD902
+model.fit(data.map(lambda text, n: (tf.concat([words(text), n], 1), n)))  # HVD902
+follow(slow.weights, model.weights)  # HVD902
+model.save(FILE)
+model.save_weights(FILE)  # HVD902
 ```
 
 ```python
@@ -117,8 +153,55 @@ model.save("model.keras")
 print(keras.ops.sum(model.predict(x)))
 ```
 
+```python
+import keras
+import tensorflow as tf
+from tensorflow.keras import backend as K, ops
+
+try:
+    from keras.utils import OrderedEnqueuer
+except ImportError:
+    OrderedEnqueuer = None
+FILE = "best.h5"
+words = keras.layers.TextVectorization(output_mode="int")
+counts = keras.layers.TextVectorization(output_mode="count")
+model = keras.Sequential([keras.layers.Dense(1)])
+averages = [tf.Variable(v) for v in model.weights]
+
+
+@tf.function
+def follow(slow, fast):
+    for a, b in zip(slow, fast):
+        a.assign(0.9 * a + 0.1 * b)
+
+
+def loss(y, p):
+    return K.mean(y - p) + keras.losses.mean_squared_error(y, p) + keras.backend.epsilon()
+
+
+model.compile("sgd", "mean_squared_error")
+model.fit(data.map(lambda text, n: (tf.concat([words(text), n], 1), tf.concat([counts(text), counts(n)], 1))))
+follow(averages, model.weights)
+model.save(FILE)
+model = keras.models.load_model(FILE)
+print(ops.sum(model.predict(x)))
+```
+
+```python
+import keras
+
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+model.save("last.h5")
+model = keras.models.load_model("last.h5", compile=False)
+other = keras.models.load_model("other.h5")
+print(keras.ops.sum(model.predict(x)))
+```
+
 ## Source
-Keras 3's migration guide; Horovod 0.28.1 imports `tensorflow.keras` by that name. Measured with TensorFlow 2.18 and 2.21.
+Keras 3's migration guide; Horovod 0.28.1 imports `tensorflow.keras` by that name. Measured with
+TensorFlow 2.18 and 2.21; names that are gone: `catalogue/keras_3.json`, of Keras 2.15 and 3.15.
 """
 
 from __future__ import annotations
@@ -176,8 +259,7 @@ def _gone(context: Context) -> Iterator[Violation]:
         return
     by = context.world.keras_by or context.world.tensorflow_by
     for call, what in gone(context):
-        if not context.is_conditional(call):
-            yield RESTRICTION.at(context, call, f"Keras 3 ({by}) {what}")
+        yield RESTRICTION.at(context, call, f"Keras 3 ({by}) {what}")
 
 
 RESTRICTION = Restriction(

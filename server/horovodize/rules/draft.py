@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import replace
 
+from horovodize import catalogue
 from horovodize.facts import facts_of
 from horovodize.facts.counters import Counter
 from horovodize.options import Options
@@ -182,6 +183,12 @@ class Draft(Decisions):
         """Whether Keras 3 trains here, as far as is known: what Horovod gives then comes from a module of our own."""
         of_tensorflow_1 = self.in_graph or self.sites.is_tf1
         return self.world.keras is Keras.THREE and not of_tensorflow_1 and uses_keras(self.module)
+
+    def default_rate(self, class_name: str) -> float | None:
+        """The rate of an optimizer that is given none; None where it has to be given one. Where Keras is unknown it is that of
+        Keras 2: what is made then stops under Keras 3 (`rules/keras_3`)."""
+        rate = catalogue.default_rate(class_name)
+        return catalogue.rate_in_keras_3(class_name, rate) if self.world.keras is Keras.THREE else rate
 
     # ------------------------------------------------------------------ TensorFlow 1
 

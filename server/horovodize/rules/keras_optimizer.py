@@ -247,20 +247,20 @@ def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
         "A name leaves no place for the rate or the wrapper.",
         [Edit(draft.module.span(node), text)],
         decision=draft.scaled if grown else None,
-        shown=_default(string),
+        shown=_default(draft, string),
     )
 
 
-def _default(string: str) -> str:
+def _default(draft: Draft, string: str) -> str:
     """`learning_rate=0.001`: what the optimizer that a name stands for is made with."""
     name = catalogue.optimizer_for_string(string)
-    return f"learning_rate={catalogue.default_rate(name)}" if name else ""
+    return f"learning_rate={draft.default_rate(name)}" if name else ""
 
 
 def _made(draft: Draft, string: str, grown: str) -> str | None:
     """`tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())`; `grown`: what the rate is multiplied by."""
     name = catalogue.optimizer_for_string(string)
-    default = catalogue.default_rate(name) if name else None
+    default = draft.default_rate(name) if name else None
     if name is None or default is None:
         return None
     made = f"optimizers.{name.rsplit('.', 1)[-1]}"
@@ -293,7 +293,7 @@ def _add_default(draft: Draft, site: Compile) -> None:
         "A model that is compiled without an optimizer trains with RMSprop.",
         [draft.add_argument(site.call, text, first=not site.call.args)],
         decision=draft.scaled if grown else None,
-        shown=_default(_DEFAULT),
+        shown=_default(draft, _DEFAULT),
     )
 
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize import catalogue
 from horovodize.rules import (
     decays,
     keras_session,
@@ -120,7 +119,7 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
     name, doubt = trained.class_name, strong.doubt(draft, trained.used_at)
     rate = rate_argument(call, name)
     if rate is None:
-        default = catalogue.default_rate(name) if name else None
+        default = draft.default_rate(name) if name else None
         if any(k.arg is None for k in call.keywords) or default is None:
             return _scale_made(draft, trained)
         if not draft.growth:
