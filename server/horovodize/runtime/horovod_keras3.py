@@ -22,6 +22,7 @@ import keras
 import tensorflow as tf
 from horovod.tensorflow import (
     Average,
+    Compression,
     Sum,
     allgather,
     allreduce,
@@ -38,6 +39,7 @@ from horovod.tensorflow import (
 
 __all__ = [
     "Average",
+    "Compression",
     "DistributedGradientTape",
     "DistributedOptimizer",
     "Sum",
@@ -69,34 +71,37 @@ if keras.backend.backend() != "tensorflow":
 _AVERAGING = "_averages_over_ranks"  # the attribute of optimizers that average: what they average with
 
 
-def averaged(gradients, op=Average):
-    """A list of gradients, averaged over all ranks (with `op=Sum`: added up). None stays None: all ranks have it alike."""
+def averaged(gradients, op=Average, compression=Compression.none):
+    """A list of gradients, averaged over all ranks (with `op=Sum`: added up). None stays None: all ranks have it alike.
+    With `compression=Compression.fp16` they travel as halves."""
     gradients = list(gradients)
     if size() == 1:
         return gradients
     sparse = [i for i, g in enumerate(gradients) if isinstance(g, tf.IndexedSlices)]  # of embeddings
     dense = [i for i, g in enumerate(gradients) if g is not None and i not in sparse]
     if dense:  # in one go: the ranks have to agree once, not for each of them
-        together = _hvd.grouped_allreduce([tf.convert_to_tensor(gradients[i]) for i in dense], op=op)
+        tensors = [tf.convert_to_tensor(gradients[i]) for i in dense]
+        together = _hvd.grouped_allreduce(tensors, op=op, compression=compression)
         for place, i in enumerate(dense):
             gradients[i] = together[place]
     for i in sparse:
-        gradients[i] = allreduce(gradients[i], op=op)
+        gradients[i] = allreduce(gradients[i], op=op, compression=compression)
     return gradients
 
 
 # ---------------------------------------------------------------------- optimizers
 
 
-def DistributedOptimizer(optimizer, op=Average):
+def DistributedOptimizer(optimizer, op=Average, compression=Compression.none):
     """The same optimizer, which from now on averages gradients over all ranks before it applies them.
 
     It is not copied: it keeps its state and its class, and is saved as what it is."""
     optimizer = keras.optimizers.get(optimizer)
     if not isinstance(optimizer, keras.optimizers.Optimizer):
         raise TypeError(f"{optimizer!r} is no optimizer of Keras 3")
+    how = (op, compression)
     if getattr(optimizer, _AVERAGING, None) is not None:
-        if getattr(optimizer, _AVERAGING) != op:
+        if getattr(optimizer, _AVERAGING) != how:
             raise ValueError(f"{optimizer.name} averages already, in another way")
         return optimizer
     if keras.config.dtype_policy().name == "mixed_float16" and not _scales_losses(optimizer):
@@ -104,7 +109,7 @@ def DistributedOptimizer(optimizer, op=Average):
     inner = getattr(optimizer, "inner_optimizer", None)
     if inner is not None and getattr(inner, _AVERAGING, None) is not None:
         raise ValueError(f"{inner.name} averages already; wrap the outer optimizer only")
-    _average_in(optimizer, op)
+    _average_in(optimizer, how)
     return optimizer
 
 
@@ -112,14 +117,14 @@ def _scales_losses(optimizer):
     return isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
 
 
-def _average_in(optimizer, op):
+def _average_in(optimizer, how):
     apply = type(optimizer).apply
 
     def apply_averaged(grads, trainable_variables=None):
-        return apply(optimizer, averaged(grads, op), trainable_variables)
+        return apply(optimizer, averaged(grads, *how), trainable_variables)
 
     optimizer.apply = apply_averaged
-    setattr(optimizer, _AVERAGING, op)
+    setattr(optimizer, _AVERAGING, how)
 
 
 def _average_around(model):
@@ -127,11 +132,11 @@ def _average_around(model):
     of mixed precision; gradients that overflow on one rank only would then never be averaged, and the others wait forever."""
     optimizer = getattr(model, "optimizer", None)
     inner = getattr(optimizer, "inner_optimizer", None) if _scales_losses(optimizer) else None
-    op = getattr(inner, _AVERAGING, None)
-    if op is not None:
+    how = getattr(inner, _AVERAGING, None)
+    if how is not None:
         del inner.apply
         setattr(inner, _AVERAGING, None)
-        _average_in(optimizer, op)
+        _average_in(optimizer, how)
 
 
 def load_model(*args, **kwargs):
@@ -149,13 +154,13 @@ def load_model(*args, **kwargs):
 class DistributedGradientTape:
     """A tape whose gradients are averaged over all ranks. All else is as of the tape that it is made from."""
 
-    def __init__(self, tape, op=Average):
-        self._tape, self._op = tape, op
+    def __init__(self, tape, op=Average, compression=Compression.none):
+        self._tape, self._how = tape, (op, compression)
 
     def gradient(self, target, sources, *args, **kwargs):
         gradients = self._tape.gradient(target, sources, *args, **kwargs)
         flat = tf.nest.flatten(gradients)
-        return tf.nest.pack_sequence_as(gradients, averaged(flat, self._op))
+        return tf.nest.pack_sequence_as(gradients, averaged(flat, *self._how))
 
     def __enter__(self):
         self._tape.__enter__()
@@ -224,7 +229,67 @@ class MetricAverageCallback(keras.callbacks.Callback):
             logs[name] = float(allreduce(value, name=f"metric.{name}", op=Average))
 
 
+class LearningRateScheduleCallback(keras.callbacks.Callback):
+    """From `start_epoch` to before `end_epoch` the rate is `initial_lr * multiplier(epoch)`, a number being a power: set at an
+    epoch's begin, or (`staircase=False`) at each batch, for a part of the epoch. Momentum is left as it is: Keras 3 compiles
+    it into the step as a number, so it can't be corrected for a batch, as Horovod's callback does with older Keras."""
+
+    def __init__(
+        self, initial_lr, multiplier, start_epoch=0, end_epoch=None, staircase=True, steps_per_epoch=None
+    ):
+        super().__init__()
+        self.initial_lr, self.start_epoch, self.end_epoch = initial_lr, start_epoch, end_epoch
+        self.staircase, self.steps_per_epoch, self.epoch = staircase, steps_per_epoch, 0
+        self.multiplier = (
+            multiplier if callable(multiplier) else lambda epoch: multiplier ** (epoch - start_epoch)
+        )
+
+    def on_train_begin(self, logs=None):
+        self.steps_per_epoch = self.steps_per_epoch or self.params.get("steps")
+        if not self.staircase and not self.steps_per_epoch:
+            raise ValueError(
+                f"{type(self).__name__} needs steps_per_epoch: `fit` doesn't know how many there are"
+            )
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if self.epoch < self.start_epoch or (self.end_epoch is not None and self.epoch >= self.end_epoch):
+            return
+        if not self.staircase:
+            self._set(self.epoch + batch / self.steps_per_epoch)
+        elif batch == 0:
+            self._set(self.epoch)
+
+    def _set(self, epoch):
+        self.model.optimizer.learning_rate = self.initial_lr * self.multiplier(epoch)
+
+    def on_epoch_end(self, epoch, logs=None):
+        if logs is not None:
+            logs["learning_rate"] = float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate))
+
+
+class LearningRateWarmupCallback(LearningRateScheduleCallback):
+    """The rate goes from `initial_lr / size()` to `initial_lr`, batch by batch, in `warmup_epochs`."""
+
+    def __init__(self, initial_lr, warmup_epochs=5, steps_per_epoch=None, verbose=0):
+        super().__init__(initial_lr, self._share, 0, warmup_epochs, False, steps_per_epoch)
+        self.verbose = verbose
+
+    def _share(self, epoch):
+        epoch += 1 / self.steps_per_epoch  # so that an epoch ends with a round number
+        return (epoch * (size() - 1) / self.end_epoch + 1) / size()
+
+    def on_epoch_end(self, epoch, logs=None):
+        super().on_epoch_end(epoch, logs)
+        if self.verbose and epoch == self.end_epoch - 1 and rank() == 0:
+            print(f"\nEpoch {epoch + 1}: the learning rate is warmed up to {self.initial_lr:g}.")
+
+
 callbacks = SimpleNamespace(
     BroadcastGlobalVariablesCallback=BroadcastGlobalVariablesCallback,
+    LearningRateScheduleCallback=LearningRateScheduleCallback,
+    LearningRateWarmupCallback=LearningRateWarmupCallback,
     MetricAverageCallback=MetricAverageCallback,
 )

@@ -54,10 +54,18 @@ def fitted(optimizer, callbacks=(), epochs=3, **compiling):
     return model
 
 
-def alone(optimizer, epochs=3):
+def alone(optimizer, epochs=3, callbacks=()):
     model = network(0)
     model.compile(optimizer, "mse", jit_compile=False)
-    model.fit(X, Y, batch_size=BATCH * SIZE, shuffle=False, epochs=epochs, verbose=0)
+    model.fit(
+        X,
+        Y,
+        batch_size=BATCH * SIZE,
+        shuffle=False,
+        epochs=epochs,
+        verbose=0,
+        callbacks=list(callbacks),
+    )
     return model
 
 
@@ -233,7 +241,53 @@ def dropout():
     tell("seeds stay", model)
 
 
-CASES = [in_fit, on_batch, own_step, tape_loop, embedding, mixed_precision, saved, dropout]
+class Rates(keras.callbacks.Callback):
+    """The rates that batches are trained at."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen.append(float(np.asarray(self.model.optimizer.learning_rate)))
+
+
+def rates():
+    """Warm-up and schedules set the rates that Horovod's own callbacks set, under one or the other Keras."""
+    steps = ROWS // SIZE // BATCH
+    rising = [0.1 * (1 + (SIZE - 1) * (i + 1) / steps / 2) / SIZE for i in range(2 * steps)]
+    falling = [0.1 * 0.5 ** (epoch - 1) for epoch in (1, 2) for _ in range(steps)]
+    for case, make, wanted in (
+        (
+            "warm-up",
+            lambda: hvd.callbacks.LearningRateWarmupCallback(0.1, warmup_epochs=2),
+            [*rising, *[0.1] * steps],
+        ),
+        (
+            "a schedule of epochs",
+            lambda: hvd.callbacks.LearningRateScheduleCallback(0.1, 0.5, start_epoch=1),
+            [*[0.05] * steps, *falling],
+        ),
+    ):
+        seen = Rates()
+        model = fitted(sgd(), callbacks=[make(), seen])
+        np.testing.assert_allclose(seen.seen, wanted, rtol=1e-5)
+        tell(case, model, alone(sgd(), callbacks=[make()]))
+
+
+def compressed():
+    model = network(RANK)
+    optimizer = hvd.DistributedOptimizer(sgd(), compression=hvd.Compression.fp16)
+    model.compile(optimizer, "mse", jit_compile=False)
+    callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+    model.fit(mine(X), mine(Y), batch_size=BATCH, shuffle=False, epochs=3, verbose=0, callbacks=callbacks)
+    pairs = zip(model.get_weights(), alone(sgd()).get_weights(), strict=True)
+    apart = max(float(np.abs(a - b).max()) for a, b in pairs)
+    assert 1e-6 < apart < 1e-2, apart  # halves are near, and are not the same
+    tell("gradients as halves", model)
+
+
+CASES = [in_fit, on_batch, own_step, tape_loop, embedding, mixed_precision, saved, dropout, rates, compressed]
 
 for wanted in CASES:
     if len(sys.argv) < 3 or wanted.__name__ in sys.argv[2:]:

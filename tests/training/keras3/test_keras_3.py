@@ -40,7 +40,7 @@ def test_the_module(tmp_path: Path) -> None:
     )
     assert run.complete, run.why()
     found = [json.loads(line) for line in run.output.splitlines() if line.startswith('{"case"')]
-    assert len(found) == 18
+    assert len(found) == 21
     assert [case for case in found if case["spread"] != 0 or (case["parity"] or 0) > 2e-6] == []
 
 
