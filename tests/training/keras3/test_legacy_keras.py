@@ -1,4 +1,4 @@
-"""Legacy Keras (`TF_USE_LEGACY_KERAS=1`, the package tf_keras) on the newest TensorFlow: Horovod's own Keras API, under real Horovod.
+"""Legacy Keras (`TF_USE_LEGACY_KERAS=1`, the package tf_keras) on the newest TensorFlow: Horovod's own API, under real Horovod.
 
 In processes of their own: the variable counts only before TensorFlow is imported, which the other tests' ranks have done."""
 
