@@ -32,10 +32,72 @@ def step(rows):
 
 """
 )
+FIT = (
+    START.replace("horovod.tensorflow", "horovod.tensorflow.keras")
+    + """\
+x = np.random.RandomState(0).rand(64, 4).astype("float32")[: 64 // hvd.size() * hvd.size()][hvd.rank()::hvd.size()]
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+
+
+class Own(tf.keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        DO
+
+
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback(), Own()]
+model.fit(x, x, callbacks=callbacks)
+"""
+)
+
+
+def _hook(does: str, averages: bool = True) -> str:
+    text = FIT.replace("DO", does.replace("\n", "\n        "))
+    return text if averages else text.replace("hvd.callbacks.MetricAverageCallback(), ", "")
+
+
+_STOPS = 'if logs["loss"] < 0.1:\n    self.model.stop_training = True'
+_LOWERS = "if logs.get('loss') > 3:\n    self.model.optimizer.learning_rate.assign(0.001)"
+_SAVES = "self.model.save_weights({})"
 SENT = "hvd.broadcast_variables(model.variables, root_rank=0)\n"
 
 # By name: the code that tells it, the script that goes wrong, and the one that doesn't.
 CASES: dict[str, tuple[str, str, str]] = {
+    "stall_callback_stops": ("HVD331", _hook(_STOPS, averages=False), _hook(_STOPS)),
+    "stall_callback_stops_rank": (
+        "HVD331",
+        _hook("if hvd.rank() == 0 and epoch > 3:\n    self.model.stop_training = True"),
+        _hook("if epoch > 3:\n    self.model.stop_training = True"),
+    ),
+    "stall_lambda_callback": (
+        "HVD331",
+        _hook("pass").replace(
+            "Own()]",
+            "tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: sys.exit() if hvd.rank() else None)]",
+        ),
+        _hook("pass").replace(
+            "Own()]",
+            "tf.keras.callbacks.LambdaCallback(on_train_end=lambda logs: sys.exit() if hvd.rank() else None)]",
+        ),
+    ),
+    "race_callback_saves": (
+        "HVD332",
+        _hook(_SAVES.format('"w.h5"')),
+        _hook(_SAVES.format('f"{hvd.rank()}.h5"')),
+    ),
+    "race_callback_saves_some": (
+        "HVD332",
+        _hook(_SAVES.format('"w.h5"')),
+        _hook(_SAVES.format('"w.h5"')).replace("Own()]", "*([Own()] if hvd.rank() == 0 else [])]"),
+    ),
+    "drift_callback_lowers": ("HVD333", _hook(_LOWERS, averages=False), _hook(_LOWERS)),
+    "drift_callback_lowers_batch": (
+        "HVD333",
+        _hook(_LOWERS).replace("on_epoch_end", "on_train_batch_end"),
+        _hook(_LOWERS.replace("logs.get('loss')", "hvd.allreduce(logs['loss'])")).replace(
+            "on_epoch_end", "on_train_batch_end"
+        ),
+    ),
     "stall_exit_rank": (
         "HVD313",
         STEP

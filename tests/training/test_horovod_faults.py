@@ -9,23 +9,51 @@ from typing import Any
 import pytest
 
 from horovodize.restrictions import check
-from horovodize.source import Document
+from horovodize.restrictions.violation import Violation
+from horovodize.source import Document, compose
+from horovodize.source.edits import apply
 from horovodize.summary import summarize
-from tests.training.horovod_faults.cases import CASES, STALLS
+from tests.training.horovod_faults.cases import CASES, FAILS, STALLS
 from tests.training.running import train
 
 pytestmark = pytest.mark.training
+INFORMATIONS = ("HVD308", "HVD321", "HVD323")
 PAIRS = [(code, right, faulty) for code, pairs in CASES.items() for right, faulty in pairs]
+FIXED = (
+    "HVD304",
+    "HVD305",
+    "HVD306",
+    "HVD308",
+    "HVD309",
+    "HVD310",
+    "HVD312",
+    "HVD314",
+    "HVD316",
+    "HVD317",
+    "HVD319",
+    "HVD321",
+)
 SECONDS = 9.0  # then a rank that waits says where, and ends
 
 
 def _codes(text: str) -> set[str]:
-    return {v.code for v in check(summarize(Document(text, "train.py"))) if v.severity.value == "warning"}
+    return {v.code for v in _found(text) if v.severity.value == "warning" or v.code in INFORMATIONS}
+
+
+def _found(text: str) -> list[Violation]:
+    return check(summarize(Document(text, "train.py")))
+
+
+def _fixed(code: str, text: str) -> list[str]:
+    """The text after the fix of a finding, if it has one."""
+    fixes = [fix for v in _found(text) if v.code == code for fix in v.fixes]
+    return [apply(text, compose(text, fix.edits)) for fix in fixes]
 
 
 def test_each_faulty_program_shows_its_fault_and_the_right_one_does_not(tmp_path: Path) -> None:
     texts = tmp_path / "texts.json"
-    every = list(dict.fromkeys(text for _, right, faulty in PAIRS for text in (right, faulty)))
+    mended = {faulty: _fixed(code, faulty) for code, _, faulty in PAIRS}
+    every = list(dict.fromkeys(t for _, right, faulty in PAIRS for t in (right, faulty, *mended[faulty])))
     texts.write_text(json.dumps(every))
     script = Path(__file__).parent / "horovod_faults" / "one_after_another.py"
     outcome = train(script, tmp_path / "run", ranks=2, args=[str(texts)])
@@ -36,14 +64,17 @@ def test_each_faulty_program_shows_its_fault_and_the_right_one_does_not(tmp_path
         assert _codes(faulty) == {code}
         assert not _is_faulty(code, shown[right]), (code, shown[right])
         assert _is_faulty(code, shown[faulty]), (code, shown[faulty])
+        for text in mended[faulty]:
+            assert not _is_faulty(code, shown[text]), (code, text, shown[text])
+    assert {code for code, _, faulty in PAIRS if mended[faulty]} >= {*FIXED}
 
 
 def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
     """Whether a program shows the fault of a code."""
     if "error" in shown:
-        return code == "HVD305" and shown["error"] == "RecursionError"
+        return shown["error"] == {"HVD305": "RecursionError", "HVD306": "FailedPreconditionError"}.get(code)
     match code:
-        case "HVD309" | "HVD310":
+        case "HVD308" | "HVD309" | "HVD310":
             return any(abs(rate - 0.02) > 1e-6 for rate in shown["shown"])
         case "HVD312":
             return len(set(shown["shown"])) == 2
@@ -51,6 +82,10 @@ def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
             return bool(min(shown["shown"]) > 0.4)
         case "HVD319":
             return bool(shown["shown"][0] < 100)
+        case "HVD314":  # what the ranks have for themselves: rank 0 finds its own again
+            return bool(shown["shown"][0] > 1e-4)
+        case "HVD321":
+            return bool(shown["shown"] != [4, 4])
         case "HVD332":
             return "missing" in shown["shown"]
         case "HVD320":
@@ -67,3 +102,19 @@ def test_ranks_of_a_stalling_program_wait_until_horovod_ends_it(code: str, tmp_p
     assert not outcome.complete
     said = outcome.output + outcome.why()
     assert any(words in said for words in ("Timeout", "Stalled", "has been shut down")), said
+
+
+@pytest.mark.parametrize("code", FAILS)
+def test_a_failing_program_says_so_and_the_right_one_ends(code: str, tmp_path: Path) -> None:
+    right, faulty, words = FAILS[code]
+    assert (code in _codes(right), code in _codes(faulty)) == (False, True)
+    script = tmp_path / "right.py"
+    script.write_text(right)
+    outcome = train(script, tmp_path / "right", ranks=2)
+    assert outcome.complete, outcome.why()
+    for text in (faulty, *_fixed(code, faulty)):
+        script = tmp_path / "faulty.py"
+        script.write_text(text)
+        outcome = train(script, tmp_path / f"run-{text == faulty}", ranks=2)
+        assert outcome.complete == (text != faulty), outcome.why()
+        assert (words in outcome.output + outcome.why()) == (text == faulty)

@@ -60,6 +60,20 @@ class Hooks:
         """What `fit` calls that a node stands in, not in a function of its own in there."""
         return self.of(next((a for a in self.syntax.ancestors(node) if isinstance(a, CALLABLES)), None))
 
+    def given_by(self, made: ast.Call) -> list[Hook]:
+        """What `fit` calls of a callback that a call makes, as far as it is the script's own."""
+        if self.module.names.of(made.func) == _LAMBDA:
+            return list(self._of_lambda(made))
+        owner = self.values.callee(made)
+        family = self.values.family(owner) if isinstance(owner, ast.ClassDef) else set()
+        classes = sorted(family, key=lambda c: (c is not owner, -c.lineno))
+        found: dict[str, Hook] = {}
+        for cls in classes:
+            for method in cls.body:
+                if isinstance(method, FUNCTIONS) and (hook := self.of(method)) is not None:
+                    found.setdefault(hook.name, hook)
+        return list(found.values())
+
     @cached_property
     def all(self) -> list[Hook]:
         """All of them, in the order of the text."""
@@ -83,13 +97,17 @@ class Hooks:
     def _given(self) -> Iterator[Hook]:
         """What each `LambdaCallback` is given, and the functions that lambdas among that hand on to."""
         for call in self.module.calls_of(_LAMBDA):
-            given = [*zip(_GIVEN, call.args, strict=False), *((k.arg or "", k.value) for k in call.keywords)]
-            for name, value in given:
-                for function in self._functions(value):
-                    hook = self._hook(function, name)
-                    yield hook
-                    if isinstance(function, ast.Lambda):
-                        yield from self._handed_on(hook)
+            for hook in self._of_lambda(call):
+                yield hook
+                if isinstance(hook.function, ast.Lambda):
+                    yield from self._handed_on(hook)
+
+    def _of_lambda(self, call: ast.Call) -> Iterator[Hook]:
+        """What one `LambdaCallback` is given."""
+        given = [*zip(_GIVEN, call.args, strict=False), *((k.arg or "", k.value) for k in call.keywords)]
+        for name, value in given:
+            for function in self._functions(value):
+                yield self._hook(function, name)
 
     def _functions(self, value: ast.expr) -> list[Function | ast.Lambda]:
         """The functions that an expression may be: `f`, `lambda batch, logs: …`, `self.on_batch_end`."""

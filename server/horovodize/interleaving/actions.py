@@ -29,6 +29,7 @@ class Exit(Enum):
     CONTINUE = "goes on with the next turn"
     END = "ends"
     RAISE = "fails"
+    STOP = "stops training"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,21 @@ class Turns:
 
 
 @dataclass(frozen=True, eq=False)
+class Stop:
+    """`stop_training` is set: the `fit` around ends with its epoch."""
+
+    node: ast.AST
+
+
+@dataclass(frozen=True, eq=False)
+class Epochs:
+    """The epochs of a `fit` after the first one: before each, the script's own callbacks run."""
+
+    training: Together
+    hooks: Block
+
+
+@dataclass(frozen=True, eq=False)
 class Leave:
     """A block is left: `node` says where."""
 
@@ -108,13 +124,18 @@ class Called:
     body: Block
 
 
-Action: TypeAlias = Together | Touch | Change | Choice | Turns | Leave | Attempt | Called
+Action: TypeAlias = Together | Touch | Change | Choice | Turns | Stop | Epochs | Leave | Attempt | Called
 Block: TypeAlias = Sequence["Action"]
 
 
 def meets(block: Block) -> bool:
     """Whether a collective is among some steps, or in one of them."""
     return any(isinstance(action, Together) for action in everything(block))
+
+
+def matters_to_others(block: Block) -> bool:
+    """Whether what decides about some steps matters to others: they may wait, or part."""
+    return any(isinstance(action, (Together, Stop, Change)) for action in everything(block))
 
 
 def makes_equal(block: Block) -> bool:
@@ -138,6 +159,8 @@ def _without_files(action: Action, risks: frozenset[ast.AST]) -> Action | None:
         case Turns(loop=loop, body=body, after=after):
             body, after = without_files(body, risks), without_files(after, risks)
             return Turns(loop, body, after) if body or after else None
+        case Epochs(training=training, hooks=hooks):
+            return Epochs(training, without_files(hooks, risks))
         case Called(call=call, body=body):
             body = without_files(body, risks)
             return Called(call, body) if body else None
@@ -160,5 +183,7 @@ def everything(block: Block) -> Iterator[Action]:
                 yield from everything((*one, *two))
             case Called(body=body):
                 yield from everything(body)
+            case Epochs(training=training, hooks=hooks):
+                yield from everything((*hooks, training))
             case Attempt(body=body, caught=caught, after=after, last=last):
                 yield from everything((*body, *caught, *after, *last))

@@ -70,7 +70,8 @@ class Changes:
         return found
 
     def _is_trained(self, e: ast.expr) -> bool:
-        return ast.unparse(e) in self._trained
+        text = ast.unparse(e)
+        return text in self._trained or (text == "self.model" and self.facts.hooks.around(e) is not None)
 
     def _holds_trained(self, checkpoint: ast.expr) -> bool:
         """Whether a checkpoint was made to keep what is trained."""

@@ -124,7 +124,9 @@ class Deeds:
     def _of_method(self, call: ast.Call, func: ast.Attribute) -> Iterator[Touch]:
         receiver, method = func.value, func.attr
         classes = self.module.values.class_names(receiver)
-        if method in _MODEL_METHODS and (MODEL in classes or ast.unparse(receiver) in self._models):
+        trained = ast.unparse(receiver)
+        of_callback = trained == "self.model" and self.facts.hooks.around(call) is not None
+        if method in _MODEL_METHODS and (MODEL in classes or trained in self._models or of_callback):
             path = argument(call, "filepath", 0)
             if path is not None:
                 yield Touch(call, _MODEL_METHODS[method], path)

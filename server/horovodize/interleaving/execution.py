@@ -14,12 +14,15 @@ from horovodize.interleaving.actions import (
     Called,
     Change,
     Choice,
+    Epochs,
     Exit,
     Leave,
+    Stop,
     Together,
     Touch,
     Turns,
     makes_equal,
+    matters_to_others,
     meets,
 )
 from horovodize.interleaving.by_rank import ByRank
@@ -98,6 +101,7 @@ class Execution:
         self.run = Run(rank)
         self._times: dict[ast.AST, int] = {}
         self._failing: ast.Call | None = None
+        self._stopped: Stop | None = None
         self._unsure = self._modes = self._quiet = 0
 
     def of(self, block: Block) -> Run:
@@ -142,7 +146,7 @@ class Execution:
                 self._note(Left(action.node, action.how))
                 return action.how
             case Called():
-                quiet = not meets(action.body)  # what it decides keeps nobody waiting
+                quiet = not matters_to_others(action.body)
                 self._quiet += quiet
                 how = self._block(action.body)
                 self._quiet -= quiet
@@ -151,6 +155,10 @@ class Execution:
                 return self._choice(action)
             case Turns():
                 return self._turns(action)
+            case Stop():
+                self._stopped = action
+            case Epochs():
+                return self._epochs(action)
             case Attempt():
                 return self._attempt(action)
         return None
@@ -197,6 +205,19 @@ class Execution:
             if how not in (None, Exit.CONTINUE):
                 return how
         return self._block(turns.after)
+
+    def _epochs(self, epochs: Epochs) -> Exit | None:
+        """The callbacks, and another epoch unless they stop the training; then the callbacks again, as many as `_TURNS`."""
+        for _ in range(_TURNS):
+            how = self._block(epochs.hooks)
+            if how in (Exit.END, Exit.RAISE):
+                return how
+            if self._stopped is not None:
+                self._note(Left(self._stopped.node, Exit.STOP))
+                self._stopped = None
+                return None
+            self._note(Did(epochs.training))
+        return None
 
     def _number(self, loop: ast.For | ast.AsyncFor | ast.While) -> int:
         """How many turns of a loop this rank goes through: few, but more than another where it has more."""

@@ -26,7 +26,7 @@ class Exploration:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.program = Program(facts)
-        self.answers = OwnAnswers(facts)
+        self.answers = OwnAnswers(facts, self.program.own_logs)
         self._by_size: dict[int, list[ByRank]] = {}
 
     def verdicts(self, trouble: Trouble) -> list[Verdict]:

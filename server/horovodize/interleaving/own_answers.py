@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from enum import Enum
 
 from horovodize.facts.answers import Varies
@@ -34,8 +34,9 @@ class Taken(Enum):
 class OwnAnswers:
     """The decisions of one script."""
 
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
+    def __init__(self, facts: Facts, own_logs: Callable[[], Collection[ast.AST]] = tuple) -> None:
+        """`own_logs`: the parameters by which callbacks are told metrics that nothing has averaged."""
+        self.facts, self._own_logs = facts, own_logs
         self._tests: dict[ast.expr, Taken] = {}
         self._loops: dict[ast.AST, Taken] = {}
 
@@ -71,6 +72,10 @@ class OwnAnswers:
         if any(r.kind in _OWN for r in varies):
             return Taken.OWN
         if any(map(self._is_own_file, varies)):
+            return Taken.OWN
+        if any(
+            r.kind is Source.ROWS and r.where in self._own_logs() for r in varies
+        ) and not _is_of_validation(e):
             return Taken.OWN
         if not counted and not self._spreads(e, varies) and self._comes_of_own_rows(e, varies):
             return Taken.OWN
@@ -132,3 +137,9 @@ class OwnAnswers:
         return self.facts.rank_tests.may_decide(e) or any(
             isinstance(r, Varies) and r.kind is Source.HOST for r in found
         )
+
+
+def _is_of_validation(e: ast.expr) -> bool:
+    """Whether a metric is named that ranks with the same weights and the same rows for validation have alike."""
+    texts = [n.value for n in ast.walk(e) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    return any(text.startswith("val") for text in texts)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
+from horovodize.facts.callback_items import CallbackItem
 from horovodize.facts.collectives import Collective
 from horovodize.facts.facts import Facts
 from horovodize.facts.sources import ENDS_OF_ALL
@@ -17,8 +18,10 @@ from horovodize.interleaving.actions import (
     Change,
     Choice,
     Deed,
+    Epochs,
     Exit,
     Leave,
+    Stop,
     Together,
     Touch,
     Turns,
@@ -32,6 +35,7 @@ _DEPTH = 10  # calls down
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _ELSEWHERE = ("horovod.spark.", "horovod.ray.")  # start ranks of their own
+_AVERAGES = "MetricAverageCallback"
 _ENDS = {"exit", "quit", "sys.exit", "os._exit"}
 
 
@@ -126,6 +130,8 @@ class Program:
                 yield from self._of(s.value)
                 if what := self.changes.of_assignment(s):
                     yield Change(s, what)
+                if isinstance(s, ast.Assign) and _stops(s):
+                    yield Stop(s)
             case ast.Match():
                 return  # which case is met isn't followed
             case _:
@@ -221,6 +227,7 @@ class Program:
         collective = self.facts.collectives.all.get(call)
         if collective is not None and (collective.trains or self._is_at_once(call)):
             yield from self._together(call, collective)
+            yield from self._epochs(call, collective)
             return
         if fetched := self._runs.get(call):
             yield from self._together(call, fetched[0])
@@ -246,6 +253,56 @@ class Program:
             body = self._body(function)
             if body:
                 yield Called(call, body)
+
+    # ------------------------------------------------------------------ callbacks
+
+    @cached_property
+    def _logs(self) -> dict[ast.AST, bool]:
+        """The parameters by which the script's own callbacks are told metrics, and whether these are averaged before."""
+        found: dict[ast.AST, bool] = {}
+        for fit in self.facts.sites.fits:
+            averaged = False
+            for item in self.facts.callback_items.of(fit.call):
+                classes = {name.rsplit(".", 1)[-1] for name in self.facts.callback_items.classes(item)}
+                averaged = averaged or not item.made or _AVERAGES in classes
+                for hook in (h for made in item.made for h in self.facts.hooks.given_by(made)):
+                    for arg in (*hook.function.args.posonlyargs, *hook.function.args.args):
+                        if arg.arg == hook.logs:
+                            found[arg] = found.get(arg, False) or (averaged and not hook.is_of_batches)
+        return found
+
+    def own_logs(self) -> Collection[ast.AST]:
+        """The parameters by which callbacks are told metrics of one rank."""
+        return {arg for arg, averaged in self._logs.items() if not averaged}
+
+    def _epochs(self, fit: ast.Call, collective: Collective) -> Iterator[Action]:
+        """What the script's own callbacks do in a `fit`, between its epochs and after them."""
+        if collective.call is not fit or not any(fit is f.call for f in self.facts.sites.fits):
+            return
+        between, after = list[Action](), list[Action]()
+        for item in self.facts.callback_items.of(fit):
+            if item.unsure or len(item.made) != 1:
+                continue
+            for hook in self.facts.hooks.given_by(item.made[0]):
+                body = self._body(hook.function)
+                called = (Called(item.made[0], body),) if body else ()
+                done = between if hook.name != "on_train_end" else after
+                done += called if item.by is None else self._on_some(item, called)
+        if between:
+            yield Epochs(Together(fit, collective.name, trains=True), tuple(between))
+        yield from after
+
+    def _on_some(self, item: CallbackItem, called: Block) -> Block:
+        """What a callback does that some ranks have, where the test that gives it to them is around it."""
+        around = self.syntax.parent.get(item.by.test) if item.by is not None else None
+        if item.by is None or not isinstance(around, ast.If | ast.IfExp):
+            return ()
+        body, orelse = around.body, around.orelse
+        for arm, yes in ((body, True), (orelse, False)):
+            nodes: list[ast.AST] = [*arm] if isinstance(arm, list) else [arm]
+            if any(self.syntax.inside(item.node, node) for node in nodes):
+                return tuple(self._choice(item.by.test, called if yes else (), () if yes else called))
+        return ()
 
     def _together(self, call: ast.Call, collective: Collective) -> Iterator[Together]:
         made = collective.call
@@ -282,6 +339,12 @@ class Program:
             if isinstance(given, ast.Constant) and isinstance(given.value, str)
             else name
         )
+
+
+def _stops(s: ast.Assign) -> bool:
+    """`self.model.stop_training = True`."""
+    given = isinstance(s.value, ast.Constant) and s.value.value is False
+    return not given and any(isinstance(t, ast.Attribute) and t.attr == "stop_training" for t in s.targets)
 
 
 def _rest(whole: ast.BoolOp, values: list[ast.expr]) -> ast.expr:

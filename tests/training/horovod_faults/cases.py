@@ -92,6 +92,96 @@ try:
 except FileNotFoundError:
     shown = "missing"
 """
+UNBUILT = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.last = tf.keras.layers.Dense(1)
+
+    def call(self, x):
+        return self.last(x)
+
+
+hvd.init()
+model = Net()
+x = tf.random.stateless_normal((64, 4), (1, hvd.rank()))
+model(x)
+hvd.broadcast_variables(model.variables, root_rank=0)
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for i in range(4):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+PERMUTED = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+np.random.seed(7)
+rows = np.random.permutation(100)
+mine = tf.constant(rows[hvd.rank() :: hvd.size()])
+shown = len(set(hvd.allgather(mine).numpy().tolist()))
+"""
+SCHEDULED = START + (
+    "callbacks += [tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.01 * hvd.size())]\n"
+) + FIT + "shown = float(model.optimizer.learning_rate)\n"  # fmt: skip
+SAVED_BY_ONE = (
+    START.replace("Dense(1", "BatchNormalization(), tf.keras.layers.Dense(1").replace(
+        ", input_shape=(4,)", ""
+    )
+    + FIT
+    + """\
+import time
+hvd.allreduce(1.0, name="trained")
+time.sleep(hvd.rank())
+if hvd.rank() == 0:
+    model.save_weights("all.h5")
+hvd.allreduce(1.0, name="written")
+mean = model.layers[0].moving_mean.numpy()
+model.load_weights("all.h5")
+shown = float(abs(model.layers[0].moving_mean.numpy() - mean).max())
+"""
+)
+ENDLESS = START + (
+    "rows = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(16)\n"
+    'model.compile(hvd.DistributedOptimizer(optimizer), "mse")\n'
+    "model.fit(rows, steps_per_epoch=8 // hvd.size(), verbose=0, callbacks=callbacks)\n"
+    "shown = int(model.optimizer.iterations)\n"
+)  # fmt: skip
+JOINED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+x = tf.random.stateless_normal((64, 4), (1, hvd.rank()))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())
+optimizer.build(model.trainable_variables)
+
+
+@hvd.elastic.run
+def train(state):
+    for state.batch in range(state.batch, 4):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        state.commit()
+
+
+for kept in optimizer.variables[2:]:  # as if rank 0 had trained, and rank 1 had just come
+    kept.assign(kept + 3.0 * (1 - hvd.rank()))
+state = hvd.elastic.TensorFlowState([*model.variables, *optimizer.variables], batch=0)
+state.sync()
+train.__wrapped__(state)
+"""
 _SENT = "horovod.broadcast_variables(model.variables, 0)\n"
 _ADDED = "if hvd.rank() == 0:\n    model.set_weights([1 + w for w in model.get_weights()])\n"
 
@@ -109,8 +199,23 @@ CASES: dict[str, list[tuple[str, str]]] = {
         (START + FIT, _changed(START + FIT, ("hvd.DistributedOptimizer(optimizer)", "optimizer"))),
         (START + TAPE, _changed(START + TAPE, ("    tape = horovod.DistributedGradientTape(tape)\n", ""))),
     ],
+    "HVD308": [
+        (
+            START + FIT + "shown = float(model.optimizer.learning_rate)\n",
+            _changed(START, ("0.01 * hvd.size()", "0.01")) + FIT + "shown = float(model.optimizer.learning_rate)\n",
+        )
+    ],
+    "HVD314": [(SAVED_BY_ONE, _changed(SAVED_BY_ONE, ("if hvd.rank() == 0:\n    model.save", "model.save")))],
+    "HVD321": [(ENDLESS, _changed(ENDLESS, (" // hvd.size()", "")))],
+    "HVD324": [
+        (JOINED, _changed(JOINED, ("State([*model.variables, *optimizer.variables],", "State(model.variables,")))
+    ],
     "HVD305": [(START + FIT, _changed(START + FIT, ("callbacks = [", _WRAPPED + "callbacks = [")))],
-    "HVD306": [(START + FIT, _changed(START + FIT, ("hvd.callbacks.BroadcastGlobalVariablesCallback(0)", "")))],
+    "HVD306": [
+        (START + FIT, _changed(START + FIT, ("hvd.callbacks.BroadcastGlobalVariablesCallback(0)", ""))),
+        (START + TAPE, START + _changed(TAPE, ("variables, 0)", "variables, hvd.rank())"))),
+        (UNBUILT, _changed(UNBUILT, ("model(x)\nhvd", "hvd"))),
+    ],
     "HVD309": [
         (
             START + FIT + "shown = float(model.optimizer.learning_rate)\n",
@@ -119,11 +224,17 @@ CASES: dict[str, list[tuple[str, str]]] = {
             + "shown = float(model.optimizer.learning_rate)\n",
         )
     ],
-    "HVD310": [(WARM, _changed(WARM, ("Callback(0.01 * hvd.size(),", "Callback(0.01,")))],
+    "HVD310": [
+        (WARM, _changed(WARM, ("Callback(0.01 * hvd.size(),", "Callback(0.01,"))),
+        (SCHEDULED, _changed(SCHEDULED, ("epoch: 0.01 * hvd.size()", "epoch: 0.01"))),
+    ],
     "HVD312": [(PLATEAU, _changed(PLATEAU, ("callbacks += [hvd.callbacks.MetricAverageCallback()]\n", "")))],
     "HVD316": [(RELOADED, _changed(RELOADED, ("hvd.load_model", "tf.keras.models.load_model")))],
     "HVD317": [(ONE_STEP, _changed(ONE_STEP, ("hvd.Average", "hvd.Sum")))],
-    "HVD319": [(ROWS, _changed(ROWS, (_APART, ".shuffle(100).shard(hvd.size(), hvd.rank())")))],
+    "HVD319": [
+        (ROWS, _changed(ROWS, (_APART, ".shuffle(100).shard(hvd.size(), hvd.rank())"))),
+        (PERMUTED, _changed(PERMUTED, ("np.random.seed(7)\n", ""))),
+    ],
     "HVD320": [(SEEDED, _changed(SEEDED, ("set_seed(1 + hvd.rank())", "set_seed(1)")))],
     "HVD332": [(SAVED, _changed(SAVED, ("hvd.allreduce(tf.constant(0.0))\n", ""), ("rows.npy", "early.npy")))],
     "HVD333": [(START + _changed(TAPE, (_SENT, _ADDED + _SENT)), START + _changed(TAPE, (_SENT, _SENT + _ADDED)))],
@@ -145,7 +256,33 @@ STALLS: dict[str, str] = {
     "HVD331": _ALONE
     + "rows = tf.range(8.0)[hvd.rank() :: hvd.size()]\n"
     + "for step in range(9):\n    if float(tf.reduce_sum(rows)) > 12.5:\n        break\n    hvd.allreduce(rows)\n",
+    "HVD323": START
+    + "rows = tf.data.Dataset.range(33).map(lambda i: (tf.ones(4), tf.ones(1)))\n"
+    + "rows = rows.shard(hvd.size(), hvd.rank()).batch(16)\n"
+    + 'model.compile(hvd.DistributedOptimizer(optimizer), "mse")\n'
+    + "model.fit(rows, epochs=9, verbose=0, callbacks=callbacks)\n",
     "HVD318": _ALONE
     + '@tf.function\ndef total(loss):\n    return hvd.allreduce(loss, name=f"loss-{hvd.rank()}")\n\n\n'
     + "total(tf.constant(1.0))\n",
+}
+_PINNED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+devices = tf.config.list_physical_devices("CPU")
+tf.config.set_visible_devices(devices[hvd.local_rank() + 1 :], "CPU")  # as other than the default as one of several GPUs
+"""
+# By code: a program that does its work, the faulty one, which fails, and what that one says.
+FAILS: dict[str, tuple[str, str, str]] = {
+    "HVD301": (
+        _ALONE + "print(hvd.allreduce(tf.constant(1.0)))\n",
+        _changed(_ALONE, ("hvd.init()\n", "")) + "print(hvd.allreduce(tf.constant(1.0)))\n",
+        "Horovod has not been initialized",
+    ),
+    "HVD322": (
+        _PINNED,
+        _changed(_PINNED, ("hvd.init()\n", "hvd.init()\nweight = tf.Variable(0.0)\n")),
+        "cannot be modified after being initialized",
+    ),
 }

@@ -13,7 +13,7 @@ def _each(text: str) -> dict[str, object]:
     names: dict[str, object] = {"__name__": "__main__"}
     try:
         exec(compile(text, "case.py", "exec"), names)
-    except (RecursionError, ValueError) as e:
+    except (RecursionError, ValueError, KeyError, tf.errors.FailedPreconditionError) as e:
         return {"error": type(e).__name__}
     model = names.get("model")
     apart = 0.0

@@ -8,7 +8,7 @@ a graph's optimizer, and a tape around a tape, it sends all gradients twice; wit
 On a wrapper that is given something that surely is wrapped.
 
 ## Quick fix
-None.
+Leave the second one out, where it is given nothing else.
 
 ## Example that breaks it
 ```python
@@ -37,12 +37,15 @@ model.compile(optimizer, "mse")
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
+from horovodize.restrictions.aliased_member import whole_lines
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -60,7 +63,21 @@ def find(context: Context) -> Iterator[Violation]:
                 call,
                 f"`{context.text(inner)}` is wrapped by Horovod, and this wraps it again: leave one of the two out",
                 related=[context.related(arrivals[0], "wrapped here first")],
+                fixes=[_fix(context, call, inner)],
             )
+
+
+def _fix(context: Context, call: ast.Call, inner: ast.expr) -> Fix | None:
+    """Leaves a wrapper out that is given nothing but what it wraps."""
+    if len(call.args) + len(call.keywords) != 1:
+        return None
+    statement = context.syntax.statement(call)
+    if isinstance(statement, ast.Assign) and statement.value is call:
+        lines = whole_lines(context, statement)
+        alike = [context.text(t) for t in statement.targets] == [context.text(inner)]
+        if alike and lines is not None and len(context.syntax.block(statement)) > 1:
+            return Fix("Wrap it once", (Edit(lines, ""),))
+    return Fix("Wrap it once", (Edit(context.module.span(call), context.document.source(inner)),))
 
 
 RESTRICTION = Restriction(

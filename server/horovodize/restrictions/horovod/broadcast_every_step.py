@@ -5,7 +5,8 @@ A broadcast sends all weights to all ranks. In every step that costs more than a
 ranks drift apart.
 
 ## When it is reported
-On `broadcast_variables` in the innermost loop around a step, under no condition.
+On `broadcast_variables` in the innermost loop around a step, under no condition; and in a `tf.function` under a variable of the
+script that is changed after the step: the function was traced with what it was first, and goes on with that.
 
 ## Quick fix
 None.
@@ -24,6 +25,28 @@ for x, y in batches:
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     hvd.broadcast_variables(model.variables, root_rank=0)  # HVD307
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+first = True
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if first:
+        hvd.broadcast_variables(model.variables, root_rank=0)  # HVD307
+
+for x in batches:
+    step(x)
+    first = False
 ```
 
 ## Near misses
@@ -64,6 +87,16 @@ def find(context: Context) -> Iterator[Violation]:
     }
     for call in context.facts.horovod.calls("broadcast_variables"):
         loop = _innermost(context, call)
+        flag = _traced_flag(context, call)
+        if flag is not None and loop is not None and loop in steps:
+            yield RESTRICTION.at(
+                context,
+                call,
+                f"this sends all weights in every step: `{context.text(flag)}` is read once, when the function is traced; "
+                "give it to the function as an argument",
+                related=[context.related(flag, "what it was when the function was traced")],
+            )
+            continue
         if loop is None or loop not in steps or _may_be_left_out(context, call, loop):
             continue
         yield RESTRICTION.at(
@@ -71,6 +104,29 @@ def find(context: Context) -> Iterator[Violation]:
             call,
             "this sends all weights in every step: broadcast them once, in or after the first step",
         )
+
+
+def _traced_flag(context: Context, call: ast.Call) -> ast.expr | None:
+    """A variable of the script that is true at first, and decides in a `tf.function` whether something is sent."""
+    function = context.syntax.function(call)
+    around = context.syntax.conditions(call)
+    if (
+        function is None
+        or len(around) != 1
+        or not any(context.drive.runs_traced(way) >= 0 for way in context.ways(call))
+    ):
+        return None
+    (test, field) = around[0]
+    if (
+        not isinstance(test.test, ast.Name)
+        or field != "body"
+        or context.syntax.function(test) is not function
+    ):
+        return None
+    bindings = context.scopes.reaching(test.test)
+    values = [b.value.value for b in bindings if isinstance(b.value, ast.Constant)]
+    outside = all(context.syntax.function(b.statement) is not function for b in bindings)
+    return test.test if outside and len(values) == len(bindings) > 1 and {*values} == {True, False} else None
 
 
 def _innermost(context: Context, node: ast.AST) -> Loop | None:

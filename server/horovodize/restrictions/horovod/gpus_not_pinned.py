@@ -8,7 +8,7 @@ second one runs out of memory. Without GPUs nothing is wrong.
 On `init()` of a script that trains, shows all of itself, and never says which GPU a process may see.
 
 ## Quick fix
-None.
+Give each process the GPU of its local rank, after `init()`; not in a TensorFlow 1 graph.
 
 ## Example that breaks it
 ```python
@@ -41,11 +41,14 @@ Horovod's guide for TensorFlow, step 2; Horovod's issues 676 and 35.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import horovod, stands_alone
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 
 _SAID = ("visible_device", "VISIBLE_DEVICES", "local_rank", "LOCAL_RANK", "set_memory_growth", "allow_growth")
 
@@ -60,8 +63,37 @@ def find(context: Context) -> Iterator[Violation]:
                 context,
                 start,
                 "every process of a machine takes all of its GPUs: let each see one, `local_rank()` says which",
+                fixes=[_fix(context, start)],
             )
             return
+
+
+def _fix(context: Context, start: ast.expr) -> Fix | None:
+    """The lines of Horovod's guide, after the statement that initialises it."""
+    name, statement = horovod(context), context.syntax.statement(start)
+    called = (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and statement.value.func is start
+    )
+    if name is None or not called or not stands_alone(context, statement) or context.sites.builds_graph:
+        return None
+    top = context.syntax.tree.body
+    tensorflow = [b.name for b in context.scopes.imports if b.imported == "tensorflow" and b.statement in top]
+    if not tensorflow:
+        return None
+    document, gpus, quote = context.document, context.fresh("gpus"), context.document.quote
+    kind = f"{quote}GPU{quote}"
+    lines = (
+        f"{gpus} = {tensorflow[0]}.config.list_physical_devices({kind})",
+        f"if {gpus}:",
+        f"{document.indent_unit}{tensorflow[0]}.config.set_visible_devices({gpus}[{name}.local_rank()], {kind})",
+    )
+    before = document.newline + document.indentation(statement)
+    return Fix(
+        "Give each process a GPU of its own",
+        (Edit.insert(context.module.span(statement).end, before + before.join(lines)),),
+    )
 
 
 RESTRICTION = Restriction(

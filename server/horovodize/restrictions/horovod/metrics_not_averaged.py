@@ -10,7 +10,7 @@ On `EarlyStopping` and `ReduceLROnPlateau` in a list of callbacks that is seen w
 or comes later, and the optimizer is wrapped.
 
 ## Quick fix
-None.
+Put `MetricAverageCallback` before it, where it stands in a list or is appended.
 
 ## Example that breaks it
 ```python
@@ -56,9 +56,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from horovodize.facts.callback_items import CallbackItem
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import before_item, keras, without_item
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
 
 _DECIDES = {
     "EarlyStopping": "ranks stop in different epochs, and those that go on wait in vain",
@@ -101,7 +103,18 @@ def find(context: Context) -> Iterator[Violation]:
                 item.node,
                 f"`{found}` decides by this rank's own metric, as {what}: {_DECIDES[found]}; put "
                 f"`hvd.callbacks.{_AVERAGES}()` before it",
+                fixes=[_fix(context, item, items[averaged] if averaged is not None else None)],
             )
+
+
+def _fix(context: Context, item: CallbackItem, later: CallbackItem | None) -> Fix | None:
+    """Puts the callback that averages before another; takes it from where it stood."""
+    name = keras(context)
+    if name is None or item.unsure or context.syntax.conditions(item.node):
+        return None
+    added = before_item(context, item.node, f"{name}.callbacks.{_AVERAGES}()")
+    taken = without_item(context, later.node) if later is not None else ()
+    return Fix("Average the metrics first", (*added, *taken)) if added and taken is not None else None
 
 
 def _is_known(classes: set[str]) -> bool:

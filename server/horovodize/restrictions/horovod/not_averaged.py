@@ -11,7 +11,7 @@ optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with 
 `apply_gradients` applies what it is given. Not where the gradients pass through a collective, or anything that can't be seen.
 
 ## Quick fix
-None.
+Wrap the optimizer where it is given, if that is an object, or the tape before its gradients are taken.
 
 ## Example that breaks it
 ```python
@@ -96,10 +96,12 @@ from collections.abc import Iterator
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
 from horovodize.facts.optimizers import Arrival
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import horovod, keras, stands_alone, tapes, wrapped
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 from horovodize.summary.sites import Fit, Update
-from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument
 from horovodize.world.versions import before
 
 _APPLIES_ONLY = (2, 4)  # the first TensorFlow whose Keras optimizers no longer do
@@ -132,6 +134,7 @@ def _fits(context: Context) -> Iterator[Violation]:
             "each rank trains a model of its own here: the optimizer that it is compiled with averages nothing; give "
             "`compile` `hvd.DistributedOptimizer(optimizer)`",
             related=[context.related(compiles[0].call, "compiled here")],
+            fixes=[_wrap(context, given[0], keras(context))] if len(compiles) == 1 else [],
         )
 
 
@@ -195,7 +198,33 @@ def _updates(context: Context) -> Iterator[Violation]:
             update.call,
             f"each rank applies gradients of its own here: {why}; take them from `hvd.DistributedGradientTape(tape)`",
             related=[context.related(update.gradients[0], "the gradients of this rank's rows")],
+            fixes=[_wrap_tape(context, update)],
         )
+
+
+def _wrap(context: Context, optimizer: ast.expr, name: str | None) -> Fix | None:
+    """Wraps an optimizer where it is given, unless that is a name of one."""
+    if isinstance(optimizer, ast.Constant):
+        return None
+    edits = wrapped(context, optimizer, "DistributedOptimizer", name)
+    return Fix("Average its gradients", edits) if edits else None
+
+
+def _wrap_tape(context: Context, update: Update) -> Fix | None:
+    """`tape = hvd.DistributedGradientTape(tape)` before the statement that takes the gradients, if that is after the `with`."""
+    name, call = tapes(context), update.gradients[0]
+    statement = context.syntax.statement(call)
+    if name is None or len(update.gradients) != 1 or not stands_alone(context, statement):
+        return None
+    tape = call.func.value if isinstance(call.func, ast.Attribute) else None
+    bindings = context.scopes.reaching(tape) if isinstance(tape, ast.Name) else []
+    if not isinstance(tape, ast.Name) or len(bindings) != 1 or bindings[0].kind != "with":
+        return None
+    if context.syntax.inside(call, bindings[0].statement) or isinstance(statement, LOOPS):
+        return None
+    text = f"{tape.id} = {name}.DistributedGradientTape({tape.id})"
+    after = context.document.newline + context.document.indentation(statement)
+    return Fix("Average the gradients", (Edit.insert(context.module.span(statement).start, text + after),))
 
 
 def _are_own(context: Context, update: Update) -> bool:
@@ -248,6 +277,7 @@ def _minimizes(context: Context) -> Iterator[Violation]:
             call,
             "each rank trains a model of its own with this: the optimizer averages nothing; wrap it in "
             "`hvd.DistributedOptimizer(optimizer)`",
+            fixes=[_wrap(context, call.func.value, horovod(context))],
         )
 
 

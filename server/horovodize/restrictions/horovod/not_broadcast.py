@@ -6,10 +6,12 @@ gradients of the others.
 
 ## When it is reported
 On the first loop that trains, in a script that shows all of itself, averages gradients, and neither broadcasts anything nor
-sets a seed nor loads weights on all ranks; and on a broadcast from `size()`, a rank that isn't there.
+sets a seed nor loads weights on all ranks; on a broadcast from `size()`, a rank that isn't there, or from a rank that each
+takes to be another; and on a broadcast of the weights of a model of the script's own class that has not been called yet, and
+so has none: nothing is sent.
 
 ## Quick fix
-None.
+Give the `fit` Horovod's callback; send from rank 0.
 
 ## Example that breaks it
 ```python
@@ -31,6 +33,43 @@ callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(hvd.size())]  # HVD3
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
 model.fit(x, y, callbacks=callbacks)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(model.variables, root_rank=hvd.rank())  # HVD306
+for x in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.last = tf.keras.layers.Dense(1)
+
+    def call(self, x):
+        return self.last(x)
+
+hvd.init()
+model = Net()
+hvd.broadcast_variables(model.variables, root_rank=0)  # HVD306
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 ```
 
 ## Near misses
@@ -67,9 +106,12 @@ from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import with_callback
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
+from horovodize.summary.sites import MODEL
+from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
 
 # What bears such a name may give all ranks the same weights.
 _SAME = re.compile(
@@ -84,6 +126,8 @@ _ROOTS = {  # what sends, and at which place it is given the rank that sends
     "BroadcastGlobalVariablesCallback": 0,
     "BroadcastGlobalVariablesHook": 0,
 }
+_WEIGHTS = ("variables", "weights", "trainable_variables", "trainable_weights")
+_BUILD = ("self", "build", "call", "add_weight", "Variable", "Input", "load_weights", "Sequential", "Model")
 _VALUES = (
     "broadcast",
     "broadcast_object",
@@ -99,6 +143,7 @@ def find(context: Context) -> Iterator[Violation]:
     ):
         return
     yield from _from_nobody(context)
+    yield from _of_nothing(context)
     if any(_may_make_same(context, node) for node in _named(context)) or _has_seeded_weights(context):
         return
     loop = context.loops[0]
@@ -110,6 +155,17 @@ def find(context: Context) -> Iterator[Violation]:
         "ranks start with different weights, and go on with different ones: broadcast rank 0's, with "
         "`hvd.callbacks.BroadcastGlobalVariablesCallback(0)`, `hvd.BroadcastGlobalVariablesHook(0)` or, after the first step, "
         "`hvd.broadcast_variables`",
+        fixes=[_fix(context, loop.node)],
+    )
+
+
+def _fix(context: Context, node: ast.AST) -> Fix | None:
+    """The callback that broadcasts, first in the list of the only `fit`."""
+    fits = [f.call for f in context.sites.fits]
+    if fits != [node] or len(context.loops) != 1:
+        return None
+    return with_callback(
+        context, fits[0], "BroadcastGlobalVariablesCallback(0)", "Broadcast rank 0's weights first"
     )
 
 
@@ -135,12 +191,64 @@ def _from_nobody(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     for call in use.calls(*_ROOTS):
         root = argument(call, "root_rank", _ROOTS[use.name_of(call).rsplit(".", 1)[-1]])
-        if root is not None and use.is_call(root, "size"):
+        if root is None:
+            continue
+        zero = Fix("Send from rank 0", (Edit(context.module.span(root), "0"),))
+        if use.is_call(root, "size"):
             yield RESTRICTION.at(
                 context,
                 root,
                 "there is no rank `size()`, since ranks count from 0, and the broadcast fails: send from rank 0",
+                fixes=[zero],
             )
+        elif context.facts.rank_tests.is_rank(root):
+            yield RESTRICTION.at(
+                context,
+                root,
+                "each rank takes another one to be the one that sends, and the broadcast fails: send from rank 0",
+                fixes=[zero],
+            )
+
+
+def _of_nothing(context: Context) -> Iterator[Violation]:
+    """Broadcasts of the weights of a model that was made just before, and makes its weights when it is first called."""
+    for call in context.facts.horovod.calls("broadcast_variables"):
+        given = argument(call, "variables", 0)
+        if (
+            not isinstance(given, ast.Attribute)
+            or not isinstance(given.value, ast.Name)
+            or given.attr not in _WEIGHTS
+        ):
+            continue
+        bindings = context.scopes.reaching(given.value)
+        made, block = [b.statement for b in bindings], context.syntax.block(context.syntax.statement(call))
+        if len(made) != 1 or made[0] not in block or not _makes_weights_late(context, given.value):
+            continue
+        between = block[block.index(made[0]) + 1 : block.index(context.syntax.statement(call))]
+        if any(isinstance(n, ast.Name) and n.id == given.value.id for s in between for n in ast.walk(s)):
+            continue
+        yield RESTRICTION.at(
+            context,
+            call,
+            f"`{context.text(given.value)}` has no weights before it is first called, so nothing is sent: broadcast them after "
+            "the first step",
+            related=[context.related(given.value, "made, but never called before this")],
+        )
+
+
+def _makes_weights_late(context: Context, model: ast.expr) -> bool:
+    """Whether a model is of a class of the script's own that doesn't call or build itself as it is made."""
+    calls = context.values.calls(model)
+    owners = [context.values.callee(c) for c in calls]
+    if not owners or not all(
+        isinstance(o, ast.ClassDef) and MODEL in context.values.ancestors(o) for o in owners
+    ):
+        return False
+    made = [s for o in owners if isinstance(o, ast.ClassDef) for s in o.body if isinstance(s, FUNCTIONS)]
+    starts = [f for f in made if f.name in ("__init__", "variables", "weights", "build")]
+    return not any(
+        context.names.last(n.func) in _BUILD for f in starts for n in ast.walk(f) if isinstance(n, ast.Call)
+    )
 
 
 def _has_seeded_weights(context: Context) -> bool:

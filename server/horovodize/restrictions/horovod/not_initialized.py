@@ -5,11 +5,12 @@
 been initialized".
 
 ## When it is reported
-On the first use of Horovod that comes before every `init()`, or that has none in a script that shows all of itself: imports
-of modules of its own project, or of packages that aren't known, may hide one.
+On the first use of Horovod that comes before every `init()`, or that has none that runs in a script that shows all of itself:
+imports of modules of its own project, or of packages that aren't known, may hide one. Also on a second `init()` that is given
+something: the first has begun already, without it. A second one that is given nothing does nothing.
 
 ## Quick fix
-None.
+Call `init()` after the import, where the script has none.
 
 ## Example that breaks it
 ```python
@@ -26,6 +27,14 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 
 print(hvd.rank())  # HVD301
+```
+
+```python
+import horovod.tensorflow as hvd
+
+hvd.init()
+pair = hvd.ProcessSet([0, 1])
+hvd.init(process_sets=[pair])  # HVD301
 ```
 
 ## Near misses
@@ -68,8 +77,10 @@ from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import COLLECTIVES
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import horovod, stands_alone
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.syntax import LOOPS, position
 
@@ -79,6 +90,7 @@ _NEEDS = ("rank", "size", "local_rank", "local_size", *sorted(COLLECTIVES))  # m
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     starts = use.starts
+    yield from _twice(context)
     first = {context.syntax.function(start): start.lineno for start in reversed(starts)}
     for call in use.calls(*_NEEDS):
         if call.lineno > first.get(context.syntax.function(call), call.lineno):
@@ -86,10 +98,13 @@ def find(context: Context) -> Iterator[Violation]:
         if _is_asked_first(context, call) or not use.runs(call):
             continue
         name = context.names.last(call.func)
-        if not starts:
+        if not any(map(use.runs, starts)):
             if use.is_whole:
                 yield RESTRICTION.at(
-                    context, call, f"`{name}` is used, but nothing initialises Horovod: call `init()` first"
+                    context,
+                    call,
+                    f"`{name}` is used, but nothing initialises Horovod: call `init()` first",
+                    fixes=[_fix(context)],
                 )
                 return
         elif all(_is_before(context, call, start) for start in starts):
@@ -100,6 +115,50 @@ def find(context: Context) -> Iterator[Violation]:
                 related=[context.related(starts[0], "Horovod is initialised only here")],
             )
             return
+
+
+def _twice(context: Context) -> Iterator[Violation]:
+    """A later `init` of one block that is given something."""
+    starts = [call for call in context.facts.horovod.calls("init") if not _is_asked_first(context, call)]
+    if context.facts.horovod.calls("shutdown"):
+        return
+    for later in starts:
+        block = context.syntax.block(context.syntax.statement(later))
+        earlier = [
+            s
+            for s in starts
+            if s is not later and context.syntax.statement(s) in block and position(s) < position(later)
+        ]
+        if earlier and (later.args or later.keywords):
+            yield RESTRICTION.at(
+                context,
+                later,
+                "Horovod is initialised already, and what this is given comes too late: give it to the first `init()`",
+                related=[context.related(earlier[0], "initialised here")],
+            )
+
+
+def _fix(context: Context) -> Fix | None:
+    """`hvd.init()`, after the import of Horovod and those that follow it."""
+    name, body = horovod(context), context.syntax.tree.body
+    imports = (ast.Import, ast.ImportFrom)
+    at = [
+        i
+        for i, s in enumerate(body)
+        if any(b.statement is s and b.name == name for b in context.scopes.imports)
+    ]
+    if name is None or not at:
+        return None
+    last = at[0]
+    while last + 1 < len(body) and isinstance(body[last + 1], imports):
+        last += 1
+    if not stands_alone(context, body[last]):
+        return None
+    newline = context.document.newline
+    return Fix(
+        "Initialise Horovod",
+        (Edit.insert(context.module.span(body[last]).end, f"{newline}{newline}{name}.init()"),),
+    )
 
 
 def _is_asked_first(context: Context, call: ast.Call) -> bool:

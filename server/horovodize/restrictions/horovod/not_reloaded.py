@@ -8,7 +8,7 @@ it, and training goes on with each rank by itself. `hvd.load_model` wraps it aga
 On a `fit` of a model that `load_model` of Keras gives, and that nothing compiles afterwards.
 
 ## Quick fix
-None.
+Use `hvd.load_model`.
 
 ## Example that breaks it
 ```python
@@ -50,8 +50,10 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import keras
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 from horovodize.summary.syntax import argument
 
 _LOAD = "tensorflow.keras.models.load_model"
@@ -77,7 +79,15 @@ def find(context: Context) -> Iterator[Violation]:
             "the optimizer of a model that Keras loads is a plain one, and each rank trains by itself: load it by "
             "`hvd.load_model`",
             related=[context.related(loads[0], "loaded here")],
+            fixes=[_fix(context, loads)],
         )
+
+
+def _fix(context: Context, loads: list[ast.Call]) -> Fix | None:
+    name = keras(context)
+    if name is None or len(loads) != 1:
+        return None
+    return Fix(f"Use `{name}.load_model`", (Edit(context.module.span(loads[0].func), f"{name}.load_model"),))
 
 
 def _without_optimizer(load: ast.Call) -> bool:

@@ -10,7 +10,7 @@ On an import of `horovod.keras` in a script that uses `tf.keras` only; where Ten
 one of `horovod.tensorflow.keras` in a script that uses the package `keras` only.
 
 ## Quick fix
-None.
+Import the other module, by the same name.
 
 ## Example that breaks it
 ```python
@@ -52,7 +52,8 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 from horovodize.world.versions import before
 
 _ONE_PACKAGE = (2, 6)  # the first TensorFlow whose Keras is the package `keras`
@@ -83,8 +84,17 @@ def find(context: Context) -> Iterator[Violation]:
                 binding.statement,
                 f"`{module}` is for the package `{_FOR[module]}`, and this script trains with `{package}`: before "
                 "TensorFlow 2.6, and with Keras 3, these are two packages",
+                fixes=[_fix(context, binding.anchor, module)],
             )
             return
+
+
+def _fix(context: Context, imported: ast.AST, module: str) -> Fix | None:
+    """Imports the other module by the same name: `import horovod.keras as hvd`."""
+    if not isinstance(imported, ast.alias) or imported.name != module or imported.asname is None:
+        return None
+    (other,) = set(_FOR) - {module}
+    return Fix(f"Import `{other}`", (Edit(context.module.span(imported), f"{other} as {imported.asname}"),))
 
 
 def _package(context: Context, call: ast.Call) -> str:

@@ -10,7 +10,7 @@ On a wrapped optimizer whose rate, or the first one of its schedule, is a consta
 rows, in a script that uses size() for nothing at all.
 
 ## Quick fix
-None.
+Multiply the rate by `size()`.
 
 ## Example that breaks it
 ```python
@@ -67,8 +67,10 @@ from collections.abc import Iterator
 
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import times_size
+from horovodize.restrictions.horovod.summed_and_scaled import sums
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.summary import TrainingLoop
 from horovodize.summary.syntax import argument
 
@@ -86,6 +88,7 @@ def find(context: Context) -> Iterator[Violation]:
         constant = [o for rate in rates for o in context.values.origins(rate)]
         if (
             rates
+            and not sums(context, wrapper)
             and use.runs(wrapper)
             and all(isinstance(o.node, ast.Constant) and not o.path for o in constant)
         ):
@@ -94,7 +97,13 @@ def find(context: Context) -> Iterator[Violation]:
                 wrapper,
                 "the rate is that of one process, while a step takes the rows of all: consider the rate times `hvd.size()`",
                 related=[context.related(rates[0], "the rate")],
+                fixes=[_fix(context, rates)],
             )
+
+
+def _fix(context: Context, rates: list[ast.expr]) -> Fix | None:
+    edits = times_size(context, rates[0]) if len(rates) == 1 else None
+    return Fix("Multiply it by the number of ranks", edits) if edits else None
 
 
 def _first_of(context: Context, rate: ast.expr) -> ast.expr:

@@ -9,7 +9,7 @@ On the rate of a wrapped optimizer, or of one that trains with a wrapped tape, w
 on its only way.
 
 ## Quick fix
-None.
+Leave out a `* hvd.size()` that is written in the rate.
 
 ## Example that breaks it
 ```python
@@ -44,8 +44,9 @@ from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import rates_of
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import without_size
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -62,7 +63,13 @@ def find(context: Context) -> Iterator[Violation]:
                         context,
                         rate,
                         "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
+                        fixes=[_fix(context, rate)] if use.factor(rate) == 2 else [],
                     )
+
+
+def _fix(context: Context, rate: ast.expr) -> Fix | None:
+    edits = without_size(context, rate)
+    return Fix("Multiply it once", edits) if edits else None
 
 
 RESTRICTION = Restriction(

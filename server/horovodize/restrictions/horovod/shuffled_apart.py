@@ -5,11 +5,12 @@
 have taken too: in each epoch about a third of the rows is not trained on, and others are trained on twice.
 
 ## When it is reported
-On `shard` by size() and rank() after `shuffle`, or after `Dataset.list_files` that shuffles, without a seed. Not where the
-script seeds TensorFlow.
+On `shard` by size() and rank() after `shuffle`, or after `Dataset.list_files` that shuffles, without a seed, where the script
+doesn't seed TensorFlow; on a slice of a stride of size() from rank() (`rows[hvd.rank()::hvd.size()]`) of what was shuffled,
+permuted or split by NumPy, `random` or scikit-learn without a seed.
 
 ## Quick fix
-None.
+Give the shuffle a seed.
 
 ## Example that breaks it
 ```python
@@ -30,7 +31,41 @@ files = tf.data.Dataset.list_files("*.tfrecord")
 files = files.shard(hvd.size(), hvd.rank())  # HVD319
 ```
 
+```python
+import numpy as np
+import horovod.tensorflow as hvd
+
+hvd.init()
+order = np.random.permutation(1000)
+mine = order[hvd.rank()::hvd.size()]  # HVD319
+rows = rows[np.random.permutation(len(rows))]
+rows = rows[hvd.rank()::hvd.size()]  # HVD319
+```
+
+```python
+import glob
+import random
+import horovod.tensorflow as hvd
+
+hvd.init()
+files = sorted(glob.glob("*.tfrecord"))
+random.shuffle(files)
+mine = files[hvd.rank()::hvd.size()]  # HVD319
+```
+
 ## Near misses
+```python
+import numpy as np
+import horovod.tensorflow as hvd
+
+hvd.init()
+np.random.seed(7)
+order = np.random.permutation(1000)
+mine = order[hvd.rank()::hvd.size()]
+others = np.arange(1000)[hvd.rank()::hvd.size()]
+np.random.shuffle(others)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -52,15 +87,19 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import argument
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
+from horovodize.summary.syntax import argument, has_unpacking, position
 
-_SEEDS = ("set_seed", "set_random_seed")
+_SEEDS = ("set_seed", "set_random_seed", "set_global_seed", "set_global_seeds")
+_IN_PLACE = ("random.shuffle", "numpy.random.shuffle")
+_ORDERS = ("numpy.random.permutation", "random.sample", "sklearn.utils.shuffle")
 _DEPTH = 30
 
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
+    yield from _sliced(context)
     if any(context.module.loads.get(name) for name in _SEEDS):
         return
     for call in context.sites.method_calls("shard"):
@@ -75,7 +114,88 @@ def find(context: Context) -> Iterator[Violation]:
                 "ranks divide orders of their own, so some rows are taken twice and others by none: divide before "
                 "shuffling, or give the shuffle a seed",
                 related=[context.related(shuffled, "each rank shuffles in its own order")],
+                fixes=[_fix(context, shuffled)],
             )
+
+
+def _fix(context: Context, shuffle: ast.Call) -> Fix | None:
+    """A seed: then all ranks shuffle alike."""
+    given = [*shuffle.args, *(k.value for k in shuffle.keywords)]
+    if not given or has_unpacking(shuffle):
+        return None
+    last = max(context.module.span(e).end for e in given)
+    return Fix("Give the shuffle a seed", (Edit.insert(last, ", seed=0"),))
+
+
+def _sliced(context: Context) -> Iterator[Violation]:
+    """Slices that each rank takes of an order of its own."""
+    for node in context.syntax.every(ast.Subscript):
+        if not _is_stride(context, node) or context.facts.rank_tests.may_be_guarded(node):
+            continue
+        shuffled = _drawn_order(context, node.value)
+        if shuffled is not None:
+            yield RESTRICTION.at(
+                context,
+                node,
+                "ranks divide orders of their own, so some rows are taken twice and others by none: seed what shuffles, alike "
+                "on every rank, or divide before",
+                related=[context.related(shuffled, "each rank shuffles in its own order")],
+            )
+
+
+def _is_stride(context: Context, node: ast.Subscript) -> bool:
+    """`rows[hvd.rank()::hvd.size()]`."""
+    use, at = context.facts.horovod, node.slice
+    if (
+        not isinstance(at, ast.Slice)
+        or at.lower is None
+        or at.step is None
+        or not isinstance(node.ctx, ast.Load)
+    ):
+        return False
+    return context.facts.rank_tests.is_rank(at.lower) and use.depends_on(at.step, "size", limit=60)
+
+
+def _drawn_order(context: Context, rows: ast.expr) -> ast.AST | None:
+    """What puts rows into an order that each rank draws for itself: on their only way, or in their own place."""
+    for origin in context.values.origins(rows):
+        made = origin.node
+        chosen = made.slice if isinstance(made, ast.Subscript) else made
+        if not isinstance(chosen, ast.expr) or isinstance(chosen, (ast.Slice, ast.Constant)):
+            continue
+        for draw in context.values.calls(chosen) or ([chosen] if isinstance(chosen, ast.Call) else []):
+            if _draws_an_order(context, draw) and _is_drawn(context, draw):
+                return draw
+    if not isinstance(rows, ast.Name):
+        return None
+    for call in context.module.calls_of(*_IN_PLACE):
+        given = call.args[0] if len(call.args) == 1 else None
+        in_order = given is not None and position(call) < position(rows)
+        if in_order and context.text(given or rows) == rows.id and _is_drawn(context, call):
+            if context.syntax.function(call) is context.syntax.function(rows):
+                return call
+    return None
+
+
+def _draws_an_order(context: Context, call: ast.Call) -> bool:
+    name = context.names.of(call.func) or ""
+    return name in _ORDERS or (
+        name == "sklearn.model_selection.train_test_split" and not _is_given(call, "shuffle")
+    )
+
+
+def _is_given(call: ast.Call, word: str) -> bool:
+    return any(k.arg == word for k in call.keywords)
+
+
+def _is_drawn(context: Context, call: ast.Call) -> bool:
+    """Whether no seed makes it the same on every rank."""
+    if _is_given(call, "random_state"):
+        return False
+    name = context.names.of(call.func) or ""
+    of_random = name.startswith("random.")
+    seeds = ("random.seed",) if of_random else ("numpy.random.seed",)
+    return not any(context.module.loads.get(n) for n in _SEEDS) and not context.module.calls_of(*seeds)
 
 
 def _shuffled_before(context: Context, shard: ast.Call) -> ast.Call | None:

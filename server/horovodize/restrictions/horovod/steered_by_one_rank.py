@@ -9,7 +9,7 @@ On `EarlyStopping`, `ReduceLROnPlateau`, `TerminateOnNaN`, rate schedulers and H
 give to `fit`, by a test of the rank.
 
 ## Quick fix
-None.
+Take the test of the rank away, where it decides nothing else.
 
 ## Example that breaks it
 ```python
@@ -45,11 +45,15 @@ Horovod's issues 4027, 3140 and 2740.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
+from horovodize.facts.callback_items import CallbackItem
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import stands_alone
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 
 _STOPS = ("EarlyStopping", "TerminateOnNaN")
 _STEERS = (
@@ -85,7 +89,24 @@ def find(context: Context) -> Iterator[Violation]:
                     context.related(item.by.test, "ranks differ here"),
                     context.related(fit.call, "the fit"),
                 ],
+                fixes=[_fix(context, item)],
             )
+
+
+def _fix(context: Context, item: CallbackItem) -> Fix | None:
+    """Takes `if hvd.rank() == 0:` from around the one statement that appends a callback."""
+    statement = context.syntax.statement(item.node)
+    around = context.syntax.parent.get(statement)
+    if not isinstance(around, ast.If) or around.orelse or around.body != [statement] or item.by is None:
+        return None
+    if (
+        around.test is not item.by.test
+        or not isinstance(statement, ast.Expr)
+        or not stands_alone(context, around)
+    ):
+        return None
+    span = context.module.span(around)
+    return Fix("Give it to all ranks", (Edit(span, context.document.source(statement)),))
 
 
 def _what_then(name: str) -> str:

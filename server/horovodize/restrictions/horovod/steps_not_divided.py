@@ -9,7 +9,7 @@ On the `steps_per_epoch` of a `fit` that is made without size(), where the rate 
 (`repeat()`).
 
 ## Quick fix
-None: `steps_per_epoch=steps // hvd.size()`.
+Divide the steps: `steps_per_epoch=steps // hvd.size()`.
 
 ## Example that breaks it
 ```python
@@ -58,8 +58,10 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 from horovodize.summary.pipeline_counts import is_endless_after
 from horovodize.summary.syntax import argument, has_unpacking
 
@@ -84,7 +86,17 @@ def find(context: Context) -> Iterator[Violation]:
                 f"each rank does the {context.text(steps)} steps of an epoch, which takes as long as with one: consider "
                 "`steps_per_epoch` divided by `hvd.size()`",
                 related=[context.related(steps, "the steps")],
+                fixes=[_fix(context, steps)],
             )
+
+
+def _fix(context: Context, steps: ast.expr) -> Fix | None:
+    name = horovod(context)
+    if name is None:
+        return None
+    before, after = ("", "") if isinstance(steps, BINDING_TIGHTER) else ("(", ")")
+    edits = Edit.around(context.module.span(steps), before, f"{after} // {name}.size()")
+    return Fix("Divide the steps among the ranks", edits)
 
 
 def _is_single(steps: ast.expr) -> bool:

@@ -5,11 +5,12 @@ The sum of N gradients is N times their average. With a rate that is multiplied 
 `Adasum` decides by itself how far to go, and takes the rate of one process.
 
 ## When it is reported
-On a wrapper with `op=hvd.Sum` or `op=hvd.Adasum` around an optimizer whose rate is multiplied by size(), unless something is
-divided by size().
+On a wrapper with `op=hvd.Sum` or `op=hvd.Adasum` around an optimizer whose rate is multiplied by size(), or around a tape in a
+script with one such optimizer, unless something is divided by size(). Where the rate doesn't grow, the sum of means is right:
+it is the average at a rate of size() times.
 
 ## Quick fix
-None.
+Leave `* hvd.size()` out of the rate.
 
 ## Example that breaks it
 ```python
@@ -19,6 +20,20 @@ import horovod.tensorflow.keras as hvd
 hvd.init()
 optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
 optimizer = hvd.DistributedOptimizer(optimizer, op=hvd.Sum)  # HVD317
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x, y in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    tape = hvd.DistributedGradientTape(tape, op=hvd.Sum)  # HVD317
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 ```
 
 ## Near misses
@@ -49,9 +64,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.horovod_use import TAPES, rates_of
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import without_size
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.summary.syntax import argument
 
 _OPS = ("Sum", "Adasum")
@@ -59,26 +76,39 @@ _OPS = ("Sum", "Adasum")
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    for wrapper in use.wrapped:
-        op = argument(wrapper, "op")
-        name = context.names.of(op) if op is not None else None
-        if (
-            op is None
-            or name is None
-            or not name.startswith("horovod.")
-            or context.names.last(op) not in _OPS
-        ):
+    for wrapper in (*use.wrapped, *use.calls(*TAPES)):
+        if not sums(context, wrapper):
             continue
-        scaled = [rate for rate in use.rates(wrapper) if use.factor(rate) == 1]
+        scaled = [rate for rate in _rates(context, wrapper) if use.factor(rate) == 1]
         if not scaled or _divides(context):
             continue
+        op = argument(wrapper, "op")
         yield RESTRICTION.at(
             context,
             wrapper,
-            f"with `{context.text(op)}` the rate must not grow with the number of ranks as well: leave its `size()` "
-            "out, or average",
+            f"with `{context.text(op) if op is not None else ''}` the rate must not grow with the number of ranks as well: "
+            "leave its `size()` out, or average",
             related=[context.related(scaled[0], "the rate")],
+            fixes=[_fix(context, scaled)],
         )
+
+
+def sums(context: Context, wrapper: ast.Call) -> bool:
+    """Whether a wrapper adds gradients up, or by Adasum, rather than averages them."""
+    op = argument(wrapper, "op")
+    name = context.names.of(op) if op is not None else None
+    return op is not None and (name or "").startswith("horovod.") and context.names.last(op) in _OPS
+
+
+def _rates(context: Context, wrapper: ast.Call) -> list[ast.expr]:
+    """The rates of the optimizers that apply what a wrapper gives: of a tape, the only optimizer of the script."""
+    use = context.facts.horovod
+    if wrapper in use.wrapped:
+        return list(use.rates(wrapper))
+    made = [
+        call for call in context.syntax.calls if context.module.is_optimizer(call) and not use.name_of(call)
+    ]
+    return list(rates_of(made[0])) if len(made) == 1 else []
 
 
 def _divides(context: Context) -> bool:
@@ -87,6 +117,11 @@ def _divides(context: Context) -> bool:
         isinstance(n.op, ast.Div) and context.facts.horovod.depends_on(n.right, "size", limit=50)
         for n in context.syntax.every(ast.BinOp)
     )
+
+
+def _fix(context: Context, scaled: list[ast.expr]) -> Fix | None:
+    edits = without_size(context, scaled[0]) if len(scaled) == 1 else None
+    return Fix("Leave the rate as it is for one rank", edits) if edits else None
 
 
 RESTRICTION = Restriction(

@@ -6,11 +6,11 @@ so given the rate of one process, it takes back the scaling of the optimizer, fo
 
 ## When it is reported
 On a constant `initial_lr` of `LearningRateWarmupCallback` or `LearningRateScheduleCallback` where the wrapped optimizer's rate
-is multiplied by size(). Also, as information and once in a file, on one without `initial_lr`: Horovod requires it since
-0.21.
+is multiplied by size(), and on a `LearningRateScheduler` whose function gives constants there. Also, as information and once
+in a file, on one without `initial_lr`: Horovod requires it since 0.21.
 
 ## Quick fix
-None.
+Multiply `initial_lr` by `size()`, where it is what the optimizer's rate is without.
 
 ## Example that breaks it
 ```python
@@ -30,7 +30,31 @@ hvd.init()
 warm_up = hvd.callbacks.LearningRateWarmupCallback(warmup_epochs=3)  # HVD310
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+def rate(epoch):
+    return 0.01 if epoch < 10 else 0.001
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[tf.keras.callbacks.LearningRateScheduler(rate)])  # HVD310
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+def rate(epoch, before):
+    return before if epoch < 10 else before * 0.1
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[tf.keras.callbacks.LearningRateScheduler(rate)])
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -47,12 +71,16 @@ warm_up = hvd.callbacks.LearningRateWarmupCallback(initial_lr=rate, warmup_epoch
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import times_size
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
+
+_SCHEDULER = "tensorflow.keras.callbacks.LearningRateScheduler"
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -68,6 +96,15 @@ def find(context: Context) -> Iterator[Violation]:
             severity=Severity.INFORMATION,
             related=[context.related(call, "here, too") for call in missing[1:]],
         )
+    for scheduler in context.module.calls_of(_SCHEDULER) if scaled else ():
+        rates = _given_rates(context, scheduler)
+        if rates and all(map(_are_constants, rates)):
+            yield RESTRICTION.at(
+                context,
+                scheduler,
+                "this sets rates of one process, and takes back the scaling of the optimizer: multiply them by `hvd.size()`",
+                related=[context.related(rates[0], "a rate"), context.related(scaled[0], "the scaled rate")],
+            )
     for call in calls:
         initial = argument(call, "initial_lr", 0)
         if initial is not None and scaled and use.factor(initial) == 0:
@@ -76,7 +113,36 @@ def find(context: Context) -> Iterator[Violation]:
                 call,
                 "this sets the rate of one process, and takes back the scaling of the optimizer: give it the scaled rate",
                 related=[context.related(scaled[0], "the scaled rate")],
+                fixes=[_fix(context, initial, scaled)],
             )
+
+
+def _given_rates(context: Context, scheduler: ast.Call) -> list[ast.expr]:
+    """The rates that the function of a `LearningRateScheduler` gives."""
+    schedule = argument(scheduler, "schedule", 0)
+    origins = context.values.origins(schedule) if schedule is not None else []
+    if len(origins) != 1 or origins[0].path:
+        return []
+    function = origins[0].node
+    if isinstance(function, ast.Lambda):
+        return [function.body]
+    return list(context.values.returned(function)) if isinstance(function, FUNCTIONS) else []
+
+
+def _are_constants(rate: ast.expr) -> bool:
+    if isinstance(rate, ast.IfExp):
+        return _are_constants(rate.body) and _are_constants(rate.orelse)
+    return isinstance(rate, ast.Constant) and isinstance(rate.value, float)
+
+
+def _fix(context: Context, initial: ast.expr, scaled: list[ast.expr]) -> Fix | None:
+    """The scaled rate, where the optimizer's is this one times the number of ranks."""
+    products = [rate for rate in scaled if isinstance(rate, ast.BinOp)]
+    factors = [side for product in products for side in (product.left, product.right)]
+    if not any(context.text(side) == context.text(initial) for side in factors):
+        return None
+    edits = times_size(context, initial)
+    return Fix("Multiply it by the number of ranks", edits) if edits else None
 
 
 RESTRICTION = Restriction(

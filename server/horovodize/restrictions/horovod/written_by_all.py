@@ -5,13 +5,14 @@ Ranks that write the same checkpoint at the same time leave one that can't be re
 folder in common it is the same.
 
 ## When it is reported
-On `save`, `save_weights` and the like of models, savers and checkpoints, on `ModelCheckpoint`, `CSVLogger` and
+On `save`, `save_weights` and the like of models, savers, checkpoints and their managers, on `ModelCheckpoint`, `CSVLogger` and
 `BackupAndRestore` in the callbacks of a `fit`, and on the folder that a `MonitoredTrainingSession` or an `Estimator` writes
 to, where every rank runs them with the same path. Not under anything that may be a test of the rank, nor with a path that
 can't be followed.
 
 ## Quick fix
-None.
+Put `if hvd.rank() == 0:` before a call that is a statement, and before the `append` of a callback; in a list of callbacks,
+`*([…] if hvd.rank() == 0 else [])`.
 
 ## Example that breaks it
 ```python
@@ -24,6 +25,17 @@ callbacks = [tf.keras.callbacks.ModelCheckpoint("best.h5")]  # HVD314
 callbacks.append(tf.keras.callbacks.CSVLogger("losses.csv"))  # HVD314
 model.fit(x, y, callbacks=callbacks)
 model.save("model.h5")  # HVD314
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+checkpoint = tf.train.Checkpoint(model=model)
+manager = tf.train.CheckpointManager(checkpoint, "checkpoints", max_to_keep=3)
+train(model)
+manager.save()  # HVD314
 ```
 
 ## Near misses
@@ -53,8 +65,10 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import by_rank_0, horovod
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import argument
 
@@ -72,6 +86,7 @@ _SAVERS = {
     _V1 + "Checkpoint": ("file_prefix", 0),
     _V1 + "Saver": ("save_path", 1),
 }
+_MANAGERS = ("tensorflow.train.CheckpointManager", _V1 + "CheckpointManager")
 _WRITERS = {  # callbacks that write, and what the path is called: always the first argument
     "tensorflow.keras.callbacks.ModelCheckpoint": "filepath",
     "tensorflow.keras.callbacks.CSVLogger": "filename",
@@ -95,7 +110,23 @@ def find(context: Context) -> Iterator[Violation]:
             context,
             call,
             f"every rank writes `{context.text(path)}`: let one do it, under `if hvd.rank() == 0:`",
+            fixes=[_fix(context, call)],
         )
+
+
+def _fix(context: Context, call: ast.Call) -> Fix | None:
+    """Lets rank 0 alone write, or have the callback that writes."""
+    parent, name = context.syntax.parent.get(call), horovod(context)
+    if isinstance(parent, ast.List) and name is not None:
+        edits = Edit.around(context.module.span(call), "*([", f"] if {name}.rank() == 0 else [])")
+        return Fix("Give it to rank 0 alone", edits)
+    if (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr == "append"
+    ):
+        return by_rank_0(context, parent)
+    return by_rank_0(context, call)
 
 
 def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
@@ -111,6 +142,10 @@ def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
         if context.names.of(call.func) is not None or context.values.callee(call) is not None:
             continue
         receiver = call.func.value
+        managers = [c for c in context.values.calls(receiver) if context.names.of(c.func) in _MANAGERS]
+        if len(managers) == 1 and (folder := argument(managers[0], "directory", 1)) is not None:
+            yield call, folder
+            continue
         classes = context.values.class_names(receiver)
         kind = next((_SAVERS[c] for c in _SAVERS if c in classes), None)
         if kind is None and context.text(receiver) in fitted:

@@ -1,0 +1,201 @@
+"""HVD324 elastic-state: an elastic state must hold all that training changes.
+
+## What it protects
+When workers come or go, elastic Horovod sends what the state holds to all of them, and begins the function again. An optimizer
+that isn't in the state keeps its own momentum on each rank, and is new on the ones that came: the same gradients then move
+their weights differently. A counter that isn't in the state begins again.
+
+## When it is reported
+On a `TensorFlowState` that is given the variables of a model only, where an optimizer with variables of its own trains it; on
+a `TensorFlowKerasState` that is given no optimizer, where nothing compiles one into the model. As information: on a function
+under `@hvd.elastic.run` whose steps are counted by nothing of the state, and on a state that nothing ever commits.
+
+## Quick fix
+None: `hvd.elastic.TensorFlowKerasState(model, optimizer, batch=0)`, `for state.batch in range(state.batch, steps):` and
+`state.commit()` every few steps.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+@hvd.elastic.run
+def train(state):
+    for state.batch in range(state.batch, 100):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        state.commit()
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())
+train(hvd.elastic.TensorFlowState(model.variables, batch=0))  # HVD324
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+@hvd.elastic.run
+def train(state):
+    for batch in range(100):  # HVD324
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())
+state = hvd.elastic.TensorFlowKerasState(model, optimizer)  # HVD324
+train(state)
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+@hvd.elastic.run
+def train(state):
+    for state.batch in range(state.batch, 100):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        state.commit()
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())
+train(hvd.elastic.TensorFlowKerasState(model, optimizer, batch=0))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+@hvd.elastic.run
+def train(state):
+    model.fit(rows, callbacks=[hvd.elastic.CommitStateCallback(state)])
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+train(hvd.elastic.KerasState(model, batch=0, epoch=0))
+```
+
+## Source
+Horovod's guide to elastic training; `tensorflow/elastic.py` of Horovod 0.28.1. (Its elastic sampler is for PyTorch.)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.syntax import Function, argument, has_unpacking
+
+_OF_MODELS = ("TensorFlowKerasState", "KerasState")
+_OF_VARIABLES = "TensorFlowState"
+_WEIGHTS = ("variables", "trainable_variables", "weights", "trainable_weights")
+_COMMITS = ("commit", "CommitStateCallback", "check_host_updates", "UpdateBatchStateCallback")
+_WITHOUT_VARIABLES = "SGD"  # unless it has momentum
+
+
+def find(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
+    states = use.calls(_OF_VARIABLES, *_OF_MODELS)
+    for call in states:
+        if has_unpacking(call):
+            continue
+        optimizer = _left_out(context, call)
+        if optimizer is not None:
+            yield RESTRICTION.at(
+                context,
+                call,
+                "the optimizer is not in this state: after a change of workers each has another one; give it to the state",
+                related=[context.related(optimizer, "the optimizer that trains")],
+            )
+        elif use.is_whole and not any(context.module.loads.get(name) for name in _COMMITS):
+            yield RESTRICTION.at(
+                context,
+                call,
+                "nothing commits this state: after a failure all training is lost; commit it every few steps",
+                severity=Severity.INFORMATION,
+            )
+    if states:
+        yield from _uncounted(context)
+
+
+def _left_out(context: Context, state: ast.Call) -> ast.expr | None:
+    """The optimizer that trains what a state holds, and isn't in it."""
+    applied = [u.optimizer for u in context.sites.updates if u.optimizer is not None and u.step_of is None]
+    if not applied or context.sites._raw_compiles:
+        return None
+    if context.names.last(state.func) in _OF_MODELS:
+        return None if argument(state, "optimizer", 1) is not None else applied[0]
+    held = argument(state, "variables", 0)
+    only_weights = isinstance(held, ast.Attribute) and held.attr in _WEIGHTS
+    return applied[0] if only_weights and all(_has_variables(context, e) for e in applied) else None
+
+
+def _has_variables(context: Context, optimizer: ast.expr) -> bool:
+    """Whether an optimizer surely keeps something from step to step."""
+    made = [c for c in context.values.calls(optimizer) if context.module.is_optimizer(c)]
+    made = [c for c in made if not context.facts.horovod.name_of(c)]
+    return bool(made) and all(
+        context.names.last(c.func) != _WITHOUT_VARIABLES or argument(c, "momentum", 1) is not None
+        for c in made
+    )
+
+
+def _uncounted(context: Context) -> Iterator[Violation]:
+    """Loops in elastic functions that count from the beginning each time."""
+    for function in context.syntax.functions:
+        given = [a.arg for a in function.args.args[:1]]
+        if not given or not any(_is_elastic(context, d) for d in function.decorator_list):
+            continue
+        for loop in context.syntax.every(ast.For):
+            if (
+                context.syntax.function(loop) is function
+                and _counts(context, loop)
+                and _is_outermost(context, loop, function)
+            ):
+                if not any(isinstance(n, ast.Name) and n.id == given[0] for n in ast.walk(loop.iter)):
+                    yield RESTRICTION.at(
+                        context,
+                        loop.iter,
+                        f"after a change of workers this counts from the beginning again: keep the count in `{given[0]}`",
+                        severity=Severity.INFORMATION,
+                    )
+
+
+def _is_elastic(context: Context, decorator: ast.expr) -> bool:
+    name = context.names.of(decorator) or ""
+    return name.startswith("horovod.") and name.endswith("elastic.run")
+
+
+def _counts(context: Context, loop: ast.For) -> bool:
+    return isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range")
+
+
+def _is_outermost(context: Context, loop: ast.For, function: Function) -> bool:
+    return not any(
+        isinstance(a, ast.For) for a in context.syntax.ancestors(loop) if context.syntax.inside(a, function)
+    )
+
+
+RESTRICTION = Restriction(
+    "HVD324",
+    "elastic-state",
+    "an elastic state must hold all that training changes",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)

@@ -1,0 +1,188 @@
+"""HVD322 pinned-late: a process must choose its GPU before TensorFlow takes all of them.
+
+## What it protects
+TensorFlow takes the GPUs with its first tensor, session or question for logical devices. `set_visible_devices` then raises
+"Visible devices cannot be modified after being initialized", and `CUDA_VISIBLE_DEVICES` is no longer read. A `ConfigProto`
+works for the session that is given it, and for no other.
+
+## When it is reported
+Where GPUs are chosen by Horovod's ranks after something that surely has made TensorFlow take them, and on a
+`visible_device_list` of a `ConfigProto` that nothing is given.
+
+## Quick fix
+None: choose right after `hvd.init()`.
+
+## Example that breaks it
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+weight = tf.Variable(0.0)
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")  # HVD322
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.visible_device_list = str(hvd.local_rank())  # HVD322
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+```
+
+## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+weight = tf.Variable(0.0)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+def start():
+    return tf.Variable(0.0)
+
+hvd.init()
+if hvd.size() == 1:
+    weight = start()
+else:
+    gpus = tf.config.list_physical_devices("GPU")
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+    weight = start()
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+with tf.Session(config=config) as session:
+    session.run(tf.global_variables_initializer())
+```
+
+## Source
+Horovod's guide for TensorFlow, step 2; `python/eager/context.py` of TensorFlow 2.15, whose error this is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.gpu_by_rank import choices
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.syntax import position
+
+_V1 = "tensorflow.compat.v1."
+_TAKES = frozenset(
+    {
+        *(
+            f"tensorflow.{name}"
+            for name in ("constant", "Variable", "zeros", "ones", "convert_to_tensor", "range")
+        ),
+        *(f"tensorflow.random.{name}" for name in ("normal", "uniform", "truncated_normal")),
+        *(f"tensorflow.config.{name}list_logical_devices" for name in ("", "experimental.")),
+        *(
+            f"{module}test.{name}"
+            for module in ("tensorflow.", _V1)
+            for name in ("is_gpu_available", "gpu_device_name")
+        ),
+    }
+)
+_SESSIONS = frozenset({_V1 + "Session", _V1 + "InteractiveSession"})
+_CONFIG = _V1 + "ConfigProto"
+
+
+def find(context: Context) -> Iterator[Violation]:
+    use, sites = context.facts.horovod, context.sites
+    sessions = context.module.calls_of(*_SESSIONS)
+    takes = sessions if sites.builds_graph else [*context.module.calls_of(*_TAKES), *sessions]
+    configured = _by_configs(context)
+    for chosen in choices(context):
+        if not use.depends_on(chosen, "local_rank", "rank", limit=200):
+            continue
+        of_session = chosen in configured or _is_in_options(context, chosen)
+        taking = sessions if of_session else takes
+        first = next((call for call in taking if _is_before(context, call, chosen)), None)
+        if first is not None:
+            yield RESTRICTION.at(
+                context,
+                chosen,
+                "TensorFlow has taken all GPUs before this: choose right after `init()`",
+                related=[context.related(first, "taken here")],
+            )
+        elif of_session and chosen in configured and not _is_used(context, configured[chosen]):
+            yield RESTRICTION.at(
+                context,
+                chosen,
+                f"no session is given `{configured[chosen]}`, so each process takes all GPUs: give it to what trains",
+            )
+
+
+def _is_in_options(context: Context, chosen: ast.expr) -> bool:
+    """`tf.GPUOptions(visible_device_list=…)`, for one session."""
+    return isinstance(context.syntax.parent.get(chosen), ast.keyword)
+
+
+def _is_used(context: Context, name: str) -> bool:
+    """Whether a config is used for something but setting what is in it."""
+    nodes = context.module.loads.get(name)
+    return any(not isinstance(context.syntax.parent.get(node), ast.Attribute) for node in nodes)
+
+
+def _by_configs(context: Context) -> dict[ast.expr, str]:
+    """The choices that stand in a `ConfigProto` with a name, and that name."""
+    found = {}
+    for binding in context.scopes.attributes.get("visible_device_list", ()):
+        inner = binding.anchor
+        while isinstance(inner, ast.Attribute):
+            inner = inner.value
+        if binding.value is None or not isinstance(inner, ast.Name):
+            continue
+        made = context.values.calls(inner)
+        if made and all(context.names.of(call.func) == _CONFIG for call in made):
+            found[binding.value] = inner.id
+    return found
+
+
+def _is_before(context: Context, call: ast.Call, chosen: ast.expr) -> bool:
+    """Whether a call has run whenever GPUs are chosen, on every way there."""
+    return all(
+        any(
+            context.syntax.function(call) is frame.function
+            and position(call) < position(frame.node)
+            and {test for test, _ in context.syntax.conditions(call)}
+            <= {test for test, _ in context.syntax.conditions(frame.node)}
+            and not context.facts.exclusive.apart(call, frame.node)
+            and not context.is_conditional(call)
+            for frame in way
+            if isinstance(frame.node, (ast.expr, ast.stmt))
+        )
+        for way in context.ways(chosen)
+    )
+
+
+RESTRICTION = Restriction(
+    "HVD322",
+    "pinned-late",
+    "a process must choose its GPU before TensorFlow takes all of them",
+    Severity.WARNING,
+    __doc__ or "",
+    find,
+)
