@@ -80,6 +80,105 @@ CASES: dict[str, tuple[str, str, str]] = {
             "tf.keras.callbacks.LambdaCallback(on_train_end=lambda logs: sys.exit() if hvd.rank() else None)]",
         ),
     ),
+    "stall_division_by_own_rows": (
+        "HVD331",
+        START
+        + """\
+mine = np.load("rows.npy")[hvd.rank()::hvd.size()]
+for row in mine[:10]:
+    try:
+        weight = 1 / float(row)
+    except ZeroDivisionError:
+        continue
+    hvd.allreduce(tf.constant(weight))
+""",
+        START
+        + """\
+mine = np.load("rows.npy")[hvd.rank()::hvd.size()]
+for row in mine[:10]:
+    try:
+        weight = 1 / float(row)
+    except ZeroDivisionError:
+        weight = 0.0
+    hvd.allreduce(tf.constant(weight))
+""",
+    ),
+    "stall_own_function_raises": (
+        "HVD331",
+        START
+        + """\
+def checked(row):
+    if row < 0:
+        raise ValueError(row)
+    return row
+
+
+for row in np.load("rows.npy")[hvd.rank()::hvd.size()][:10]:
+    try:
+        hvd.allreduce(tf.constant(checked(row)))
+    except ValueError:
+        pass
+""",
+        START
+        + """\
+def checked(row):
+    if row < 0:
+        raise ValueError(row)
+    return row
+
+
+for row in np.load("rows.npy")[:10]:
+    try:
+        hvd.allreduce(tf.constant(checked(row)))
+    except ValueError:
+        pass
+""",
+    ),
+    "stall_process_set": (
+        "HVD331",
+        START
+        + """\
+pair = hvd.add_process_set([0, 1])
+if hvd.rank() == 0:
+    hvd.allreduce(tf.ones(3), process_set=pair)
+""",
+        START
+        + """\
+pair = hvd.add_process_set([0, 1])
+if hvd.rank() in (0, 1):
+    hvd.allreduce(tf.ones(3), process_set=pair)
+hvd.allreduce(tf.ones(3))
+""",
+    ),
+    "stall_process_sets_crossed": (
+        "HVD331",
+        START
+        + """\
+first, both = hvd.add_process_set([0]), hvd.add_process_set([0, 1])
+if hvd.rank() == 0:
+    hvd.allreduce(tf.ones(3), process_set=first)
+    hvd.allreduce(tf.ones(3), process_set=both)
+    hvd.allreduce(tf.ones(3))
+elif hvd.rank() == 1:
+    hvd.allreduce(tf.ones(3))
+    hvd.allreduce(tf.ones(3), process_set=both)
+else:
+    hvd.allreduce(tf.ones(3))
+""",
+        START
+        + """\
+first, both = hvd.add_process_set([0]), hvd.add_process_set([0, 1])
+if hvd.rank() == 0:
+    hvd.allreduce(tf.ones(3), process_set=first)
+    hvd.allreduce(tf.ones(3), process_set=both)
+    hvd.allreduce(tf.ones(3))
+elif hvd.rank() == 1:
+    hvd.allreduce(tf.ones(3), process_set=both)
+    hvd.allreduce(tf.ones(3))
+else:
+    hvd.allreduce(tf.ones(3))
+""",
+    ),
     "race_callback_saves": (
         "HVD332",
         _hook(_SAVES.format('"w.h5"')),

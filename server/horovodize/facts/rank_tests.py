@@ -130,6 +130,17 @@ class RankTests:
             self.on_way(way) is not None for way in self.drive.ways(node)
         )
 
+    def asks_for_several(self, test: ast.expr) -> bool:
+        """Whether a test asks if there are several ranks: `hvd.size() > 1`."""
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return False
+        sides = (test.left, test.comparators[0])
+        few = any(isinstance(side, ast.Constant) and side.value in (0, 1, 2) for side in sides)
+        return few and any(
+            self.use.depends_on(side, "size", "local_size", limit=100) and not isinstance(side, ast.BinOp)
+            for side in sides
+        )
+
     def may_decide(self, test: ast.expr) -> bool:
         """Whether a test asks for the rank, or may: by how it is written."""
         return self.decides(test) or bool(_LIKE_A_RANK.search(ast.unparse(test)))

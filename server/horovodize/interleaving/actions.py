@@ -35,12 +35,14 @@ class Exit(Enum):
 @dataclass(frozen=True, eq=False)
 class Together:
     """A collective: no rank goes on before every rank is here. `name` says which: two of one name may meet. `trains`: it
-    averages gradients, so the ranks' weights should be the same. `equals`: after it they are, whatever was before."""
+    averages gradients, so the ranks' weights should be the same. `equals`: after it they are, whatever was before.
+    `members`: the ranks of its process set; None: all."""
 
     node: ast.AST
     name: str
     trains: bool = False
     equals: bool = False
+    members: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +106,18 @@ class Leave:
 
 
 @dataclass(frozen=True, eq=False)
-class Attempt:
-    """`try`. `handler` is one that goes on after an exception into which one rank alone may run at `risk`, a call in the body;
-    without such a risk, None. `last` runs in any case."""
+class Risk:
+    """Something at which one rank alone may run into an exception."""
 
-    risk: ast.Call | None
+    node: ast.expr
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """`try`. `handler` is one that goes on after an exception into which one rank alone may run at `risk`, an expression in the
+    body; without such a risk, None. `last` runs in any case."""
+
+    risk: ast.expr | None
     handler: ast.ExceptHandler | None
     body: Block
     caught: Block
@@ -124,7 +133,9 @@ class Called:
     body: Block
 
 
-Action: TypeAlias = Together | Touch | Change | Choice | Turns | Stop | Epochs | Leave | Attempt | Called
+Action: TypeAlias = (
+    Together | Touch | Change | Choice | Turns | Stop | Epochs | Leave | Risk | Attempt | Called
+)
 Block: TypeAlias = Sequence["Action"]
 
 
@@ -135,7 +146,11 @@ def meets(block: Block) -> bool:
 
 def matters_to_others(block: Block) -> bool:
     """Whether what decides about some steps matters to others: they may wait, or part."""
-    return any(isinstance(action, (Together, Stop, Change)) for action in everything(block))
+    return any(
+        isinstance(action, (Together, Stop, Change))
+        or (isinstance(action, Leave) and action.how in (Exit.END, Exit.RAISE))
+        for action in everything(block)
+    )
 
 
 def makes_equal(block: Block) -> bool:
@@ -151,7 +166,7 @@ def without_files(block: Block, risks: frozenset[ast.AST] = frozenset()) -> Bloc
 
 def _without_files(action: Action, risks: frozenset[ast.AST]) -> Action | None:
     match action:
-        case Touch(node=node):
+        case Touch(node=node) | Risk(node=node):
             return action if node in risks else None
         case Choice(test=test, yes=yes, no=no):
             yes, no = without_files(yes, risks), without_files(no, risks)

@@ -17,6 +17,7 @@ from horovodize.interleaving.actions import (
     Epochs,
     Exit,
     Leave,
+    Risk,
     Stop,
     Together,
     Touch,
@@ -100,7 +101,7 @@ class Execution:
         self.me = everyone[rank]
         self.run = Run(rank)
         self._times: dict[ast.AST, int] = {}
-        self._failing: ast.Call | None = None
+        self._failing: ast.expr | None = None
         self._stopped: Stop | None = None
         self._unsure = self._modes = self._quiet = 0
 
@@ -139,6 +140,10 @@ class Execution:
                 path = None if self._unsure else self.me.text(action.path)
                 if path is not None:
                     self._note(Did(action, path, self._modes > 0))
+            case Risk(node=node):
+                if node is self._failing:
+                    self._failing = None
+                    return Exit.RAISE
             case Change():
                 if not self._unsure:
                     self._note(Did(action))

@@ -11,7 +11,6 @@ from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import Block, everything, without_files
 from horovodize.interleaving.by_rank import ByRank
 from horovodize.interleaving.execution import Decisions, Did, Execution, Key, Run, may_differ
-from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.interleaving.program import Program
 from horovodize.interleaving.verdicts import Trouble, Verdict, partings, races
 
@@ -26,7 +25,7 @@ class Exploration:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.program = Program(facts)
-        self.answers = OwnAnswers(facts, self.program.own_logs)
+        self.answers = self.program.answers
         self._by_size: dict[int, list[ByRank]] = {}
 
     def verdicts(self, trouble: Trouble) -> list[Verdict]:

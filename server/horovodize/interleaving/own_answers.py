@@ -47,7 +47,9 @@ class OwnAnswers:
         return self._tests[test]
 
     def is_mode(self, test: ast.expr) -> bool:
-        """Whether a test asks for nothing but how the script was started."""
+        """Whether a test asks for nothing but how the script was started, or on how many ranks."""
+        if self.facts.rank_tests.asks_for_several(test):
+            return True
         return not any(isinstance(r, Varies) for r in self.facts.uniform.reasons(test))
 
     def of_turns(self, loop: ast.For | ast.AsyncFor | ast.While) -> Taken:
@@ -66,6 +68,12 @@ class OwnAnswers:
         """Whether a value is made of what each rank draws, measures or is told for itself."""
         found = self.facts.uniform.of_values.reasons(e)
         return any(isinstance(r, Varies) and r.kind in _OWN for r in found)
+
+    def is_of_own_rows(self, e: ast.expr) -> bool:
+        """Whether a value is surely made of what a rank takes by its number, or draws for itself."""
+        return self.is_drawn(e) or any(
+            isinstance(r, Varies) and self._divides(r) for r in self.facts.uniform.of_values.reasons(e)
+        )
 
     def _of(self, e: ast.expr, reasons: Collection[object], counted: bool = False) -> Taken:
         varies = [r for r in reasons if isinstance(r, Varies)]

@@ -21,6 +21,7 @@ from horovodize.interleaving.actions import (
     Epochs,
     Exit,
     Leave,
+    Risk,
     Stop,
     Together,
     Touch,
@@ -29,6 +30,7 @@ from horovodize.interleaving.actions import (
 )
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
+from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, is_main_guard
 
 _DEPTH = 10  # calls down
@@ -36,6 +38,16 @@ _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _ELSEWHERE = ("horovod.spark.", "horovod.ray.")  # start ranks of their own
 _AVERAGES = "MetricAverageCallback"
+_ANY = frozenset({"Exception", "BaseException"})
+_OF_VALUES = (
+    "ValueError",
+    "TypeError",
+    "KeyError",
+    "IndexError",
+    "RuntimeError",
+    "AssertionError",
+    "UnicodeDecodeError",
+)
 _ENDS = {"exit", "quit", "sys.exit", "os._exit"}
 
 
@@ -46,6 +58,8 @@ class Program:
         self.facts, self.module = facts, facts.module
         self.syntax, self.names = facts.module.syntax, facts.module.names
         self.deeds, self.changes = Deeds(facts), Changes(facts)
+        self.answers = OwnAnswers(facts, self.own_logs)
+        self._risks: set[ast.expr] = set()
         self._bodies: dict[ast.AST, Block] = {}
         self._open: list[ast.AST] = []
 
@@ -169,13 +183,14 @@ class Program:
             yield Turns(loop, body, after)
 
     def _attempt(self, s: ast.Try) -> Iterator[Action]:
-        body, after, last = self._block(s.body), self._block(s.orelse), self._block(s.finalbody)
         handler = next((h for h in s.handlers if self._goes_on(h)), None)
+        risk = self._risk(s.body, handler) if handler is not None else None
+        if risk is not None:
+            self._risks.add(risk)
+        body, after, last = self._block(s.body), self._block(s.orelse), self._block(s.finalbody)
         caught = self._block(handler.body) if handler is not None else ()
         if body or caught or after or last:
-            yield Attempt(
-                self._risk(s.body) if handler is not None else None, handler, body, caught, after, last
-            )
+            yield Attempt(risk, handler, body, caught, after, last)
 
     def _goes_on(self, handler: ast.ExceptHandler) -> bool:
         """Whether a handler takes what may befall one rank alone, and the script goes on after it."""
@@ -185,13 +200,39 @@ class Program:
         ends = self._block(handler.body[-1:])
         return not any(isinstance(a, Leave) and a.how in (Exit.RAISE, Exit.END) for a in ends)
 
-    def _risk(self, body: list[ast.stmt]) -> ast.Call | None:
-        """The first call of a `try` itself that reads a file of a rank's own: another rank may have it."""
-        for statement in body:
-            for call in self._calls(statement):
-                if any(t.deed is Deed.READ and self._is_own(t.path) for t in self.deeds.of(call)):
-                    return call
+    def _risk(self, body: list[ast.stmt], handler: ast.ExceptHandler) -> ast.expr | None:
+        """The first expression of a `try` itself at which one rank alone may fail: it reads a file of its own, which another
+        rank may have, divides by its own rows, or takes them for numbers."""
+        caught = (
+            {self.names.last(n) for n in _alternatives(handler.type)} if handler.type is not None else _ANY
+        )
+        for node in (n for statement in body for n in ast.walk(statement)):
+            if isinstance(node, ast.Call):
+                if any(t.deed is Deed.READ and self._is_own(t.path) for t in self.deeds.of(node)):
+                    return node
+                if (
+                    caught & {*_ANY, *_OF_VALUES}
+                    and self._reads_a_number(node)
+                    and any(map(self._is_of_own_rows, node.args))
+                ):
+                    return node
+            elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)):
+                if caught & {*_ANY, "ZeroDivisionError", "ArithmeticError"} and self._is_of_own_rows(
+                    node.right
+                ):
+                    return node
         return None
+
+    def _reads_a_number(self, call: ast.Call) -> bool:
+        """`float(text)`. (A function of the script that raises is gone through.)"""
+        return (
+            isinstance(call.func, ast.Name)
+            and call.func.id in ("int", "float")
+            and self.module.scopes.lookup(call.func.id, call.func) is None
+        )
+
+    def _is_of_own_rows(self, e: ast.expr) -> bool:
+        return self.answers.is_of_own_rows(e)
 
     def _is_own(self, path: ast.expr | str) -> bool:
         return isinstance(path, ast.expr) and self.facts.horovod.depends_on(path, "rank", "local_rank")
@@ -222,6 +263,12 @@ class Program:
                     yield action
         if isinstance(node, ast.Call):
             yield from self._call(node)
+        if (
+            isinstance(node, ast.expr)
+            and node in self._risks
+            and not any(self.deeds.of(node) if isinstance(node, ast.Call) else ())
+        ):
+            yield Risk(node)
 
     def _call(self, call: ast.Call) -> Iterator[Action]:
         collective = self.facts.collectives.all.get(call)
@@ -306,13 +353,29 @@ class Program:
 
     def _together(self, call: ast.Call, collective: Collective) -> Iterator[Together]:
         made = collective.call
-        if not any(k.arg == "process_set" for k in made.keywords):
-            yield Together(
-                call,
-                self._name(made, collective.name),
-                collective.trains,
-                self.changes.equals(made),
-            )
+        given = argument(made, "process_set")
+        members = self._members(given) if given is not None else None
+        if given is None or members:
+            name = self._name(made, collective.name)
+            yield Together(call, name, collective.trains, self.changes.equals(made) and not members, members)
+
+    def _members(self, e: ast.expr, depth: int = 0) -> frozenset[int] | None:
+        """The ranks of a process set; None where they aren't written out."""
+        origins = self.module.values.origins(e)
+        call = origins[0].call if len(origins) == 1 and not origins[0].path else None
+        if (
+            call is None
+            or depth > _DEPTH
+            or not self.facts.horovod.is_call(call, "ProcessSet", "add_process_set")
+        ):
+            return None
+        ranks = argument(call, "ranks_or_comm", 0) or argument(call, "process_set", 0)
+        if isinstance(ranks, (ast.List, ast.Tuple)):
+            numbers = [
+                r.value for r in ranks.elts if isinstance(r, ast.Constant) and isinstance(r.value, int)
+            ]
+            return frozenset(numbers) if len(numbers) == len(ranks.elts) else None
+        return self._members(ranks, depth + 1) if ranks is not None else None
 
     def _is_at_once(self, call: ast.Call) -> bool:
         """Whether a collective is done where it is called: in a graph it is an operation, which sessions run."""

@@ -46,17 +46,17 @@ class Verdict:
         """What makes two of them one: the decision that leads to a stall, what is downloaded, else the place."""
         first = self.moments[0]
         if self.trouble is Trouble.STALL:
-            return first.where
+            return first.where if not isinstance(first.where, ast.Pass) else self.where
         return self.detail if first.what.startswith(Deed.FETCH.value) else self.where
 
 
 def partings(runs: Sequence[Run]) -> Iterator[Verdict]:
     """How these runs part: the first stall; without one, the first divergence."""
-    met = _meetings(runs)
-    stalls = list(_stall(runs, met))
+    through = _meetings(runs)
+    stalls = list(_stall(runs, through))
     yield from stalls
     if not stalls:  # what a run that stands still would have sent later isn't seen
-        yield from _divergence(runs, met)
+        yield from _divergence(runs, through)
 
 
 # ---------------------------------------------------------------------- stalls
@@ -69,7 +69,8 @@ def _togethers(run: Run) -> list[tuple[int, Together]]:
         if isinstance(happened, Did) and isinstance(happened.action, Together):
             if happened.action.name == "join":
                 break
-            found.append((i, happened.action))
+            if happened.action.members is None or run.rank in happened.action.members:
+                found.append((i, happened.action))
     return found
 
 
@@ -80,40 +81,56 @@ def _joins(run: Run) -> bool:
     )
 
 
-def _meetings(runs: Sequence[Run]) -> int:
-    """How many collectives all runs come to in the same order."""
-    lists = [[t.name for _, t in _togethers(run)] for run in runs]
-    number = 0
-    while all(len(names) > number for names in lists) and len({names[number] for names in lists}) == 1:
-        number += 1
-    return number
+def _meetings(runs: Sequence[Run]) -> list[int]:
+    """How many collectives each run comes through, as the others come to them in the same order."""
+    lists = [[t for _, t in _togethers(run)] for run in runs]
+    through = [0] * len(runs)
+    while True:
+        heads = [
+            mine[number] if number < len(mine) else None for mine, number in zip(lists, through, strict=True)
+        ]
+        met = next((here for here in heads if here is not None and not _missing(here, heads)), None)
+        if met is None:
+            return through
+        for rank in _ranks_of(met, heads):
+            through[rank] += 1
 
 
-def _stall(runs: Sequence[Run], met: int) -> Iterator[Verdict]:
+def _ranks_of(here: Together, heads: Sequence[Together | None]) -> list[int]:
+    """The ranks for which a collective waits."""
+    return [rank for rank in range(len(heads)) if here.members is None or rank in here.members]
+
+
+def _missing(here: Together, heads: Sequence[Together | None]) -> list[int]:
+    """Those of them that are elsewhere."""
+    alike = [t is not None and (t.name, t.members) == (here.name, here.members) for t in heads]
+    return [rank for rank in _ranks_of(here, heads) if not alike[rank]]
+
+
+def _stall(runs: Sequence[Run], through: Sequence[int]) -> Iterator[Verdict]:
     if any(run.failed or run.cut or _joins(run) for run in runs):
         return
-    nexts = [
-        (run, togethers[met][1] if len(togethers) > met else None)
-        for run in runs
-        for togethers in [_togethers(run)]
+    heads = [
+        togethers[met][1] if len(togethers) > met else None
+        for togethers, met in zip(map(_togethers, runs), through, strict=True)
     ]
-    waiting = [(run, action) for run, action in nexts if action is not None]
-    ended = next((run for run, action in nexts if action is None), None)
-    if not waiting:
-        return
-    first, here = waiting[0]
-    if ended is not None:
-        moments = (*_since(ended, met), _end_of(ended), *_since(first, met), _waits(first, here))
-        yield Verdict(Trouble.STALL, here.node, None, moments, f"rank {ended.rank} never comes")
-        return
-    for other, there in waiting[1:]:
-        if there.name == here.name:
-            continue
-        both = [(first, here), (other, there)]
-        both.sort(key=lambda pair: not any(_since(pair[0], met)))  # who decided something comes first
-        moments = tuple(m for run, action in both for m in (*_since(run, met), _waits(run, action)))
-        yield Verdict(Trouble.STALL, both[0][1].node, both[1][1].node, moments, "")
-        return
+    since = [list(_since(run, met)) for run, met in zip(runs, through, strict=True)]
+    waits = [(rank, here, _missing(here, heads)) for rank, here in enumerate(heads) if here is not None]
+    for rank, here, missing in waits:
+        ended = next((runs[r] for r in missing if heads[r] is None), None)
+        if ended is not None:
+            moments = (*since[ended.rank], _end_of(ended), *since[rank], _waits(runs[rank], here))
+            yield Verdict(Trouble.STALL, here.node, None, moments, f"rank {ended.rank} never comes")
+            return
+    for rank, here, missing in waits:
+        for other in missing:
+            there = heads[other]
+            assert there is not None
+            both = [(rank, here), (other, there)]
+            both.sort(key=lambda pair: not since[pair[0]])  # who decided something comes first
+            moments = tuple(m for r, action in both for m in (*since[r], _waits(runs[r], action)))
+            yield Verdict(Trouble.STALL, both[0][1].node, both[1][1].node, moments, "")
+            return
 
 
 def _since(run: Run, met: int) -> Iterator[Moment]:
@@ -247,9 +264,11 @@ _DISTURBING = {
 # ---------------------------------------------------------------------- divergence
 
 
-def _divergence(runs: Sequence[Run], met: int) -> Iterator[Verdict]:
-    """What a rank changed and another did not, before both trained on."""
-    changed = [list(_changed(run, met)) for run in runs]
+def _divergence(runs: Sequence[Run], through: Sequence[int]) -> Iterator[Verdict]:
+    """What a rank changed and another did not, before both trained on. Not where some ranks train without the others."""
+    if any(t.members is not None for run in runs for _, t in _togethers(run)):
+        return
+    changed = [list(_changed(run, met)) for run, met in zip(runs, through, strict=True)]
     told: set[ast.AST] = set()
     for one, two in permutations(range(len(runs)), 2):
         last_sent = max((n for n, (_, t) in enumerate(changed[one]) if t.equals), default=-1)

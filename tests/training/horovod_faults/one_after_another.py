@@ -5,11 +5,14 @@ import json
 import sys
 
 import horovod.tensorflow as horovod
+import numpy as np
 import tensorflow as tf
 
 
 def _each(text: str) -> dict[str, object]:
     tf.keras.backend.clear_session()
+    tf.random.set_seed(None)  # as it is before a script sets one
+    np.random.seed(None)
     names: dict[str, object] = {"__name__": "__main__"}
     try:
         exec(compile(text, "case.py", "exec"), names)

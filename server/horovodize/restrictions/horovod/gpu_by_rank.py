@@ -6,7 +6,7 @@ GPUs. `local_rank()` counts those of one machine.
 
 ## When it is reported
 Where a GPU is chosen (`visible_device_list`, `set_visible_devices`, `CUDA_VISIBLE_DEVICES`) by `rank()`, unless that is taken
-modulo something or `local_rank()` is used as well.
+modulo something, looked up in a table of the script's own, or `local_rank()` is used as well.
 
 ## Quick fix
 Use `local_rank()`.
@@ -40,6 +40,16 @@ gpus = tf.config.list_physical_devices("GPU")
 tf.config.set_visible_devices(gpus[hvd.rank() % len(gpus)], "GPU")
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+of_ranks = {0: 0, 1: 1, 2: 0, 3: 1}
+gpus = tf.config.list_physical_devices("GPU")
+tf.config.set_visible_devices(gpus[of_ranks[hvd.rank()]], "GPU")
+```
+
 ## Source
 Horovod's guide for TensorFlow, step 2.
 """
@@ -69,6 +79,7 @@ def find(context: Context) -> Iterator[Violation]:
             not ranks
             or context.facts.horovod.depends_on(chosen, "local_rank", limit=200)
             or _is_wrapped_around(chosen)
+            or any(_is_looked_up(context, rank) for rank in ranks)
         ):
             continue
         yield RESTRICTION.at(
@@ -108,6 +119,22 @@ def _is_wrapped_around(chosen: ast.expr) -> bool:
         and not isinstance(n.left, (ast.Constant, ast.JoinedStr))
         for n in ast.walk(chosen)
     )
+
+
+def _is_looked_up(context: Context, rank: ast.AST) -> bool:
+    """Whether the rank is the key to a table of the script's own, or to one that it is given: that may know the machines."""
+    child = rank
+    for a in context.syntax.ancestors(rank):
+        if isinstance(a, ast.Subscript) and child is a.slice:
+            nodes = [o.node for o in context.values.origins(a.value)]
+            return all(
+                isinstance(n, (ast.Dict, ast.List, ast.Tuple, ast.Constant)) or not isinstance(n, ast.expr)
+                for n in nodes
+            )
+        if isinstance(a, ast.stmt):
+            return False
+        child = a
+    return False
 
 
 def _fix(context: Context, chosen: ast.expr, ranks: list[ast.AST]) -> Fix | None:

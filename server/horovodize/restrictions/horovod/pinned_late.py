@@ -67,6 +67,20 @@ else:
 import tensorflow.compat.v1 as tf
 import horovod.tensorflow as hvd
 
+def configured():
+    config = tf.ConfigProto()
+    config.gpu_options.visible_device_list = str(hvd.local_rank())
+    return config
+
+hvd.init()
+with tf.Session(config=configured()) as session:
+    session.run(tf.global_variables_initializer())
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
 hvd.init()
 config = tf.ConfigProto()
 config.gpu_options.visible_device_list = str(hvd.local_rank())
@@ -171,6 +185,7 @@ def _is_before(context: Context, call: ast.Call, chosen: ast.expr) -> bool:
             <= {test for test, _ in context.syntax.conditions(frame.node)}
             and not context.facts.exclusive.apart(call, frame.node)
             and not context.is_conditional(call)
+            and not context.syntax.inside(frame.node, call)
             for frame in way
             if isinstance(frame.node, (ast.expr, ast.stmt))
         )

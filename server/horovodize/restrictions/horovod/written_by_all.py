@@ -55,6 +55,23 @@ if hvd.local_rank() == 0:
     model.save("model.h5")
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+if several:
+    callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+else:
+    callbacks = [tf.keras.callbacks.ModelCheckpoint("best.h5")]
+model.fit(x, y, callbacks=callbacks)
+if hvd.size() == 1:
+    model.save("model.h5")
+elif hvd.rank() == 0:
+    model.save("model.h5")
+```
+
 ## Source
 Horovod's guide for TensorFlow, step 7.
 """
@@ -106,12 +123,37 @@ def find(context: Context) -> Iterator[Violation]:
     for call, path in [*_saved(context), *_callbacks(context)]:
         if not use.runs(call) or context.facts.rank_tests.may_be_guarded(call) or not _is_same(context, path):
             continue
+        if _is_of_one_process(context, call):
+            continue
         yield RESTRICTION.at(
             context,
             call,
             f"every rank writes `{context.text(path)}`: let one do it, under `if hvd.rank() == 0:`",
             fixes=[_fix(context, call)],
         )
+
+
+def _is_of_one_process(context: Context, call: ast.Call) -> bool:
+    """Whether a test decides that may ask for the number of ranks, or whether there are several: its other arm uses Horovod."""
+    use = context.facts.horovod
+    for test in (
+        test
+        for way in context.ways(call)
+        for frame in way
+        for test, _ in context.syntax.conditions(frame.node)
+    ):
+        if context.facts.rank_tests.asks_for_several(test.test):
+            return True
+        arms = [arm if isinstance(arm, list) else [arm] for arm in (test.body, test.orelse)]
+        uses = [
+            any(use.name_of(n) for s in arm for n in ast.walk(s) if isinstance(n, ast.Call)) for arm in arms
+        ]
+        mine = next(
+            (i for i, arm in enumerate(arms) if any(context.syntax.inside(call, s) for s in arm)), None
+        )
+        if mine is not None and not uses[mine] and uses[1 - mine]:
+            return True
+    return False
 
 
 def _fix(context: Context, call: ast.Call) -> Fix | None:
