@@ -7,7 +7,7 @@ rows more. Who has more batches waits for the others in its last steps: the job 
 ## When it is reported
 On a `fit`, or a loop around a wrapped tape, that goes through all that its rank was dealt by `shard(hvd.size(), hvd.rank())` or
 `rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of steps and nothing cuts the rows before to a multiple of
-size(). Not where the script calls `hvd.join()`.
+size(). Not where the script asks what is left by a division by size(), or calls `hvd.join()`.
 
 ## Quick fix
 None: usually `.repeat()` with `steps_per_epoch=steps // hvd.size()`, `.take(…)`, or rows cut to a multiple of `hvd.size()`.
@@ -58,6 +58,18 @@ import horovod.tensorflow.keras as hvd
 hvd.init()
 whole = len(x) // hvd.size() * hvd.size()
 x, y = x[:whole][hvd.rank()::hvd.size()], y[:whole][hvd.rank()::hvd.size()]
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+assert len(x) % hvd.size() == 0
+x, y = x[hvd.rank()::hvd.size()], y[hvd.rank()::hvd.size()]
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
 model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
@@ -172,13 +184,20 @@ def _dealt_at(context: Context, reason: object) -> ast.expr | None:
 
 
 def _is_cut(context: Context, dealt: ast.expr) -> bool:
-    """Whether what is divided was cut by the number of ranks before."""
+    """Whether what is divided was cut by the number of ranks before, or the script asks for the rest of a division by it."""
+    use, function = context.facts.horovod, context.syntax.function(dealt)
+    for asked in context.syntax.every(ast.If, ast.Assert):
+        parts = (n for n in ast.walk(asked.test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod))
+        if context.syntax.function(asked) is function and any(
+            use.depends_on(n.right, "size", limit=60) for n in parts
+        ):
+            return True
     if isinstance(dealt, ast.Call):
         whole = dealt.func.value if isinstance(dealt.func, ast.Attribute) else dealt
     else:
         assert isinstance(dealt, ast.Subscript)
         whole = dealt.value
-    return context.facts.horovod.depends_on(whole, "size", "local_size", limit=300)
+    return use.depends_on(whole, "size", "local_size", limit=300)
 
 
 RESTRICTION = Restriction(
