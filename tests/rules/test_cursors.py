@@ -78,7 +78,7 @@ def test_a_cursor_over_what_is_evaluated_is_left_alone() -> None:
 )
 def test_a_cursor_that_turns_move_on_differently_is_not_dealt_out(body: str) -> None:
     assert any(
-        "selects the batches, and not every turn moves it on alike" in note for note in undivided(body)
+        "selects the batches but doesn't advance alike in every turn" in note for note in undivided(body)
     )
 
 

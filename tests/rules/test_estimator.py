@@ -92,8 +92,8 @@ def test_a_trainer_of_ones_own_is_no_estimator() -> None:
          "    return tf.estimator.EstimatorSpec(mode, train_op=apply(loss))\n"
          "e = tf.estimator.Estimator(other)\ne.train(f)\n", "can't be followed"),
         ("e = tf.estimator.Estimator(model_fn)\ne.train(f, *rest)\n", "may pass hooks"),
-        ("from m import e\ne.train(input_fn=f)\n", "where this Estimator is made"),
-        ("from m import e\ne.train(f)\n", "is trained is not in this file"),
+        ("from m import e\ne.train(input_fn=f)\n", "this Estimator is made in another"),
+        ("from m import e\ne.train(f)\n", "is trained in another file"),
         ("e = tf.estimator.Estimator(model_fn, config=a if b else c)\ne.train(f)\n", "give it a name"),
     ],
 )  # fmt: skip

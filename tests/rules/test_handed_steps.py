@@ -103,7 +103,7 @@ def test_an_optimizer_class_held_ready_keeps_the_rate_that_is_held() -> None:
 )
 def test_a_step_that_is_handed_on_is_refused(handed: str) -> None:
     """Nobody's calls of it are seen: its optimizer's rate would stay as it is, and every call would broadcast."""
-    refused(TF + STEP + MADE + handed, "HVD006", "handed on as a value")
+    refused(TF + STEP + MADE + handed, "HVD006", "passed on as a value")
 
 
 def test_a_program_that_is_handed_on_whole_is_followed() -> None:

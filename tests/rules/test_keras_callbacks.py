@@ -233,7 +233,7 @@ def test_what_can_not_be_seen_into_runs_on_every_rank_and_is_said() -> None:
     plan = plan_of(HEAD + "from mine import Special\nmodel.fit(x, y, callbacks=[Special()])\n")
     assert f"callbacks=[{H}, Special()]" in plan.text
     assert [n.message for n in plan.notes if n.rule == "K3"] == [
-        "this callback can't be seen into; every rank runs it"
+        "every rank runs this callback, and what it does can't be seen: check that only rank 0 writes files"
     ]
 
 

@@ -323,7 +323,7 @@ def test_a_hook_of_another_file_is_told() -> None:
         HEAD + "from m import Other\ns = tf.train.MonitoredTrainingSession(hooks=[Other()])\n" + RUN
     )
     assert [n.message for n in plan.notes if n.rule == "M4"] == [
-        "this hook can't be seen into; every rank runs it"
+        "every rank runs this hook, and what it does can't be seen: check that only rank 0 writes files"
     ]
     assert changes(plan, "M4") == []
 

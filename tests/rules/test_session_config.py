@@ -144,7 +144,7 @@ def test_a_config_from_elsewhere_is_pinned_before_the_session_and_asked_about() 
 
 def test_what_can_not_be_pinned_is_refused() -> None:
     refused(BUILT + "sess = tf.Session(**options)\n" + OPENED, "HVD006", "may pass a config")
-    refused(BUILT + "sess = tf.Session(config=make() or None)\n" + OPENED, "HVD006", "can't be pinned")
+    refused(BUILT + "sess = tf.Session(config=make() or None)\n" + OPENED, "HVD006", "can't be followed")
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,8 @@ def _second_names(context: Context, made: set[ast.Call]) -> Iterator[Violation]:
                         yield RESTRICTION.at(
                             context,
                             b.anchor,
-                            f"`{b.name}` is a second name of the checkpoint `{context.text(b.value)}`",
+                            f"`{b.name}` is a second name of the checkpoint `{context.text(b.value)}`; use one name, so "
+                            "that only rank 0 saves it",
                             severity=Severity.INFORMATION,
                         )
 

@@ -178,7 +178,8 @@ def _second_names(context: Context) -> Iterator[Violation]:
                     yield RESTRICTION.at(
                         context,
                         b.anchor,
-                        f"`{b.name}` is a second name of the optimizer `{context.text(b.value)}`; use one name",
+                        f"`{b.name}` is a second name of the optimizer `{context.text(b.value)}`, and only what one of them "
+                        "names would be wrapped; use one name",
                         severity=Severity.INFORMATION,
                     )
 

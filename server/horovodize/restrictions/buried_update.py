@@ -223,7 +223,8 @@ def _as_printed(context: Context, seen: set[ast.AST]) -> Iterator[Violation]:
             yield RESTRICTION.at(
                 context,
                 update.call,
-                f"`{update.method}` is neither a statement nor the right side of an assignment",
+                f"`{update.method}` stands inside another expression, so nothing can be broadcast after it; make it a "
+                "statement of its own",
                 severity=Severity.INFORMATION,
                 fixes=[extract(context, update.call, "applied")],
             )

@@ -121,7 +121,8 @@ def _differing(context: Context, arrival: Arrival, several: bool) -> Iterator[Vi
         yield RESTRICTION.at(
             context,
             arrival.node,
-            "this optimizer is made conditionally; make it once, unconditionally",
+            "this optimizer is made under a condition, and ranks that decide differently would train different "
+            "models; make it once, unconditionally",
             severity=Severity.INFORMATION,
         )
 

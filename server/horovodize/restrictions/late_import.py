@@ -269,7 +269,7 @@ def _every_late_import(context: Context) -> Iterator[Violation]:
             yield RESTRICTION.at(
                 context,
                 node,
-                "this import does not stand at the top of the module",
+                "Horovod has to be initialised before anything uses TensorFlow; move this import to the top of the module",
                 severity=Severity.INFORMATION,
                 fixes=[_move_up(context, node)],
             )

@@ -135,7 +135,8 @@ def find(context: Context) -> Iterator[Violation]:
             yield RESTRICTION.at(
                 context,
                 update.call,
-                "this file has training loops of several kinds",
+                "this file has training loops of several kinds, which are distributed in different ways; put each "
+                "into a file of its own",
                 severity=Severity.INFORMATION,
             )
 

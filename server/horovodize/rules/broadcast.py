@@ -138,7 +138,12 @@ def _collect(
             model = next(iter(block.variables), "").removesuffix(".variables")
             block.optimizers[f"{model}.optimizer.{variables_of_optimizer(draft)}"] = None
         if not block.variables:
-            draft.refuse("HVD006", site, "the variables that this step trains can't be told")
+            draft.refuse(
+                "HVD006",
+                site,
+                "it can't be seen which variables this step trains, so ranks would start from different ones; pass "
+                "`model.trainable_variables`",
+            )
             continue
         blocks.append(block)
 

@@ -183,7 +183,11 @@ def only_on_root(draft: Draft, rule: str, element: ast.expr, noun: str, why: str
         edits = Edit.around(span, "*([", f"] if {ON_ROOT} else [])")
         draft.change(rule, element, what, why, edits)
     else:
-        draft.refuse("HVD006", element, f"this {noun} writes files, and where it is added can't be changed")
+        draft.refuse(
+            "HVD006",
+            element,
+            f"this {noun} writes files, and every rank would; add it in a statement of its own",
+        )
 
 
 __all__ = ["MakeList", "elements", "extended", "in_place", "kind_of", "only_on_root"]

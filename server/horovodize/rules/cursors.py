@@ -27,7 +27,8 @@ def note_unsteady(draft: Draft, driver: Driver, cursors: list[Cursor], rule: str
         draft.note(
             rule,
             driver.loop,
-            f"`{unsteady[0]}` selects the batches, and not every turn moves it on alike, so they are not divided: {EVERYTHING}",
+            f"`{unsteady[0]}` selects the batches but doesn't advance alike in every turn, so they aren't "
+            f"divided: {EVERYTHING}",
         )
         strong.leave_loop(draft, driver)
     return bool(unsteady)

@@ -55,7 +55,9 @@ _AVERAGE = (
     "its gradients have to be averaged over the ranks, by an optimizer of `tf.train` and its `minimize`"
 )
 _KERAS = "Horovod can't average the gradients of a Keras optimizer in a TensorFlow 1 graph; use one of `tf.compat.v1.train`"
-_MADE_ELSEWHERE = "where this Estimator is made is not in this file, so its optimizer can't be wrapped"
+_MADE_ELSEWHERE = (
+    "this Estimator is made in another file, so its optimizer can't be wrapped; make it in this one"
+)
 _CONFIG, _SESSION_CONFIG, _TRAIN_OP = 2, 5, 3
 _SPEC_HOOKS = ("training_hooks", "training_chief_hooks", "evaluation_hooks", "prediction_hooks")
 
@@ -65,7 +67,11 @@ def apply(draft: Draft) -> None:
     if not known.trainings:
         for loop in draft.summary.loops:
             if loop.kind is LoopKind.ESTIMATOR:
-                draft.refuse("HVD006", loop.node, "where this Estimator is trained is not in this file")
+                draft.refuse(
+                    "HVD006",
+                    loop.node,
+                    "this Estimator is trained in another file, so its steps can't be divided; call `train` in this one",
+                )
         return
     for call in known.trained:
         _construct(draft, known, call)
@@ -190,7 +196,9 @@ def _check_model(draft: Draft, known: Estimators, call: ast.Call) -> None:
     if not functions or not all(isinstance(f, CALLABLES) for f in functions):
         at = model if model is not None else call
         draft.refuse(
-            "HVD006", at, "this model function is not in this file, so its optimizer can't be wrapped"
+            "HVD006",
+            at,
+            "this model function is not in this file, so its optimizer can't be wrapped; define it here",
         )
     elif not all(draft.drive.reaches(f, draft.sites.graph.train_ops) for f in functions):
         draft.refuse(

@@ -67,7 +67,8 @@ def _operation(draft: Draft, statement: ast.stmt) -> tuple[str, list[Edit]]:
         draft.refuse(
             "HVD006",
             call,
-            "this finalises the graph before the operation that sends rank 0's variables is in it",
+            "this finalises the graph before the broadcast is part of it, so ranks would start from different "
+            "variables; finalise it later",
         )
     return _BROADCAST, []
 

@@ -49,7 +49,8 @@ def apply(draft: Draft) -> None:
             draft.refuse(
                 "HVD105",
                 trained.used_at,
-                "where this optimizer is made can't be followed, so it can't be wrapped, nor its rate scaled",
+                "where this optimizer is made can't be followed, so it can't be wrapped, nor its rate scaled; make "
+                "it in this file",
             )
         elif trained.class_name is not None and trained.class_name.startswith("tensorflow.keras."):
             draft.refuse(
@@ -128,7 +129,9 @@ def _averages_by_hand(draft: Draft, call: ast.Call) -> bool:
     sources = draft.sites.flow_from(pairs, lambda c: _is_source(draft, c)) if pairs is not None else []
     if not sources:
         draft.refuse(
-            "HVD006", call, "where these gradients are computed can't be followed, so they can't be averaged"
+            "HVD006",
+            call,
+            "where these gradients are computed can't be followed, so they can't be averaged; compute them in this file",
         )
     by_hand = [s for s in sources if draft.names.of(s.func) in _GRADIENTS]
     receiver = call.func.value

@@ -67,7 +67,11 @@ def place_hooks(draft: Draft, rule: str, given: ast.expr) -> None:
         elif "decides alone" in roles:
             draft.refuse("HVD006", element, _MEASURED_ALONE)
         elif roles == {"unknown"}:
-            draft.note(rule, element, "this hook can't be seen into; every rank runs it")
+            draft.note(
+                rule,
+                element,
+                "every rank runs this hook, and what it does can't be seen: check that only rank 0 writes files",
+            )
         for made in draft.values.calls(element):
             _note_nan(draft, rule, made)
 

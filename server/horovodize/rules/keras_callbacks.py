@@ -145,7 +145,11 @@ def _place(draft: Draft, element: ast.expr) -> None:
             "K3", element, "some of these callbacks write files: every rank will; give those on their own"
         )
     elif roles == {"unknown"}:
-        draft.note("K3", element, "this callback can't be seen into; every rank runs it")
+        draft.note(
+            "K3",
+            element,
+            "every rank runs this callback, and what it does can't be seen: check that only rank 0 writes files",
+        )
 
 
 def _folder_of_backup(draft: Draft, node: ast.AST) -> ast.expr | None:

@@ -70,7 +70,8 @@ def apply(draft: Draft) -> None:
             draft.refuse(
                 "HVD106",
                 used_at,
-                "this is sometimes an optimizer and sometimes the name of one; make it one of them",
+                "this is sometimes an optimizer and sometimes the name of one, and each is wrapped in another way; "
+                "make it always one of them",
             )
         else:
             _wrap_all(draft, origins, wrapped)

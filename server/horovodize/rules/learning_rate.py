@@ -218,7 +218,8 @@ def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
         draft.refuse(
             "HVD006",
             rate,
-            "Horovod rebuilds this optimizer from its configuration, which a schedule class of another file can't give",
+            "Horovod rebuilds this optimizer from its configuration, which a schedule class of another file may "
+            "not give; define the class here, with `get_config`",
         )
         return
     name = draft.helper("ScaledSchedule")

@@ -159,7 +159,9 @@ class _RootRank:
         writes = list(self.outputs.writes_in(statement))
         if not writes:
             self.draft.note(
-                "C6", statement, "this is printed by every rank: it shares its line with other statements"
+                "C6",
+                statement,
+                "every rank prints this, since it shares its line with other statements; put it on a line of its own",
             )
         elif isinstance(statement, ast.Expr):
             self._guard([statement], self.guards.only_on_root(statement.value))
@@ -179,7 +181,9 @@ class _RootRank:
                 )
             else:
                 self.draft.note(
-                    "C6", statement, "this is printed by every rank: it shares its line with other statements"
+                    "C6",
+                    statement,
+                    "every rank prints this, since it shares its line with other statements; put it on a line of its own",
                 )
             return
         if self.outputs.is_output(statement) and not isinstance(statement, ast.If):

@@ -69,7 +69,11 @@ def scale(draft: Draft, call: ast.Call) -> None:
     name = draft.names.of(call.func) or ""
     parameters = catalogue.schedule_parameters(name)
     if parameters is None:
-        draft.refuse("HVD006", call, f"`{name}` is a schedule that can't be seen into")
+        draft.refuse(
+            "HVD006",
+            call,
+            f"`{name}` is a schedule whose code can't be seen, so its rate can't be scaled; define it in this file",
+        )
         return
     index = _positions(name)
     for rate in (parameters.rate, *parameters.other_rates):
@@ -225,7 +229,11 @@ def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
                 if draft.divided and not _is_given_a_share(draft, cls):
                     _count_all_steps(draft, statement)
                 return
-    draft.refuse("HVD006", cls, f"`{cls.name}` is a schedule whose `__call__` is not in this module")
+    draft.refuse(
+        "HVD006",
+        cls,
+        f"`{cls.name}` is a schedule whose `__call__` is not in this module, so its rate can't be scaled; define it here",
+    )
 
 
 def _count_all_steps(draft: Draft, call: Function) -> None:

@@ -70,7 +70,11 @@ def _pin_creator(draft: Draft, call: ast.Call) -> None:
     for origin in draft.values.origins(creator):
         last = draft.names.last(origin.call.func) if origin.call is not None else ""
         if origin.call is None or last not in _POSITIONS:
-            draft.refuse("HVD006", creator, "where this session creator is made can't be followed")
+            draft.refuse(
+                "HVD006",
+                creator,
+                "where this session creator is made can't be followed, so it can't be pinned to a GPU; make it in this file",
+            )
         else:
             pin_session(draft, origin.call, "config", _POSITIONS[last])
 
@@ -122,7 +126,11 @@ def _pin_config(draft: Draft, call: ast.Call) -> None:
     else:
         inner = [o.call for o in draft.values.origins(options)]
         if len(inner) != 1 or inner[0] is None or draft.names.last(inner[0].func) != "GPUOptions":
-            draft.refuse("HVD006", options, "where these GPU options are made can't be followed")
+            draft.refuse(
+                "HVD006",
+                options,
+                "where these GPU options are made can't be followed, so they can't be pinned to a GPU; make them in this file",
+            )
             return
         edits = [draft.add_argument(inner[0], f"visible_device_list={_PIN}")]
     draft.change("S3", call, _WHAT, _WHY, edits)
@@ -163,7 +171,12 @@ def _assigned_to(draft: Draft, call: ast.Call) -> str | None:
 def _pin_before(draft: Draft, call: ast.Call, config: ast.expr) -> None:
     statement = draft.syntax.statement(call)
     if not isinstance(config, (ast.Name, ast.Attribute)) or not draft.can_insert(statement):
-        draft.refuse("HVD006", config, "where this config is made can't be followed, so it can't be pinned")
+        draft.refuse(
+            "HVD006",
+            config,
+            "where this config is made can't be followed, so the processes of a machine would take each other's "
+            "GPUs; make it in this file",
+        )
         return
     line = f"{draft.module.text(config)}.gpu_options.visible_device_list = {_PIN}"
     draft.change(

@@ -78,7 +78,7 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
         draft.refuse(
             "HVD006",
             site,
-            f"`{way[-1].function.name}` is handed on as a value here, so what calls it, and with which optimizer, can't be "  # type: ignore[union-attr]
+            f"`{way[-1].function.name}` is passed on as a value here, so what calls it, and with which optimizer, can't be "  # type: ignore[union-attr]
             "followed; call it by its name",
         )
         return None

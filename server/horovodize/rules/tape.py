@@ -43,7 +43,10 @@ def apply(draft: Draft) -> None:
     for update in draft.sites.updates:
         if update.method == "apply_gradients" and not update.gradients:
             draft.refuse(
-                "HVD006", update.call, "the tape that these gradients come from can't be found in this file"
+                "HVD006",
+                update.call,
+                "the tape that these gradients come from can't be found in this file, so nothing averages them over "
+                "the ranks; take the gradients here",
             )
     training = [call for call in draft.sites.training_gradients if _averaged(draft, call)]
     for call in training:
@@ -71,7 +74,12 @@ def _averaged(draft: Draft, call: ast.Call) -> bool:
     """Whether a distributed tape averages what a call gives: of all that tapes compute, `gradient` only."""
     assert isinstance(call.func, ast.Attribute)
     if call.func.attr != "gradient":
-        draft.refuse("HVD006", call, f"`{call.func.attr}` of a distributed tape is not averaged by Horovod")
+        draft.refuse(
+            "HVD006",
+            call,
+            f"`{call.func.attr}` of a distributed tape is not averaged by Horovod, so the ranks' models would "
+            "differ; use `gradient`",
+        )
         return False
     return True
 
