@@ -1085,3 +1085,39 @@ class Log(tf.keras.callbacks.Callback):
 def test_a_fit_on_arrays_by_name_takes_fewer_steps_too(fed: str) -> None:
     text = plan_of(NAMED + f"model.fit({fed}, batch_size=16, epochs=2, callbacks=[Log()])\n").text
     assert "self.n % max(1, 100 // hvd.size()) == 0" in text
+
+
+PICKED = "its = [iter(ds), iter(ds)]\nfor i in range(400):\n{}    if i % 100 == 0:\n        keep(model)\n"
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "    x, y = next(its[0]) if i % 2 else next(its[1])\n    step(x, y)\n",
+        "    if i % 2 == 0:\n        x, y = next(its[0])\n    else:\n        x, y = next(its[1])\n    step(x, y)\n",
+        "    x, y = next(its[0])\n    if i % 3 == 0:\n        x = flip(x)\n    step(x, y)\n",
+        "    if i % 2 == 0:\n        step(*next(its[0]))\n    else:\n        step(*next(its[1]))\n",
+        "    if i % 100 == 7:\n        x, y = rare()\n    else:\n        x, y = next(its[0])\n    step(x, y)\n",
+    ],
+)
+def test_what_picks_the_data_of_each_step_is_left(turn: str) -> None:
+    """Of 200 steps on two ranks half take one of two data sets, as of 400 alone; `i % max(1, 2 // size())` would never take
+    the other."""
+    result = plan_of(TAPE + DATA + PICKED.format(turn)).text
+    assert all(line in result for line in turn.splitlines() if "%" in line and "next" not in line)
+    assert "max(1, 2 //" not in result
+    assert "max(1, 3 //" not in result
+    assert "if i % max(1, 100 // hvd.size()) == 0" in result
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "    x, y = next(its[0])\n    if i % 4 == 0:\n        fixed = make(x)\n    step(x, fixed)\n",  # kept for others
+        "    if i % 4 == 0:\n        shown = 'a'\n    else:\n        shown = 'b'\n    step(*next(its[0]))\n    print(shown)\n",
+        "    if i % 4 == 0:\n        step(*next(its[0]))\n        keep(model)\n    else:\n        step(*next(its[0]))\n",
+    ],
+)
+def test_what_happens_beside_the_steps_comes_as_often(turn: str) -> None:
+    result = plan_of(TAPE + DATA + PICKED.format(turn)).text
+    assert "if i % max(1, 4 // hvd.size()) == 0:" in result

@@ -331,3 +331,40 @@ def test_of_pairs_of_numbers_one_goes_on_counting_the_same_on_all_ranks(target: 
         f"for (i, j), (own_i, own_j) in rounds(list({PAIRS})):\n    step(a[own_i:own_j], b)\n"
         "    if i % 300 == 0:\n        model.save('m')\n",
     )
+
+
+def test_a_test_that_picks_the_rows_of_a_turn_asks_for_the_ranks_own_number() -> None:
+    picked = "    x = rows if i % 2 == 0 else b[i * 3 : i * 3 + 3]\n    step(x, x)\n    print(i)\n"
+    check(
+        TAPE,
+        f"for i in range(n):\n    rows = a[i * 3 : i * 3 + 3]\n{picked}",
+        "for i, own_i in rounds(range(n)):\n    rows = a[own_i * 3 : own_i * 3 + 3]\n"
+        "    x = rows if own_i % 2 == 0 else b[own_i * 3 : own_i * 3 + 3]\n    step(x, x)\n    print(i)\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        "if i % 2 == 0:\n        x = next(one)\n    else:\n        x = next(two)\n    step(rows, x)",  # drawn
+        "if i % 2 == 0:\n        step(rows, 1)\n    else:\n        other(rows, 1)",
+        "x = 0 if i % 2 == 0 else 1\n    step(rows, 1)\n    print(x)",  # shown
+        "if i % 5 == 0:\n        kept = a[0:3]\n    step(rows, kept)",  # for the turns that follow, too
+    ],
+)
+def test_what_else_hangs_on_such_a_test_goes_by_the_turn_of_all_ranks(counts: str) -> None:
+    head = TAPE + "def other(x, y):\n    return step(y, x)\n"
+    loop = f"    rows = a[{{0}} * 3 : {{0}} * 3 + 3]\n    {counts}\n    print(i)\n"
+    result = divide(f"{head}for i in range(n):\n{loop.format('i')}").text
+    assert "for i, own_i in rounds(range(n)):\n    rows = a[own_i * 3 : own_i * 3 + 3]\n" in result
+    assert counts.splitlines()[0] in result
+
+
+def test_an_index_that_picks_what_is_drawn_of_selects_no_rows() -> None:
+    """Dealt out, some ranks would draw of one of them alone; of four ranks, two the same."""
+    check(
+        TAPE,
+        "for i in range(1000):\n    x, y = tasks[i % 2].next_batch(16)\n    step(x, y)\n",
+        "for i in range(1000 // hvd.size()):\n    x, y = "
+        "[tasks[i % 2].next_batch(16) for _ in range(hvd.size())][hvd.rank()]\n    step(x, y)\n",
+    )

@@ -9,7 +9,10 @@ from horovodize.source.nodes import walk
 from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.selecting import derived_from, uses_of
-from horovodize.summary.syntax import Loop, numbered
+from horovodize.summary.syntax import FUNCTIONS, Loop, numbered
+
+_COPYING = ("list", "tuple")
+_LIMIT = 200  # nodes that are looked at behind what a loop goes through
 
 
 class Dealt:
@@ -63,16 +66,33 @@ class Dealt:
 
     def _of_rows(self, target: ast.expr, iterated: ast.expr | None) -> list[ast.expr]:
         """The parts of a target that rows are bound to: not `step` of `for step, rows in zip(range(1, 9), dataset):`, which
-        goes on counting, as data sets are divided where they are made."""
-        zipped = (
-            iterated.args
-            if isinstance(iterated, ast.Call) and self.feeding.names.last(iterated.func) == "zip"
-            else []
-        )
+        goes on counting, as data sets are divided where they are made; nor `turn` of `zip(turns, rows[rank::size])`."""
+        zipped = self._zipped(iterated)
         parts = target.elts if isinstance(target, ast.Tuple) else []
-        if len(zipped) != len(parts) or not any(map(self.feeding.pipelines.is_dataset, zipped)):
+        if len(zipped) != len(parts):
+            return [target]
+        own = list(map(self._is_told_the_rank, zipped))
+        if any(own):
+            return [t for t, is_own in zip(parts, own, strict=True) if is_own]
+        if not any(map(self.feeding.pipelines.is_dataset, zipped)):
             return [target]
         return [t for t, e in zip(parts, zipped, strict=True) if not self.feeding.kinds.is_range(e)]
+
+    def _zipped(self, iterated: ast.expr | None) -> list[ast.expr]:
+        """What a loop goes through side by side, here or where a function of the program says it."""
+        made = iterated
+        if isinstance(iterated, ast.Call) and (callee := self.feeding.values.callee(iterated)) is not None:
+            returned = self.feeding.values.returned(callee) if isinstance(callee, FUNCTIONS) else []
+            made = returned[0] if len(returned) == 1 else None
+        while isinstance(made, ast.Call) and made.args and self.feeding.names.last(made.func) in _COPYING:
+            made = made.args[0]
+        is_zip = isinstance(made, ast.Call) and self.feeding.names.last(made.func) == "zip"
+        return made.args if is_zip and isinstance(made, ast.Call) else []
+
+    def _is_told_the_rank(self, e: ast.expr) -> bool:
+        calls = (n for n in self.feeding.values.depends([e], _LIMIT) if isinstance(n, ast.Call))
+        names = (self.feeding.names.of(call.func) or "" for call in calls)
+        return any(name.startswith("horovod.") and name.endswith(".rank") for name in names)
 
     def _asked(self, loop: Loop) -> list[ast.expr]:
         """`next(batches)` of a generator of the program: each rank gets others."""

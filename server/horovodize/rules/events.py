@@ -26,7 +26,8 @@ After          for step, (x, y) in enumerate(dataset):
 Leaves alone   What is counted in epochs. Loops that are not divided. A look at the first steps (`step == 0`, `step < 5`).
                How updates go with each other: where a step trains only every few turns (`if step % n_critic == 0:` around
                the generator's update, gradients that are applied every 4 batches), each update still goes with as many of the
-               other. Training becomes no different by that, for all of them see size() times the rows; divided, it would.
+               other; likewise what picks the data of each step (`x = next(a) if step % 2 else next(b)`). Training becomes no
+               different by that, for all of them see size() times the rows; divided, it would.
                Where each epoch counts from the start, it is said: there may be fewer batches in one.
                The size of a memory (`if pointer > CAPACITY:` beside `np.zeros((CAPACITY, 4))`) that training doesn't wait for:
                as many rows fill it on each rank. It is said.

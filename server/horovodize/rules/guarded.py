@@ -7,6 +7,7 @@ import ast
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draft_steps
 from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.turn_picks import picked_by
 
 FEW = 16  # up to so many steps, a ratio between updates, or a look at the first of them
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
@@ -14,8 +15,8 @@ _JUMPS = (ast.Continue, ast.Return)
 
 
 def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
-    """Whether `step % M` tells which updates go with which: every M-th step trains something, too, and M is small; or every
-    M-th step applies the gradients that all of them added up."""
+    """Whether `step % M` tells which updates go with which: every M-th step trains something, too, and M is small; every
+    M-th step applies the gradients that all of them added up; or it picks what each step is fed, of two data sets, say."""
     divisor = (
         modulo.right
         if isinstance(modulo, ast.BinOp)
@@ -24,9 +25,12 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
         else None
     )
     known = draft.facts.feeding.kinds.constant(divisor) if divisor is not None else None
+    few = known is None or known <= FEW
+    if picked_by(draft.facts.feeding, test, alternating=not few) is not None:
+        return True
     if _trains_either_way(draft, test):
         return False
-    return trains(draft, test) and (known is None or known <= FEW or applies_gathered(draft, test))
+    return trains(draft, test) and (few or applies_gathered(draft, test))
 
 
 def _trains_either_way(draft: Draft, test: ast.expr) -> bool:
@@ -35,8 +39,34 @@ def _trains_either_way(draft: Draft, test: ast.expr) -> bool:
     decision = draft.syntax.statement(test)
     if not isinstance(decision, ast.If) or not decision.orelse:
         return False
-    one, two = (_trained_in(draft, arm) for arm in (decision.body, decision.orelse))
-    return bool(one) and one == two
+    arms = (decision.body, decision.orelse)
+    one, two = (_trained_in(draft, arm) for arm in arms)
+    fed = [_fed_in(draft, arm, one) for arm in arms]
+    return bool(one) and one == two and fed[0] == fed[1]
+
+
+def _fed_in(draft: Draft, arm: list[ast.stmt], updates: set[ast.AST]) -> set[str]:
+    """What the steps among some statements are given, as text: not how they are told to go."""
+    runs = {r.call for r in draft.sites.graph.trainings}
+    own = {
+        t.id: ast.unparse(s.value)
+        for s in arm
+        if isinstance(s, ast.Assign)
+        for t in s.targets
+        if isinstance(t, ast.Name)
+    }
+    steps = [
+        n
+        for s in arm
+        for n in ast.walk(s)
+        if isinstance(n, ast.Call) and (n in runs or n in updates or draft.drive.reaches(n, updates))
+    ]
+    given = [e for n in steps for e in (*n.args[n in runs :], *(k.value for k in n.keywords))]
+    return {
+        own.get(text := ast.unparse(e), text)
+        for e in given
+        if not isinstance(e, ast.Constant) and not (isinstance(e, ast.List) and not e.elts)
+    }
 
 
 def _trained_in(draft: Draft, arm: list[ast.stmt]) -> set[ast.AST]:

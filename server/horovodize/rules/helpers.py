@@ -110,8 +110,9 @@ HELPERS = {
         "def {name}(items):",
         '    """The rounds of a loop as (item, own): the item is the same on all ranks, in the end the last."""',
         f"    ranks = {SIZE} if len(items) >= {SIZE} else 1",
-        f"    own = items[{RANK} % ranks : len(items) // ranks * ranks : ranks]",
-        "    return list(zip([*items[: len(own) - 1], items[-1]], own))",
+        "    turns = len(items) // ranks",
+        f"    own = items[{RANK} % ranks : turns * ranks : ranks]",
+        "    return list(zip([*items[: turns - 1], *items[-1:]], own))",
     ),
     "shard_dataset": (  # of one that knows its length
         "def {name}(dataset):",

@@ -15,6 +15,7 @@ from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.pipeline import Pipelines, looked_through
+from horovodize.summary.selecting import picks_what_trains
 from horovodize.summary.sites import MODEL, Fit, Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument
 from horovodize.summary.variables import Variables, is_number
@@ -300,7 +301,8 @@ class Feeding:
                     tainted |= targets if mentions(numbers, tainted) else set()
         for n in body:
             if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and mentions(n.slice, tainted):
-                return True
+                if not picks_what_trains(self, n, body):
+                    return True
             if isinstance(n, ast.Call) and self.selects(n, tainted):
                 return True
         return False
@@ -360,8 +362,12 @@ class Feeding:
 
     def _draws(self, loop: Loop) -> bool:
         """Whether a loop's body gets itself data: `next(it)`, a random batch."""
-        lasts = [self.names.last(call.func) for call in self.calls_in(loop)]
-        return any(_DRAWING.search(last) and "on_batch" not in last for last in lasts)
+        return any(map(self.is_drawn, self.calls_in(loop)))
+
+    def is_drawn(self, n: ast.AST) -> bool:
+        """Whether something is a call that gives another batch each time: `next(it)`, a random one."""
+        last = self.names.last(n.func) if isinstance(n, ast.Call) else ""
+        return bool(_DRAWING.search(last)) and "on_batch" not in last
 
     @once
     def calls_in(self, place: ast.stmt) -> list[ast.Call]:

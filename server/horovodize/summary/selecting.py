@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from horovodize.source.nodes import walk
 from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.syntax import Loop
+from horovodize.summary.turn_picks import Picked, picked_by
 from horovodize.summary.variables import NUMBERS, Variables
 
 if TYPE_CHECKING:
@@ -35,9 +36,21 @@ def uses_of(feeding: Feeding, loop: Loop, variable: str) -> Uses | None:
     names = [n for n in body if isinstance(n, ast.Name) and n.id == variable and of(n) == variable]
     if any(not isinstance(n.ctx, ast.Load) for n in names):
         return None
-    selected = _selectors(feeding, body, variable)
+    selected = [*_selectors(feeding, body, variable), *_picking_rows(feeding, body)]
     chosen = {n for root in selected for n in walk(root) if isinstance(n, ast.Name)}
     return Uses([n for n in names if n in chosen], [n for n in names if n not in chosen])
+
+
+def _picking_rows(feeding: Feeding, body: list[ast.AST]) -> list[ast.AST]:
+    """Tests that pick the rows of a turn, `x = a if i % 2 else b`: a rank's own number does. Not where something is drawn."""
+    tests = [n.test for n in body if isinstance(n, (ast.If, ast.IfExp))]
+    return [
+        test
+        for test in tests
+        if any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in walk(test))
+        and picked_by(feeding, test) is Picked.ROWS
+        and not any(feeding.is_drawn(n) for n in walk(feeding.syntax.parent[test]))
+    ]
 
 
 def derived_from(loop: Loop, uses: Sequence[ast.expr]) -> set[str]:
@@ -69,7 +82,7 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
             and isinstance(n.ctx, ast.Load)
             and variables.mentions(n.slice, derived)
             and not is_from_schedule(feeding, n, body)
-            and not _picks_what_trains(feeding, n, body)
+            and not picks_what_trains(feeding, n, body)
         ):
             found.append(n.slice)
         elif isinstance(n, ast.Call) and feeding.selects(n, derived):
@@ -83,8 +96,9 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
     return found
 
 
-def _picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
-    """Whether an index picks what is to be run, rather than what it is fed: `op, name = tasks[step % 2]`, `sess.run(op, …)`."""
+def picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
+    """Whether an index picks what is to be run, rather than what it is fed: `op, name = tasks[step % 2]`, `sess.run(op, …)`;
+    or what batches are drawn of: `next(iterators[step % 2])`."""
     statement = feeding.syntax.statement(item)
     if not isinstance(statement, ast.Assign) or statement.value is not item:
         return _is_run(feeding, item)
@@ -94,15 +108,18 @@ def _picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST
 
 
 def _is_run(feeding: Feeding, e: ast.expr) -> bool:
-    """Whether an expression is called, trains, or is what a session is to fetch."""
+    """Whether an expression is called, trains, is what a session is to fetch, or what a batch is drawn of."""
     parent = feeding.syntax.parent[e]
     if isinstance(parent, ast.Attribute):
         above = feeding.syntax.parent[parent]
-        return isinstance(above, ast.Call) and above.func is parent and parent.attr in _TRAINING
+        called = isinstance(above, ast.Call) and above.func is parent
+        return called and (parent.attr in _TRAINING or feeding.is_drawn(above))
     if isinstance(parent, (ast.List, ast.Tuple)):
         e, parent = parent, feeding.syntax.parent[parent]
     if not isinstance(parent, ast.Call):
         return False
+    if feeding.is_drawn(parent):
+        return parent.args[:1] == [e]
     runs = isinstance(parent.func, ast.Attribute) and parent.func.attr == "run"
     return parent.func is e or (runs and parent.args[:1] == [e])
 

@@ -20,8 +20,9 @@ def from_root(value):
 def rounds(items):
     """The rounds of a loop as (item, own): the item is the same on all ranks, in the end the last."""
     ranks = hvd.size() if len(items) >= hvd.size() else 1
-    own = items[hvd.rank() % ranks : len(items) // ranks * ranks : ranks]
-    return list(zip([*items[: len(own) - 1], items[-1]], own))
+    turns = len(items) // ranks
+    own = items[hvd.rank() % ranks : turns * ranks : ranks]
+    return list(zip([*items[: turns - 1], *items[-1:]], own))
 
 
 class SilentWriter:
