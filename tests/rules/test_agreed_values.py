@@ -358,3 +358,43 @@ def test_a_model_is_made_of_the_value_that_ranks_agree_on() -> None:
 def test_what_only_looks_at_the_value_does_not_move_where_it_is_agreed_on() -> None:
     text = plan_of(SEARCH + "final = create(4)\nsize = best[0]\nfinal.fit(x, y, batch_size=best[0])\n").text
     assert "final = create(4)\nsize = best[0]\n" in text
+
+
+CHOOSE = """\
+def build(units):
+    net = tf.keras.Sequential([tf.keras.layers.Dense(units), tf.keras.layers.Dense(1)])
+    net.compile('sgd', 'mse')
+    return net
+scores = []
+for units in (2, 4):
+    net = build(units)
+    net.fit(x, y)
+    scores.append({})
+best = (2, 4)[int(np.argmin(scores))]
+final = build(best)
+final.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize("score", ["net.evaluate(a, b)", "net.train_on_batch(x, y)"])
+def test_a_size_that_ranks_choose_by_what_they_measured_is_rank_0s(score: str) -> None:
+    """Else they would build models of several shapes, whose weights can't be averaged."""
+    assert "units = hvd.broadcast_object(units)" in agreed("a, b = x, y\n" + CHOOSE.format(score))
+
+
+@pytest.mark.parametrize("size", ["f.shape[1]", "len(f[0])", "n", "int(f.shape[-1])"])
+def test_a_size_that_the_shape_of_something_says_is_the_same(size: str) -> None:
+    made = "model.compile('sgd', 'mse')\nmodel.fit(x, y)\nf = model.predict(x)\nn = f.shape[1]\n"
+    head = f"head = tf.keras.Sequential([tf.keras.layers.Dense({size})])\nhead.compile('sgd', 'mse')\nhead.fit(f, y)\n"
+    assert agreed(made + head) == []
+
+
+def test_a_flag_that_one_rank_takes_down_ends_the_loop_for_all() -> None:
+    flag = "    if step(*next(it)) < 0.1:\n        {}\n"
+    start = STEP + "it = iter(ds.repeat())\n"
+    assert agreed(start + "on = True\nwhile on:\n" + flag.format("on = False")) == [
+        "while not any_rank(not on):"
+    ]
+    assert agreed(start + "done = False\nwhile not done:\n" + flag.format("done = True")) == [
+        "while not any_rank(done):"
+    ]

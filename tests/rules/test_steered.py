@@ -176,3 +176,48 @@ def test_the_weight_of_rows_that_follows_the_losses_of_steps_of_keras() -> None:
 @pytest.mark.parametrize("given", ["", "np.ones(32)", "weight * np.ones(32)"])
 def test_numbers_that_no_loss_is_made_with_are_left(given: str) -> None:
     assert "mean_over_ranks" not in plan_of(GAN.format(given)).text
+
+
+@pytest.mark.parametrize(
+    "keeps",
+    [
+        "mean = 0.99 * mean + 0.01 * x.mean(axis=0)",
+        "mean += 0.01 * (np.mean(x, 0) - mean)",
+    ],
+)
+def test_a_running_mean_of_a_ranks_rows_is_asked_about(keeps: str) -> None:
+    assert _asked(STATISTICS.format(begins="np.zeros(4)", keeps=keeps, given="x - mean"))
+
+
+@pytest.mark.parametrize(
+    ("begins", "keeps", "given"),
+    [
+        ("np.zeros(4)", "mean = 0.99 * mean + 0.01 * x.mean(axis=0)", "x"),  # shown only
+        ("np.zeros(4)", "mean = 0.99 * mean", "x - mean"),  # by no rows
+        ("np.zeros((8, 4))", "mean = cell(x, mean)", "x - mean"),  # a network's state
+        ("rows.mean(0)", "pass", "x - mean"),  # of all rows
+    ],
+)
+def test_what_is_no_running_mean_is_not(begins: str, keeps: str, given: str) -> None:
+    assert not _asked(STATISTICS.format(begins=begins, keeps=keeps, given=given))
+
+
+STATISTICS = """\
+import numpy as np
+import tensorflow as tf
+rows = np.load("rows.npy")
+ds = tf.data.Dataset.from_tensor_slices(rows).batch(8)
+model, cell = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.layers.Dense(4)
+opt = tf.keras.optimizers.SGD(0.1)
+mean = {begins}
+for x in ds:
+    {keeps}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model({given}) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    print(mean)
+"""
+
+
+def _asked(source: str) -> bool:
+    return any("differs more and more" in c.doubt for c in plan_of(source).changes)

@@ -247,3 +247,59 @@ def test_zeros_like_the_rows_are_divided_with_them() -> None:
     )
     text = plan_of(source).text
     assert "tf.concat([share_rows(x), share_rows(tf.zeros_like(x))], 1)" in text
+
+
+FILLED = """\
+import numpy as np
+import tensorflow as tf
+n = 128
+x = np.linspace(0, 1, n).reshape(-1, 1)
+y = np.sin(x)
+{}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.Adam(0.01)
+for step in range(100):
+    with tf.GradientTape() as tape:
+        loss = {}
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+RESIDUAL = "tf.reduce_mean((model(x) - y) ** 2)"
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [
+        "tf.zeros((n, 1))",
+        "np.ones([n, 1])",
+        "np.zeros((128, 1))",
+        "np.zeros_like(y)",
+        "np.full((len(x), 1), 2.0)",
+    ],
+)
+def test_what_is_filled_by_the_number_of_rows_is_divided_with_them(filled: str) -> None:
+    """One without the other would not fit: the step would end in an error."""
+    loss = RESIDUAL + " + tf.reduce_mean((model(x) - z) ** 2)"
+    text = plan_of(FILLED.format(f"z = {filled}", loss)).text
+    assert "tf.reduce_mean((model(share_rows(x)) - share_rows(z)) ** 2)" in text
+
+
+def test_what_is_filled_in_the_step_is_divided_there() -> None:
+    loss = RESIDUAL + " + tf.reduce_mean((model(x) - tf.ones((n, 1))) ** 2)"
+    text = plan_of(FILLED.format("", loss)).text
+    assert "(model(share_rows(x)) - share_rows(tf.ones((n, 1)))) ** 2" in text
+
+
+@pytest.mark.parametrize("filled", ["tf.ones((1, 1))", "np.ones(3)", "tf.Variable(tf.zeros((128, 1)))[0]"])
+def test_what_is_filled_by_another_number_is_not(filled: str) -> None:
+    text = plan_of(FILLED.format(f"z = {filled}", RESIDUAL + " * tf.reduce_sum(z)")).text
+    assert RESIDUAL.replace("(x)", "(share_rows(x))").replace("- y", "- share_rows(y)") in text
+    assert "share_rows(z)" not in text
+
+
+def test_rows_stay_whole_beside_what_may_be_filled_by_their_number() -> None:
+    plan = plan_of(
+        FILLED.format("z = tf.zeros((size_of(y), 1))", RESIDUAL + " + tf.reduce_mean((model(x) - z) ** 2)")
+    )
+    assert "share_rows" not in plan.text
+    assert "Adam(0.01)" in plan.text
+    assert any("each rank computes all of them" in n.message for n in plan.notes)

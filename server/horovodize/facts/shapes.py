@@ -35,6 +35,7 @@ _DATASETS: dict[str, tuple[tuple[int, int], Shape, Shape]] = {
     "boston_housing": ((404, 102), (13,), ()),
 }
 _RESIZING = ("test_split", "maxlen")
+_JOINING = frozenset(("concat", "concatenate", "vstack"))
 _BY_COUNTS = frozenset("rand randn".split())
 
 
@@ -127,6 +128,10 @@ class Shapes:
             return self.of(first, depth - 1) if shaped is None else None
         if last == "reshape" and first is not None:
             return self._reshaped(self.of(first, depth - 1), call.args[1:])
+        if last in _JOINING and isinstance(first, (ast.List, ast.Tuple)):
+            axis = argument(call, "axis", 1)
+            parts = [self.of(part, depth - 1) for part in first.elts]
+            return _joined(parts, 0 if last == "vstack" or axis is None else self._axis(axis))
         if last == "expand_dims" and first is not None:
             axis = argument(call, "axis", 1)
             known, own = self._axis(axis), self.of(first, depth - 1)
@@ -261,6 +266,18 @@ def _together(one: Shape | None, other: Shape | None) -> Shape | None:
     if one is None or other is None or len(one) != len(other):
         return None
     return tuple(a if b == 1 else b if a in (1, b) else None for a, b in zip(one, other, strict=True))
+
+
+def _joined(parts: list[Shape | None], axis: int | None) -> Shape | None:
+    """The shape of arrays that are put together along an axis."""
+    known = [shape for shape in parts if shape is not None]
+    if not known or len(known) < len(parts) or axis is None or not 0 <= axis < len(known[0]):
+        return None
+    if len({len(shape) for shape in known}) > 1:
+        return None
+    along = [shape[axis] for shape in known]
+    total = None if None in along else sum(n for n in along if n is not None)
+    return tuple(total if i == axis else n for i, n in enumerate(known[0]))
 
 
 __all__ = ["Shape", "Shapes"]

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from horovodize.facts.compiled import Compiled
 from horovodize.facts.contexts import Context, context_of
+from horovodize.facts.filled_rows import FilledRows
 from horovodize.facts.games import Games, loops_around
 from horovodize.facts.losses import Losses, Over
 from horovodize.facts.one_batch import OneBatch
@@ -50,7 +51,8 @@ class Step:
     rows      WHOLE: the expressions by which the same rows come into every step
     over      WHOLE: what the loss is over them
     vague     what else is the same in every step, and can't be seen to be rows or not
-    batches   where each step gets other data: `x[i : i + n]`, `next(batches)`"""
+    batches   where each step gets other data: `x[i : i + n]`, `next(batches)`
+    fixed     WHOLE: what is filled by a size that may be the number of rows: `tf.zeros((n, 1))`"""
 
     site: ast.Call
     feed: Feed
@@ -60,6 +62,7 @@ class Step:
     over: Over = Over.UNKNOWN
     vague: tuple[ast.expr, ...] = ()
     batches: tuple[ast.AST, ...] = ()
+    fixed: tuple[ast.Call, ...] = ()
 
 
 class Steps:
@@ -74,6 +77,9 @@ class Steps:
         self._games = Games(module, sites, drive, feeding)
         self._known: dict[ast.Call, Step] = {}
         self._learnt_from: dict[ast.Call, ast.AST | None] = {}
+        self._filled = FilledRows(module, feeding.kinds, self.shapes)
+        self._read: list[Turns] = []
+        self._as_rows: frozenset[ast.AST] = frozenset()
 
     def of(self, site: ast.Call) -> Step:
         """What feeds a place that trains, found out once."""
@@ -82,6 +88,19 @@ class Steps:
         return self._known[site]
 
     def _find(self, site: ast.Call) -> Step:
+        """What feeds a step; what is filled by the size of its rows is read as rows, too."""
+        self._read, self._as_rows = [], frozenset()
+        step = self._find_once(site)
+        filled = {call: before for turns in self._read for call, before in turns.filled.items()}
+        if step.feed is not Feed.WHOLE or not filled:
+            return step
+        self._as_rows, unknown = self._filled.beside(step.rows, filled)
+        if self._as_rows:
+            step = self._find_once(site)
+        self._as_rows = frozenset()
+        return replace(step, fixed=tuple(unknown))
+
+    def _find_once(self, site: ast.Call) -> Step:
         update = next((u for u in self.sites.updates if u.call is site), None)
         if update is not None:
             return self._of_update(update)
@@ -179,7 +198,7 @@ class Steps:
                     turns.read(value, context)
             elif fed is not None:
                 self._read_feed(fed, context, turns, by_key)
-        graph = Turns(self.module, self.drive, self.feeding, graph=True)
+        graph = self._turns(graph=True)
         graph.fed = dict.fromkeys(self._placeholders, Part.COMPUTED)
         losses_at = list(self._graph_losses(site))
         for loss, context in losses_at:
@@ -382,8 +401,11 @@ class Steps:
 
     # ------------------------------------------------------------------ contexts
 
-    def _turns(self) -> Turns:
-        return Turns(self.module, self.drive, self.feeding)
+    def _turns(self, *, graph: bool = False) -> Turns:
+        turns = Turns(self.module, self.drive, self.feeding, graph=graph)
+        turns.as_rows = self._as_rows
+        self._read.append(turns)
+        return turns
 
     def _contexts(self, site: ast.AST, without: frozenset[ast.AST]) -> list[Context]:
         found = []

@@ -92,7 +92,9 @@ class Turns:
     vague    what is the same in each turn and may be an array, or a number: nothing is seen of it
     moving, drawn, played, unseen   where else the step's data come from; what is drawn, with where (in a graph: None)
     graph    whether the expression is part of a TF1 graph: then it runs again in each turn, and its Python values do not
-    fed      what placeholders are fed with, in a graph"""
+    fed      what placeholders are fed with, in a graph
+    filled   the arrays that are filled by a size, `tf.zeros((n, 1))`: whether they are made before the turn
+    as_rows  which of these are rows, as there are as many of them as of others that the step sees"""
 
     def __init__(self, module: Module, drive: Drive, feeding: Feeding, *, graph: bool = False) -> None:
         self.module, self.drive, self.feeding, self.graph = module, drive, feeding, graph
@@ -105,6 +107,8 @@ class Turns:
         self.unseen: dict[ast.AST, None] = {}
         self.computed: dict[ast.expr, Part] = {}
         self.fed: dict[ast.AST, Part] = {}
+        self.filled: dict[ast.Call, bool] = {}
+        self.as_rows: frozenset[ast.AST] = frozenset()
         self.read_as: list[Part] = []
         self._depth = 0
         self._open: set[tuple[ast.AST, Context]] = set()
@@ -398,6 +402,10 @@ class Turns:
         name, last = self.names.of(call.func) or "", self.names.last(call.func)
         if last in _MADE_VARIABLES:
             return Part.COMPUTED
+        if call in self.as_rows:
+            return Part.ROWS
+        if last in _FILLED:
+            self.filled[call] = True
         if (
             last in _MEASURES
             or last in _FILLED
@@ -555,6 +563,9 @@ class Turns:
         part, places = self._all(given, context, e)
         if last in _FILLED and part <= Part.ROWS:
             # as many rows as those it is shaped by: `tf.zeros_like(rows)` beside them
+            if e in self.as_rows:
+                return Part.ROWS, (e,)
+            self.filled.setdefault(e, False)
             return (part, places) if last.endswith("_like") and places else (Part.NUMBER, ())
         if part is Part.ROWS and last in _SUMMARIES and argument(e, "axis", 1) is None:
             return Part.NUMBER, ()

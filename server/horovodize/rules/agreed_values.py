@@ -83,6 +83,7 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     for layer in _layers(draft):
         found = draft.facts.uniform.decided(layer)
         for value in _layer_values(layer):
+            _take_chosen(draft, value)
             found = (*found, *differing(draft, value))
         for items in _repeated_by(draft, layer):
             found = (*found, *draft.facts.uniform.number_reasons(items))
@@ -246,6 +247,25 @@ def _agree(
             return
         if not parts or not all(agree_value(draft, p, _rule(draft), _WHAT, why) for p in parts):
             draft.refuse(code, e, message.format(why=used[0].why))
+
+
+def _take_chosen(draft: Draft, size: ast.expr) -> None:
+    """Makes the size of a layer rank 0's where each rank chooses it by what it has measured: the best of several, by the
+    losses of its own rows. Not what the shape of something says."""
+    varying = [r for r in differing(draft, size) if isinstance(r, Varies) and r.kind is Source.ROWS]
+    for part in _parts(draft, size, varying) if varying else ():
+        said = [o.node for o in draft.values.origins(part)]
+        measures = (n for node in (part, *said) for n in ast.walk(node))
+        if isinstance(part, (ast.Name, ast.Attribute)) and not any(_is_measure(draft, n) for n in measures):
+            if not agree_value(draft, part, _rule(draft), _WHAT, _WHY_SAME):
+                draft.refuse("HVD205", size, _SHAPES.format(why=varying[0].why))
+
+
+def _is_measure(draft: Draft, n: ast.AST) -> bool:
+    """`x.shape`, `len(x)`"""
+    if isinstance(n, ast.Attribute):
+        return n.attr in ("shape", "size", "ndim")
+    return isinstance(n, ast.Call) and draft.names.last(n.func) in ("len", "shape", "get_shape", "int_shape")
 
 
 def _take_measured(draft: Draft, e: ast.expr) -> None:

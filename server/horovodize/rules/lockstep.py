@@ -81,10 +81,14 @@ def _sites(draft: Draft) -> set[ast.AST]:
 def _keep(draft: Draft, loop: Loop) -> None:
     if isinstance(loop, ast.While):
         cause = cause_of(draft, loop.test, loop)
-        if cause is Cause.VALUE:
+        ends = isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not)
+        flag = loop.test.operand if ends and isinstance(loop.test, ast.UnaryOp) else loop.test
+        if cause is Cause.VALUE and isinstance(flag, (ast.Name, ast.Attribute)):
+            agree(draft, flag, of_all=not ends)  # one rank's `running = False` ends it, as its `break` would
+        elif cause is Cause.VALUE:
             agree(draft, loop.test)
-        elif cause is Cause.GAME and isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not):
-            agree(draft, loop.test.operand, _GAME)
+        elif cause is Cause.GAME and ends:
+            agree(draft, flag, _GAME)
         elif cause is Cause.GAME:
             _refuse(draft, loop.test)
     left = exits(loop)

@@ -17,6 +17,8 @@ from horovodize.summary.syntax import argument
 
 def made_for_one_number(draft: Draft, step: Step) -> ast.Call | None:
     """What can't take a part of the rows of a step; None where all can."""
+    if step.fixed:
+        return step.fixed[0]
     opened = {placeholder for placeholder, _ in to_open(draft, step)}
     fed = _fed_with(draft, step)
     others = (c for c in draft.syntax.calls if draft.names.last(c.func) != "placeholder" or not fed)

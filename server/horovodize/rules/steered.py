@@ -7,7 +7,7 @@ averaged where it is set; of anything else only the user knows whether an averag
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
@@ -32,6 +32,20 @@ _DECIDED = (
     "each rank decides by its own rows whether this changes, and later losses are made with it: ranks would train for other "
     "aims; decide by a mean over all ranks (`hvd.allreduce`)"
 )
+_FILLED = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like")
+_REDUCING = (
+    "mean",
+    "var",
+    "std",
+    "max",
+    "min",
+    "sum",
+    "reduce_mean",
+    "reduce_std",
+    "reduce_variance",
+    "moments",
+    "cov",
+)
 _FAR = 2000  # nodes that a loss is made of
 
 
@@ -44,7 +58,13 @@ def keep_alike(draft: Draft) -> None:
     for read in sorted(_read(draft), key=position):
         text = ast.unparse(read)
         for b in _bindings(draft, read):
-            if not _carries(draft, b, read, loops) or not draft.once("steered", b.statement):
+            if not _carries(draft, b, read, loops):
+                continue
+            if not _begins(draft, b, read, _is_number):
+                if not games and b.value is not None and _begins(draft, b, read, _is_filled):
+                    _ask_of_statistics(draft, b, b.value, text)
+                continue
+            if not draft.once("steered", b.statement):
                 continue
             if _is_decided_alone(draft, b):
                 draft.ask("G2", b.statement, _WHAT, _WHY, _DECIDED)
@@ -203,15 +223,37 @@ def _carries(draft: Draft, b: Binding, read: ast.Name | ast.Attribute, loops: se
     turns = _turns(draft, b.statement)
     if not turns & loops:  # not the sum of a sequence in one step
         return False
-    begins = [o for o in _bindings(draft, read) if o is not b and o.value is not None and not o.path]
-    if not any(
-        _is_number(draft, o.value) and not _runs_in(draft, o.statement, turns) for o in begins if o.value
-    ):
-        return False
     text = ast.unparse(read)
     return b.kind == "augment" or any(
         isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == text for n in ast.walk(b.value)
     )
+
+
+def _begins(
+    draft: Draft, b: Binding, read: ast.Name | ast.Attribute, is_such: Callable[[Draft, ast.expr], bool]
+) -> bool:
+    """Whether what a statement carries on begins as something such before the loop."""
+    turns = _turns(draft, b.statement)
+    begins = [o for o in _bindings(draft, read) if o is not b and o.value is not None and not o.path]
+    return any(is_such(draft, o.value) and not _runs_in(draft, o.statement, turns) for o in begins if o.value)
+
+
+def _is_filled(draft: Draft, e: ast.expr) -> bool:
+    """`np.zeros(4)`"""
+    name = (draft.names.of(e.func) or "") if isinstance(e, ast.Call) else ""
+    return name.startswith(("numpy.", "tensorflow.")) and name.rsplit(".", 1)[-1] in _FILLED
+
+
+def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> None:
+    """Asks about a running mean, or a variance, that inputs are normalised by: `mean = 0.9 * mean + 0.1 * rows.mean(0)`. Not
+    about a state that a network hands on."""
+    reduced = any(
+        isinstance(n, ast.Call) and draft.names.last(n.func) in _REDUCING
+        for n in draft.values.depends([value], 400)
+    )
+    place = draft.syntax.function(b.statement) or draft.module.tree
+    if reduced and _by_own_rows(draft, value, name) and draft.once("statistics of rows", place):
+        draft.ask("G2", b.statement, _WHAT, _WHY, _DRIFTS)
 
 
 def _turns(draft: Draft, statement: ast.AST) -> set[Loop]:
