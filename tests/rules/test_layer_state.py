@@ -145,3 +145,31 @@ def test_a_metric_that_a_step_updates_is_no_state_of_a_layer() -> None:
         "Augmenter(tf.keras.layers.Layer)", "Augmenter(tf.keras.metrics.Metric)"
     )
     assert SENT not in plan_of(text.replace("self.augmenter(x, training=True)", "x")).text
+
+
+LOOP = """\
+ds = tf.data.Dataset.from_tensor_slices(x).batch(4)
+opt = tf.keras.optimizers.Adam(1e-3)
+for batch in ds:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(batch, training=True) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "asks"),
+    [
+        (
+            "if training:\n    self.mean.assign(0.9 * self.mean + 0.1 * tf.reduce_mean(x, 0))\nreturn x - self.mean",
+            True,
+        ),
+        (STATISTICS, False),  # a near miss: used where it doesn't train
+    ],
+)
+def test_state_that_a_loop_of_ones_own_trains_with(body: str, asks: bool) -> None:
+    indented = "".join(f"        {line}\n" for line in body.splitlines())
+    code = HEAD.format(method="call", body=indented)
+    plan = plan_of(code[: code.index("model.compile")] + LOOP)
+    found = [c for c in changes(plan, "G2") if c.what == "Keep what layers set by rows the same on all ranks"]
+    assert [not c.sure for c in found] == [True] * asks

@@ -392,3 +392,50 @@ def test_lists_that_are_mixed_before_they_are_set(body: str) -> None:
 )
 def test_lists_that_are_mixed_otherwise_are_said(body: str) -> None:
     assert any(n.rule == "G7" and "follow more slowly" in n.message for n in followed(body).notes)
+
+
+def test_pairs_of_another_function_that_are_copied_once_before_training() -> None:
+    """A target network as a class keeps it: the variables of two models, whose copies begin as they do."""
+    before = """
+class Pair:
+    def __init__(self):
+        self.t = 0
+        self.mix(0.0)
+
+    def pairs(self):
+        return zip(slow.weights + slow_head.weights, model.weights + head.weights)
+
+    def mix(self, d):
+        for s, w in self.pairs():
+            s.assign(d * s + (1 - d) * w)
+
+    def share(self):
+        return 1 - 0.1 * (np.cos(np.pi * self.t / 500) + 1) / 2
+
+    def train(self):
+        for x, y in ds:
+            step(x, y)
+            self.mix(self.share())
+            self.t += 1
+
+Pair().train()
+"""
+    after = before.replace("d * s", "d ** hvd.size() * s").replace("1 - d)", "1 - d ** hvd.size())")
+    after = after.replace("self.t / 500", "(self.t * hvd.size()) / 500")
+    check(
+        ["G5", "G7"],
+        HEAD + "slow_head = tf.keras.Sequential([])\nhead = tf.keras.Sequential([])\n",
+        before,
+        after,
+    )
+
+
+def test_pairs_that_are_mixed_in_a_loop_of_their_own_too_are_left() -> None:
+    """Near miss: mixed elsewhere as often as it likes, what is raised for the steps is not right."""
+    code = (
+        "def mix(d):\n"
+        + PAIRS.format("s.assign(d * s + (1 - d) * w)")
+        + LOOP
+        + "    mix(0.9)\nfor e in range(9):\n    mix(0.9)\n"
+    )
+    assert changes(plan_of(HEAD + code), "G7") == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from horovodize.rules import root_rank
 
 from .guarding import HEAD, Guarded, apply, check
@@ -171,3 +173,34 @@ def test_a_write_that_can_not_be_separated_is_refused() -> None:
     result = apply(HEAD + "np.save(model.path, epoch(1))\n", *RULES)
     assert len(result.reasons) == 1
     assert "give what it trains a name" in result.reasons[0]
+
+
+def test_a_path_that_is_put_together_before_it_stays() -> None:
+    turns(
+        """
+        import os
+        np.save(os.path.join(args.out, "{}.npy".format(n), str(n)), np.array(epoch(3)))
+        """,
+        """
+        import os
+        result = epoch(3)
+        if hvd.rank() == 0:
+            np.save(os.path.join(args.out, "{}.npy".format(n), str(n)), np.array(result))
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "path", ["os.path.join(run.out, 'a')", "names[0]", "str(run.step)", "'{}'.format(names[0])"]
+)
+def test_a_path_that_a_step_may_change_is_refused(path: str) -> None:
+    """Near misses: what is set in another place than a constructor, or read of what moves on."""
+    code = f"""
+import os
+class Run:
+    def __init__(self): self.out = "a"
+    def move(self): self.out = "b"
+run = Run()
+np.save({path}, np.array(epoch(3)))
+"""
+    assert apply(HEAD + code, *RULES).reasons

@@ -40,8 +40,8 @@ class Occasions:
             elif self._runs_with_sessions(way):
                 hooked = True
                 drivers.update(self.feeding.drivers)
-            elif way[-1].function is not None or around:
-                return None  # and not once, before training: `self.step()` of a scheduler that begins
+            elif way[-1].function is not None or any(frame.loops for frame in way[1:] or way):
+                return None  # and not once, before training: `self.step()` of a scheduler that begins; its own loop aside
         return (drivers, fitted) if drivers or fitted or hooked else None
 
     def _runs_with_fit(self, way: tuple[Frame, ...]) -> bool:

@@ -44,7 +44,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 
-from horovodize.rules import kept_weights, keras_session, memories, statistics
+from horovodize.rules import kept_weights, keras_session, layer_state, memories, statistics
 from horovodize.rules.broadcast_ahead import Step, loop_to_come_before
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.rule import Rule
@@ -100,6 +100,7 @@ def apply(draft: Draft) -> None:
     keep_alike(draft)
     kept_weights.begin_alike(draft)
     memories.ask(draft)
+    layer_state.apply(draft, "G2")
 
 
 def _own_class(draft: Draft, optimizer: ast.expr) -> ast.ClassDef | None:

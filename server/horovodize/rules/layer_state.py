@@ -1,4 +1,5 @@
-"""State that layers of the user's own keep by the rows they see: the codebook of a quantizer, a running mean. Part of K3.
+"""State that layers of the user's own keep by the rows they see: the codebook of a quantizer, a running mean. Part of K3
+and G2.
 
     def call(self, x, training=None):
         if training:
@@ -60,10 +61,8 @@ def keeps(draft: Draft) -> bool:
     return any(found for _, found in _layers(draft))
 
 
-def apply(draft: Draft) -> None:
+def apply(draft: Draft, rule: str = "K3") -> None:
     """Asks about state that training computes with."""
-    if not draft.sites.fits:
-        return  # loops of one's own: their losses are seen, and `copies` asks
     for methods, found in _layers(draft):
         owners = {draft.syntax.method_class(method) for method in methods}
         runs = [methods, *(_run_by_a_step(draft, owner) for owner in owners if owner is not None)]
@@ -71,7 +70,7 @@ def apply(draft: Draft) -> None:
         for one in found:
             in_step = steered.is_in_train_step(draft, one.call)  # K7 averages it, or asks
             if one.kept in wanted and not in_step and draft.once("drifts", one.call):
-                draft.ask("K3", one.call, _WHAT, _WHY, _DRIFTS)
+                draft.ask(rule, one.call, _WHAT, _WHY, _DRIFTS)
 
 
 def _layers(draft: Draft) -> Iterator[tuple[list[Function], list[_Set]]]:

@@ -133,25 +133,31 @@ def blended(draft: Draft) -> Iterator[Copy]:
 
 
 def zipped(draft: Draft, loop: Loop | ast.ListComp) -> dict[str, ast.expr]:
-    """What the targets of `for a, b in zip(x, y)` are items of."""
+    """What the targets of `for a, b in zip(x, y)` are items of, also where a name or a method stands for the pairs."""
     head = loop.generators[0] if isinstance(loop, ast.ListComp) else loop
     if isinstance(head, ast.While) or not isinstance(head.target, ast.Tuple):
         return {}
     e = head.iter
-    if (
-        not isinstance(e, ast.Call)
-        or draft.names.last(e.func) != "zip"
-        or len(e.args) != len(head.target.elts)
-    ):
+    made = [o.node for o in draft.values.origins(e)] if not _zips(draft, e) else [e]
+    e = made[0] if len(made) == 1 else e
+    if not _zips(draft, e) or len(e.args) != len(head.target.elts):
         return {}
     pairs = zip(head.target.elts, e.args, strict=True)
     return {target.id: of for target, of in pairs if isinstance(target, ast.Name)}
+
+
+def _zips(draft: Draft, e: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(e, ast.Call) and draft.names.last(e.func) == "zip"
 
 
 def _is_of_model(draft: Draft, e: ast.expr, site: ast.AST) -> bool:
     """Whether an expression stands for a model's variables, of a parameter: wherever it is called."""
     if isinstance(e, ast.Attribute):
         return e.attr in OF_MODEL
+    if isinstance(e, ast.BinOp):  # the variables of several models
+        return isinstance(e.op, ast.Add) and all(
+            _is_of_model(draft, part, site) for part in (e.left, e.right)
+        )
     given = [lift(draft.module, e, way, 1) for way in draft.drive.ways(site) if len(way) > 1]
     return bool(given) and all(isinstance(g, ast.Attribute) and g.attr in OF_MODEL for g in given)
 

@@ -9,6 +9,8 @@ from horovodize.summary.effects import Effects, in_place
 from horovodize.summary.syntax import COMPREHENSIONS
 from horovodize.summary.traced import makes_operations
 
+_PATHS = ("os.path.join", "os.path.abspath", "os.path.expanduser", "pathlib.Path")
+
 
 class TakingOut:
     """Finds the shared parts of output statements of one module."""
@@ -91,12 +93,29 @@ class TakingOut:
 
     def _stable(self, e: ast.expr) -> bool:
         """Whether an expression has the same value before and after a training step."""
-        for n in walk(e):
-            if isinstance(n, (ast.Subscript, ast.Call)):
-                return False
-            if isinstance(n, ast.Attribute) and self.module.names.of(n) is None:
-                return False
-        return True
+        if isinstance(e, ast.Call):
+            is_path = self.module.names.of(e.func) in _PATHS
+            parts = (a for a in e.args if not (is_path and isinstance(a, ast.Attribute) and self._is_kept(a)))
+            return (is_path or self._makes_text(e)) and all(self._stable(a) for a in parts)
+        if isinstance(e, ast.Subscript) or isinstance(e, ast.Attribute) and self.module.names.of(e) is None:
+            return False
+        return all(self._stable(c) for c in ast.iter_child_nodes(e) if isinstance(c, ast.expr))
+
+    def _makes_text(self, call: ast.Call) -> bool:
+        """Whether a call only puts together a text: `"{}.png".format(n)`, `str(n)`."""
+        if isinstance(call.func, ast.Attribute):
+            return call.func.attr == "format" and isinstance(call.func.value, ast.Constant)
+        return isinstance(call.func, ast.Name) and call.func.id == "str"
+
+    def _is_kept(self, e: ast.Attribute) -> bool:
+        """Whether an attribute that is a part of a path, so a text, is what it was made: an option, or set by a constructor."""
+        bindings = self.module.values.attribute_bindings(e)
+        functions = [self.module.syntax.function(b.statement) for b in bindings]
+        if any(getattr(f, "name", None) != "__init__" for f in functions):
+            return False
+        values = self.module.values
+        made = [name for call in values.calls(e.value) for name in values.made_by(call)]
+        return isinstance(e.value, ast.Name) and not any(name.startswith("tensorflow.") for name in made)
 
 
 def _operands(e: ast.expr) -> list[ast.expr]:
