@@ -406,3 +406,23 @@ def test_the_last_step_comes_whatever_the_number_of_ranks(size: int) -> None:
     """`i + 1 == 1500` where the turns go on by size()."""
     met = [i for i in range(0, 1500, size) if i < 1500 <= i + size]
     assert len(met) == 1
+
+
+THEN_ON = "        keep(model)\n    ck.step.assign_add(1)\n"
+
+
+@pytest.mark.parametrize(
+    ("loop", "after"),
+    [
+        ("    if {n} % 100 == 0:\n" + THEN_ON, "({n} + hvd.size() - 1) % 100 < hvd.size()"),
+        ("    if not {n} % 100:\n" + THEN_ON, "not ({n} + hvd.size() - 1) % 100 >= hvd.size()"),
+        # a near miss: counted on before, it says how many steps there were, and one, as alone
+        ("    ck.step.assign_add(1)\n    if {n} % 100 == 0:\n        keep(model)\n", "{n} % 100 < hvd.size()"),
+    ],
+)  # fmt: skip
+def test_a_turn_that_is_numbered_from_one(loop: str, after: str) -> None:
+    """By the number of the first rank's batch an event of every 100 steps came with the first step, and not with the last."""
+    kept = KEPT.replace("Variable(0)", "Variable(1)")
+    whole = "while int(ck.step) <= 1000:\n    step(*next(batches))\n" + loop.format(n="int(ck.step)")
+    text = plan_of(HEAD + kept + whole).text
+    assert f"    if {after.format(n='int(ck.step)')}:\n" in text

@@ -340,3 +340,33 @@ def test_one_variable_is_asked_for_and_broadcast_in_a_list() -> None:
     several = plan_of(source.format("held", "zip(g, held)")).text
     assert "    g = tape.gradient(loss, held)\n" in several
     assert "hvd.broadcast_variables(held, root_rank=0)" in several
+
+
+BY_HAND = "data = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\nfor batch in data:\n    m.train_step(batch)\n"
+
+
+@pytest.mark.parametrize("optimizer", ["tf.keras.optimizers.Adam(0.1)", "'adam'"])
+def test_a_models_own_train_step_that_a_loop_alone_calls_is_a_step_of_that(optimizer: str) -> None:
+    plan = plan_of(TF + OWN_STEP.format(with_="") + f"m = M()\nm.compile({optimizer})\n" + BY_HAND)
+    assert {c.rule for c in changes(plan, "D1", "G1", "G2", "K7")} == {"D1", "G1", "G2"}
+    assert "hvd.broadcast_variables(m.optimizer.variables(), root_rank=0)" in plan.text
+    assert (
+        "(0.1 * hvd.size())" if "(" in optimizer else "Adam(learning_rate=0.001 * hvd.size())"
+    ) in plan.text
+
+
+def test_a_loop_that_calls_the_train_step_of_a_fitted_model_is_divided_too() -> None:
+    """The text generation tutorial fits its model and then trains it by hand: with the fit's rate, on the same rows on all."""
+    fitted = FITTED.replace("x, y", "data")
+    data, loop = BY_HAND.split("\n", 1)
+    plan = plan_of(TF + OWN_STEP.format(with_="") + f"{data}\n{fitted}{loop}")
+    assert "data = shard_dataset(tf.data.Dataset.from_tensor_slices((a, b))).batch(4)\n" in plan.text
+    assert not changes(plan, "G1", "G2")
+
+
+def test_a_train_step_that_calls_that_of_its_base_is_not_called_by_hand() -> None:
+    """Near miss: `fit` runs it, perhaps in another file."""
+    derived = "class N(M):\n    def train_step(self, data):\n        return super().train_step(data)\n"
+    plan = plan_of(TF + OWN_STEP.format(with_="") + derived + FITTED.replace("M()", "N()"))
+    assert changes(plan, "K7")
+    assert not changes(plan, "G1", "G2")

@@ -109,7 +109,7 @@ def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
         return
     for trained in origins:
         if trained.string is not None:
-            _write_out(draft, trained, in_wrapper=wrapped)
+            write_out(draft, trained, in_wrapper=wrapped)
         elif not wrapped:
             continue
         elif trained.outermost is not None and trained.call is not None:
@@ -228,7 +228,7 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
 # ---------------------------------------------------------------------- K2
 
 
-def _write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
+def write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
     """Replaces a Keras name by the optimizer that it stands for."""
     node, string = trained.origin, trained.string
     assert isinstance(node, ast.Constant)

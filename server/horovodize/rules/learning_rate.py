@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from horovodize.rules import (
     decays,
+    keras_optimizer,
     keras_session,
     own_rate,
     picked_by_turn,
@@ -106,6 +107,15 @@ def _has_schedule(draft: Draft, trained: Trained) -> bool:
     )
 
 
+def _applies_what_is_compiled(draft: Draft) -> bool:
+    """Whether steps apply gradients by the optimizer that a model was compiled with: `self.optimizer.apply_gradients(…)`."""
+    used = (u.optimizer for u in draft.sites.updates)
+    return any(
+        isinstance(o, ast.Attribute) and o.attr == "optimizer" and not draft.values.attribute_bindings(o)
+        for o in used
+    )
+
+
 def _scale_optimizer(draft: Draft, trained: Trained) -> None:
     call = trained.call
     if not strong.grows(draft, trained.used_at):
@@ -114,6 +124,8 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
         draft.note("C5", trained.used_at, _ELSEWHERE)
     if call is None and trained.sink == "update":
         return _scale_unseen(draft, trained)
+    if trained.string is not None and not draft.sites.fits and _applies_what_is_compiled(draft):
+        return keras_optimizer.write_out(draft, trained, in_wrapper=False)
     if call is None or not draft.decide(call, Scaled("C5")):
         return
     name, doubt = trained.class_name, strong.doubt(draft, trained.used_at)

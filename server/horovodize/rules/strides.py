@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.counters import Counter, CounterKind
 from horovodize.rules import averages, counted, epoch_counts, guarded
 from horovodize.rules.decisions import Counted, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
@@ -52,7 +53,8 @@ def tested(draft: Draft, modulo: ast.BinOp) -> bool:
     if guarded.is_ratio(draft, modulo, modulo):
         _count_updates(draft, number)
     elif draft.decide(modulo, Counted("G5")):
-        edits = (*_after_this(draft, number), *Edit.around(draft.module.span(modulo), "", f" >= {SIZE}"))
+        own = [*_after_this(draft, number), *_to_the_last(draft, number)]
+        edits = (*own, *Edit.around(draft.module.span(modulo), "", f" >= {SIZE}"))
         draft.change("G5", modulo, _WHAT, _WHY, edits)
         averages.keep_of_event(draft, modulo, modulo.right)
     return True
@@ -102,6 +104,40 @@ def _after_this(draft: Draft, number: ast.expr) -> list[Edit]:
     return [Edit(draft.module.span(number.right), SIZE)]
 
 
+def _to_the_last(draft: Draft, number: ast.expr) -> list[Edit]:
+    """`step % M` → `(step + hvd.size() - 1) % M` where `step` numbers the turn that runs, from 1: what it comes to on the last
+    rank. By the first rank's, the very first turn would come at 1, and the last of a training never."""
+    counter = counted.all_of(draft, number)
+    if (
+        counter is None
+        or not _begins_with_one(draft, counter)
+        or not _is_of_this_turn(draft, number, counter)
+    ):
+        return []
+    return list(Edit.around(draft.module.span(number), "(", f" + {SIZE} - 1)"))
+
+
+def _begins_with_one(draft: Draft, counter: Counter) -> bool:
+    starts = list(counter.starts)
+    if counter.kind is CounterKind.TURN:
+        ranges = [d.iterable for d in counter.drivers if isinstance(d.iterable, ast.Call)]
+        starts = [r.args[0] for r in ranges if len(r.args) > 1]
+    numbers = [o.node for e in starts for o in draft.values.origins(e)]
+    return any(isinstance(n, ast.Constant) and n.value == 1 for n in numbers)
+
+
+def _is_of_this_turn(draft: Draft, number: ast.expr, counter: Counter) -> bool:
+    """Whether a counter is read before it is counted on in a turn of its loop."""
+    bindings = draft.module.scopes.reaching(number) if isinstance(number, ast.Name) else []
+    read: ast.AST = bindings[0].statement if len(bindings) == 1 and counter.advances else number
+    function, loops = draft.syntax.function(read), draft.syntax.loops(read)
+    places = [
+        f.node for a in counter.advances for way in draft.drive.ways(a) for f in way if f.function is function
+    ]
+    same = [p for p in places if draft.syntax.loops(p)[:1] == loops[:1]]
+    return all(p.lineno > read.lineno for p in places) and len(same) == len(places)  # type: ignore[attr-defined]
+
+
 def _every(
     draft: Draft, test: ast.expr, number: ast.expr, modulo: ast.expr, rest: ast.expr, operator: ast.cmpop
 ) -> None:
@@ -113,6 +149,8 @@ def _every(
         less = f" - ({text})" if needs_parentheses(rest) else f" - {text}"
         enclosed = isinstance(modulo, ast.Call) or isinstance(number, ast.BinOp)
         edits += Edit.around(draft.module.span(number), *(("", less) if enclosed else ("(", f"{less})")))
+    else:
+        edits += _to_the_last(draft, number)
     if isinstance(test, ast.Call):
         edits.append(_named(draft, test))
     elif isinstance(test, ast.Compare):

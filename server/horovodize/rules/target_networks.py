@@ -137,16 +137,15 @@ def zipped(draft: Draft, loop: Loop | ast.ListComp) -> dict[str, ast.expr]:
     head = loop.generators[0] if isinstance(loop, ast.ListComp) else loop
     if isinstance(head, ast.While) or not isinstance(head.target, ast.Tuple):
         return {}
-    e = head.iter
-    made = [o.node for o in draft.values.origins(e)] if not _zips(draft, e) else [e]
-    e = made[0] if len(made) == 1 else e
-    if not _zips(draft, e) or len(e.args) != len(head.target.elts):
+    made = [o.node for o in draft.values.origins(head.iter)]
+    e = made[0] if len(made) == 1 and not _zips(head.iter, draft) else head.iter
+    if not (_zips(e, draft) and len(e.args) == len(head.target.elts)):
         return {}
     pairs = zip(head.target.elts, e.args, strict=True)
     return {target.id: of for target, of in pairs if isinstance(target, ast.Name)}
 
 
-def _zips(draft: Draft, e: ast.AST) -> TypeGuard[ast.Call]:
+def _zips(e: ast.AST, draft: Draft) -> TypeGuard[ast.Call]:
     return isinstance(e, ast.Call) and draft.names.last(e.func) == "zip"
 
 

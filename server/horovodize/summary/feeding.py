@@ -190,7 +190,12 @@ class Feeding:
         return [s for s in self._steps() if s not in driven]
 
     def _steps(self) -> list[ast.Call]:
-        updates = [u.call for u in self.sites.updates if u.step_of is None]
+        by_hand = self.sites.steps_by_hand
+        updates = [
+            u.call
+            for u in self.sites.updates
+            if u.step_of is None or by_hand and self.syntax.function(u.call) in by_hand
+        ]
         runs = [run.call for run in self.sites.graph.trainings]
         return updates + runs + [f.call for f in self.sites.fits if f.method == "train_on_batch"]
 

@@ -388,10 +388,8 @@ class Sites(Tf1Sites):
         """The Keras model class whose `train_step` a node stands in, or alone runs it through helpers."""
         syntax = self.module.syntax
         for a in syntax.ancestors(node):
-            if isinstance(a, FUNCTIONS) and a.name == "train_step":
-                owner = syntax.method_class(a)
-                if owner is not None and MODEL in self.module.values.ancestors(owner):
-                    return owner
+            if a in self.own_steps:
+                return syntax.method_class(a)
         function = syntax.function(node)
         if function is None or function in seen or not self.own_steps:
             return None
@@ -401,14 +399,30 @@ class Sites(Tf1Sites):
 
     @cached_property
     def own_steps(self) -> frozenset[Function]:
-        """The methods `train_step` of the Keras model classes of this module: `fit` calls them with a batch each time."""
-        return frozenset(
-            f
-            for f in self.module.syntax.functions
-            if f.name == "train_step"
-            and (owner := self.module.syntax.method_class(f)) is not None
-            and MODEL in self.module.values.ancestors(owner)
-        )
+        """The methods `train_step` of the Keras model classes of this module that `fit` calls with a batch each time."""
+        found = set[Function]()
+        for f in self.module.syntax.functions:
+            owner = self.module.syntax.method_class(f) if f.name == "train_step" else None
+            if owner is not None and MODEL in self.module.values.ancestors(owner):
+                if not self._called_by_hand(f) or self._is_fit(owner):
+                    found.add(f)
+        return frozenset(found)
+
+    @cached_property
+    def steps_by_hand(self) -> frozenset[Function]:
+        """Those of them that loops of this module call, too: `for batch in data: model.train_step(batch)`."""
+        return frozenset(f for f in self.own_steps if self._called_by_hand(f))
+
+    def _called_by_hand(self, step: Function) -> bool:
+        """Whether a `train_step` is called here by something else than that of a subclass."""
+        functions = (self.module.syntax.function(call) for call in self.module.values.callers(step))
+        return any(f is None or f.name != "train_step" for f in functions)
+
+    def _is_fit(self, owner: ast.ClassDef) -> bool:
+        """Whether an object of a class may be what a `fit` of this module trains."""
+        values, family = self.module.values, self.module.values.family(owner)
+        made = [[values.callee(call) for call in values.calls(fit.model)] for fit in self.fits]
+        return any(not classes or any(c is None or c in family for c in classes) for classes in made)
 
     # ------------------------------------------------------------------ tapes
 
