@@ -338,3 +338,16 @@ def test_noise_whose_shape_was_told_before_the_loop_is_not_seen() -> None:
     """Divided rows and noise on all of them would not fit."""
     loop = "shape = X.shape\nfor i in range(9):\n    train_step(X + np.random.normal(size=shape), Y)\n"
     assert step_of(TAPE + loop).feed is Feed.UNSEEN
+
+
+@pytest.mark.parametrize("whole", ["tf.add_n(losses)", "sum(losses) / 4", "tf.reduce_mean(losses)"])
+def test_rows_of_losses_that_are_gathered_in_a_list(whole: str) -> None:
+    """Several tasks a step, as MAML has them: an empty list is no list of numbers."""
+    step = step_of(
+        "import numpy as np\nimport tensorflow as tf\nmodel = tf.keras.Sequential([])\nopt = tf.keras.optimizers.SGD(0.1)\n"
+        "for i in range(9):\n    with tf.GradientTape() as tape:\n        losses = []\n        for _ in range(4):\n"
+        "            losses.append(tf.reduce_mean(model(np.random.rand(8, 1)) ** 2))\n"
+        f"        loss = {whole}\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
+    )
+    assert step.feed is Feed.DRAW

@@ -55,6 +55,36 @@ def test_beside_an_optimizer() -> None:
             "HVD202", "beside an optimizer's updates")  # fmt: skip
 
 
+SAMPLES = """\
+w, opt = tf.Variable(1.0), tf.keras.optimizers.SGD(0.1)
+def sample(x):
+    x = tf.Variable(x)
+    for _ in range(10):
+        with tf.GradientTape() as inner:
+            e = tf.reduce_sum(w * x ** 2)
+        x.assign_sub(0.1 * tf.clip_by_value(inner.gradient(e, x), -1.0, 1.0))
+    return x.value()
+for x in tf.data.Dataset.from_tensor_slices(a).batch(4):
+    fake = sample(x)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(w * (x ** 2 - fake ** 2))
+    opt.apply_gradients([(tape.gradient(loss, w), w)])
+"""
+
+
+def test_samples_that_follow_a_gradient_are_no_weights() -> None:
+    """An energy-based model: what each rank makes of its own rows is its own, and gone after the step."""
+    plan = plan_of(TF + SAMPLES)
+    assert all(c.sure for c in plan.changes)
+    assert plan.text.count("DistributedGradientTape") == 1
+
+
+def test_a_variable_that_is_there_before_the_function_is_a_weight() -> None:
+    """A near miss."""
+    refused(TF + SAMPLES.replace("    x = tf.Variable(x)\n", "    x = kept\n").replace("w, opt", "kept = tf.Variable(0.0)\nw, opt"),
+            "HVD202", "by hand")  # fmt: skip
+
+
 def test_dictionaries_of_gradients() -> None:
     text = stepping("w.assign_sub(rate * dw['w'])")
     text = text.replace("dw, db =", "dw =").replace("[w, b])\n", "{'w': w})\n")

@@ -583,10 +583,11 @@ class Turns:
         return part, places
 
     def _is_written(self, e: ast.expr) -> bool:
-        """Whether an argument is a list of numbers that is written out."""
+        """Whether an argument is a list of numbers that is written out; not one that is empty, to be filled."""
         origins = self.values.origins(e)
         return all(
-            isinstance(o.node, (ast.List, ast.Tuple)) and is_numbers(o.node) and not o.path for o in origins
+            isinstance(o.node, (ast.List, ast.Tuple)) and o.node.elts and is_numbers(o.node) and not o.path
+            for o in origins
         )
 
     def _random(

@@ -2,12 +2,13 @@
 
 ## What it protects
 A function that trains with a global optimizer is broadcast once in the loop that calls it (rule G2), after the first step. An
-optimizer, and the model with it, that is made again within that loop comes too late for it: each rank goes on with its own.
+optimizer, and the model with it, that is made again in each turn of that loop comes too late for it: each rank goes on with
+its own.
 
 ## When it is reported
-Where a function of this file takes a GradientTape step with a global optimizer, and the global is assigned inside the loops
-that drive this step. Assigned before the loops, between two of them, or in both arms of a choice it is no violation: every
-optimizer is scaled where it is made, and each loop has a broadcast of its own. Order is none either: what counts is the value
+Where a function of this file takes a GradientTape step with a global optimizer, and the global is assigned inside the loop
+that drives this step. Assigned before the loop, in a loop around it (for each fold), between two of them, or in both arms of a
+choice it is no violation: every optimizer is scaled where it is made, and each loop has a broadcast of its own. Order is none either: what counts is the value
 when the function is called. Strict mode also reports, as printed, globals that are assigned twice or after the function's
 definition.
 
@@ -26,11 +27,10 @@ def train_step(x, y):
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 
 
-for fold in range(5):
+for x, y in batches:
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     optimizer = tf.keras.optimizers.SGD(0.1)  # HVD109
-    for x, y in batches:
-        train_step(x, y)
+    train_step(x, y)
 ```
 
 ## Near misses
@@ -52,6 +52,11 @@ for x, y in batches:
 optimizer = tf.keras.optimizers.SGD(0.1)
 for x, y in batches:
     train_step(x, y)
+for fold in range(5):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.SGD(0.1)
+    for x, y in batches:
+        train_step(x, y)
 ```
 
 ## Source
@@ -81,11 +86,12 @@ def find(context: Context) -> Iterator[Violation]:
         if context.scopes.lookup(name.id, name) is not context.module.tree:
             continue
         made = [b for b in context.scopes.names[context.module.tree][name.id] if _makes_optimizer(context, b)]
-        driving = {turn for way in context.ways(update.call) for frame in way for turn in frame.loops}
+        around = [[turn for frame in way for turn in frame.loops] for way in context.ways(update.call)]
+        driving = {turns[0] for turns in around if turns}
         for i, b in enumerate(made):
             if b.anchor in reported:
                 continue
-            if driving.intersection(context.syntax.loops(b.statement)):
+            if driving.intersection(context.syntax.loops(b.statement)[:1]):
                 reported.add(b.anchor)
                 yield RESTRICTION.at(
                     context,

@@ -84,6 +84,7 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
         if isinstance(call.func, ast.Attribute)
         and call.args
         and call not in by_hand
+        and not draft.sites.passes(call)
         and isinstance(call.func.value, (ast.Name, ast.Attribute))
         and is_variables(draft, call.func.value)
     ]

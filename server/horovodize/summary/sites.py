@@ -195,7 +195,26 @@ class Sites(Tf1Sites):
         if not self.tapes:
             return []
         finder = HandUpdates(self.module, self.gradient_calls, self.appended)
-        return finder.find(c for c in self.method_calls(*ASSIGNS) if not self._gathers(c))
+        return finder.find(c for c in self.method_calls(*ASSIGNS) if not self._gathers(c) and not self.passes(c))
+
+    def passes(self, call: ast.Call) -> bool:
+        """Whether a call assigns to a variable that a function makes of what it is given, beside steps that train others: a
+        sample that follows the gradient of an energy, an adversarial example. It is gone when the function returns."""
+        assert isinstance(call.func, ast.Attribute)
+        variable = call.func.value
+        bindings = self.module.scopes.reaching(variable) if isinstance(variable, ast.Name) else []
+        function = self.module.syntax.function(call)
+        trains = [self.module.syntax.function(u.call) for u in self._optimizer_updates]
+        if not trains or function in trains or not bindings or not isinstance(function, FUNCTIONS):
+            return False
+        given = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)} - {"self"}
+        return all(
+            isinstance(b.value, ast.Call)
+            and self.module.names.last(b.value.func) == "Variable"
+            and self.module.syntax.function(b.statement) is function
+            and any(isinstance(n, ast.Name) and n.id in given for n in ast.walk(b.value))
+            for b in bindings
+        )
 
     def _updates_by_hand(self) -> Iterator[Update]:
         for step in self.hand_updates:
