@@ -426,3 +426,23 @@ def test_a_turn_that_is_numbered_from_one(loop: str, after: str) -> None:
     whole = "while int(ck.step) <= 1000:\n    step(*next(batches))\n" + loop.format(n="int(ck.step)")
     text = plan_of(HEAD + kept + whole).text
     assert f"    if {after.format(n='int(ck.step)')}:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("shuffled", "kept", "asks"),
+    [
+        (".shuffle(100)", ", batches=batches", True),
+        (
+            "",
+            ", batches=batches",
+            False,
+        ),  # near misses: without a buffer it is a place, the same on each rank
+        (".shuffle(100)", "", False),
+    ],
+)
+def test_an_iterator_whose_buffer_is_kept(shuffled: str, kept: str, asks: bool) -> None:
+    head = HEAD.replace(".repeat()", f"{shuffled}.repeat()")
+    plan = plan_of(head + KEPT.replace(", model=model", f", model=model{kept}") + LOOP)
+    found = [c for c in changes(plan, "G6") if not c.sure]
+    assert [plan.document.text[c.span.start : c.span.end] for c in found] == ["batches"] * asks
+    assert "while int(ck.step) < 1000:" in plan.text

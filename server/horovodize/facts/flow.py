@@ -277,9 +277,11 @@ class Flow:
         if self._is_of_self(e) and e.attr not in _GIVEN and not self._takes_any(e):
             step.unknown(f"nothing here sets `{ast.unparse(e)}`", e)
             return
-        for kept in self._made_with(e):
+        made_with = self._made_with(e)
+        for kept in made_with:
             step.ask(kept, item.path, item.size)
-        step.ask(e.value)
+        if len(made_with) != 1 or len(self.values.origins(e.value)) != 1:
+            step.ask(e.value)  # which object it is; of one alone it doesn't matter what else it was given
 
     def _of_class(self, e: ast.Attribute) -> list[Binding]:
         """What a class says its objects have: `class Config: epochs = 10`."""

@@ -8,9 +8,9 @@ its own.
 ## When it is reported
 Where a function of this file takes a GradientTape step with a global optimizer, and the global is assigned inside the loop
 that drives this step. Assigned before the loop, in a loop around it (for each fold), between two of them, or in both arms of a
-choice it is no violation: every optimizer is scaled where it is made, and each loop has a broadcast of its own. Order is none either: what counts is the value
-when the function is called. Strict mode also reports, as printed, globals that are assigned twice or after the function's
-definition.
+choice it is no violation: every optimizer is scaled where it is made, and each loop has a broadcast of its own. Order is none
+either: what counts is the value when the function is called. Strict mode also reports, as printed, globals that are assigned
+twice or after the function's definition.
 
 ## Quick fix
 None.

@@ -20,7 +20,7 @@ After          while int(checkpoint.step) < 1000:
 Leaves alone   Epochs. Counters that no checkpoint keeps: what they are compared with is divided (G4, G5).
                What TensorFlow itself counts (a graph's global step, an optimizer's iterations) counts a rank's steps: it is
                said where a loop goes on from it.
-Asks           Never.
+Asks           Where a checkpoint keeps an iterator over shuffled rows: its buffer is of rank 0's.
 Source         Beyond the seed.
 """
 
@@ -58,6 +58,12 @@ _WHY_SCHEDULE = "The schedule's steps are divided, as an optimizer counts a rank
 _NOT_ALIKE = (
     "this count goes on in a later run, but not all that it counts is divided; check where a run goes on"
 )
+_ITERATORS = "Look at what is kept of the order of the rows"
+_BUFFERS = (
+    "only rank 0 saves this, with the rows that wait in its shuffle buffer: in a later run all ranks go on with these, and see "
+    "the same rows until they are through; leave the iterator out of the checkpoint on several ranks, or let each rank save "
+    "one in a file of its own"
+)
 _LESS = (ast.Lt, ast.LtE)
 _MORE = (ast.Gt, ast.GtE, ast.Eq)
 
@@ -71,6 +77,9 @@ def apply(draft: Draft) -> None:
             epoch_ends.count_whole(draft, counter)
         elif any(counted.is_divided(draft, d) for d in counter.drivers):
             draft.note("G6", counter.advances[0], _NOT_ALIKE)
+    for kept in draft.facts.kept.all:
+        if _waits_in_a_buffer(draft, kept) and draft.once("kept iterator", kept):
+            draft.ask("G6", kept, _ITERATORS, _WHY, _BUFFERS)
     if draft.strided or draft.strided_loops:
         for plus in draft.syntax.every(ast.BinOp):
             if isinstance(plus.op, ast.Add) and _is_one(plus.right) and counted.all_of(draft, plus.left):
@@ -81,6 +90,23 @@ def apply(draft: Draft) -> None:
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
             _compute_epoch(draft, ratio)
+
+
+def _waits_in_a_buffer(draft: Draft, kept: ast.expr) -> bool:
+    """Whether what a checkpoint keeps, and restores, is an iterator whose state has rows of this rank's in it. What a divided
+    dataset without a shuffle keeps is a place, the same on each rank."""
+    given = [kept]
+    if isinstance(kept, (ast.Name, ast.Attribute)):
+        bound = (
+            draft.module.scopes.reaching(kept)
+            if isinstance(kept, ast.Name)
+            else draft.values.attribute_bindings(kept)
+        )
+        given = [b.value for b in bound if b.value is not None]
+    iterators = [e for e in given if isinstance(e, ast.Call) and draft.names.last(e.func) == "iter"]
+    made_of = [n for n in draft.values.depends(iterators, 400) if isinstance(n, ast.Call)]
+    is_restored = any(o.node in draft.facts.kept.restored for o in draft.values.origins(kept))
+    return is_restored and any(draft.names.last(n.func) == "shuffle" for n in made_of)
 
 
 def agree_on_starts(draft: Draft, frames: Sequence[Frame]) -> None:

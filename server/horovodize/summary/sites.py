@@ -195,7 +195,9 @@ class Sites(Tf1Sites):
         if not self.tapes:
             return []
         finder = HandUpdates(self.module, self.gradient_calls, self.appended)
-        return finder.find(c for c in self.method_calls(*ASSIGNS) if not self._gathers(c) and not self.passes(c))
+        return finder.find(
+            c for c in self.method_calls(*ASSIGNS) if not self._gathers(c) and not self.passes(c)
+        )
 
     def passes(self, call: ast.Call) -> bool:
         """Whether a call assigns to a variable that a function makes of what it is given, beside steps that train others: a
@@ -207,7 +209,9 @@ class Sites(Tf1Sites):
         trains = [self.module.syntax.function(u.call) for u in self._optimizer_updates]
         if not trains or function in trains or not bindings or not isinstance(function, FUNCTIONS):
             return False
-        given = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)} - {"self"}
+        given = {
+            a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+        } - {"self"}
         return all(
             isinstance(b.value, ast.Call)
             and self.module.names.last(b.value.func) == "Variable"
