@@ -66,6 +66,8 @@ def test_what_is_built_is_sent_before_the_loop(made: str) -> None:
         SHAPED
         + "tf.train.Checkpoint(opt=opt).restore('run')\n",  # the optimizer gets its slots in the first step
         SHAPED + "opt = restored()\n",
+        "import tensorflow_addons as tfa\n"  # its weights are set by the first rows
+        "model = tf.keras.Sequential([tfa.layers.WeightNormalization(L.Dense(2), input_shape=(3,))])\n",
     ],
 )
 def test_what_may_not_be_there_waits_for_the_first_step(made: str) -> None:

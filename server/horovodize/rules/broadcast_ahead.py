@@ -33,13 +33,24 @@ def loop_to_come_before(draft: Draft, steps: Sequence[Step]) -> tuple[Loop, list
     """(the outermost loop around all of these steps before which their variables can be sent, the variables there)."""
     if draft.in_graph or keras_session.is_wanted(draft) or statistics.may_have_statistics(draft):
         return None
-    if draft.sites.method_calls(*_RESTORING) or not all(_begins_alike(draft, step) for step in steps):
+    if (
+        _holds_foreign_layers(draft)
+        or draft.sites.method_calls(*_RESTORING)
+        or not all(_begins_alike(draft, step) for step in steps)
+    ):
         return None
     found = [dict(_candidates(draft, step)) for step in steps]
     for loop in found[0]:
         if all(loop in others for others in found):
             return loop, list(dict.fromkeys(text for texts in found for text in texts[loop]))
     return None
+
+
+def _holds_foreign_layers(draft: Draft) -> bool:
+    """Whether layers of another library are made here: some set their weights by the first rows that they see, each rank's own
+    (`tensorflow_addons.layers.WeightNormalization`)."""
+    names = (draft.names.of(call.func) or "" for call in draft.syntax.calls)
+    return any(".layers." in name and not name.startswith(("tensorflow.", "keras.")) for name in names)
 
 
 def _begins_alike(draft: Draft, step: Step) -> bool:
