@@ -94,7 +94,7 @@ def _distributing(
             return Refusal(document, sorted(draft.reasons, key=lambda r: r.span))
         yield
         hvd, keras = horovod_names(draft)
-        beside = (runtime.KERAS_3,) if draft.keras_3 else ()
+        beside = (runtime.KERAS_3,) if draft.keras_3 else (runtime.ELASTIC,) if options.elastic else ()
         changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
         plan = Plan(document, changes, draft.notes, draft.answered, how_scaled.sentences(draft), beside)
         plan = _with_questions(plan, found.open)

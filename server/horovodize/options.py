@@ -26,6 +26,7 @@ class Options:
                  root) or "keep" (nothing)
     batch        what a script's batch size is: "per-rank" (each rank takes batches of it) or "global" (all ranks
                  together do, so that rate and steps stay)
+    elastic      training goes on when ranks die or join (rule L1)
     output       how other ranks than 0 keep quiet: "guard" (each statement that prints stands under a condition), "silence"
                  (one statement at the start does for all of them) or "auto" (silence where more than a few print)
     tensorflow   the version of TensorFlow that the scripts run on, "2.16" or "2.16.1"; "" where that is not known
@@ -39,6 +40,7 @@ class Options:
     rate: str = "linear"
     batch: str = "per-rank"
     output: str = "auto"
+    elastic: bool = False
     around: Versions = field(default_factory=Versions)
 
     @property

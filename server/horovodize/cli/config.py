@@ -119,6 +119,7 @@ _FLAGS = {
     "square root) or keep",
     "batch": "what a script's batch size is: per-rank (each rank takes batches of it, default) or global (all ranks together "
     "do: rate and steps stay)",
+    "elastic": "training goes on when ranks die or join: horovodrun --min-np --max-np (default: no)",
     "output": "how other ranks than 0 keep quiet: guard (a condition around each statement that prints), silence (one for all "
     "of them) or auto (silence where more than three print, default)",
     "strict": "report every restriction, also where it cannot change the result (default: no)",

@@ -93,7 +93,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make a Python script of a notebook, which horovodrun can run: printed, written to --output OUT, or with --write "
         "beside the notebook (also what --output OUT.py means for a notebook)",
     )
-    add_option_flags(parser, "split_data", "rate", "batch", "output", "comments", "strict", "tensorflow")
+    add_option_flags(
+        parser, "split_data", "rate", "batch", "output", "elastic", "comments", "strict", "tensorflow"
+    )
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

@@ -20,6 +20,7 @@ from horovodize.facts.occasions import Occasions
 from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.rank_tests import RankTests
 from horovodize.facts.steps import Steps
+from horovodize.facts.turn_state import TurnState
 from horovodize.facts.undivided import Undivided
 from horovodize.facts.uniform import Uniformity
 from horovodize.summary import ModuleSummary
@@ -120,6 +121,11 @@ class Facts:
     def collectives(self) -> Collectives:
         """What all ranks must do together, in such a script."""
         return Collectives(self.module, self.sites, self.horovod, self.optimizers)
+
+    @cached_property
+    def turn_state(self) -> TurnState:
+        """What loops hand on from turn to turn besides what is trained."""
+        return TurnState(self.module)
 
     @cached_property
     def hooks(self) -> Hooks:

@@ -47,6 +47,7 @@ from dataclasses import dataclass, field, replace
 from horovodize.rules import kept_weights, keras_session, layer_state, memories, statistics
 from horovodize.rules.broadcast_ahead import Step, loop_to_come_before
 from horovodize.rules.draft import CORE, KERAS, Draft
+from horovodize.rules.elastic.names import Synced
 from horovodize.rules.rule import Rule
 from horovodize.rules.steered import ask_of_drifting, keep_alike
 from horovodize.rules.step_place import Place, place_of
@@ -93,7 +94,9 @@ def apply(draft: Draft) -> None:
         block.copies = copies_at(draft, block.place, {*block.variables})
         ask_of_drifting(draft, block.place)
         ahead = loop_to_come_before(draft, block.steps) if not block.copies else None
-        if ahead is not None:
+        if draft.options.elastic:
+            draft.synced.append(Synced(block.place, block.variables, block.optimizers, tuple(block.copies)))
+        elif ahead is not None:
             _write_ahead(draft, block, *ahead)
         else:
             _write(draft, block)

@@ -37,6 +37,7 @@ from horovodize.rules import global_batch, short_shares
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
+from horovodize.rules.elastic.rows import divide as divide_elastically
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
@@ -89,6 +90,8 @@ def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
             _divide_batches(draft, place)
         elif _differs_by_itself(draft, place):
             draft.divided = True
+        elif draft.options.elastic:
+            _divide_whenever_iterated(draft, place)
         elif draft.options.keeps_batch:
             _divide_at(
                 draft, place, feed
@@ -105,6 +108,17 @@ def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
     )
     if edits:
         draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
+        _tell_what_comes_before(draft, place)
+    shuffle_alike(draft, place)
+
+
+def _divide_whenever_iterated(draft: Draft, place: ast.expr) -> None:
+    """For ranks that come and go."""
+    edits = divide_elastically(draft, place, length_known=_helper(draft, [place]) == "shard_dataset")
+    if edits:
+        draft.change(
+            "D1", place, "Give every rank its own part of the dataset", _WHY, edits, decision=Decision.SHARED
+        )
         _tell_what_comes_before(draft, place)
     shuffle_alike(draft, place)
 

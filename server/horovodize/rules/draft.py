@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from horovodize import catalogue
 from horovodize.facts import facts_of
@@ -25,6 +26,9 @@ from horovodize.summary.shared_line import goes_on, shared_line
 from horovodize.summary.syntax import FUNCTIONS, Loop
 from horovodize.world.evidence import uses_keras
 from horovodize.world.world import Keras, world_of
+
+if TYPE_CHECKING:
+    from horovodize.rules.elastic.names import Synced
 
 HVD, CORE, KERAS = "\ue000", "\ue001", "\ue002"
 SIZE, RANK, LOCAL_RANK = f"{HVD}.size()", f"{HVD}.rank()", f"{HVD}.local_rank()"
@@ -73,6 +77,7 @@ class Draft(Decisions):
         ] = []  # loops to ask about, where, by which rule and why
         self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.shared_lines: list[ast.stmt] = []  # statements that need lines of their own
+        self.synced: list[Synced] = []  # of an elastic program: what its steps train
         self.extra_imports: list[str] = []  # imports that inserted code needs
         self.outputs: Outputs | None = None  # made by the first rule that asks (`guards.outputs_of`)
         self._tensorflow: str | None = None

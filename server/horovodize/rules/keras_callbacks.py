@@ -37,6 +37,7 @@ from horovodize.rules import (
 from horovodize.rules.callback_lists import elements, extended, only_on_root
 from horovodize.rules.decisions import Apart, Left
 from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parentheses
+from horovodize.rules.elastic import names
 from horovodize.rules.rule import Rule
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
@@ -93,7 +94,8 @@ def _foreign_keyword(fit: Fit) -> str | None:
 
 def _callbacks(draft: Draft, fit: Fit) -> None:
     given = argument(fit.call, "callbacks", _POSITION[fit.method])
-    horovods = [*_HOROVOD, *statistics.callback(draft, fit)]
+    first = [f"{names.module(draft)}.CommitEpochs({names.state(draft)})"] if draft.options.elastic else []
+    horovods = [*(_HOROVOD[1:] if first else _HOROVOD), *first, *statistics.callback(draft, fit)]
     what = "Broadcast rank 0's variables first, and average metrics over the ranks"
     if given is None or (isinstance(given, ast.Constant) and given.value is None):
         doubt = ""

@@ -19,6 +19,8 @@ _PYPLOT = ("matplotlib.pyplot", "pylab")
 def is_wanted(draft: Draft, outputs: Outputs) -> bool:
     """Whether the other ranks are silenced at the start: the user says so, or more than a few statements speak. Never where the
     program itself puts another stream in the place of `sys.stdout`, chooses the windows' backend, or draws what it reads."""
+    if draft.options.elastic:
+        return False  # another rank may become rank 0
     if draft.options.output == "guard" or _is_replaced(draft) or _draws_files(draft, outputs):
         return False
     speaking = _speaking(draft, outputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 KERAS_3 = "horovod_keras3.py"
+ELASTIC = "horovod_elastic.py"
 
 
 def text_of(name: str) -> str:

@@ -1,0 +1,47 @@
+import numpy as np
+import tensorflow as tf
+import horovod_elastic as elastic
+import horovod.tensorflow.keras as hvd
+
+# Horovod: initialize, and pin one GPU to each process.
+hvd.init()
+if hasattr(tf.keras, "ops"):
+    raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
+gpus = tf.config.experimental.list_physical_devices("GPU")
+for gpu in gpus:
+    tf.config.experimental.set_memory_growth(gpu, True)
+if gpus:
+    tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+rng = np.random.default_rng(3)
+features = rng.normal(size=(384, 6)).astype("float32")
+targets = (features @ rng.normal(size=(6, 2)) + 0.5).astype("float32")
+
+dataset = elastic.rows_left(tf.data.Dataset.from_tensor_slices((features, targets)))
+dataset = dataset.batch(16).prefetch(2)
+
+model = tf.keras.Sequential([
+    tf.keras.Input(shape=(6,)),
+    tf.keras.layers.Dense(10, activation="tanh"),
+    tf.keras.layers.Dense(2),
+])
+model.compile(loss="mse", optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.02 * hvd.size())))
+# Horovod: what training goes on from when ranks die or join.
+state = elastic.State(model, model.optimizer)
+
+
+@elastic.run
+def train(state):
+    return model.fit(
+        dataset,
+        epochs=5,
+        verbose=2 if hvd.rank() == 0 else 0,
+        callbacks=[hvd.callbacks.MetricAverageCallback(), elastic.CommitEpochs(state), *([tf.keras.callbacks.ModelCheckpoint("kept.h5")] if hvd.rank() == 0 else []), tf.keras.callbacks.TerminateOnNaN()],
+        initial_epoch=state.epoch,
+    )
+
+
+history = train(state)
+if hvd.rank() == 0:
+    print("epochs:", len(history.history["loss"]))
+    print("last loss", history.history["loss"][-1])
