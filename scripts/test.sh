@@ -65,6 +65,8 @@ workbench() {
 }
 
 training() {
+    # Two hosts for elastic training are network namespaces.
+    command -v ip >/dev/null || (debian_packages iproute2) || return 1
     scripts/horovod.sh || return 1
     run .venv/bin/python -m pytest -m training -n "$jobs" --durations 15
 }

@@ -91,7 +91,10 @@ def test_a_bad_setting_ends_with_status_2(run, engine, tmp_path: Path) -> None:
     result = run("distribute", "a.py")
     assert result.status == 2
     assert "unknown setting tool.horovodize.splitdata" in result.err
-    assert "batch, comments, exclude, ignore, output, python, rate, select, split-data, strict" in result.err
+    assert (
+        "batch, comments, elastic, exclude, ignore, output, python, rate, select, split-data, strict"
+        in result.err
+    )
 
 
 def test_settings_reach_the_engine(run, engine, tmp_path: Path) -> None:

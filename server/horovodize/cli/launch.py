@@ -15,6 +15,7 @@ from horovodize.cli.runner import CommandError, ExitStatus
 if TYPE_CHECKING:
     from horovodize.cli.output import Console
     from horovodize.launching import Job, Prepared
+    from horovodize.launching.job import Elastic
 
 HELP = "write what starts a script on a cluster"
 EXAMPLES = """\
@@ -45,6 +46,23 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         default="",
         help="for horovodrun and mpirun: where, such as host1:4,host2:4",
     )
+    parser.add_argument(
+        "--min-np",
+        metavar="N",
+        type=number,
+        default=None,
+        help="for horovodrun and ray, of an elastic script: with how few processes training goes on",
+    )
+    parser.add_argument(
+        "--max-np", metavar="N", type=number, default=None, help="the most processes of an elastic script"
+    )
+    discovery = parser.add_argument(
+        "--host-discovery-script",
+        metavar="PROGRAM",
+        default="",
+        help="for horovodrun, of an elastic script: prints the hosts that there are now, one host:4 a line",
+    )
+    discovery.complete = "FILE"  # type: ignore[attr-defined]
     parser.add_argument("--nodes", metavar="N", type=number,
                         help="how many machines (default: as few as have the GPUs, else one)")  # fmt: skip
     parser.add_argument(
@@ -75,6 +93,11 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if not _uses_horovod(Path(job.script)):
         console.warning(
             f"{job.script} doesn't import Horovod: horovodize distribute it first, or every process trains alone"
+        )
+    if job.elastic is not None and not _is_elastic(Path(job.script)):
+        console.warning(
+            f"{job.script} has no elastic state: horovodize distribute --elastic makes one; without it a rank that dies "
+            "ends the run"
         )
     for note in prepared.notes:
         console.message(f"Note: {note}")
@@ -136,7 +159,22 @@ def _job(arguments: argparse.Namespace) -> Job:
         image=arguments.image or "",
         requirements=os.path.isfile("requirements.txt"),
         output=arguments.output or "",
+        elastic=_elastic(arguments),
     )
+
+
+def _elastic(arguments: argparse.Namespace) -> Elastic | None:
+    """Raises CommandError for what does not go together."""
+    from horovodize.launching.job import Elastic
+
+    least, most, discovery = arguments.min_np, arguments.max_np, arguments.host_discovery_script
+    if least is None:
+        if most is not None or discovery:
+            raise CommandError("with how few processes may training go on? --min-np N")
+        return None
+    if not least <= arguments.ranks <= (most or arguments.ranks):
+        raise CommandError("-np lies between --min-np and --max-np")
+    return Elastic(least, most, discovery)
 
 
 def _uses_horovod(script: Path) -> bool:
@@ -150,6 +188,14 @@ def _uses_horovod(script: Path) -> bool:
     imported = [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
     imported += [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     return any(name.split(".")[0].startswith("horovod") for name in imported)
+
+
+def _is_elastic(script: Path) -> bool:
+    """Whether a script uses our module for elastic training, or Horovod's."""
+    try:
+        return "elastic" in script.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
 
 
 def _print(prepared: Prepared, console: Console, *, only_command: bool) -> None:

@@ -42,6 +42,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOSTS",
         help="where, as horovodrun takes it: one:4,two:4 (default: this machine). Other hosts have to see the folder of --keep",
     )
+    parser.add_argument(
+        "--min-np", metavar="N", type=_count, help="with --elastic: with how few ranks training goes on"
+    )
+    parser.add_argument("--max-np", metavar="N", type=_count, help="with --elastic: the most ranks")
+    shell_completed(
+        parser.add_argument(
+            "--host-discovery-script",
+            metavar="PROGRAM",
+            default="",
+            help="with --elastic: prints the hosts that there are now, one host:4 a line",
+        ),
+        "FILE",
+    )
     shell_completed(
         parser.add_argument(
             "--keep", metavar="DIR", help="write what runs to DIR, a new folder, with its source map"
@@ -77,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
         "FILE",
     )
-    add_option_flags(parser, "split_data", "rate", "batch", "output", "tensorflow")
+    add_option_flags(parser, "split_data", "rate", "batch", "output", "elastic", "tensorflow")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
@@ -124,6 +137,7 @@ def _run(arguments: argparse.Namespace, prepared: Prepared, folder: Path, consol
     from horovodize.running.ranks import CannotRun, interpreter
     from horovodize.running.staged import stage
 
+    elastic = _elastic(arguments)
     staged = stage(prepared, folder)
     if arguments.source_map:
         staged.map.write(Path(arguments.source_map))
@@ -144,12 +158,29 @@ def _run(arguments: argparse.Namespace, prepared: Prepared, folder: Path, consol
             on_part=output.part,
             on_idle=output.idle,
             log=log,
+            elastic=elastic,
         )
     except CannotRun as e:
         _look_around(arguments, python, console, explained=True)
         raise CommandError(str(e)) from e
     output.finish({rank for rank in range(arguments.ranks) if result.statuses.get(rank) != 0})
     return _told(arguments, staged, python, output.launcher, result, console)
+
+
+def _elastic(arguments: argparse.Namespace) -> list[str]:
+    """What horovodrun is told of ranks that come and go. Raises CommandError."""
+    least, discovery = arguments.min_np, arguments.host_discovery_script
+    if least is None:
+        if arguments.max_np is not None or discovery:
+            raise CommandError("with how few ranks may training go on? --min-np N")
+        return []
+    if bool(discovery) == bool(arguments.hosts):
+        raise CommandError(
+            "elastic ranks need to know their hosts: --host-discovery-script, or -H for those that may only go"
+        )
+    most = ["--max-np", str(arguments.max_np)] if arguments.max_np is not None else []
+    found = ["--host-discovery-script", str(Path(discovery).absolute())] if discovery else []
+    return ["--min-np", str(least), *most, *found]
 
 
 def _look_around(arguments: argparse.Namespace, python: str, console: Console, *, explained: bool) -> None:

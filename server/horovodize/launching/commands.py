@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from horovodize.launching.job import Job, LaunchError, Prepared
+import shlex
+
+from horovodize.launching.job import Elastic, Job, LaunchError, Prepared, never_elastic
 
 # As Horovod's guide has them: no binding to cores, TCP for what isn't NCCL's, and the environment of the first host.
 _MPI = (
@@ -12,12 +14,24 @@ NEEDS_MPI = "Horovod was built without MPI: each process would train by itself; 
 
 
 def horovodrun(job: Job) -> Prepared:
-    return _prepared(
-        job, f"{job.program('horovodrun')} -np {job.ranks}{_hosts(job)} {job.command}", "horovodrun"
-    )
+    where = _elastic(job, job.elastic) if job.elastic is not None else _hosts(job)
+    return _prepared(job, f"{job.program('horovodrun')} -np {job.ranks}{where} {job.command}", "horovodrun")
+
+
+def _elastic(job: Job, elastic: Elastic) -> str:
+    """The options for ranks that come and go. Raises LaunchError."""
+    if bool(elastic.discovery) == bool(job.hosts):
+        raise LaunchError(
+            "elastic ranks need to know their hosts: --host-discovery-script names a program that prints them, one host:4 a "
+            "line, or -H those that may only go"
+        )
+    most = f" --max-np {elastic.most}" if elastic.most is not None else ""
+    found = f" --host-discovery-script {shlex.quote(elastic.discovery)}" if elastic.discovery else _hosts(job)
+    return f" --min-np {elastic.least}{most}{found}"
 
 
 def mpirun(job: Job) -> Prepared:
+    never_elastic(job, "mpirun")
     command = f"{has_mpi(job)} &&\nmpirun -np {job.ranks}{_hosts(job)} {_MPI} {job.command}"
     return _prepared(job, command, "mpirun")
 

@@ -16,6 +16,19 @@ class LaunchError(Exception):
 
 
 @dataclass(frozen=True)
+class Elastic:
+    """Ranks that come and go.
+
+    least      below so many, training waits
+    most       beyond so many, no further ranks are started; None: no limit
+    discovery  a program that prints the hosts that there are now, `host:processes` a line; "" where hosts are named"""
+
+    least: int
+    most: int | None = None
+    discovery: str = ""
+
+
+@dataclass(frozen=True)
 class Job:
     """What is to run.
 
@@ -44,6 +57,7 @@ class Job:
     image: str = ""
     requirements: bool = False  # whether the folder has a requirements.txt
     output: str = ""  # the folder that files are written to
+    elastic: Elastic | None = None
 
     @property
     def stem(self) -> str:
@@ -89,6 +103,15 @@ class Job:
                 f"take {-(-self.ranks // gpus)} nodes"
             )
         return Layout(nodes, each, bool(gpus))
+
+
+def never_elastic(job: Job, target: str) -> None:
+    """Raises LaunchError where ranks are to come and go, for a target whose number of ranks is fixed."""
+    if job.elastic is not None:
+        raise LaunchError(
+            f"{target} starts a fixed number of ranks: --min-np, --max-np and --host-discovery-script are for horovodrun; ray "
+            "takes the first two"
+        )
 
 
 @dataclass(frozen=True)

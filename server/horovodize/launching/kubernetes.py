@@ -8,7 +8,7 @@ import shlex
 from pathlib import PurePosixPath
 
 from horovodize.launching.image import CODE, IGNORED, dockerfile
-from horovodize.launching.job import NO_GPUS, Job, LaunchError, Layout, Prepared
+from horovodize.launching.job import NO_GPUS, Job, LaunchError, Layout, Prepared, never_elastic
 
 _TEMPLATE = """\
 # kubectl apply -f {name}; needs Kubeflow's MPI operator 0.4 or newer
@@ -55,6 +55,7 @@ spec:
 
 
 def kubernetes(job: Job) -> Prepared:
+    never_elastic(job, "kubernetes")
     layout = job.layout()
     if not job.tensorflow and not job.image:
         raise LaunchError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from horovodize.launching.job import NO_GPUS, Job, Prepared
+from horovodize.launching.job import NO_GPUS, Job, LaunchError, Prepared
 
 _TEMPLATE = '''\
 """Trains {script} on {ranks} workers of a Ray cluster. Run it on a node of the cluster:
@@ -68,6 +68,10 @@ def ray(job: Job) -> Prepared:
     workers = f"num_workers={job.ranks}"
     if layout.nodes > 1:
         workers = f"num_hosts={layout.nodes},\n        num_workers_per_host={layout.ranks_per_node}"
+    if job.elastic is not None:
+        if job.elastic.discovery:
+            raise LaunchError("Ray knows its nodes: leave out --host-discovery-script")
+        workers = f"min_workers={job.elastic.least},\n        max_workers={job.elastic.most or job.ranks}"
     text = _TEMPLATE.format(
         script=job.script,
         ranks=job.ranks,

@@ -4,7 +4,7 @@ between the nodes of a job, which most clusters allow."""
 from __future__ import annotations
 
 from horovodize.launching.commands import has_mpi
-from horovodize.launching.job import NO_GPUS, Job, Prepared
+from horovodize.launching.job import NO_GPUS, Job, Prepared, never_elastic
 
 _TEMPLATE = """\
 #!/bin/bash
@@ -33,6 +33,7 @@ hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | sed 's/$/:{each}/' | pas
 
 
 def slurm(job: Job) -> Prepared:
+    never_elastic(job, "slurm")
     layout = job.layout()
     name = f"{job.stem}.slurm"
     text = _TEMPLATE.format(

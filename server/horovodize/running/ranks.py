@@ -67,6 +67,7 @@ def run_ranks(
     on_idle: Callable[[], None] | None = None,
     limit: float | None = None,
     log: Path | None = None,
+    elastic: Sequence[str] = (),
 ) -> RunResult:
     """Runs `python COMMAND…` on some ranks, or alone where `ranks` is 0: a plain process, without a launcher.
 
@@ -80,6 +81,7 @@ def run_ranks(
     on_part      is given the end of a line that isn't finished and has grown, such as a progress bar, and the rank
     on_idle      is called some times a second
     limit        seconds after which all is ended
+    elastic      horovodrun's options for ranks that come and go: that one died doesn't make the run fail
     log          a folder that keeps `rank-N.txt`; with ranks on other machines, one that they see, too
 
     Ctrl-C ends all ranks, and the result says so. SIGTERM and SIGHUP, by which editors end what they started, do the same.
@@ -97,8 +99,9 @@ def run_ranks(
         around["PATH"] = os.pathsep.join([os.path.dirname(python), around.get("PATH", os.defpath)])
         around["PYTHONUNBUFFERED"] = "1"
         ours = [python, str(_RANK), str(said), python, *map(str, command)]
-        line = [*launch_line(launcher, ranks, hosts, around), *ours] if ranks else ours
-        return _Run(line, folder, around, said, on_line, on_part, on_idle).result(limit)
+        line = [*launch_line(launcher, ranks, hosts, around, elastic), *ours] if ranks else ours
+        run = _Run(line, folder, around, said, on_line, on_part, on_idle)
+        return run.result(limit, may_die=bool(elastic))
 
 
 @contextlib.contextmanager
@@ -116,7 +119,9 @@ def _ended_as_by_ctrl_c() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def launch_line(launcher: str, ranks: int, hosts: str | None, environment: Mapping[str, str]) -> list[str]:
+def launch_line(
+    launcher: str, ranks: int, hosts: str | None, environment: Mapping[str, str], elastic: Sequence[str] = ()
+) -> list[str]:
     """The words before the interpreter. Raises CannotRun where the launcher isn't there."""
     words = shlex.split(launcher)
     name = words[0] if words else ""
@@ -130,8 +135,10 @@ def launch_line(launcher: str, ranks: int, hosts: str | None, environment: Mappi
     count = str(ranks)
     if len(words) > 1:
         return [path, *words[1:]]
+    if elastic and base != "horovodrun":
+        raise CannotRun(f"{base} starts a fixed number of ranks: elastic ones need horovodrun")
     if base == "horovodrun":
-        return [path, "-np", count, *(["-H", hosts] if hosts else []), "--gloo"]
+        return [path, "-np", count, *elastic, *(["-H", hosts] if hosts else []), "--gloo"]
     if base in ("mpirun", "mpiexec"):
         return [path, "-np", count, *(["-H", hosts] if hosts else []), "-x", "PATH", "-x", "LD_LIBRARY_PATH"]
     if base == "srun":
@@ -189,7 +196,7 @@ class _Run:
         except OSError as e:
             raise CannotRun(f"{line[0]} can't be started: {e.strerror or e}") from e
 
-    def result(self, limit: float | None) -> RunResult:
+    def result(self, limit: float | None, *, may_die: bool = False) -> RunResult:
         over = interrupted = False
         try:
             while self.process.poll() is None:
@@ -209,7 +216,7 @@ class _Run:
         statuses, ended = self._statuses()
         output = {rank: reader.text for rank, reader in self.readers.items()}
         status = self.process.returncode
-        if not status and any(statuses.values()):
+        if not status and any(statuses.values()) and not may_die:
             status = 1
         seconds = time.monotonic() - self.started
         return RunResult(status, statuses, ended, seconds, output, over, interrupted)

@@ -61,6 +61,7 @@ class Staged:
         on_idle: Callable[[], None] | None = None,
         limit: float | None = None,
         log: Path | None = None,
+        elastic: Sequence[str] = (),
     ) -> RunResult:
         """As `run_ranks`; `arguments` are the script's."""
         log = log or self.log
@@ -75,6 +76,7 @@ class Staged:
         return run_ranks(
             command, ranks, python=python, folder=self.folder, hosts=hosts, launcher=launcher, environment=environment,
             on_line=heard, on_part=on_part, on_idle=on_idle, limit=limit, log=log,
+            elastic=elastic,
         )  # fmt: skip
 
 
