@@ -100,3 +100,42 @@ def test_wrong_usage(run: Run, script: Path, words: tuple[str, ...], why: str) -
     done = run("launch", *words)
     assert (done.status, done.out) == (2, "")
     assert why in done.err
+
+
+def test_elastic_ranks(run: Run, script: Path) -> None:
+    done = run(
+        "launch",
+        "-np",
+        "2",
+        "--min-np",
+        "1",
+        "--host-discovery-script",
+        "hosts.sh",
+        "train.py",
+        "--epochs",
+        "3",
+    )
+    assert (
+        done.out
+        == "horovodrun -np 2 --min-np 1 --host-discovery-script hosts.sh python train.py --epochs 3\n"
+    )
+    assert "has no elastic state" in done.err
+    script.write_text("import horovod_elastic as elastic\n" + SCRIPT)
+    assert (
+        "no elastic state" not in run("launch", "-np", "2", "--min-np", "1", "-H", "a:1,b:1", "train.py").err
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--max-np", "4"), "--min-np N"),
+        (("--min-np", "3", "-H", "a:4"), "between"),
+        (("--min-np", "1", "--max-np", "1", "-H", "a:4"), "between"),
+        (("--min-np", "1"), "need to know their hosts"),
+    ],
+)
+def test_elastic_ranks_that_do_not_fit(run: Run, script: Path, words: tuple[str, ...], why: str) -> None:
+    done = run("launch", "-np", "2", *words, "train.py")
+    assert done.status == 2
+    assert why in done.err

@@ -205,6 +205,9 @@ def rows_left(dataset, shuffle=None, seed=None):
         return [tf.ensure_shape(number, []) for number in numbers]
 
     def left(done, order, size, rank):
+        tf.compat.v1.get_default_graph().seed = (
+            1  # tf.random.set_seed, which ranks may call differently, has no say in the order
+        )
         rows = (
             dataset
             if shuffle is None

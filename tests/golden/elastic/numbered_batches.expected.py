@@ -45,6 +45,6 @@ def fit_by_hand(rate, epochs):
   return model
 
 
-result = fit_by_hand(0.03, 4)
+trained = fit_by_hand(0.03, 4)
 if hvd.rank() == 0:
-  result.save_weights('numbered.h5')
+  trained.save_weights('numbered.h5')

@@ -26,4 +26,5 @@ def fit_by_hand(rate, epochs):
   return model
 
 
-fit_by_hand(0.03, 4).save_weights('numbered.h5')
+trained = fit_by_hand(0.03, 4)
+trained.save_weights('numbered.h5')
