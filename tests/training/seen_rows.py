@@ -16,6 +16,8 @@ import tensorflow as tf
 _FOLDER = Path(os.environ["SEEN"])
 _HOLD = tuple(json.loads(os.environ["HOLD"]))
 _steps = {}
+# Ranks are to share the order of the rows whatever they draw by themselves.
+tf.random.set_seed(os.getpid())
 
 
 def seen(rows, optimizer):
