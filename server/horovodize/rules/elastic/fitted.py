@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules.callback_lists import elements
 from horovodize.rules.draft import Draft
 from horovodize.rules.elastic import names
 from horovodize.rules.elastic.at_start import growth, refuse_what_is_made_once
 from horovodize.rules.elastic.block import can_be_a_body, into_function
-from horovodize.rules.listed import elements
 from horovodize.source import Edit, Span
 from horovodize.summary.sites import Fit
 from horovodize.summary.syntax import argument
