@@ -128,6 +128,34 @@ def test_queues_are_not_divided_and_it_is_said() -> None:
     assert any("this queue is not divided" in n.message for n in plan.notes)
 
 
+@pytest.mark.parametrize(
+    "queue",
+    [
+        "tf.train.batch(tf.train.slice_input_producer([xs], shuffle=False), 64)",
+        "tf.train.batch([row], 64)",
+        "tf.train.shuffle_batch([row], 64, 1000, 100, seed=3)",
+        "tf.train.batch([read(tf.train.string_input_producer(['one.tfrecord']))], 64)",
+    ],
+)
+def test_queues_that_give_all_ranks_the_same_rows_are_asked_about(queue: str) -> None:
+    plan = plan_of(BUILT + f"rows = {queue}\n" + RUN)
+    assert sum("the same rows here in the same order" in d for d in doubts(plan, "S5")) == 1
+
+
+@pytest.mark.parametrize(
+    "queue",
+    [
+        "tf.train.batch(tf.train.slice_input_producer([xs]), 64)",
+        "tf.train.shuffle_batch(tf.train.slice_input_producer([xs], shuffle=False), 64, 1000, 100)",
+        "tf.train.batch([read(tf.train.string_input_producer(files))], 64)",
+    ],
+)
+def test_queues_that_draw_their_order_are_not(queue: str) -> None:
+    plan = plan_of(BUILT + f"rows = {queue}\n" + RUN)
+    assert not any("the same rows here" in d for d in doubts(plan, "S5"))
+    assert any("this queue is not divided" in n.message for n in plan.notes)
+
+
 def test_a_dataset_from_another_file_is_not_divided_and_it_is_said() -> None:
     plan = plan_of(BUILT + "import mine\nrows = mine.dataset().make_one_shot_iterator().get_next()\n" + RUN)
     assert any("this dataset is made in another file" in n.message for n in plan.notes)

@@ -16,17 +16,20 @@ After          for i in range(total_batch // hvd.size()):
 Leaves alone   The loop over epochs. Loops that only evaluate. Steps that come from a game, or that are fed by queues
                (`tf.train.shuffle_batch`): that is said.
 Refuses        Training in threads (HVD006): they take turns differently on every rank, and ranks wait for each other's steps.
-Asks           As G4.
+Asks           As G4. Queues that give all ranks the same rows in the same order: unshuffled, by a seed, of one file.
 Source         Beyond the seed, which divides no steps of a Session.
 """
 
 from __future__ import annotations
+
+import ast
 
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding
 from horovodize.rules.steps import divide_loops
+from horovodize.summary.syntax import argument
 
 _QUEUES = (
     "batch",
@@ -38,18 +41,49 @@ _QUEUES = (
 )
 
 
+_SOURCES = ("string_input_producer", "slice_input_producer")
+_SEEDS = {"string_input_producer": 3, "slice_input_producer": 3, "shuffle_batch": 5, "shuffle_batch_join": 4}
+_UNDIVIDED = "this queue is not divided: every rank reads all of it, in an order of its own; give each rank its own files"
+_WHY_QUEUES = "Ranks that take the same rows in the same order average what is the same already."
+_SAME_ROWS = (
+    "every rank reads the same rows here in the same order; give each its own, as `files[hvd.rank()::hvd.size()]`, or let "
+    "the queue shuffle without a seed"
+)
+
+
 def apply(draft: Draft) -> None:
     divide_loops(draft)
     if not begins(draft, "S5"):
         return
     _unseen_datasets(draft)
     _unseen_runs(draft)
-    for call in draft.module.calls_of(*(f"tensorflow.compat.v1.train.{name}" for name in _QUEUES)):
-        draft.note(
-            "S5",
-            call,
-            "this queue is not divided: every rank reads all of it, in an order of its own; give each rank its own files",
-        )
+    _queues(draft)
+
+
+def _queues(draft: Draft) -> None:
+    """Queues of TensorFlow 1: each rank fills its own. Where nothing is drawn there, all ranks get the same rows."""
+    queues = draft.module.calls_of(*(f"tensorflow.compat.v1.train.{name}" for name in _QUEUES))
+    in_order = all(_is_in_order(draft, queue) for queue in queues)
+    for queue in queues:
+        if not in_order:
+            draft.note("S5", queue, _UNDIVIDED)
+        elif draft.names.last(queue.func) in _SOURCES or not any(
+            draft.names.last(q.func) in _SOURCES for q in queues
+        ):
+            draft.ask("S5", queue, "Give every rank its own rows", _WHY_QUEUES, _SAME_ROWS)
+
+
+def _is_in_order(draft: Draft, queue: ast.Call) -> bool:
+    """Whether a queue gives its items in the same order on all ranks: it draws none, or by a seed; or has one file."""
+    last = draft.names.last(queue.func)
+    if argument(queue, "seed", _SEEDS.get(last)) is not None:
+        return True
+    if last not in _SOURCES:
+        return not last.startswith("shuffle")
+    shuffle = argument(queue, "shuffle", 2)
+    files = [o.node for o in draft.values.origins(queue.args[0])] if queue.args else []
+    one = all(isinstance(n, ast.List) and len(n.elts) == 1 for n in files) and last == "string_input_producer"
+    return (isinstance(shuffle, ast.Constant) and shuffle.value is False) or (bool(files) and one)
 
 
 def _unseen_datasets(draft: Draft) -> None:
