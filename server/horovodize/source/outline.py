@@ -22,11 +22,14 @@ class Piece:
     """A top-level statement with the nodes in it, itself first, in the order of the text. The first piece of a tree is its
     `ast.Module` alone."""
 
-    __slots__ = ("_of_types", "_placed", "nodes", "root")
+    __slots__ = ("_of_types", "_placed", "_where", "nodes", "root")
 
     def __init__(self, root: ast.AST, nodes: list[ast.AST]) -> None:
         self.root = root
         self.nodes = nodes
+        self._where: dict[type[ast.AST], list[int]] | None = (
+            None  # the nodes of a type, as numbers in `nodes`
+        )
         self._of_types: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
         self._placed: list[ast.stmt] | None = None
 
@@ -42,7 +45,15 @@ class Piece:
         """The nodes of some types, in order."""
         known = self._of_types.get(types)
         if known is None:
-            known = self._of_types[types] = [n for n in self.nodes if type(n) in types]
+            where = self._where
+            if where is None:
+                where = self._where = {}
+                for at, node in enumerate(self.nodes):
+                    where.setdefault(type(node), []).append(at)
+            found = [at for kind in types for at in where.get(kind, ())]
+            if len(types) > 1:
+                found.sort()
+            known = self._of_types[types] = [self.nodes[at] for at in found]
         return known
 
 
@@ -76,23 +87,22 @@ class Outline:
         while todo:
             node = todo.pop()
             nodes.append(node)
-            children: list[ast.AST] = []
             kind = type(node)
             names = _FIELDS.get(kind)
             if names is None:
-                names = _FIELDS[kind] = tuple(f for f in kind._fields if f not in _PLAIN)
-            for name in names:
+                names = _FIELDS[kind] = () if kind is ast.Constant else _fields(kind)
+            if not names:
+                continue  # most nodes are names and constants
+            for name in names:  # from the last to the first, as what is put on the pile last is taken first
                 value = getattr(node, name, None)
                 if isinstance(value, ast.AST):
                     parent[value], field[value] = node, name
-                    children.append(value)
+                    todo.append(value)
                 elif isinstance(value, list):
-                    for child in value:
+                    for child in reversed(value):
                         if isinstance(child, ast.AST):
                             parent[child], field[child] = node, name
-                            children.append(child)
-            children.reverse()
-            todo += children
+                            todo.append(child)
         return nodes
 
     # ------------------------------------------------------------------ a new version of the text
@@ -112,6 +122,11 @@ class Outline:
         tree.body[start:end] = statements
         self.pieces[start + 1 : end + 1] = added
         return Replaced(removed, added)
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a node that may hold others, the last one first."""
+    return tuple(f for f in reversed(kind._fields) if f not in _PLAIN)
 
 
 class Replaced:

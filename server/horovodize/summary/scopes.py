@@ -115,24 +115,23 @@ class Scopes:
         known = self._scope_of.get(node)
         if known is not None:
             return known
-        syntax, child = self.syntax, node
-        result: ast.AST = syntax.tree
-        for a in syntax.ancestors(node):
-            if isinstance(a, ast.Module):
-                result = a
+        parent, field = self.syntax.parent, self.syntax.field
+        result: ast.AST = self.syntax.tree
+        child, around = node, parent.get(node)
+        while around is not None:
+            kind = type(around)
+            if kind in _SCOPE_TYPES:
+                if isinstance(around, COMPREHENSIONS):
+                    if not (child is around.generators[0] and self._in_first_iter(node, around)):
+                        result = around
+                        break
+                elif field[child] == "body":
+                    result = around
+                    break
+            elif kind is ast.Module:
+                result = around
                 break
-            field = syntax.field[child]
-            if isinstance(a, (*CALLABLES, ast.ClassDef)) and (
-                field == "body" or (field == "args" and isinstance(child, ast.arg))
-            ):
-                result = a
-                break
-            if isinstance(a, COMPREHENSIONS) and not (
-                field == "generators" and child is a.generators[0] and self._in_first_iter(node, a)
-            ):
-                result = a
-                break
-            child = a
+            child, around = around, parent.get(around)
         self._scope_of[node] = result
         return result
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from horovodize import catalogue
 from horovodize.source.nodes import children
@@ -26,8 +26,7 @@ _LIMIT = 300
 _CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """A value, or a part of one: `path` () is the value of `node` itself, (0, 1) is `node`[0][1], (ITEM,) an item of it."""
 
     node: ast.AST

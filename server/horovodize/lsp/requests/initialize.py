@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from horovodize.lsp import attrs_leftovers
 from horovodize.lsp.analysis import load_for_actions, load_for_diagnostics
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.lsp.closed_files import ClosedFiles
@@ -42,5 +43,10 @@ def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
     if params.process_id is not None:
         exit_with(params.process_id)
     # While the client reads the answer, what the first document needs is loaded, in steps: a message waits for one at most.
-    for step in (load_for_diagnostics, load_for_actions):
+    # What is given up first makes room for that.
+    for step in (_give_up, load_for_diagnostics, load_for_actions):
         server.when_idle(step, step)
+
+
+def _give_up() -> None:
+    attrs_leftovers.drop(types)
