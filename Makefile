@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup lint types extension vsix site pictures unit workbench training keras3 pythons bench corpus trials fuzz soak format clean
+.PHONY: help demo test test-fast setup lint types extension vsix site pictures unit workbench training keras3 pythons bench corpus trials fuzz soak format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -12,6 +12,9 @@ demo: ## show what Horovodize does, on examples/ (no TensorFlow needed)
 
 test: ## everything: lint, types, extension, unit tests, a real workbench, training under real Horovod with Keras 2 and 3
 	@scripts/test.sh
+
+test-fast: ## while at work: lint, types, most unit tests, a program of each kind, two stories in a workbench (some five minutes)
+	@scripts/test.sh lint types quick_unit one_of_each two_stories
 
 setup: ## .venv with all that developing needs
 	@scripts/setup.sh dev

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test.sh [lint|types|extension|unit|workbench|training|keras3]…: sets up what tests need and runs them; all without arguments. Goes on after
-# a part that failed, and ends with a table and status 1.
+# a part that failed, and ends with a table and status 1. `quick_unit`, `one_of_each` and `two_stories` are what `make test-fast`
+# runs of the last four, for those who are still at work; nothing but time speaks for leaving out the rest.
 source "$(dirname "$0")/lib.sh"
 
 parts=("$@")
@@ -55,6 +56,25 @@ unit() {
     run .venv/bin/python -m pytest -n "$jobs" --dist loadfile --durations 15
 }
 
+# Without what tries random cases, drives other programs, or asks TensorFlow.
+SLOW=(robustness editor building running diagnosing catalogue browser cli/test_completion.py)
+quick_unit() {
+    run .venv/bin/python -m pytest -n "$jobs" -m "not training and not keras3 and not corpus and not fuzz" "${SLOW[@]/#/--ignore=tests/}"
+}
+
+# One program of each folder of tests/programs.
+one_of_each() {
+    scripts/horovod.sh || return 1
+    run .venv/bin/python -m pytest -m training -n "$jobs" tests/training/test_programs.py \
+        -k "keras/sgd_dataset or tape/max_steps or session/minibatch_slices or monitored/stop_at_step or estimator/run_config_hooks"
+}
+
+two_stories() {
+    scripts/vsix.sh && scripts/code-server.sh || return 1
+    for script in lint build; do run npm run --silent --workspace tests/workbench "$script" || return 1; done
+    run npm run --silent --workspace tests/workbench test -- --grep "A script that is refused|VS Code's refactor preview"
+}
+
 workbench() {
     scripts/vsix.sh && scripts/site.sh && scripts/code-server.sh && scripts/horovod.sh || return 1
     rm -rf build/workbench-evidence build/website-evidence
@@ -85,6 +105,9 @@ for name in "${parts[@]}"; do
         unit) title="Unit, golden, protocol and editor tests: pytest" ;;
         workbench) title="The website in a real browser, the extension in a real workbench and a real extension host" ;;
         training) title="Training under real Horovod: pytest -m training" ;;
+        quick_unit) title="Unit, golden and protocol tests, but those that take long: pytest" ;;
+        one_of_each) title="A program of each kind under real Horovod" ;;
+        two_stories) title="Two stories in a real workbench" ;;
         keras3) title="Training under Keras 3 (TensorFlow $with_keras_3): pytest -m keras3" ;;
         *) fail "there is no part called $name" ;;
     esac

@@ -63,3 +63,25 @@ def test_nothing_is_said_of_scaling_where_it_would_be_refused(run, tmp_path: Pat
     result = run("summary", "a.py")
     assert "loop" in result.out
     assert "scaling" not in result.out
+
+
+# Two networks, each with a step of its own in one loop.
+TWO_STEPS = """
+import tensorflow as tf
+sess = tf.Session()
+d_step = tf.train.AdamOptimizer().minimize(d_loss)
+g_step = tf.train.AdamOptimizer().minimize(g_loss)
+for batch in batches:
+    sess.run(d_step, {x: batch})
+    sess.run(g_step, {x: batch})
+"""
+
+
+def test_a_loop_of_several_steps_is_listed_once(run, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(TWO_STEPS)
+    out = run("summary", "a.py").out
+    assert out.count("Session training loop") == 1
+    (tmp_path / "a.py").write_text(
+        TWO_STEPS.replace("    sess.run(g_step", "for batch in more:\n    sess.run(g_step")
+    )
+    assert run("summary", "a.py").out.count("Session training loop") == 2

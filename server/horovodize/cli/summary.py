@@ -181,9 +181,11 @@ def _print(summary: ModuleSummary, scalings: _Scalings, world: World, console: C
         file, own = in_file(document, span)
         return f"{'' if file.path == document.path else file.path + ':'}{file.place(own.start)}"
 
-    rows = []
+    rows: list[tuple[Span, str, str]] = []
     for loop in summary.loops:
-        rows.append((loop.span, "loop", loop.describe()))
+        listed = (loop.span, "loop", loop.describe())
+        if listed not in rows:  # a loop may take several steps in a turn
+            rows.append(listed)
         file, own = in_file(document, loop.site)
         if (file.path, own) in scalings:
             rows.append((loop.site, "scaling", scalings[file.path, own].sentence))
