@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import TAPE
-from .pairs import changes, doubts, only, plan_of
+from .pairs import TF, changes, doubts, only, plan_of
 
 HEAD = TAPE + "import random\nfrom collections import deque\n"
 ARRAY = """
@@ -171,3 +171,31 @@ for i in range(5000):
     plan = plan_of(HEAD + agent)
     assert "if len(self.memory) < max(1, 500 // hvd.size()):" in plan.text
     assert len(doubts(plan, "G5")) == 1
+
+
+WARM_UP = """
+ROWS, BATCH = 4000, 32
+x = np.zeros((ROWS, 4))
+def batches():
+    for i in range(0, ROWS, BATCH):
+        yield mixed(x[i : i + BATCH], np.random.permutation(BATCH))
+WARM = {steps}
+class WarmUp(tf.keras.callbacks.Callback):
+    seen = 0
+    def on_train_batch_begin(self, batch, logs=None):
+        if self.seen < WARM:
+            self.model.optimizer.learning_rate = 0.1 * self.seen / WARM
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen += 1
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, x, batch_size=BATCH, epochs=9, callbacks=[WarmUp()])
+"""
+
+
+@pytest.mark.parametrize("steps", ["ROWS // BATCH", "3 * (ROWS // BATCH)", "math.ceil(len(x) / BATCH)"])
+def test_a_number_of_batches_is_no_size_of_a_memory(steps: str) -> None:
+    """It comes from the numbers that say how many rows there are, and how many a batch has."""
+    plan = plan_of("import math\nimport numpy as np\n" + TF + WARM_UP.format(steps=steps))
+    assert "if self.seen < max(1, WARM // hvd.size()):" in plan.text
+    assert not any("is not divided" in n.message for n in plan.notes)

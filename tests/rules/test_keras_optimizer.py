@@ -325,3 +325,40 @@ def test_a_rate_that_an_own_compile_passes_on_is_scaled_once(step: str, optimize
         assert plan.text.count("hvd.DistributedOptimizer(") == 1
     elif '"adam"' not in optimizer:
         assert "hvd.DistributedOptimizer(" not in plan.text
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        "model.fit(x, y)\nmodel.save('best.keras')",
+        "model.fit(x, y, callbacks=[tf.keras.callbacks.ModelCheckpoint(f'{folder}/m.keras')])",
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--to', default='m.keras')\nmodel.fit(x, y)\n"
+        "model.save(p.parse_args().to)",
+    ],
+)
+def test_what_is_saved_in_keras_files_can_be_loaded_again(saved: str) -> None:
+    """Horovod's class stands in them as one of Horovod's module, where nobody finds it."""
+    made = TF + "model = tf.keras.Sequential([])\nmodel.compile(OPTIMIZER, 'mse')\n" + saved + "\n"
+    for optimizer in ("'sgd'", "tf.keras.optimizers.SGD(0.1)"):
+        text = plan_of(made.replace("OPTIMIZER", optimizer)).text
+        assert "model.compile(distributed(tf.keras.optimizers.SGD(" in text
+        assert "type(optimizer).__module__ = type(saved).__module__" in text
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        "model.save('best.h5')",
+        "model.save('keras')",
+        "logging.getLogger('tensorflow.keras')",
+        "notes = 'See tf.keras'",
+    ],
+)
+def test_other_files_are_loaded_by_the_name_of_the_class(saved: str) -> None:
+    text = plan_of(
+        TF + "model = tf.keras.Sequential([])\nmodel.compile('sgd')\nmodel.fit(x, y)\n" + saved + "\n"
+    ).text
+    assert (
+        "model.compile(hvd.DistributedOptimizer(" in text
+        or "model.compile(hvd_keras.DistributedOptimizer(" in text
+    )

@@ -7,7 +7,7 @@ import pytest
 from horovodize.rules import root_rank
 
 from .guarding import HEAD, Guarded, apply, check
-from .pairs import plan_of
+from .pairs import TF, plan_of
 
 RULES = (root_rank.RULE,)
 WAIT = '# Wait until rank 0 has written it.\nhvd.broadcast(0, root_rank=0, name="saved")'
@@ -318,3 +318,16 @@ def test_what_is_written_before_a_fit_and_read_by_a_callback_is_waited_for_befor
         "save_weights(self", "load_weights(self"
     )
     assert "\nhvd.broadcast(0, root_rank=0, name='saved')\nmodel.fit(" in plan_of(source).text
+
+
+@pytest.mark.parametrize(
+    "called", ["run()", "print(run())", "print(f'end: {run():.3f}')", "scores.append(run())"]
+)
+def test_what_is_run_for_what_is_printed_waits_too(called: str) -> None:
+    """The call is taken out of the print: all ranks run it."""
+    source = TF + (
+        "scores = []\ndef run():\n    m = tf.keras.Sequential([])\n    m.compile('sgd', 'mse')\n    m.fit(x, y)\n"
+        "    m.save('last.h5')\n    again = tf.keras.models.load_model('last.h5')\n    return again.evaluate(x, y)\n"
+    )
+    text = plan_of(source + called + "\n").text
+    assert text.index("m.save(") < text.index("'saved')") < text.index("again =")

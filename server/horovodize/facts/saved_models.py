@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from enum import Enum
 
@@ -11,6 +12,7 @@ from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import argument
 
 _SAVERS = ("tensorflow.keras.models.save_model", "tensorflow.keras.saving.save_model")
+_PACKAGE = re.compile(r"\b(tf|tensorflow)(\.\w+)*\.keras$")
 _CHECKPOINT = "tensorflow.keras.callbacks.ModelCheckpoint"
 
 
@@ -59,10 +61,18 @@ def _told(module: Module, path: ast.expr) -> set[str]:
     return {ast.unparse(path)} | made
 
 
+def names_keras_files(module: Module) -> bool:
+    """Whether a program names files of models in Keras' own format: `model.save("best.keras")`, by whatever way."""
+    return any(
+        isinstance(n.value, str) and n.value.endswith(".keras") and not _PACKAGE.search(n.value)
+        for n in module.syntax.every(ast.Constant)
+    )
+
+
 def _is_fixed(module: Module, path: ast.expr) -> bool:
     """Whether a path is written out, wherever its name is."""
     made = [o.node for o in module.values.origins(path)]
     return bool(made) and all(isinstance(n, ast.Constant) for n in made)
 
 
-__all__ = ["Saved", "saved_by"]
+__all__ = ["Saved", "names_keras_files", "saved_by"]

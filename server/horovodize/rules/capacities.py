@@ -32,6 +32,7 @@ _SOONER = (
     "before; check that a rank never draws more rows at once than it then holds"
 )
 _ADDING = ("append", "appendleft", "add", "extend")
+_QUOTIENTS = (ast.Div, ast.FloorDiv)
 _DRAWING = {"sample", "choice", "choices", "randint", "randrange", "permutation", "shuffle", "integers"}
 # What makes or draws as many rows as a number says, and where that number stands: the parameter and its place.
 _SIZED: dict[str, tuple[tuple[str, int | None], ...]] = {
@@ -187,7 +188,23 @@ def _is_capacity(draft: Draft, test: ast.expr, count: ast.expr, bound: ast.expr)
         e = driver.iterable if driver.iterable is not None else getattr(driver.loop, "test", None)
         if e is not None and made & _made_of(draft, e):
             return False
-    return any(made & _made_of(draft, size) for size in _sizes(draft)) or _fills(draft, count)
+    if _fills(draft, count):
+        return True
+    return not _counts_batches(draft, bound) and any(made & _made_of(draft, size) for size in _sizes(draft))
+
+
+def _counts_batches(draft: Draft, bound: ast.expr) -> bool:
+    """Whether a number is one of batches, `len(x) // batch_size`, `len(sequence)`: it comes from the same numbers as the rows
+    of a batch do, and is no size of a memory."""
+    return any(
+        (isinstance(n, ast.Call) and draft.names.last(n.func) in ("len", "ceil", "cardinality"))
+        or (
+            isinstance(n, ast.BinOp)
+            and isinstance(n.op, _QUOTIENTS)
+            and not isinstance(n.right, ast.Constant)
+        )
+        for n in draft.values.depends([bound], 60)
+    )
 
 
 def _leaves_a_loop(draft: Draft, test: ast.expr) -> bool:

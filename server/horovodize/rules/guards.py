@@ -83,6 +83,7 @@ class Guarded:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.statements: set[ast.stmt] = set()  # the outermost ones
+        self.lifted: set[ast.AST] = set()  # what is taken out of them: all ranks run it
         self.told: set[ast.AST] = (
             set()
         )  # calls and statements at which the ranks wait to be told a value by rank 0
@@ -92,7 +93,10 @@ class Guarded:
         return all(any(self._inside(f.node) for f in way) for way in self.draft.drive.ways(node))
 
     def _inside(self, node: ast.AST) -> bool:
-        return node in self.statements or any(a in self.statements for a in self.draft.syntax.ancestors(node))
+        for n in (node, *self.draft.syntax.ancestors(node)):
+            if n in self.lifted or n in self.statements:
+                return n not in self.lifted
+        return False
 
     def collective(self, node: ast.AST) -> bool:
         """Whether a collective may stand at a node: all ranks come there alike, and run it in order."""

@@ -18,6 +18,12 @@ _WHOLE_GROUPS = (
     "            dataset = groups.flat_map(lambda *group: {tf}.data.Dataset.zip(group)).map(lambda i, element: element)",
 )
 
+# Horovod makes a class of the same name in a module of its own, where nobody finds it who loads a `.keras` file.
+_NAMED_AS_KERAS = (
+    f"    optimizer = {HVD}.DistributedOptimizer(saved)",
+    "    type(optimizer).__module__ = type(saved).__module__",
+)
+
 HELPERS = {
     "ScaledSchedule": (
         "class {name}({tf}.keras.optimizers.schedules.LearningRateSchedule):",
@@ -187,6 +193,24 @@ HELPERS = {
         "",
         "    def on_epoch_end(self):",
         "        self.sequence.on_epoch_end()",
+    ),
+    "load_distributed": (
+        "def {name}(*arguments, **options):",
+        '    """A compiled model from a file; its optimizer, in Horovod\'s wrapper, goes on from where it was saved."""',
+        "    model = {tf}.keras.models.load_model(*arguments, **options)",
+        "    saved = model.optimizer",
+        *_NAMED_AS_KERAS,
+        "    model.optimizer = optimizer",
+        "    optimizer.build(model.trainable_variables)",
+        "    for own, was in zip(optimizer.variables, saved.variables):",
+        "        own.assign(was)",
+        "    return model",
+    ),
+    "distributed": (
+        "def {name}(saved):",
+        '    """An optimizer in Horovod\'s wrapper, saved under the name of Keras\' own, so that any script can load it."""',
+        *_NAMED_AS_KERAS,
+        "    return optimizer",
     ),
     "SilentWriter": (
         "class {name}:",

@@ -4,6 +4,8 @@ What it does   `Adam(…)` becomes `hvd.DistributedOptimizer(Adam(…))` where i
                gets a name is followed by `opt = hvd.DistributedOptimizer(opt)`. A Keras name ("adam", "sgd", …) becomes the
                class it stands for, with its default rate scaled. A model compiled without an optimizer gets Keras' default,
                written out.
+               Where the program names `.keras` files, the wrapper is `distributed`, a function in the head of the file: what
+               Horovod's own writes into them can't be loaded again, by any script.
                For Keras 3, the wrapper is that of `horovod_keras3.py`, which is written beside the script, and XLA is turned
                off: `jit_compile=False` (Horovod's operations are none of XLA's; Keras 3 uses it on GPUs by itself).
 Why            `fit` applies what the optimizer is given; unwrapped, every rank trains a model of its own.
@@ -24,8 +26,8 @@ import os.path
 
 from horovodize import catalogue
 from horovodize.rules import keras_3, keras_session, strong
-from horovodize.rules.draft import HVD, Draft
-from horovodize.rules.optimizers import Trained, is_of_base, trained_optimizers, wrap
+from horovodize.rules.draft import Draft
+from horovodize.rules.optimizers import Trained, is_of_base, keras_wrapper, trained_optimizers, wrap
 from horovodize.rules.rule import Rule
 from horovodize.rules.serializable import make_serializable
 from horovodize.source import Edit
@@ -180,7 +182,7 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
     grown = strong.model_factor(draft, fit.model)
     lines = [
         *([f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate{grown}"] if grown else []),
-        f"{model}.optimizer = {HVD}.DistributedOptimizer({model}.optimizer)",
+        f"{model}.optimizer = {keras_wrapper(draft)}({model}.optimizer)",
     ]
     draft.change(
         "K1",
@@ -212,7 +214,7 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
         return
     name, grown = draft.same_name("optimizer"), strong.factor(draft, used_at)
     scaling = [f"{name}.learning_rate = {name}.learning_rate{grown}"] if grown else []
-    wrapping = [f"{name} = {HVD}.DistributedOptimizer({name})"] if in_wrapper else []
+    wrapping = [f"{name} = {keras_wrapper(draft)}({name})"] if in_wrapper else []
     # Of Keras 2's optimizers Horovod makes new ones: scaled before, one that two models share would be scaled twice.
     lines = [*scaling, *wrapping] if draft.keras_3 else [*wrapping, *scaling]
     draft.change(
@@ -240,7 +242,7 @@ def write_out(draft: Draft, trained: Trained, in_wrapper: bool) -> None:
     if made is None:
         draft.refuse("HVD006", node, f"Keras knows no optimizer named {string!r}")
         return
-    text = f"{HVD}.DistributedOptimizer({made})" if in_wrapper else made
+    text = f"{keras_wrapper(draft)}({made})" if in_wrapper else made
     draft.change(
         "K2",
         node,
@@ -286,7 +288,7 @@ def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
 
 def _add_default(draft: Draft, site: Compile) -> None:
     grown = strong.model_factor(draft, site.model)
-    text = f"optimizer={HVD}.DistributedOptimizer({_made(draft, _DEFAULT, grown)})"
+    text = f"optimizer={keras_wrapper(draft)}({_made(draft, _DEFAULT, grown)})"
     draft.change(
         "K2",
         site.call,

@@ -9,6 +9,7 @@ from typing import Literal
 
 from horovodize import catalogue
 from horovodize.facts.answers import Varies
+from horovodize.facts.saved_models import names_keras_files
 from horovodize.rules.any_rank_test import agree_value, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
@@ -174,7 +175,9 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> Non
     lines, or a long one). `op`: what Horovod is told besides, after a comma."""
     if not draft.once("wrapped", call):
         return
-    what = "Wrap the optimizer in Horovod's"
+    what, by = "Wrap the optimizer in Horovod's", f"{HVD}.DistributedOptimizer"
+    if rule == "K1":
+        by = keras_wrapper(draft)
     statement = draft.syntax.statement(call)
     if (
         isinstance(statement, ast.Assign)
@@ -191,7 +194,7 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> Non
             call,
             what,
             why,
-            [draft.after(statement, [f"{name} = {HVD}.DistributedOptimizer({name}{op})"])],
+            [draft.after(statement, [f"{name} = {by}({name}{op})"])],
         )
     else:
         draft.change(
@@ -199,5 +202,13 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> Non
             call,
             what,
             why,
-            Edit.around(draft.module.span(call), f"{HVD}.DistributedOptimizer(", f"{op})"),
+            Edit.around(draft.module.span(call), f"{by}(", f"{op})"),
         )
+
+
+def keras_wrapper(draft: Draft) -> str:
+    """What a compiled model's optimizer is wrapped by. In a `.keras` file stands the class that Horovod makes, which can't be
+    loaded again (measured with 2.15): where a program names such files, the class gets the name of Keras' own."""
+    if not draft.keras_3 and names_keras_files(draft.module):
+        return draft.helper("distributed")
+    return f"{HVD}.DistributedOptimizer"

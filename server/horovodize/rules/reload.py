@@ -1,17 +1,20 @@
 """K8 reload: a compiled model from disk that goes on training gets Horovod's optimizer.
 
 What it does   `tf.keras.models.load_model(f)` of a model that is then fitted without being compiled again becomes
-               Horovod's `load_model(f)`, which wraps the optimizer that comes with the model.
-Why            The optimizer is loaded as it was saved: unwrapped, every rank trains a model of its own.
+               `load_distributed(f)`, a function in the head of the file that loads it, wraps the optimizer that comes with the
+               model, and gives it the state that it was saved with. For Keras 3, and TensorFlow before 2.11, it is
+               Horovod's `load_model(f)`.
+Why            The optimizer is loaded as it was saved: unwrapped, every rank trains a model of its own. Horovod's own
+               `load_model` wraps nothing from TensorFlow 2.11 on, if the model was saved by one process alone.
 Before         model = tf.keras.models.load_model("model.h5")
                model.fit(x, y)
-After          model = hvd_keras.load_model("model.h5")
+After          model = load_distributed("model.h5")
                model.fit(x, y)
 Leaves alone   Models that only predict or evaluate, and models that are compiled again (K1).
 Asks           A model that this program does not save in the same file: its rate is the one it was saved with, and is scaled
                here; where a distributed run saved it, it is scaled already. Where it can't be seen which file is loaded,
                and this program saves models, the rate stays as it was saved.
-Source         Beyond the seed; `hvd.load_model` is Horovod's own answer (horovod#1964, 2486).
+Source         Beyond the seed; `hvd.load_model` is Horovod's own answer (horovod#1964, 2486). Measured with TensorFlow 2.15.1.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from horovodize.rules.draft import KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit, Span
 from horovodize.summary.syntax import argument
+from horovodize.world.versions import before
 
+_FIRST_THAT_HOROVOD_MISSES = (2, 11)
 _LOADERS = ("tensorflow.keras.models.load_model", "tensorflow.keras.saving.load_model")
 _WHAT = "Load the model with Horovod's wrapper around its optimizer"
 _WHY = "The optimizer that comes with the model is wrapped as it is loaded."
@@ -56,7 +61,9 @@ def _compiled_again(draft: Draft, model: ast.expr, load: ast.Call) -> bool:
 
 
 def _load_distributed(draft: Draft, call: ast.Call, grown: str) -> None:
-    edits = [Edit(draft.module.span(call.func), f"{KERAS}.load_model")]
+    horovods = draft.keras_3 or before(draft.world.tensorflow, _FIRST_THAT_HOROVOD_MISSES)
+    loader = f"{KERAS}.load_model" if horovods else draft.helper("load_distributed")
+    edits = [Edit(draft.module.span(call.func), loader)]
     saved = saved_by(draft.module, draft.sites, argument(call, "filepath", 0)) if grown else Saved.HERE
     if saved is Saved.HERE:
         draft.change("K8", call, _WHAT, _WHY, edits)

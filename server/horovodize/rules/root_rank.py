@@ -217,6 +217,7 @@ class _RootRank:
                     "every rank prints this: what all must run can't be taken out of it in order",
                 )
             return []
+        self.guarded.lifted.update(parts)
         indent = draft.document.indentation(statement)
         whole = draft.module.span(statement)
         moves, taken = list[Edit | Move](), set[str]()

@@ -22,11 +22,24 @@ def shard(rows):
     return share if len(rows) >= hvd.size() else rows
 
 
+def load_distributed(*arguments, **options):
+    """A compiled model from a file; its optimizer, in Horovod's wrapper, goes on from where it was saved."""
+    model = tf.keras.models.load_model(*arguments, **options)
+    saved = model.optimizer
+    optimizer = hvd.DistributedOptimizer(saved)
+    type(optimizer).__module__ = type(saved).__module__
+    model.optimizer = optimizer
+    optimizer.build(model.trainable_variables)
+    for own, was in zip(optimizer.variables, saved.variables):
+        own.assign(was)
+    return model
+
+
 PATH = 'model.h5'
 x, y = np.load('x.npy'), np.load('y.npy')
 
 if os.path.exists(PATH):
-    model = hvd_keras.load_model(PATH)
+    model = load_distributed(PATH)
 else:
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer=hvd.DistributedOptimizer(tf.optimizers.Adam(1e-3 * hvd.size())), loss='mse')
