@@ -230,3 +230,26 @@ def test_a_weight_of_what_is_minimized(update: str) -> None:
     body = f"{beta}    with tf.GradientTape() as tape:\n        model(x)\n    {update}\n"
     text = plan_of(HEAD[: HEAD.index("def train_step")] + f"count = 0\nfor x, y in ds:\n{body}").text
     assert f"    beta = min(1.0, {ALL} / 1000)\n" in text
+
+
+SAMPLER = """\
+class Sampler:
+    def __init__(self):
+        self.n = 0
+
+    def {name}(self):
+        self.n += 1
+        return max(0.2, 1.0 - self.n / 500)
+
+sampler = Sampler()
+"""
+
+
+@pytest.mark.parametrize("name", ["__call__", "share"])
+def test_an_object_that_is_called_with_each_step(name: str) -> None:
+    """A share of teacher forcing: by the steps of a rank it went down too slowly."""
+    called = "sampler()" if name == "__call__" else "sampler.share()"
+    source = HEAD.format(value=called, given="beta").replace(
+        "count = 0\n", SAMPLER.format(name=name) + "count = 0\n"
+    )
+    assert "1.0 - self.n * hvd.size() / 500" in plan_of(source).text

@@ -84,7 +84,7 @@ class CallGraph:
     def _find_callee(self, call: ast.Call) -> Callee | None:
         f = call.func
         if isinstance(f, ast.Name):
-            return self._among(self.values.origins(f))
+            return self._among(self.values.origins(f)) or self._of_object(f)
         if isinstance(f, ast.Attribute):
             if self.scopes.links.module(f.value) is not None:
                 return self._among(self.values.origins(f))
@@ -102,12 +102,18 @@ class CallGraph:
                 return o.node
         return None
 
+    def _of_object(self, f: ast.Name | ast.Attribute) -> Function | None:
+        """What the call of an object runs: `sampler()` of `sampler = Sampler()`."""
+        if not self.definitions.has_method("__call__"):
+            return None
+        return self._most_derived(self.definitions.methods_of("__call__", self.values.receiver(f)))
+
     def _method(self, f: ast.Attribute) -> Function | ast.Lambda | None:
         if not self.definitions.has_method(f.attr):
             for o in self.values.origins(f):
                 if isinstance(o.node, CALLABLES) and not o.path:
                     return o.node  # self.step = tf.function(self._step)
-            return None
+            return self._of_object(f)
         if (
             isinstance(f.value, ast.Call)
             and isinstance(f.value.func, ast.Name)

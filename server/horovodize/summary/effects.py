@@ -81,7 +81,7 @@ _RANDOM = re.compile(
     r"(random\w*|normal|uniform|randint|rand|randn|choice|choices|sample|permutation|shuffle|truncated_normal|gauss|seed)$"
 )
 _UNKNOWN_TRAINING = re.compile(
-    r"(^|_)(train|fit|step|update|next|optimi[sz]e|learn|backward|minimize|evaluate)", re.I
+    r"(^|_)(train|fit|step|update|next|optimi[sz]e|learn(?!ing_rate)|backward|minimize|evaluate)", re.I
 )
 
 
