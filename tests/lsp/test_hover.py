@@ -183,6 +183,14 @@ async def test_a_collective_says_what_is_exchanged_and_who_comes(vscode):
     assert "Of 3 ranks, only rank 0 comes here" in hover
 
 
+async def test_a_collective_that_is_left_out_in_one_way_is_come_to_in_another(vscode):
+    text = DISTRIBUTED.partition("    total = ")[0]
+    later = "    if float(tf.reduce_sum(rows)) > 12.5:\n        break\n    total = hvd.allreduce(rows)\n"
+    uri = await vscode.open(text + later)
+    hover = await vscode.hover(uri, "total = hvd.all‸reduce(rows)")
+    assert "All ranks come here, and each waits until all of them are in it." in hover
+
+
 async def test_what_is_no_collective_says_nothing_of_ranks(vscode):
     uri = await vscode.open(DISTRIBUTED)
     assert "Collective" not in (await vscode.hover(uri, "rows = tf.ra‸nge") or "")

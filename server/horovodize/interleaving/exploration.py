@@ -64,16 +64,15 @@ class Exploration:
         return self._by_size[size]
 
     def who_comes(self, node: ast.AST) -> tuple[list[int], int]:
-        """Which ranks come to a collective, and of how many, where each decision is taken in its first way."""
+        """Which ranks come to a collective, and of how many: in one of the ways that they may go."""
         size = max(SIZES)
         everyone = self._everyone(size)
-        decisions = Decisions({})
-        coming = set()
+        coming = set[int]()
         for part in self.program.parts:
-            for rank in range(size):
-                run = Execution(rank, everyone, self.answers, decisions).of(part)
-                if any(isinstance(h, Did) and h.action.node is node for h in run.happened):
-                    coming.add(rank)
+            for runs in self._ways(part, everyone):
+                coming |= {run.rank for run in runs if _comes(run, node)}
+                if len(coming) == size:
+                    break
         return sorted(coming), size
 
     def _ways(self, part: Block, everyone: list[ByRank]) -> Iterator[list[Run]]:
@@ -94,3 +93,7 @@ class Exploration:
                     if key not in given
                     for way in range(1, ways)
                 ]
+
+
+def _comes(run: Run, node: ast.AST) -> bool:
+    return any(isinstance(h, Did) and h.action.node is node for h in run.happened)
