@@ -4,5 +4,13 @@ import horovod.tensorflow.keras as hvd
 # Horovod: initialize.
 hvd.init()
 
+
+def distributed(saved):
+    """An optimizer in Horovod's wrapper, saved under the name of Keras' own, so that any script can load it."""
+    optimizer = hvd.DistributedOptimizer(saved)
+    type(optimizer).__module__ = type(saved).__module__
+    return optimizer
+
+
 net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size()))
+optimizer = distributed(tf.keras.optimizers.SGD(0.1 * hvd.size()))

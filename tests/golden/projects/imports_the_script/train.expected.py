@@ -12,6 +12,13 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
+def distributed(saved):
+    """An optimizer in Horovod's wrapper, saved under the name of Keras' own, so that any script can load it."""
+    optimizer = hvd.DistributedOptimizer(saved)
+    type(optimizer).__module__ = type(saved).__module__
+    return optimizer
+
+
 def shard(rows):
     """This rank's share of some rows: every size()-th, and equally many on each rank."""
     share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
@@ -29,7 +36,7 @@ def main():
     from evaluate import evaluate
 
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-    opt = hvd.DistributedOptimizer(tf.keras.optimizers.Adam(0.01 * hvd.size()))
+    opt = distributed(tf.keras.optimizers.Adam(0.01 * hvd.size()))
     model.compile(opt, "mse")
     x, y = data()
     callbacks = [
