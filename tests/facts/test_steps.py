@@ -203,6 +203,18 @@ def test_rows_that_each_turn_makes_of_the_last_ones_are_not_the_same() -> None:
     assert step_of(TAPE + loop).feed is Feed.UNSEEN
 
 
+@pytest.mark.parametrize("half", ["int(batch / 2)", "int(round(batch / 2))", "batch // 2"])
+def test_as_many_rows_as_half_a_batch_are_drawn(half: str) -> None:
+    """How many they are is a number, however it is rounded."""
+    training = KERAS + (
+        "net = tf.keras.Sequential([tf.keras.layers.Dense(3)])\n"
+        f"def train(turns, batch):\n    half = {half}\n    for _ in range(turns):\n"
+        "        made = net.predict(np.random.normal(0, 1, (half, 3)))\n"
+        "        model.train_on_batch(made, np.zeros((half, 1)))\ntrain(100, 32)\n"
+    )
+    assert step_of(training).feed is Feed.DRAW
+
+
 # ---------------------------------------------------------------------- one batch
 
 

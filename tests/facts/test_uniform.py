@@ -53,6 +53,8 @@ def of(text: str, head: str = HEAD) -> Answer:
 UNIFORM = {
     "a constant": "n = 5\nn + 1",
     "an argument": "p = argparse.ArgumentParser()\nargs = p.parse_args()\nint(args.epochs)",
+    "arguments as a dict": "p = argparse.ArgumentParser()\nargs = vars(p.parse_args())\nargs['epochs']",
+    "arguments that a function gives as a dict": "def parse():\n    p = argparse.ArgumentParser()\n    return vars(p.parse_args())\nargs = parse()\nint(args['epochs']) * 2",
     "an object whose methods read the clock": "class Watch:\n    def __str__(self):\n        return str(time.time())\nw = Watch()\nnot w",
     "an object that is tested by a number": "class Left:\n    def __init__(self):\n        self.n = 9\n    def __bool__(self):\n        return self.n > 0\nw = Left()\nnot w",
     "settings of another package": "cfg.train.epochs",
@@ -211,6 +213,7 @@ VARIES = {
 UNKNOWN = {
     "what another module's function gives": "make_number()",
     "what an object of another module gives": "thing = make_number()\nthing.rounds()",
+    "the attributes of an object that is not seen": "vars(make_number())['n']",
     "a parameter of a lambda": "f = lambda n: asked(n)",
     "what is called with what can't be seen": "def f(n):\n    asked(n)\nf(*things())",
     "a function that is handed over": "def f(n):\n    asked(n)\nelsewhere(f)",

@@ -719,3 +719,28 @@ def test_a_share_of_what_is_batched_apart_again_is_taken_after_that() -> None:
         + "ids = tf.data.Dataset.from_tensor_slices(n)\nmodel.fit(ids.batch(99).map(f).unbatch().batch(8))\n"
     )
     assert "(ids.batch(99).map(f).unbatch()).batch(8)" in result.text
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "ds = tf.keras.utils.image_dataset_from_directory('photos')\n",
+        "ds, rest = tf.keras.utils.image_dataset_from_directory('photos', validation_split=0.2, subset='both', seed=1)\n",
+    ],
+)
+def test_batches_that_are_read_whole_are_told(made: str) -> None:
+    plan = plan_of(
+        TF
+        + made
+        + "model = tf.keras.Sequential([])\nmodel.compile('sgd', 'mse')\nmodel.fit(ds.prefetch(2))\n"
+    )
+    assert [n.message for n in plan.notes if "reads and decodes all files" in n.message]
+
+
+def test_what_only_evaluates_is_no_cost_of_each_step() -> None:
+    source = TF + (
+        "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+        "rest = tf.keras.utils.image_dataset_from_directory('photos')\nmodel = tf.keras.Sequential([])\n"
+        "model.compile('sgd', 'mse')\nmodel.fit(ds, validation_data=rest)\n"
+    )
+    assert not [n for n in plan_of(source).notes if "reads and decodes" in n.message]

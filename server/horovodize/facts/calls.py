@@ -265,6 +265,8 @@ class Calls:
             step.ask_all(self._arguments(call))
         elif name in ("isinstance", "callable", "type", "super", "issubclass"):
             pass
+        elif name == "vars" and self._is_parsed(call):
+            step.ask_all(call.args, item.size)
         elif name in ("locals", "vars", "globals", "exec", "__import__"):
             step.unknown(f"`{name}` is not followed", call)
         elif name in _ITERATING:
@@ -279,6 +281,11 @@ class Calls:
             step.ask_all(call.args)
         else:
             step.ask_all(self._arguments(call), item.size)
+
+    def _is_parsed(self, call: ast.Call) -> bool:
+        """Whether a call is given what was read from the command line: `vars(parser.parse_args())`."""
+        made = [c for e in call.args for c in self.values.calls(e)]
+        return bool(made) and all(self.names.last(c.func) == "parse_args" for c in made)
 
     def _unlisted(self, e: ast.expr) -> ast.expr:
         """`words` of `list(words)`: in what order a list holds them is nothing to who sorts it."""

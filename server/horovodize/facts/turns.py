@@ -409,6 +409,7 @@ class Turns:
         if (
             last in _MEASURES
             or last in _FILLED
+            or (isinstance(call.func, ast.Name) and call.func.id in ("int", "float", "bool"))
             or (
                 last in _SUMMARIES and argument(call, "axis", int(bool(name))) is None
             )  # of a function, or of an array's method

@@ -194,6 +194,14 @@ def _short_share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
 def _tell_what_comes_before(draft: Draft, place: ast.expr) -> None:
     """Notes what each rank still does for all elements, since the data can only be divided after it."""
     known = feeding(draft).pipelines
+    read = [
+        n
+        for n in draft.values.depends([place], 100)
+        if isinstance(n, ast.Call) and draft.names.last(n.func).endswith("_dataset_from_directory")
+    ]
+    if read:  # gives batches
+        line = draft.line_words(read[0], place)
+        draft.note("D1", place, f"batches are divided, so every rank reads and decodes all files ({line})")
     late = [s for s in known.steps(place) if draft.names.last(s.func) in ("map", "map_and_batch")]
     if late:
         known_by = [s.args[0] if s.args else s for s in sorted(late, key=lambda s: s.end_lineno or s.lineno)]
