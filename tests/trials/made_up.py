@@ -47,6 +47,7 @@ def install() -> None:
             if hasattr(module, "get_word_index"):
                 module.get_word_index = _word_index
     _replace_everywhere("get_file", tf.keras.utils.get_file, _file)
+    _replace_everywhere("plot_model", tf.keras.utils.plot_model, lambda *_, **__: None)
     sys.modules["tensorflow_datasets"] = _tensorflow_datasets()
 
 
@@ -151,7 +152,7 @@ def _replace_everywhere(name: str, original: Any, new: Any) -> None:
             setattr(module, name, new)
     import tensorflow as tf
 
-    tf.keras.utils.get_file = new
+    setattr(tf.keras.utils, name, new)
     sys.modules["keras.utils"].__dict__.update({name: new}) if "keras.utils" in sys.modules else None
 
 
