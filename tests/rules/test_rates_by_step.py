@@ -374,3 +374,28 @@ def test_what_is_picked_otherwise_is_not_asked_about(rate: str, best: str) -> No
 def test_a_rate_that_is_picked_by_the_number_of_a_step_is_asked_about(best: str) -> None:
     (doubt,) = picked("rates[i]", best)
     assert "`rates` has a value for each step of all ranks" in doubt
+
+
+def noted(setting: str) -> bool:
+    """Whether it is said that a rate goes on beyond its last step."""
+    source = TF + CALLBACK.format("on_train_batch_begin", f"self.model.optimizer.learning_rate = {setting}")
+    return any("keep the rate at its end" in note.message for note in plan_of(source).notes)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["0.1 * 0.99 ** n", "0.1 / (1 + n)", "0.1 * max(0.0, 1 - n / 500)", "0.1 * (1 - min(n / 500, 1.0))"],
+)
+def test_a_rate_that_goes_on_as_it_did_may_go_beyond_its_last_step(setting: str) -> None:
+    assert not noted(setting)
+
+
+@pytest.mark.parametrize("setting", ["0.1 * (1 - n / 500)", "0.05 * (1 + np.cos(np.pi * n / 500))"])
+def test_a_line_or_a_cosine_that_goes_on_beyond_its_last_step_is_said(setting: str) -> None:
+    """800 rows in batches of 16 are 50 on one process and 13 on each of four: 52. At the end the rate would be negative."""
+    assert noted(setting)
+
+
+def test_a_loop_of_so_many_steps_ends_with_them() -> None:
+    text = TAPE + "for n in range(500):\n    opt.learning_rate = 0.1 * (1 - n / 500)\n    step(x, y)\n"
+    assert not any("keep the rate at its end" in note.message for note in plan_of(text).notes)

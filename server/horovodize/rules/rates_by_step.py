@@ -26,10 +26,15 @@ _SAID = (
     "this rate goes by a count of steps of one process; with the data split, each rank takes size() times fewer: check that it "
     "changes as fast for the rows that are seen"
 )
+_BEYOND = (
+    "where batches don't divide among the ranks, a rank's epoch has one more than its share, and this count goes beyond the "
+    "last step that the rate is made for; let `min` or `max` keep the rate at its end"
+)
 _WHAT = "Tell the rate the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; the rate goes by how much has been seen."
 _SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _READ = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_BOUNDS = {"min", "max", "minimum", "maximum", "clip", "clip_by_value"}
 _LIMIT = 400
 _PLACEHOLDERS = ("tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default")
 
@@ -40,7 +45,7 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting |
     own: that an optimizer's rate is set there, or a variable's"""
     if draft.options.split_data and draft.divided and counts_a_share(draft, rate):
         return  # what the count is measured by is a rank's, too
-    if _tell_counts(draft, rate) or decays.follow(draft, rate, own):
+    if _tell_counts(draft, rate, _by_batches(draft, setting)) or decays.follow(draft, rate, own):
         return
     if not (draft.options.split_data and draft.divided):
         return
@@ -52,8 +57,9 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting |
         draft.ask("C5", rate, _WHAT, _WHY, _SAID)
 
 
-def _tell_counts(draft: Draft, rate: ast.expr) -> bool:
-    """Tells the counts in a formula the steps of all ranks; whether there are some."""
+def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
+    """Tells the counts in a formula the steps of all ranks; whether there are some. `of_batches`: it is asked with each batch
+    of a `fit`, whose epochs are rounded up on each rank."""
     if not (draft.options.split_data and draft.divided):
         return False
     found = False
@@ -62,6 +68,8 @@ def _tell_counts(draft: Draft, rate: ast.expr) -> bool:
         if counted.of(draft, read) is not None and not _is_key(draft, read):
             draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
             found = True
+            if of_batches and _may_go_beyond(draft, read):
+                draft.note("C5", read, _BEYOND)
     for call in drawn(draft, rate):
         if counted.is_by_step(draft, call):
             draft.counts_all.add(call)
@@ -69,6 +77,15 @@ def _tell_counts(draft: Draft, rate: ast.expr) -> bool:
             draft.change("C5", call, _WHAT, _WHY, edits, decision=Decision.COUNTED)
             found = True
     return found
+
+
+def _may_go_beyond(draft: Draft, read: ast.expr) -> bool:
+    """Whether a formula gives something else after its last step than at it: a line that goes on below zero, a cosine that
+    rises again. Powers and quotients go on as they did, and what is kept within bounds stays there."""
+    around = [a for a in draft.syntax.ancestors(read) if isinstance(a, ast.expr)]
+    called = {draft.names.last(a.func) for a in around if isinstance(a, ast.Call)}
+    is_line = any(isinstance(a, ast.BinOp) and isinstance(a.op, ast.Sub) for a in around)
+    return (is_line or "cos" in called) and not called & _BOUNDS
 
 
 def drawn(draft: Draft, rate: ast.expr) -> Iterator[ast.Call]:
