@@ -46,8 +46,8 @@ def main():
             tf.keras.callbacks.CSVLogger("training.csv"),
         ],
     )
-    model.save("spirals.keras")
-    print("saved spirals.keras")
+    model.save_weights("spirals.weights.h5")
+    print("saved spirals.weights.h5")
 
 
 if __name__ == "__main__":

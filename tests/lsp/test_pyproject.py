@@ -75,7 +75,7 @@ async def test_a_file_that_means_nothing_is_told_once_and_not_used(fresh, client
     (message,) = fresh.messages
     assert message.type == types.MessageType.Warning
     assert (
-        "unknown setting tool.horovodize.comment (there are: batch, comments, exclude, ignore,"
+        "unknown setting tool.horovodize.comment (there are: batch, comments, elastic, exclude, ignore,"
         in message.message
     )
     assert "pyproject.toml" in message.message

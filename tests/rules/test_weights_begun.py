@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .pairs import TF, plan_of
+from .pairs import TF, plan_of, refused
 
 CALLBACK = """\
 class Average(tf.keras.callbacks.{base}):
@@ -50,8 +50,13 @@ def test_what_is_not_taken_before_the_first_step_or_not_set_back_stays(
 
 
 def test_a_callback_that_runs_on_rank_0_alone_sends_nothing() -> None:
-    text, _ = become("on_train_begin", ALL, BACK, base="ModelCheckpoint")
+    text, _ = become("on_train_begin", ALL, "print(self.kept)", base="ModelCheckpoint")
     assert "hvd.broadcast_variables(" not in text
+
+
+def test_weights_that_a_callback_on_rank_0_alone_sets_back_would_part_from_the_others() -> None:
+    source = TF + CALLBACK.format(begun="on_train_begin", takes=ALL, sets=BACK, base="ModelCheckpoint")
+    refused(source, "HVD006", "HVD333")
 
 
 @pytest.mark.parametrize(

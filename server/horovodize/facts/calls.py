@@ -117,7 +117,8 @@ class Calls:
             self._unresolved(step, call, item)
 
     def _arguments(self, call: ast.Call) -> list[ast.expr]:
-        return [*call.args, *(k.value for k in call.keywords)]
+        """What a call is given that may matter to what it gives: not how much it prints meanwhile."""
+        return [*call.args, *(k.value for k in call.keywords if k.arg != "verbose")]
 
     def _plays(self, call: ast.Call) -> bool:
         """`env.step(action)`: a simulation moves on."""

@@ -61,7 +61,6 @@ FUNCTIONS: Mapping[str, Source] = {
     **_all(Source.CLOCK, "now today utcnow", "datetime.datetime."),
     **_all(Source.CLOCK, "datetime.date.today datetime.now datetime.today"),
     **_all(Source.HOST, "getpid getppid uname cpu_count getloadavg", "os."),
-    **_all(Source.HOST, "mkstemp mkdtemp mktemp NamedTemporaryFile TemporaryDirectory TemporaryFile", "tempfile."),
     **_all(Source.HOST, "socket. platform.node platform.uname multiprocessing.cpu_count multiprocessing.current_process "
                         "threading.get_ident uuid.getnode psutil. GPUtil."),
     **_all(Source.HOST, "rank local_rank cross_rank", "horovod.tensorflow."),

@@ -52,6 +52,7 @@ _BOTH: Mapping[str, tuple[Deed, Deed]] = {  # from the first argument to the sec
 _OPENERS = ("open", "io.open", "codecs.open", "gzip.open", "tensorflow.io.gfile.GFile", f"{_V1}gfile.Open")
 _MODEL_METHODS = {"save": Deed.WRITE, "save_weights": Deed.WRITE, "load_weights": Deed.READ}
 _FRAME_METHODS = ("to_csv", "to_pickle", "to_parquet", "to_json")
+_LIMIT = 100  # nodes that a path is looked for in
 _SAVER_METHODS = {"save": (Deed.WRITE, "save_path", 1), "restore": (Deed.READ, "save_path", 1)}
 
 
@@ -63,7 +64,16 @@ class Deeds:
         self._models = {ast.unparse(f.model) for f in facts.sites.fits}
 
     def of(self, call: ast.Call) -> Iterator[Touch]:
-        """What a call does itself, with paths that it names."""
+        """What a call does itself, with paths that it names. Temporary files are nothing that another process comes to."""
+        for touch in self._named(call):
+            if isinstance(touch.path, str) or not self._is_temporary(touch.path):
+                yield touch
+
+    def _is_temporary(self, path: ast.expr) -> bool:
+        made = (n for n in self.module.values.depends([path], _LIMIT) if isinstance(n, ast.Call))
+        return any((self.module.names.of(call.func) or "").startswith("tempfile.") for call in made)
+
+    def _named(self, call: ast.Call) -> Iterator[Touch]:
         module = self.module
         name = module.names.of(call.func) or ""
         if (

@@ -12,6 +12,7 @@ from horovodize.facts.sources import Source
 
 _OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME)
 _RANKS = ("rank", "local_rank", "cross_rank")
+_ASKING = ("predict", "predict_on_batch", "evaluate", "test_on_batch")
 _SPREADS = (
     "isnan",
     "isinf",
@@ -104,6 +105,11 @@ class OwnAnswers:
         computed = [r.where for r in varies if r.kind is Source.ROWS]
         if any(map(self._is_given_own, computed)):
             return True
+        if computed and all(
+            map(_asks_model, computed)
+        ):  # its weights are those of all ranks: what it is asked about counts
+            given = [e for c in computed if isinstance(c, ast.Call) for e in _given(c)]
+            return any(self.facts.horovod.depends_on(e, *_RANKS, limit=200) for e in given)
         # What a session fetches may be a counter: what it is fed tells.
         eager = not self.facts.sites.builds_graph
         if eager and computed and self.facts.horovod.depends_on(e, *_RANKS, limit=1500):
@@ -151,3 +157,12 @@ def _is_of_validation(e: ast.expr) -> bool:
     """Whether a metric is named that ranks with the same weights and the same rows for validation have alike."""
     texts = [n.value for n in ast.walk(e) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     return any(text.startswith("val") for text in texts)
+
+
+def _asks_model(call: ast.AST) -> bool:
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _ASKING
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    """What a model is asked with, but for how much it prints meanwhile."""
+    return [*call.args, *(k.value for k in call.keywords if k.arg != "verbose")]
