@@ -105,9 +105,8 @@ class OwnAnswers:
         computed = [r.where for r in varies if r.kind is Source.ROWS]
         if any(map(self._is_given_own, computed)):
             return True
-        if computed and all(
-            map(_asks_model, computed)
-        ):  # its weights are those of all ranks: what it is asked about counts
+        # A model's weights are those of all ranks: what it is asked about counts.
+        if computed and all(map(_asks_model, computed)):
             given = [e for c in computed if isinstance(c, ast.Call) for e in _given(c)]
             return any(self.facts.horovod.depends_on(e, *_RANKS, limit=200) for e in given)
         # What a session fetches may be a counter: what it is fed tells.
