@@ -220,4 +220,4 @@ def test_rules_remember_nodes_as_decisions_only() -> None:
         for name, value in vars(Draft(summarize(Document(textwrap.dedent(PROGRAM))), Options())).items()
         if isinstance(value, set)
     }
-    assert kept == {"_taken", "_begun", "settled", "divided_loops", "strided", "strided_loops", "counts_all"}
+    assert kept == {"_taken", "_begun", "settled"}

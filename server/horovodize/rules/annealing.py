@@ -122,7 +122,9 @@ def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
         if mean is not None:
             running_means.ask(draft, mean, rule)
         elif _is_in_formula(draft, read) and counted.of(draft, read) is not None:
-            draft.change(rule, read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
+            draft.change(
+                rule, read, _WHAT, _WHY, counted.read_as_all(draft, read, rule), decision=Decision.COUNTED
+            )
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:

@@ -7,7 +7,7 @@ import ast
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.steps import Feed, arrays_in
 from horovodize.rules import guarded, loop_exits, quotients
-from horovodize.rules.decisions import Amount, Divided
+from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, is_touched, may_be_none
 from horovodize.source import Edit
@@ -22,7 +22,7 @@ def of(draft: Draft, e: ast.expr) -> Counter | None:
     """The counter of a rank's steps that an expression gives; None where it counts all, or is no counter."""
     if not draft.options.split_data or not draft.divided:
         return None
-    counter = draft.facts.counters.of(e, draft.counts_all)
+    counter = draft.facts.counters.of(e, draft.having(OfAll))
     if counter is None or is_strided(draft, counter):
         return None
     return counter if counts_share(draft, counter) else None
@@ -37,17 +37,17 @@ def perhaps(draft: Draft, e: ast.expr) -> bool:
 
 def all_of(draft: Draft, e: ast.expr) -> Counter | None:
     """The counter of the steps of all ranks, which goes on by size() with each, that an expression gives."""
-    if not draft.strided and not draft.strided_loops:
+    if not draft.having(Strided):
         return None
-    counter = draft.facts.counters.of(e, draft.counts_all)
+    counter = draft.facts.counters.of(e, draft.having(OfAll))
     return counter if counter is not None and is_strided(draft, counter) else None
 
 
 def is_strided(draft: Draft, counter: Counter) -> bool:
     """Whether a counter goes on by the steps of all ranks."""
     if counter.kind is CounterKind.TURN:
-        return any(d.loop in draft.strided_loops for d in counter.drivers)
-    return counter in draft.strided
+        return any(draft.was(d.loop, Strided) for d in counter.drivers)
+    return any(draft.was(place, Strided) for place in counter.advances)
 
 
 def counts_share(draft: Draft, counter: Counter) -> bool:
@@ -68,7 +68,7 @@ def is_divided(draft: Draft, driver: Driver) -> bool:
         return False
     if any(draft.facts.steps.of(step).feed is Feed.ONE_BATCH for step in driver.steps):
         return False
-    if loop in draft.divided_loops:
+    if draft.was(loop, Fewer):
         return True
     known = feeding(draft)
     feeds = [e] if e is not None else []
@@ -126,10 +126,10 @@ def text_over_ranks(draft: Draft, count: ast.expr) -> str:
     return f"max(1, {f'({text})' if needs_parentheses(count) else text} // {SIZE})"
 
 
-def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
+def read_as_all(draft: Draft, read: ast.expr, rule: str) -> tuple[Edit, ...]:
     """`step` → `step * hvd.size()`: a formula is told the steps of all ranks; never more than there are, where the last turn of
     a loop is the last of all already: `min(step * hvd.size(), n - 1)`."""
-    draft.counts_all.add(read)
+    draft.decide(read, OfAll(rule))
     span = draft.module.span(read)
     last = last_turn(draft, read)
     if last is not None:
@@ -149,7 +149,8 @@ def read_as_all(draft: Draft, read: ast.expr) -> tuple[Edit, ...]:
 def last_turn(draft: Draft, read: ast.expr) -> str | None:
     """The last number that a loop's variable has, on a rank as alone, as text."""
     bound = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else []
-    return draft.in_rounds.get(bound[0].statement) if len(bound) == 1 else None
+    rounds = draft.decision(bound[0].statement, InRounds) if len(bound) == 1 else None
+    return rounds.last if rounds is not None else None
 
 
 def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> bool:

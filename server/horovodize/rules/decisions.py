@@ -86,6 +86,50 @@ class Counted(Amount):
 
 
 @dataclass(frozen=True)
+class OfAll(Decided):
+    """A count that is read, and gives the steps of all ranks together there."""
+
+    question, words = "count", "gives the steps of all ranks together"
+
+
+@dataclass(frozen=True)
+class Fewer(Decided):
+    """A loop of which each rank takes its part of the turns."""
+
+    question, words = "turns", "takes a rank's part of its turns"
+
+
+@dataclass(frozen=True)
+class Unseen(Decided):
+    """A loop of which it can't be seen how many turns it takes; `end`: by what it goes on."""
+
+    question, words = "end", "goes on for as many turns as before, as far as can be seen"
+    end: ast.expr = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Numbered(Decided):
+    """How what counts steps goes on, of which each rank takes its part."""
+
+    question = "numbers"
+
+
+@dataclass(frozen=True)
+class Strided(Numbered):
+    """Each turn of a loop, or each time that a counter is counted on, counts for those of all ranks."""
+
+    words = "counts on by the steps of all ranks"
+
+
+@dataclass(frozen=True)
+class InRounds(Numbered):
+    """The last turn has the last number that it has alone: `last`, as text."""
+
+    words = "ends with the number that it ends with alone"
+    last: str = ""
+
+
+@dataclass(frozen=True)
 class Value(Decided):
     """Whose value it is."""
 

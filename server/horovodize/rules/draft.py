@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from horovodize import catalogue
 from horovodize.facts import facts_of
-from horovodize.facts.counters import Counter
 from horovodize.options import Options
 from horovodize.plan import Answer, Change, Decision, Note, Reason
 from horovodize.rules.decisions import Clash, Decisions
@@ -23,7 +22,7 @@ from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.shared_line import goes_on, shared_line
-from horovodize.summary.syntax import FUNCTIONS, Loop
+from horovodize.summary.syntax import FUNCTIONS
 from horovodize.world.evidence import uses_keras
 from horovodize.world.world import Keras, world_of
 
@@ -67,15 +66,6 @@ class Draft(Decisions):
         self.stream: dict[str, str] = {}  # what the helper "alike" uses (`any_rank_test.alike`)
         self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
         self._divided = False
-        self.divided_loops: set[ast.AST] = set()  # loops of which each rank takes 1/size() of the steps
-        self.strided: set[Counter] = set()  # counters that go on by the steps of all ranks
-        self.strided_loops: set[ast.AST] = set()  # loops whose turns are numbered so
-        # Loops whose last turn has the last number of all ranks': that number as text.
-        self.in_rounds: dict[ast.AST, str] = {}
-        self.uncounted: list[
-            tuple[Loop, ast.expr, str, str]
-        ] = []  # loops to ask about, where, by which rule and why
-        self.counts_all: set[ast.AST] = set()  # reads of counters that give the steps of all ranks together
         self.shared_lines: list[ast.stmt] = []  # statements that need lines of their own
         self.synced: list[Synced] = []  # of an elastic program: what its steps train
         self.extra_imports: list[str] = []  # imports that inserted code needs

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import counted
-from horovodize.rules.decisions import Counted
+from horovodize.rules.decisions import Counted, OfAll
 from horovodize.rules.draft import Draft
 
 _WHAT = "Let it count the steps of all ranks"
@@ -18,10 +18,10 @@ _WHY = "The steps of the epochs before are those of all ranks; those of this one
 def apply(draft: Draft) -> None:
     for count in draft.syntax.every(ast.BinOp):
         turn = _turn(draft, count)
-        if turn is None or turn in draft.counts_all or counted.of(draft, turn) is None:
+        if turn is None or draft.was(turn, OfAll) or counted.of(draft, turn) is None:
             continue
         if draft.decide(turn, Counted("G5")):
-            draft.change("G5", turn, _WHAT, _WHY, counted.read_as_all(draft, turn))
+            draft.change("G5", turn, _WHAT, _WHY, counted.read_as_all(draft, turn, "G5"))
 
 
 def is_one(draft: Draft, e: ast.expr) -> bool:
@@ -65,7 +65,7 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
 
 def _counts(draft: Draft, turn: ast.Name) -> bool:
     """Whether a name counts steps: a rank's, or, where it is read for a rate, those of all ranks by now."""
-    told = turn in draft.counts_all
+    told = draft.was(turn, OfAll)
     return told or counted.of(draft, turn) is not None or counted.all_of(draft, turn) is not None
 
 

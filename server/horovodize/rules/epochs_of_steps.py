@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from horovodize.facts.counters import CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import counted, guarded
+from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft
 
 _WHAT = "Count the epochs by the steps of a rank"
@@ -26,7 +27,7 @@ def divide(draft: Draft) -> set[ast.expr]:
         if read is None or not counted.is_whole(draft, steps) or _is_no_epoch(draft, epoch, read, steps):
             continue
         found.add(epoch)
-        draft.counts_all.add(read)  # the number of the epoch is that of all ranks
+        draft.decide(read, OfAll("G5"))  # the number of the epoch is that of all ranks
         edits = counted.over_ranks(draft, steps, "G5")
         draft.change("G5", steps, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
     return found

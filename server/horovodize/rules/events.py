@@ -317,7 +317,7 @@ def _at_changing(draft: Draft, test: ast.expr, number: ast.expr, operator: ast.c
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _CHANGING)
         return
     for read in reads:
-        edits = counted.read_as_all(draft, read)
+        edits = counted.read_as_all(draft, read, "G5")
         draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
 
 

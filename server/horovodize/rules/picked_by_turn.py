@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft
 
 _WHAT = "Pick by the steps of all ranks together"
@@ -33,7 +34,7 @@ def ask(draft: Draft) -> None:
 
 def _is_told(draft: Draft, item: ast.Subscript) -> bool:
     """Whether a table is read by a count that is told the steps of all ranks."""
-    return any(n in draft.counts_all for n in ast.walk(item.slice))
+    return any(draft.was(n, OfAll) for n in ast.walk(item.slice))
 
 
 def _is_place(draft: Draft, index: ast.expr) -> bool:

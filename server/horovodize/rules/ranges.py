@@ -12,7 +12,7 @@ import ast
 from horovodize.facts.counters import RESUMING, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import averages, counted, nested, resume, strong
-from horovodize.rules.decisions import Amount, Divided, Shared
+from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, Shared, Strided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
@@ -162,7 +162,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
     elif _counts_ranks(draft, start):
         draft.decide(stop, Divided(rule))
         draft.divided = True
-        draft.divided_loops.add(driver.loop)
+        draft.decide(driver.loop, Fewer(rule))
         opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
         around = Edit.around(
             draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
@@ -172,7 +172,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
     elif not isinstance(start, ast.Constant):
         draft.decide(stop, Shared(rule))
         draft.divided = True
-        draft.strided_loops.add(driver.loop)
+        draft.decide(driver.loop, Strided(rule))
         edits = [Edit.insert(draft.module.span(stop).end, f", {SIZE}", None)]
         draft.change(rule, stop, "Let each step count for those of all ranks", WHY, edits)
         resume.begin_after(draft, start)
@@ -319,7 +319,7 @@ def _counted(
         return Edit.around(span, f"enumerate({draft.helper('shard')}(", "))")
     for divisor in averaged:
         draft.note(rule, divisor, _LAST)
-    draft.in_rounds[loop] = _last_of(draft, e)
+    draft.decide(loop, InRounds(rule, _last_of(draft, e)))
     return Edit.around(span, f"{draft.helper('rounds')}(", ")")
 
 

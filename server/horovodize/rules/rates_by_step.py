@@ -15,7 +15,7 @@ from horovodize import catalogue
 from horovodize.facts.counters import within
 from horovodize.plan import Decision
 from horovodize.rules import counted, decays
-from horovodize.rules.decisions import Scheduled
+from horovodize.rules.decisions import OfAll, Scheduled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
@@ -49,7 +49,7 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting |
         return
     if not (draft.options.split_data and draft.divided):
         return
-    if any(n in draft.counts_all for n in draft.values.depends([rate], _LIMIT)):
+    if any(draft.was(n, OfAll) for n in draft.values.depends([rate], _LIMIT)):
         return
     if _by_batches(draft, setting) or any(
         _by_turns(draft, driver, setting, rate) for driver in feeding(draft).drivers
@@ -66,13 +66,15 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
     for read in reads(draft, rate):
         # else it is given what was told already
         if counted.of(draft, read) is not None and not _is_key(draft, read):
-            draft.change("C5", read, _WHAT, _WHY, counted.read_as_all(draft, read), decision=Decision.COUNTED)
+            draft.change(
+                "C5", read, _WHAT, _WHY, counted.read_as_all(draft, read, "C5"), decision=Decision.COUNTED
+            )
             found = True
             if of_batches and _may_go_beyond(draft, read):
                 draft.note("C5", read, _BEYOND)
     for call in drawn(draft, rate):
         if counted.is_by_step(draft, call):
-            draft.counts_all.add(call)
+            draft.decide(call, OfAll("C5"))
             edits = Edit.around(draft.module.span(call), "[", f" for _ in range({SIZE})][0]", level=1)
             draft.change("C5", call, _WHAT, _WHY, edits, decision=Decision.COUNTED)
             found = True
@@ -94,7 +96,7 @@ def drawn(draft: Draft, rate: ast.expr) -> Iterator[ast.Call]:
     seen = set[ast.AST]()
     while todo:
         n = todo.pop()
-        if n in seen or n in draft.counts_all:
+        if n in seen or draft.was(n, OfAll):
             continue
         seen.add(n)
         match n:
@@ -154,7 +156,7 @@ def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
     seen, found = set[ast.AST](), list[ast.expr]()
     while todo and len(seen) < _LIMIT:
         n = todo.pop(0)
-        if n in seen or n in draft.counts_all:
+        if n in seen or draft.was(n, OfAll):
             continue
         seen.add(n)
         if isinstance(n, ast.Call) and gives_schedule(draft, n) and not _is_asked_by_hand(draft, n):
@@ -209,7 +211,7 @@ def _by_batches(draft: Draft, setting: ast.AST) -> bool:
 def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) -> bool:
     """Whether a rate that is set in a loop over batches is made from the number of its turn, or from another counter."""
     loop = driver.loop
-    if loop in draft.strided_loops or not draft.syntax.inside(setting, loop):
+    if draft.was(loop, Strided) or not draft.syntax.inside(setting, loop):
         return False  # its number counts the steps of all ranks
     names = {
         n.target.id

@@ -35,7 +35,7 @@ from horovodize.facts.sources import Source
 from horovodize.plan import Decision
 from horovodize.rules import counted, epoch_ends, rates_by_step
 from horovodize.rules.any_rank_test import can_agree
-from horovodize.rules.decisions import Agreed, Counted, Divided
+from horovodize.rules.decisions import Agreed, Counted, Divided, Fewer, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.rule import Rule
@@ -80,7 +80,7 @@ def apply(draft: Draft) -> None:
     for kept in draft.facts.kept.all:
         if _waits_in_a_buffer(draft, kept) and draft.once("kept iterator", kept):
             draft.ask("G6", kept, _ITERATORS, _WHY, _BUFFERS)
-    if draft.strided or draft.strided_loops:
+    if draft.having(Strided):
         for plus in draft.syntax.every(ast.BinOp):
             if isinstance(plus.op, ast.Add) and _is_one(plus.right) and counted.all_of(draft, plus.left):
                 _go_on(draft, plus.right)
@@ -234,7 +234,7 @@ def ends_by_stored(draft: Draft, driver: Driver) -> bool:
             counter = draft.facts.counters.of(test.left)
             if counter is not None and counter.stored and driver in counter.drivers:
                 draft.divided = True
-                draft.divided_loops.add(loop)
+                draft.decide(loop, Fewer("G6"))
                 return True
     return False
 
@@ -253,8 +253,8 @@ def begin_after(draft: Draft, start: ast.expr) -> None:
 
 
 def _stride(draft: Draft, counter: Counter) -> None:
-    draft.strided.add(counter)
     for place in counter.advances:
+        draft.decide(place, Strided("G6"))
         amount = _amount(place)
         if amount is None or not draft.decide(amount, Counted("G6")):
             continue
@@ -302,7 +302,7 @@ def _compute_epoch(draft: Draft, ratio: ast.BinOp) -> None:
             draft.change("G6", ratio, _EPOCHS_OF_RANK, _WHY, edits, decision=Decision.DIVIDED)
         return
     draft.change(
-        "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left), decision=Decision.COUNTED
+        "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left, "G6"), decision=Decision.COUNTED
     )
 
 

@@ -25,7 +25,7 @@ from horovodize import catalogue
 from horovodize.facts.kept import VARIABLES
 from horovodize.plan import Decision
 from horovodize.rules import counted, rates_by_step
-from horovodize.rules.decisions import Counted, Divided, Scaled, Scheduled
+from horovodize.rules.decisions import Counted, Divided, OfAll, Scaled, Scheduled
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import PLENTY, counts_a_share, feeding
@@ -135,8 +135,8 @@ def _counts_all_ranks(draft: Draft, step: ast.expr | None) -> bool:
     fed = list(rates_by_step.fed(draft, step))
     for read in (read for e in (step, *fed) for read in rates_by_step.reads(draft, e)):
         if counted.of(draft, read) is not None:
-            draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read))
-    told = any(n in draft.counts_all for n in draft.values.depends([step, *fed], _LIMIT))
+            draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read, "C4"))
+    told = any(draft.was(n, OfAll) for n in draft.values.depends([step, *fed], _LIMIT))
     return told or bool(fed) or _is_a_variable(draft, step)
 
 
@@ -249,7 +249,7 @@ def _count_all_steps(draft: Draft, call: Function) -> None:
         return
     for read in ast.walk(call):  # a body on the line of its `def`
         if isinstance(read, ast.Name) and read.id == step and isinstance(read.ctx, ast.Load):
-            draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read))
+            draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read, "C4"))
 
 
 def _is_given_a_share(draft: Draft, cls: ast.ClassDef) -> bool:

@@ -67,7 +67,7 @@ from horovodize.rules import (
     seeded_games,
     strong,
 )
-from horovodize.rules.decisions import Shared
+from horovodize.rules.decisions import Fewer, Shared, Unseen
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.drawing import ORDER, draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
@@ -253,7 +253,7 @@ def divide_loops(draft: Draft) -> None:
         before = len(draft.changes)
         _divide_driver(draft, driver)
         if len(draft.changes) > before:
-            draft.divided_loops.add(driver.loop)
+            draft.decide(driver.loop, Fewer(loop_rule(draft)))
             averages.keep(draft, driver, loop_rule(draft))
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, loop_rule(draft))
@@ -513,7 +513,7 @@ def _leave_uncounted(draft: Draft, driver: Driver, end: ast.expr) -> None:
     if strong.leave_loop(draft, driver):
         draft.note(loop_rule(draft), end, _UNCOUNTED)
     else:
-        draft.uncounted.append((driver.loop, end, loop_rule(draft), WHY))
+        draft.decide(driver.loop, Unseen(loop_rule(draft), end))
 
 
 def _is_stopped(draft: Draft) -> bool:
@@ -534,7 +534,7 @@ def _ends_by_own_hook(draft: Draft, driver: Driver) -> bool:
     if not any(c is not None and driver in c.drivers for c in counted):
         return False
     draft.divided = True
-    draft.divided_loops.add(driver.loop)
+    draft.decide(driver.loop, Fewer(loop_rule(draft)))
     return True
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules.decisions import Fewer
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, counts_a_share, divide, feeding, is_none
@@ -41,7 +42,8 @@ def apply(draft: Draft) -> None:
             edits = divide(draft, count, "M3")
             if edits:
                 draft.change("M3", count, _WHAT, _WHY, edits)
-                draft.divided_loops |= {d.loop for d in feeding(draft).drivers if _ends_with_session(d)}
+                for driver in filter(_ends_with_session, feeding(draft).drivers):
+                    draft.decide(driver.loop, Fewer("M3"))
                 if parameter == "last_step" and _resumes(draft):
                     draft.note("M3", count, _RESUMED)
 

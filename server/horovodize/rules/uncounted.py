@@ -8,8 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
+from horovodize.rules.decisions import Unseen
 from horovodize.rules.draft import Draft
-from horovodize.summary.syntax import Loop
+from horovodize.rules.ranges import WHY
+from horovodize.summary.syntax import LOOPS, Loop
 
 _WHAT = "Divide the steps among the ranks"
 _TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
@@ -19,11 +21,16 @@ def ask(draft: Draft, epochs: Collection[ast.expr] = ()) -> None:
     """Asks about each such loop, unless another rule has changed how what it goes by moves on.
 
     epochs: numbers of epochs that go on with as many rows as alone: `while step // 500 < 20:`"""
-    for loop, end, rule, why in draft.uncounted:
+    for loop in draft.having(Unseen):
+        unseen = draft.decision(loop, Unseen)
+        assert unseen is not None
+        assert isinstance(loop, LOOPS)
+        end = unseen.end
+        if not draft.once("uncounted", loop):
+            continue
         by_epochs = isinstance(end, ast.Compare) and end.left in epochs
         if not by_epochs and not _moves_on_faster(draft, loop, end):
-            draft.ask(rule, end, _WHAT, why, _TOO_MANY)
-    draft.uncounted.clear()
+            draft.ask(unseen.rule, end, _WHAT, WHY, _TOO_MANY)
 
 
 def _moves_on_faster(draft: Draft, loop: Loop, end: ast.expr) -> bool:
