@@ -58,6 +58,8 @@ UNIFORM = {
     "an object whose methods read the clock": "class Watch:\n    def __str__(self):\n        return str(time.time())\nw = Watch()\nnot w",
     "an object that is tested by a number": "class Left:\n    def __init__(self):\n        self.n = 9\n    def __bool__(self):\n        return self.n > 0\nw = Left()\nnot w",
     "settings of another package": "cfg.train.epochs",
+    "whether a layer's output is there": "wide = tf.keras.layers.Dense(2)(tf.keras.Input((3,)))\nwide is not None",
+    "whether a function gave a layer's output": "def encode(x, wide=False):\n    found = []\n    if wide:\n        found.append(tf.keras.layers.Dense(2)(x))\n    if len(found) > 1:\n        found = tf.keras.layers.concatenate(found)\n    elif len(found) == 1:\n        found = found[0]\n    else:\n        found = None\n    return x, found\nx, other = encode(tf.keras.Input((3,)))\nother is None",
     "settings made by another package": "from elsewhere import Config\nc = Config('a.yaml')\nc.epochs",
     "what was tried, or the program ends": "try:\n    n = int(os.environ['N'])\nexcept:\n    print('no')\n    exit(0)\nn",
     "the same by sys": "try:\n    n = int(os.environ['N'])\nexcept OSError:\n    sys.exit(1)\nn",
@@ -127,6 +129,10 @@ UNIFORM = {
 
 CHANCE, CLOCK, FILES, HOST = Source.CHANCE, Source.CLOCK, Source.FILES, Source.HOST
 VARIES = {
+    "whether something was set, by what a model gives": (Source.ROWS, "best = None\ndense = tf.keras.layers.Dense(1)\nif float(dense(load_data())) > 0.5:\n    best = tf.keras.layers.Dense(2)(load_data())\nbest is None"),
+    "whether what was listed is there": (Source.FILES, "found = []\nfound.append(tf.train.latest_checkpoint('c'))\nfirst = found[0]\nfirst is None"),
+    "whether a checkpoint is there": (Source.FILES, "tf.train.latest_checkpoint('c') is not None"),
+    "whether two things of a layer's are the same": (Source.ROWS, "dense = tf.keras.layers.Dense(1)\ndense(load_data()) is load_data()"),
     "a draw": (CHANCE, "random.randint(3, 9)"),
     "a draw before its seed": (CHANCE, "n = random.randint(3, 9)\nrandom.seed(3)\nn"),
     "a draw whose seed is drawn": (CHANCE, "np.random.seed(np.random.randint(100))\nnp.random.rand()"),

@@ -389,6 +389,27 @@ def test_a_size_that_the_shape_of_something_says_is_the_same(size: str) -> None:
     assert agreed(made + head) == []
 
 
+JOIN = """\
+def residual(x):
+    dense = layers.Dense(4)
+    y = dense(x)
+    return layers.{}([x, y])
+inputs = tf.keras.Input((4,))
+wide, deep = residual(inputs), residual(layers.Dense(4)(inputs))
+both = layers.concatenate([wide, deep], axis=-1)
+joined = tf.keras.Model(inputs, layers.Dense(1)(both))
+joined.compile("sgd", "mse")
+joined.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize("join", ["add", "multiply", "concatenate", "average", "dot"])
+def test_what_a_layer_computes_stays_where_a_function_joins_it(join: str) -> None:
+    """It stands for rows still to come, and can't be sent."""
+    assert agreed("from tensorflow.keras import layers\n" + JOIN.format(join)) == []
+    assert agreed("import keras\nfrom keras import layers\n" + JOIN.format(join)) == []
+
+
 def test_a_flag_that_one_rank_takes_down_ends_the_loop_for_all() -> None:
     flag = "    if step(*next(it)) < 0.1:\n        {}\n"
     start = STEP + "it = iter(ds.repeat())\n"

@@ -82,6 +82,8 @@ _JOINING = (
     "numpy.vstack",
     "tensorflow.concat",
 )
+_OF_TENSORS = ("tensorflow.keras.layers.", "tensorflow.keras.ops.")
+PRESENCE = "is there"  # as a part of a value: whether it is anything but None
 _ASK_FOR_TYPES = ("tensorflow.is_tensor", "numpy.isscalar", "tensorflow.keras.backend.is_keras_tensor")
 
 
@@ -105,6 +107,8 @@ class Calls:
             step.ask_all(self._arguments(call))
         elif self._follow(step, call, item):
             pass
+        elif item.path == (PRESENCE,) and self._makes_tensor(call):
+            pass  # whatever it is given
         elif self._is_computing(call):
             step.varies(Source.ROWS, call)
         elif (name := self.names.of(call.func)) is not None:
@@ -192,8 +196,15 @@ class Calls:
         """Whether a model, a layer, a metric or a loss computes something: what of, only the run knows."""
         if not isinstance(call.func, (ast.Name, ast.Attribute)):
             return False
+        return self._is_computed_by(call)
+
+    def _is_computed_by(self, call: ast.Call) -> bool:
         made = [c for c in self.values.calls(call.func) if c is not call]
         return any(_COMPUTES & self.values.made_by(c) for c in made)
+
+    def _makes_tensor(self, call: ast.Call) -> bool:
+        """Whether a call gives what a model, a layer, a metric or a loss computes, or what one of Keras' functions does."""
+        return self._is_computed_by(call) or (self.names.of(call.func) or "").startswith(_OF_TENSORS)
 
     # ------------------------------------------------------------------ of libraries
 

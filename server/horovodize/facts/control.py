@@ -7,6 +7,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from horovodize.facts.calls import PRESENCE
 from horovodize.facts.exits import exits, skips, tests
 from horovodize.facts.sources import CHANGING, ENDS_OF_ALL, ENDS_OF_PROGRAM, SHARED_FAILURES, Source
 from horovodize.source.nodes import walk
@@ -201,12 +202,14 @@ class Control:
 
     def changes(self, step: Step, e: ast.Name | ast.Attribute, item: Item) -> None:
         """What is done to an object under a name: `rewards.append(r)`, `settings["epochs"] = n`, `step.assign_add(1)`."""
+        if item.path == (PRESENCE,):
+            return  # what changes an object leaves it there
         own = [c for c in self._changes.get(ast.unparse(e), ()) if self._same(c[0], e)]
         for place, given in [*own, *self._changes_of_object(e)]:
             if self._comes_later(place, e):
                 continue
             for value in given if not item.size or _adds_all(self.syntax.parent[place]) else ():
-                step.ask(value, (), item.size)
+                step.ask(value, _path_of_added(self.syntax.parent[place], item.path), item.size)
             self.of_statement(step, self.syntax.statement(place), e, adds_up=True)
             if self.counted:
                 self.of_calls(step, place, e)
@@ -262,6 +265,12 @@ class Control:
         statement = syntax.statement(use)
         around += [statement] if isinstance(statement, ast.While) else []
         return not any(syntax.inside(place, loop) for loop in around)
+
+
+def _path_of_added(change: ast.AST, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Which part of what is appended to a list is asked for, where it is whether an item is there; else all of it."""
+    appended = isinstance(change, ast.Attribute) and change.attr == "append"
+    return path[1:] if appended and path[1:] == (PRESENCE,) else ()
 
 
 def _adds_all(method: ast.AST) -> bool:

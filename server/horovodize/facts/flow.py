@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from horovodize.facts.answers import Unknown, Varies
-from horovodize.facts.calls import Calls
+from horovodize.facts.calls import PRESENCE, Calls
 from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.kept import Kept
@@ -40,7 +40,7 @@ _DECORATED_MAINS = ("click", "hydra", "typer", "fire", "gin", "sacred", "absl")
 
 class Item(NamedTuple):
     """What is asked of a node: its value or, with `size`, how many elements that has (a number stands for itself). `path` as in
-    `Values`: the part of it, ITEM for what iterating gives; a name stands for a key."""
+    `Values`: the part of it, ITEM for what iterating gives; a name stands for a key, or PRESENCE."""
 
     node: ast.AST
     path: tuple[int | str, ...] = ()
@@ -112,6 +112,8 @@ class Flow:
             case ast.BoolOp():
                 for value in node.values:
                     step.ask(value, item.path, item.size)
+            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+                step.ask(left, (PRESENCE,))
             case ast.Tuple() | ast.List() | ast.Set():
                 self._display(step, node, item)
             case ast.Dict():

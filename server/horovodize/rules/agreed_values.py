@@ -82,7 +82,7 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
                 draft.refuse("HVD107", optimizer, _OPTIMIZERS.format(why=reason.why))
     for layer in _layers(draft):
         found = draft.facts.uniform.decided(layer)
-        for value in _layer_values(layer):
+        for value in _layer_values(draft, layer):
             _take_chosen(draft, value)
             found = (*found, *differing(draft, value))
         for items in _repeated_by(draft, layer):
@@ -198,7 +198,10 @@ def _layers(draft: Draft) -> Iterator[ast.Call]:
             yield call
 
 
-def _layer_values(layer: ast.Call) -> list[ast.expr]:
+def _layer_values(draft: Draft, layer: ast.Call) -> list[ast.expr]:
+    """The settings of a layer. `layers.add([x, y])` has none: a function, given what other layers compute."""
+    if (draft.names.of(layer.func) or "").rpartition(".")[2][:1].islower():
+        return []
     keywords = [
         k for k in layer.keywords if k.arg not in _LAYER_VALUES and "initializer" not in (k.arg or "")
     ]
