@@ -49,3 +49,39 @@ def test_rows_by_a_number_that_goes_on(heat: str) -> None:
 )
 def test_rows_that_differ_or_may(body: str) -> None:
     assert not asked(body)
+
+
+TAPE = """\
+import numpy as np
+import tensorflow as tf
+data = np.load("rows.npy")
+net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+def some(n, k):
+    return {rows}
+def train_one(n, k):
+    x = some(n, k)
+    z = tf.random.normal([n, 4])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((net(x) - tf.reduce_mean(z)) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+k = 1
+for step in range(3000):
+    train_one(32, k)
+    k += 1
+"""
+
+
+@pytest.mark.parametrize(
+    "rows", ["data[np.random.randint(0, 900, n)] * k", "np.random.rand(n, k)", "np.random.choice(data, n)"]
+)
+def test_a_step_that_draws_its_rows_itself(rows: str) -> None:
+    """It is given numbers only, the same on every rank."""
+    changes = plan_of(TAPE.format(rows=rows)).changes
+    assert not any("given the same rows" in c.doubt for c in changes)
+
+
+@pytest.mark.parametrize("rows", ["data[k:k + n]", "np.take(data, np.arange(k, k + n), axis=0, mode='wrap')"])
+def test_noise_makes_no_rows_another_ranks(rows: str) -> None:
+    changes = plan_of(TAPE.format(rows=rows)).changes
+    assert any("given the same rows" in c.doubt for c in changes)

@@ -34,6 +34,7 @@ def ask(draft: Draft, rule: str) -> None:
                 weak
                 and given
                 and all(_is_same(draft, driver, e) for e in given)
+                and not _draws_its_rows(draft, driver, step)
                 and draft.once("same rows", driver.loop)
             ):
                 draft.ask(rule, given[0], _WHAT, _WHY, _SAME)
@@ -73,6 +74,18 @@ def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     return not any(draft.was(n, Amount, Apart) for n in made_of) and not any(
         c.span in spans for c in draft.changes
     )
+
+
+def _draws_its_rows(draft: Draft, driver: Driver, step: ast.Call) -> bool:
+    """Whether a step that is given numbers only draws all of its rows itself: `train_one(32, length)`. Noise that is drawn
+    beside rows doesn't make those another rank's."""
+    batches = draft.facts.steps.of(step).batches
+    return bool(batches) and all(_is_drawn_behind(draft, driver, b) for b in batches)
+
+
+def _is_drawn_behind(draft: Draft, driver: Driver, batch: ast.AST) -> bool:
+    made_of = draft.values.depends([batch], _LIMIT) if isinstance(batch, ast.expr) else ()
+    return any(_is_drawn_in(draft, driver, n) for n in made_of if isinstance(n, ast.Call))
 
 
 def _is_drawn_in(draft: Draft, driver: Driver, call: ast.Call) -> bool:
