@@ -147,6 +147,38 @@ def test_a_number_that_is_restored_is_rank_0s() -> None:
     assert agreed(counted) == ["done = hvd.broadcast_object(done)"]
 
 
+RESTORED = (
+    STEP + "ckpt = tf.train.Checkpoint(opt=opt, model=model)\nckpt.restore(tf.train.latest_checkpoint('d'))\n"
+    "start = int(opt.iterations)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for a, b in ds.repeat().take(100 - start):\n    step(a, b)\n",
+        "for i, (a, b) in enumerate(ds.repeat().take(100 - start), start=start):\n    step(a, b)\n",
+        "for i, (a, b) in zip(range(start, 100), ds.repeat()):\n    step(a, b)\n",
+    ],
+)
+def test_how_much_of_a_data_set_is_left_is_rank_0s(loop: str) -> None:
+    assert agreed(RESTORED + loop) == ["start = hvd.broadcast_object(start)"]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "rows = np.load(latest + '.npy')\nfor a in tf.data.Dataset.from_tensor_slices((rows, rows)).repeat(start).take(100 - start):\n    step(*a)\n",
+        "for a, b in ds.repeat(start).take(100 - start):\n    step(a, b)\n",  # what repeats, too
+    ],
+)
+def test_more_than_the_number_taken_goes_by_files(loop: str) -> None:
+    made = "latest = tf.train.latest_checkpoint('d')\n"
+    outcome = distribute(summarize(Document(HEAD + made + RESTORED + loop, "train.py")))
+    assert isinstance(outcome, Refusal)
+    assert {reason.code for reason in outcome.reasons} == {"HVD205"}
+
+
 @pytest.mark.parametrize("test", ["time.time() - t0 < 60", "not os.path.exists('stop')"])
 def test_loops_that_end_by_a_clock_or_a_file_end_together(test: str) -> None:
     start = "t0 = time.time()\n" + STEP

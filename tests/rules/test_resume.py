@@ -76,6 +76,31 @@ def test_a_run_that_is_through_takes_no_step(before: str, after: str) -> None:
     check(("G4", "G6"), HEAD, KEPT + before + body, AGREED + after + body.replace("1)", "hvd.size())"))
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("for x, y in ds.take(1000 - done):", "for x, y in ds.take(max(0, 1000 // hvd.size() - done)):"),
+        ("for x, y in ds.take(a + b - done):", "for x, y in ds.take(max(0, (a + b) // hvd.size() - done)):"),
+        (
+            "left = 1000 - done\nfor k in range(left):",
+            "left = max(0, 1000 // hvd.size() - done)\nfor k in range(left):",
+        ),
+        # near misses: nothing that was counted is left out, or it is added
+        ("for x, y in ds.take(1000 - 10):", "for x, y in ds.take(max(1, (1000 - 10) // hvd.size())):"),
+        ("for x, y in ds.take(1000 - skip):", "for x, y in ds.take(max(1, (1000 - skip) // hvd.size())):"),
+    ],
+)
+def test_what_is_left_of_a_ranks_share(before: str, after: str) -> None:
+    """An optimizer counts a rank's steps: they are taken from its share, not from the steps of all."""
+    kept = (
+        "ck = tf.train.Checkpoint(opt=opt, model=model)\nck.restore(tf.train.latest_checkpoint('d'))\nskip = 7\n"
+        "done = int(opt.iterations)\n"
+    )
+    body = "\n    step(*next(batches))\n"
+    text = plan_of(HEAD + kept + before + body).text
+    assert after.split("\n")[0] in text and after.split("\n")[-1] in text
+
+
 def test_a_count_that_is_set_from_a_turn() -> None:
     loop = "for k in range(int(ck.step), n):\n    step(*next(batches))\n    ck.step.assign(k + 1)\n    if (k + 1) % 100 == 0:\n"
     check(

@@ -57,6 +57,7 @@ _FIT_NUMBERS = (
 )
 _FIT_POSITIONS = (2, 3)  # batch_size, epochs
 _LAYER_VALUES = ("weights", "name", "seed", "batch_size", "dtype", "trainable")
+_AMOUNTS = ("take", "skip")
 _COUNTING = ("range", "trange", "tqdm", "enumerate", "zip", "min", "max")
 _HOOKS = ("tensorflow.compat.v1.train.StopAtStepHook", "tensorflow.estimator.TrainSpec")
 
@@ -105,12 +106,37 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
         used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
         if used and all(_lists_files(draft, r) for r in used):
             draft.ask(_rule(draft), loop.iter, _SAME_FILES, _WHY_STEPS, _LISTED)
-        elif used:
+        elif used and not _agree_on_counts(draft, loop.iter, used):
             draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
         found = [r for r in found if isinstance(r, Varies) and r not in used]
     else:
         _take_measured(draft, loop.iter)
     _agree(draft, loop.iter, found, "HVD205", _STEPS, _WHY_STEPS)
+
+
+def _agree_on_counts(draft: Draft, iterable: ast.expr, used: Sequence[Varies]) -> bool:
+    """Makes a number that says how much of a data set is gone through rank 0's: `dataset.take(1000 - start)`, where a
+    checkpoint says how far an earlier run came. False where something else makes ranks see more or less of it."""
+    counts, others = list[ast.expr](), list[ast.expr]()
+    todo = [iterable]
+    while todo:
+        e = todo.pop()
+        if isinstance(e, ast.Call) and draft.names.last(e.func) == "zip" and not e.keywords:
+            todo += e.args
+        elif isinstance(e, ast.Call) and draft.names.last(e.func) == "enumerate" and e.args:
+            todo.append(e.args[0])
+        elif draft.facts.feeding.kinds.is_range(e):
+            counts.append(e)
+        else:
+            for call in (c for c in draft.facts.feeding.pipelines.trail(e) if isinstance(c, ast.Call)):
+                given = [*call.args, *(k.value for k in call.keywords)]
+                (counts if draft.names.last(call.func) in _AMOUNTS else others).extend(given)
+    reasons = draft.facts.uniform.reasons
+    deciding = [c for c in counts if set(used).intersection(reasons(c))]
+    if not deciding or any(set(used).intersection(reasons(o)) for o in others):
+        return False
+    parts = [p for c in deciding for p in _parts(draft, c, used)]
+    return bool(parts) and all(agree_value(draft, p, _rule(draft), _WHAT, _WHY_STEPS) for p in parts)
 
 
 def _lists_files(draft: Draft, reason: Varies) -> bool:

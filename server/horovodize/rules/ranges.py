@@ -206,7 +206,34 @@ def _counts_ranks(draft: Draft, start: ast.expr) -> bool:
     return any(c.kind in (CounterKind.GLOBAL_STEP, CounterKind.ITERATIONS) for c in counters if c is not None)
 
 
+def divide_rest(draft: Draft, count: ast.expr, rule: str) -> bool:
+    """`1000 - int(optimizer.iterations)` → `max(0, 1000 // hvd.size() - int(optimizer.iterations))`: how many of a rank's
+    steps are left of its share, none in a run that goes on from a finished one. Whether it is such a number, or the name of one."""
+    made = [o.node for o in draft.values.origins(count)]
+    rest = made[0] if len(made) == 1 else None
+    if (
+        not isinstance(rest, ast.BinOp)
+        or not isinstance(rest.op, ast.Sub)
+        or not _counts_ranks(draft, rest.right)
+    ):
+        return False
+    if not draft.decide(count, Divided(rule)):
+        return True
+    draft.divided = True
+    opening, closing = ("(", ")") if needs_parentheses(rest.left) else ("", "")
+    whole, left = draft.module.span(rest), draft.module.span(rest.left)
+    edits = [
+        *Edit.around(whole, "max(0, ", ")"),
+        *Edit.around(left, opening, f"{closing} // {SIZE}", level=1),
+    ]
+    draft.change(rule, rest, _DIVIDE, WHY, edits, decision=Decision.DIVIDED)
+    draft.note(rule, rest.right, _STORED)
+    return True
+
+
 def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:
+    if divide_rest(draft, count, rule):
+        return
     if isinstance(count, ast.BinOp) and isinstance(count.op, ast.Add) and ast.unparse(count.right) == "1":
         count = count.left  # `range(n + 1)`: the last turn, at which something happens, stays one more
     edits = divide(draft, count, rule)

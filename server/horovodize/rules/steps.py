@@ -71,7 +71,15 @@ from horovodize.rules.decisions import Fewer, Shared, Unseen
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.drawing import ORDER, draws_apart, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
-from horovodize.rules.ranges import EVERYTHING, WHY, counts_from, deal_pairs, divide_from, divide_range
+from horovodize.rules.ranges import (
+    EVERYTHING,
+    WHY,
+    counts_from,
+    deal_pairs,
+    divide_from,
+    divide_range,
+    divide_rest,
+)
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import (
     PLENTY,
@@ -298,7 +306,8 @@ def _divide_takes(draft: Draft, feed: ast.expr) -> None:
             continue
         if isinstance(count, ast.UnaryOp) or _is_divided_after(draft, step) or counts_a_share(draft, count):
             continue
-        _change(draft, loop_rule(draft), count, "Divide the steps among the ranks")
+        if not divide_rest(draft, count, loop_rule(draft)):
+            _change(draft, loop_rule(draft), count, "Divide the steps among the ranks")
 
 
 def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
