@@ -224,13 +224,24 @@ def test_a_name_that_not_every_rank_makes_is_reported() -> None:
     assert any("did not write" in note for note in result.notes)
 
 
-@pytest.mark.parametrize(("folder", "waits"), [("data/train", True), ("data/other", False)])
-def test_a_folder_whose_files_rank_0_writes(folder: str, waits: bool) -> None:
+@pytest.mark.parametrize("written", ["f'data/train/{i}.png'", "str(root / kind / f'{i}.png')"])
+@pytest.mark.parametrize(
+    ("folder", "waits"),
+    [
+        ("'data/train'", True),
+        ("'data/other'", False),
+        ("root", True),
+        ("pathlib.Path('data') / 'other'", False),
+    ],
+)
+def test_a_folder_whose_files_rank_0_writes(written: str, folder: str, waits: bool) -> None:
     source = f"""\
+import pathlib
 import tensorflow as tf
+root = pathlib.Path('data/train')
 for i in range(9):
-    tf.io.write_file(f'data/train/{{i}}.png', make(i))
-ds = tf.keras.utils.image_dataset_from_directory('{folder}', batch_size=8)
+    tf.io.write_file({written}, make(i))
+ds = tf.keras.utils.image_dataset_from_directory({folder}, batch_size=8)
 model = tf.keras.Sequential([])
 model.compile('sgd', 'mse')
 model.fit(ds)

@@ -208,7 +208,7 @@ def _counts_ranks(draft: Draft, start: ast.expr) -> bool:
 
 def divide_rest(draft: Draft, count: ast.expr, rule: str) -> bool:
     """`1000 - int(optimizer.iterations)` → `max(0, 1000 // hvd.size() - int(optimizer.iterations))`: how many of a rank's
-    steps are left of its share, none in a run that goes on from a finished one. Whether it is such a number, or the name of one."""
+    steps are left of its share, none in a run that goes on from a finished one. Whether it is such a number, or one's name."""
     made = [o.node for o in draft.values.origins(count)]
     rest = made[0] if len(made) == 1 else None
     if (

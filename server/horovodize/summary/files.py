@@ -41,6 +41,7 @@ _FOLDER_READERS = {
     "tensorflow.keras.utils.image_dataset_from_directory", "tensorflow.keras.utils.text_dataset_from_directory",
     "tensorflow.keras.utils.audio_dataset_from_directory",
 }  # fmt: skip
+_PATH_TYPES = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath", "os.fspath")
 _CALLBACK = "tensorflow.keras.callbacks.Callback"
 _LATE_HOOKS = ("on_train_end", "on_epoch_end", "on_epoch_begin")
 _PATHS = (
@@ -185,7 +186,7 @@ class Files:
             self._paths[path] = ast.unparse(path), self._beginning(path)
         return self._paths[path]
 
-    def _beginning(self, path: ast.expr, depth: int = 4) -> str | None:
+    def _beginning(self, path: ast.expr, depth: int = 6) -> str | None:
         """How a path begins, as far as it is written out: what varies is put as `{`. None when it varies from the start."""
         for origin in self.module.values.origins(path):
             if origin.path or not isinstance(origin.node, ast.expr) or not depth:
@@ -197,10 +198,14 @@ class Files:
                     return text + "{"
                 case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str() as text))):
                     return text
-                case ast.BinOp(op=ast.Add() | ast.Mod() | ast.Div() as op, left=left):
-                    start = self._beginning(left, depth - 1)
-                    end = "/{" if isinstance(op, ast.Div) else "{"
-                case ast.Call(func=ast.Attribute(attr="join"), args=[left, right, *_]):
+                case ast.BinOp(op=ast.Add() | ast.Mod(), left=left):
+                    start, end = self._beginning(left, depth - 1), "{"
+                case ast.Call(func=func, args=[given]) if self._is_path(func):
+                    start, end = self._beginning(given, depth - 1), ""
+                case (
+                    ast.BinOp(op=ast.Div(), left=left, right=right)
+                    | ast.Call(func=ast.Attribute(attr="join"), args=[left, right, *_])
+                ):
                     start = self._beginning(left, depth - 1)
                     end = f"/{self._beginning(right, depth - 1) or '{'}"
                 case _:
@@ -208,6 +213,12 @@ class Files:
             if start:
                 return start + end
         return None
+
+    def _is_path(self, func: ast.expr) -> bool:
+        """`str`, `pathlib.Path`: what they give is the path that they are given."""
+        if self.module.scopes.is_builtin(func):
+            return self.module.names.last(func) == "str"
+        return (self.module.names.of(func) or "") in _PATH_TYPES
 
     # ------------------------------------------------------------------ order
 
