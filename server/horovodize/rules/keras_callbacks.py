@@ -6,6 +6,7 @@ What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `Metri
                on every rank (what those print or write is guarded inside them, C6). A random network that gives the targets or
                measures the loss, and is not trained, takes rank 0's weights; likewise what a callback keeps of the weights from
                before the first step, and sets into the model later.
+               Averaged metrics are NumPy's numbers: what writes them as JSON is told to make floats of them.
 Why            All ranks must start from rank 0's weights, take the same decisions, and not write over each other.
 Before         model.fit(x, y, callbacks=[EarlyStopping(), ModelCheckpoint("m.h5")])
 After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0),
@@ -27,6 +28,7 @@ import ast
 
 from horovodize import catalogue
 from horovodize.rules import (
+    averaged_numbers,
     callback_decisions,
     callback_state,
     drawn_weights,
@@ -78,6 +80,7 @@ def apply(draft: Draft) -> None:
             _callbacks(draft, fit)
             statistics.after_fit(draft, fit)
     broadcast_untrained(draft)
+    averaged_numbers.apply(draft)
     callback_decisions.apply(draft)
     callback_state.apply(draft)
     drawn_weights.apply(draft)
