@@ -20,7 +20,11 @@ STEP = "def step(x):\n" + textwrap.indent(TRAIN, "    ")
 def block(*objects: str, flag: str = "first_batch", indent: int = 4) -> str:
     """The statements that broadcast objects' variables once."""
     lines = [f"if {flag}:"]
-    lines += [f"    hvd.broadcast_variables({o}, root_rank=0)" for o in objects]
+    if len(objects) < 4:
+        lines += [f"    hvd.broadcast_variables({o}, root_rank=0)" for o in objects]
+    else:
+        lines += [f"    for variables in ({', '.join(objects)}):"]
+        lines += ["        hvd.broadcast_variables(variables, root_rank=0)"]
     lines += [f"    {flag} = False"]
     return "".join(" " * indent + line + "\n" for line in lines)
 

@@ -10,6 +10,9 @@ from .pairs import TF, plan_of
 # ---------------------------------------------------------------------- left alone
 
 
+SHARE = "share = slice(hvd.rank(), len({}) // hvd.size() * hvd.size(), hvd.size())\n"
+
+
 def test_validation_evaluation_and_prediction_stay_whole() -> None:
     check(
         KERAS,
@@ -21,7 +24,8 @@ def test_validation_evaluation_and_prediction_stay_whole() -> None:
         """,
         """
         x, y = np.zeros((900, 1)), np.zeros(900)
-        model.fit(shard(x), shard(y), validation_data=(x, y), class_weight={0: 1.0}, callbacks=[])
+        share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
+        model.fit(x[share], y[share], validation_data=(x, y), class_weight={0: 1.0}, callbacks=[])
         model.evaluate(x, y)
         model.predict(x)
         """,
@@ -69,10 +73,10 @@ def test_a_loop_that_only_evaluates_is_left() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("model.fit(x=a, y=b)", "model.fit(x=shard(a), y=shard(b))"),
+        ("model.fit(x=a, y=b)", SHARE.format("a") + "model.fit(x=a[share], y=b[share])"),
         (
             "model.fit(a[:800], b[:800], sample_weight=w)",
-            "model.fit(shard(a[:800]), shard(b[:800]), sample_weight=shard(w))",
+            SHARE.format("w") + "model.fit(a[:800][share], b[:800][share], sample_weight=w[share])",
         ),
         ("model.fit([a, b], c, epochs=2)", "model.fit([shard(a), shard(b)], shard(c), epochs=2)"),
         ("model.fit({'a': a, 'b': b}, c)", "model.fit({'a': shard(a), 'b': shard(b)}, shard(c))"),
@@ -131,9 +135,11 @@ def test_flowing_arrays_are_divided_where_they_start_to_flow() -> None:
         from keras.preprocessing.image import ImageDataGenerator
         x, y = np.zeros(900), np.zeros(900)
         gen = ImageDataGenerator()
-        flow = gen.flow(shard(x), shard(y), batch_size=3)
+        share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
+        flow = gen.flow(x[share], y[share], batch_size=3)
         model.fit(flow, steps_per_epoch=len(flow), epochs=2)
-        model.fit_generator(gen.flow(shard(x), shard(y)), steps_per_epoch=max(1, len(x) // 3 // hvd.size()))
+        share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
+        model.fit_generator(gen.flow(x[share], y[share]), steps_per_epoch=max(1, len(x) // 3 // hvd.size()))
         """,
     )
 
@@ -144,12 +150,15 @@ def test_an_unseeded_split_is_the_same_on_all_ranks() -> None:
         head,
         "a, b, c, d = train_test_split(x, y, test_size=0.2)\nmodel.fit(a, c)\n",
         "a, b, c, d = train_test_split(x, y, test_size=0.2, random_state=0 if hvd.size() > 1 else None)\n"
-        "model.fit(shard(a), shard(c))\n",
+        + SHARE.format("a")
+        + "model.fit(a[share], c[share])\n",
     )
     check(
         head,
         "a, b, c, d = train_test_split(x, y, random_state=5)\nmodel.fit(a, c)\n",
-        "a, b, c, d = train_test_split(x, y, random_state=5)\nmodel.fit(shard(a), shard(c))\n",
+        "a, b, c, d = train_test_split(x, y, random_state=5)\n"
+        + SHARE.format("a")
+        + "model.fit(a[share], c[share])\n",
     )
 
 
@@ -677,7 +686,7 @@ def test_two_models_of_one_name_of_which_one_is_stateful() -> None:
     )
     text = plan_of(source).text
     assert "model.fit(x, y, batch_size=8" in text
-    assert "model.fit(shard(x), shard(y), batch_size=16" in text
+    assert "model.fit(x[share], y[share], batch_size=16" in text
 
 
 def test_a_stateful_layer_of_which_the_model_is_not_seen_is_in_all_of_them() -> None:

@@ -36,7 +36,7 @@ PROGRAMS: dict[str, tuple[str, str, int]] = {
     "C7": (COMPILED, "", 0),
     "C8": (STEP + DATASET.replace(".repeat()", ""), "", 0),
     "D1": (COMPILED, "", 0),
-    "D2": (COMPILED, "", 0),
+    "D2": (COMPILED.replace("\n", "\nimport numpy as np\nx_train, y_train = np.load('x.npy'), np.load('y.npy')\n", 1), "", 0),
     "D3": (STEP.replace("train_step", "step"), "", 0),
     "D4": (COMPILED, "model.fit(x, y)\n", 0),
     "G1": (OPTIMIZER + "for x, y in data:\n", "    optimizer.apply_gradients(zip(grads, model.trainable_variables))\n", 4),

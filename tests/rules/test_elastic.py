@@ -188,7 +188,10 @@ def test_a_rate_that_was_not_scaled_stays_when_ranks_change() -> None:
 def test_fit_goes_on_from_an_epoch() -> None:
     text = made(HEAD + FIT.replace("model.fit", "history = model.fit"))
     has(text, "state = elastic.State(model, model.optimizer)", "history = train(state)")
-    assert "return model.fit(shard(x), shard(y), epochs=3, callbacks=callbacks," in text
+    assert "return model.fit(x[share], y[share], epochs=3, callbacks=callbacks," in text
+    assert (
+        text.index("def train(") < text.index("share = slice(") < text.index("return model.fit(")
+    )  # for each number of ranks
     assert "initial_epoch=state.epoch)" in text
     assert "BroadcastGlobalVariablesCallback" not in text
     assert text.index("MetricAverageCallback") < text.index("CommitEpochs(state)")

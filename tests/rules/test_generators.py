@@ -123,7 +123,7 @@ def make(n):
     ("given", "fed", "after"),
     [
         ("[x, x], [y, y]", "train", "[shard(part) for part in train]"),  # lists of arrays
-        ("x, y", "train", "shard(train)"),
+        ("x, y", "train", "train[share]"),
         ("draw(), draw()", "train", "train"),
         ("draw(), [x, y]", "train", "train"),
         ("draw(), draw()", "both[0]", "both[0]"),

@@ -111,7 +111,7 @@ def test_without_the_setting_nothing_is_divided_so() -> None:
 
 def test_the_batch_of_fit() -> None:
     plan = plan_of(f"{HEAD}{COMPILED}model.fit(x_train, y_train, batch_size=64)\n")
-    assert "model.fit(shard(x_train), shard(y_train), batch_size=share_batch(64)," in plan.text
+    assert "model.fit(x_train[share], y_train[share], batch_size=share_batch(64)," in plan.text
     (fit,) = plan.scalings
     assert fit.sentence == (
         "Strong scaling: all ranks together take the batches that one process took, so rate and steps stay"

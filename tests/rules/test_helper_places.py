@@ -6,10 +6,10 @@ import pytest
 
 from tests.test_distribute_project import changed, result
 
-FIT = "def {name}(model, x, y):\n    model.compile(tf.keras.optimizers.SGD(0.1), 'mse')\n    model.fit(x, y, epochs=1)\n"
+FIT = "def {name}(model, x, y):\n    model.compile(tf.keras.optimizers.SGD(0.1), 'mse')\n    model.fit([x], y, epochs=1)\n"
 ROWS = "x, y = np.ones((64, 4), 'float32'), np.ones((64, 1), 'float32')\n"
 MODEL = "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
-END = "model.compile('sgd', 'mse')\nmodel.fit(x, y, epochs=3)\n"
+END = "model.compile('sgd', 'mse')\nmodel.fit([x], y, epochs=3)\n"
 SCRIPT = "import numpy as np\nimport tensorflow as tf\n{imports}" + ROWS + MODEL + "{calls}" + END
 DEFINED = "def shard(rows):"
 

@@ -61,4 +61,4 @@ def train(x, y, weights=None):
 train(np.load('x.npy'), np.load('y.npy'))
 """
     text = plan_of(HEAD + fit).text
-    assert "model.fit(shard(x), shard(y), sample_weight=shard(w) if w is not None else None" in text
+    assert "model.fit(x[share], y[share], sample_weight=w[share] if w is not None else None" in text

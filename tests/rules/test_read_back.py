@@ -342,3 +342,17 @@ def test_what_is_run_for_what_is_printed_waits_too(called: str) -> None:
     )
     text = plan_of(source + called + "\n").text
     assert text.index("m.save(") < text.index("'saved')") < text.index("again =")
+
+
+PHASES = """
+options = parser.parse_args()
+if options.phase == 'train':
+    model.save_weights('m.h5')
+if options.phase == {}:
+    model.load_weights('m.h5')
+"""
+
+
+@pytest.mark.parametrize(("phase", "waits"), [("'test'", False), ("'train'", True), ("mine.phase", True)])
+def test_ranks_wait_only_where_one_run_writes_and_reads(phase: str, waits: bool) -> None:
+    assert ('name="saved"' in apply(HEAD + PHASES.format(phase), *RULES).text) is waits

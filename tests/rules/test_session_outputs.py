@@ -135,9 +135,26 @@ def test_the_silent_writer_takes_whatever_it_is_told() -> None:
     start = text.index("class SilentWriter")
     scope: dict[str, type] = {}
     exec(text[start : text.index("\n\n\n", start)], scope)
+    writer = scope["SilentWriter"]()
+    assert writer.add_summary("summary", 3) is None
+    assert writer.add_graph(graph="graph") is None
+
+
+ENTERED = """
+with tf.summary.FileWriter('logs') as entered:
+    pass
+"""
+
+
+@pytest.mark.parametrize("entered", [ENTERED, "with writer:\n    pass\n", "with mine.writer_of(x) as w:\n    pass\n",
+                                     "def made():\n    return writer\nwith made():\n    pass\n"])  # fmt: skip
+def test_a_silent_writer_that_may_be_entered(entered: str) -> None:
+    text = plan_of(OPENED + "writer = tf.summary.FileWriter('logs')\n" + entered + LOOP).text
+    start = text.index("class SilentWriter")
+    scope: dict[str, type] = {}
+    exec(text[start : text.index("\n\n\n", start)], scope)
     with scope["SilentWriter"]() as writer:
         assert writer.add_summary("summary", 3) is None
-        assert writer.add_graph(graph="graph") is None
 
 
 # ---------------------------------------------------------------------- graphs and exports

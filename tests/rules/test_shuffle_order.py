@@ -145,7 +145,9 @@ def test_splits_get_a_seed() -> None:
 
 def test_sklearn_s_shuffle_gets_a_seed_once_and_is_reported_in_a_loop() -> None:
     once = "x, y = shuffle(x, y{})\nmodel.fit({}, {})\n"
-    check(FIT, once.format("", "x", "y"), once.format(f", {SEED}", "shard(x)", "shard(y)"))
+    share = "\nshare = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())\nmodel"
+    after = once.replace("\nmodel", share).format(f", {SEED}", "x[share]", "y[share]")
+    check(FIT, once.format("", "x", "y"), after)
     notes = divide(FIT + "for e in range(3):\n    x, y = shuffle(x, y)\n    model.fit(x, y)\n").notes
     assert any("some rows are seen twice" in note for note in notes)
 

@@ -32,6 +32,10 @@ def copies(source: str) -> list[str]:
     (change,) = changes(plan_of(source), "G2")
     lines = [line.strip() for edit in change.edits for line in edit.new_text.splitlines()]  # type: ignore[union-attr]
     sent = [line.split("(")[1].split(",")[0] for line in lines if "broadcast_variables" in line]
+    sent += [
+        name for line in lines if line.startswith("for variables in (") for name in line[18:-2].split(", ")
+    ]
+    sent = [name for name in sent if name != "variables"]
     return [name for name in sent if not name.startswith(("model.", "opt.", "trainer.model", "trainer.opt"))]
 
 

@@ -1,8 +1,9 @@
 """Which two places of a module never both run: they stand in arms of one decision that is taken once.
 
 The arms of an `if` (`elif` and `else` included), of a conditional expression and of a `match` exclude each other; so do an
-arm that ends with `return` or `raise` and what follows. A decision that may be taken again, in a loop or by a function that
-may be called twice, excludes nothing: another turn may go the other way."""
+arm that ends with `return` or `raise` and what follows, and the bodies of `if args.phase == "train":` and, after it,
+`if args.phase == "test":`, where nothing sets what they compare. A decision that may be taken again, in a loop or by a
+function that may be called twice, excludes nothing: another turn may go the other way."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.syntax import COMPREHENSIONS, LOOPS, Function
 
 _RUNNERS = ("absl.app.run", "tensorflow.compat.v1.app.run")  # they run a function once, and end the program
+_SETTING = ("setattr", "vars", "exec", "eval")
 _MOST_WAYS = 32  # as many as `Drive.ways` follows; with that many, there may be more
 
 
@@ -89,14 +91,63 @@ class Exclusive:
         if isinstance(common, LOOPS) or len(fields) != 1:
             return False
         first, second = sorted((child_a, child_b), key=lambda n: getattr(n, "lineno", 0))
-        inner = up_a if first is child_a else up_b
-        return first is not second and isinstance(first, ast.If) and self._leaves(first, inner)
+        inner, later = (up_a, up_b) if first is child_a else (up_b, up_a)
+        if first is second or not isinstance(first, ast.If):
+            return False
+        return self._leaves(first, inner) or (
+            isinstance(second, ast.If)
+            and _arm(first, inner) is first.body
+            and _arm(second, later) is second.body
+            and self._never_both(first.test, second.test)
+        )
+
+    def _never_both(self, first: ast.expr, second: ast.expr) -> bool:
+        """Whether two tests compare the same, which nothing sets, with different strings or numbers."""
+        one, other = _compared(first), _compared(second)
+        if one is None or other is None or ast.dump(one[0]) != ast.dump(other[0]) or one[1] == other[1]:
+            return False
+        return self._stays(one[0], other[0])
+
+    def _stays(self, first: ast.expr, later: ast.expr) -> bool:
+        """Whether a name, or an attribute of it, is the same at two places: an option, as a rule."""
+        scopes, names = self.module.scopes, self.module.names
+        while isinstance(first, ast.Attribute) and isinstance(later, ast.Attribute):
+            if self._may_be_set(first):
+                return False
+            first, later = first.value, later.value
+        if not isinstance(first, ast.Name) or not isinstance(later, ast.Name):
+            return False
+        bound = scopes.reaching(first)
+        kinds = {b.kind for b in bound}
+        is_one = (
+            len(bound) == 1
+            and [*map(id, bound)] == [*map(id, scopes.reaching(later))]
+            and kinds <= {"assign", "parameter"}
+        )
+        return is_one or (bool(bound) and kinds == {"import"} and names.of(first) == names.of(later))
+
+    def _may_be_set(self, e: ast.Attribute) -> bool:
+        """Whether a file may set an attribute of what `e` takes it from; methods that set their own object's are of others."""
+        syntax, values = self.module.syntax, self.module.values
+        if any(isinstance(c.func, ast.Name) and c.func.id in _SETTING for c in syntax.calls):
+            return True
+        stored = [b.anchor for b in self.module.scopes.attributes.get(e.attr, ())]
+        if not stored:
+            return False
+        made = values.calls(e.value)
+        classes = [isinstance(values.callee(call), ast.ClassDef) for call in made]
+        return not made or any(classes) or not all(
+            isinstance(a, ast.Attribute)
+            and isinstance(a.value, ast.Name)
+            and a.value.id == "self"
+            and syntax.method_class(syntax.function(a)) is not None
+            for a in stored
+        )  # fmt: skip
 
     def _leaves(self, decision: ast.If, up: list[ast.AST]) -> bool:
         """Whether the arm of a decision that a place stands in ends with leaving the function."""
-        child = up[up.index(decision) - 1]
-        arm = decision.body if child in decision.body else decision.orelse
-        return child in arm and isinstance(arm[-1], (ast.Return, ast.Raise))
+        arm = _arm(decision, up)
+        return arm is not None and isinstance(arm[-1], (ast.Return, ast.Raise))
 
     def _path(self, node: ast.AST) -> list[ast.AST]:
         return [node, *self.module.syntax.ancestors(node)]
@@ -114,3 +165,19 @@ class Exclusive:
                 return True
             child = a
         return False
+
+
+def _arm(decision: ast.If, up: list[ast.AST]) -> list[ast.stmt] | None:
+    """The arm of a decision that a place stands in, of which `up` is the way up."""
+    child = up[up.index(decision) - 1]
+    return next((arm for arm in (decision.body, decision.orelse) if child in arm), None)
+
+
+def _compared(test: ast.expr) -> tuple[ast.expr, str | int] | None:
+    """`x == "train"` → x and the constant."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return None
+    constant = test.comparators[0]
+    if isinstance(constant, ast.Constant) and isinstance(constant.value, (str, int)):
+        return test.left, constant.value
+    return None

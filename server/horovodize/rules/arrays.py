@@ -1,11 +1,13 @@
 """D2 arrays: every rank trains on its own rows.
 
-What it does   Wraps the arrays that `fit` gets, its targets and its sample weights, in `shard(…)`: every size()-th row, equally
-               many on each rank, so that the ranks' k-th batches together are one batch of size() times the size. Of lists
-               and dicts of arrays, each array. Arrays that an `ImageDataGenerator` flows are divided there.
+What it does   Takes this rank's share of the arrays that `fit` gets, its targets and its sample weights: every size()-th row,
+               equally many on each rank, so that the ranks' k-th batches together are one batch of size() times the size. Of
+               lists and dicts of arrays, each array, by a function `shard`. Arrays that an `ImageDataGenerator` flows are
+               divided there.
 Why            Otherwise every rank trains on everything: N ranks do N times the work of one.
 Before         model.fit(x_train, y_train, batch_size=32, epochs=3)
-After          model.fit(shard(x_train), shard(y_train), batch_size=32, epochs=3)
+After          share = slice(hvd.rank(), len(x_train) // hvd.size() * hvd.size(), hvd.size())
+               model.fit(x_train[share], y_train[share], batch_size=32, epochs=3)
 Leaves alone   `validation_data`, `evaluate` and `predict`: each rank validates on everything. Fewer rows than ranks. Rows
                for a stateful model, or one built for one batch size, and sparse ones: every rank trains on all of them, which
                is said.
@@ -16,17 +18,20 @@ Source         Beyond the seed, which divides no data (horovod#2623, 3675).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from horovodize.facts.answers import Varies
 from horovodize.facts.steps import Feed
+from horovodize.plan import Decision
 from horovodize.rules.decisions import Shared
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import begins, feeding, is_none, wrap
+from horovodize.rules.shares import begins, feeding, is_none, select, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import FitFeed, Kind
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument, has_unpacking
 
+_WHAT = "Give every rank its own rows"
 _WHY = "Ranks that all train on everything do size() times the work; equally many rows on each keep them in step."
 _KEPT = (
     "the model is stateful or made for one batch size, so its rows are not divided: every rank trains on all of them; "
@@ -72,9 +77,64 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
         draft.note("D2", fed.fit.call, _FEW)
     for drawn in _drawn_for_batches(draft, fed):
         draft.note("D2", drawn, _DRAWN)
-    for data in (fed.x, fed.y, fed.weight):
-        if data is not None and not is_none(data):
+    _divide_all(draft, fed.fit.call, (fed.x, fed.y, fed.weight))
+
+
+def _divide_all(draft: Draft, call: ast.Call, given: Sequence[ast.expr | None]) -> None:
+    """Divides what a call is given: rows, their targets, their weights."""
+    rows = [e for e in given if e is not None and not is_none(e)]
+    counted = _counted_before(draft, call, rows)
+    if counted is None:
+        for data in rows:
             _divide(draft, data)
+        return
+    share = draft.same_name("share")
+    taken = f"{share} = slice({RANK}, len({draft.module.text(counted)}) // {SIZE} * {SIZE}, {SIZE})"
+    edits = [draft.before(draft.syntax.statement(call), [taken], level=-1)]  # after what sets the rows
+    for data in rows:
+        edits += select(draft, data, share, "D2")
+    draft.divided = True
+    draft.change("D2", rows[0], _WHAT, _WHY, edits, decision=Decision.SHARED)
+
+
+def _counted_before(draft: Draft, call: ast.Call, rows: Sequence[ast.expr]) -> ast.expr | None:
+    """The array that tells how many rows there are, where one line before a call can say which of them are a rank's own: each
+    of them is surely one array, and there are not too few of them."""
+    statement = draft.syntax.statement(call)
+    if not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
+        return None
+    if not draft.can_insert(statement) or any(isinstance(n, ast.NamedExpr) for n in ast.walk(statement)):
+        return None
+    for a in draft.syntax.ancestors(call):
+        if a is statement:
+            break
+        if isinstance(a, (*CALLABLES, *COMPREHENSIONS)):
+            return None
+    if any(draft.was(e, Shared) or not _is_one_array(draft, e) for e in rows):
+        return None
+    uniform = draft.facts.uniform
+    if any(isinstance(r, Varies) for e in rows for r in uniform.number_reasons(e)):
+        return None  # a rank's own number of them says nothing of those that it takes of rank 0
+    return next((e for e in rows if _is_name(e)), None)
+
+
+def _is_name(e: ast.expr) -> bool:
+    """`x`, `self.x`, `data[0]`: to be read once more, with nothing done by it."""
+    if isinstance(e, ast.Subscript):
+        return isinstance(e.slice, ast.Constant) and _is_name(e.value)
+    return isinstance(e, ast.Name) or (isinstance(e, ast.Attribute) and _is_name(e.value))
+
+
+def _is_one_array(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression surely stands for one array, or list of rows, of at least one row for each rank."""
+    kinds = feeding(draft).kinds
+    few = draft.facts.steps.shapes.rows(e)
+    return (
+        isinstance(e, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        and kinds.of(e, with_targets=True) not in (Kind.ARRAYS, Kind.MAPPING)
+        and not (kinds.of(e, with_targets=True) is Kind.UNKNOWN and kinds.is_opaque(e))
+        and (few is None or few >= _RANKS)
+    )
 
 
 def _drawn_for_batches(draft: Draft, fed: FitFeed) -> Iterator[ast.Call]:
@@ -139,7 +199,7 @@ def _divide(draft: Draft, data: ast.expr) -> None:
     else:
         edits = wrap(draft, data, "shard", "D2")
     unclear = kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(data)
-    draft.change("D2", data, "Give every rank its own rows", _WHY, edits, doubt=_DOUBT if unclear else "")
+    draft.change("D2", data, _WHAT, _WHY, edits, doubt=_DOUBT if unclear else "")
 
 
 def _divide_flow(draft: Draft, fed: FitFeed) -> None:
@@ -150,9 +210,7 @@ def _divide_flow(draft: Draft, fed: FitFeed) -> None:
         if fed.x is not call and not _only_here(draft, fed):
             continue
         data = [argument(call, "x", 0), argument(call, "y", 1), argument(call, "sample_weight")]
-        for one in data:
-            if one is not None and not is_none(one):
-                _divide(draft, one)
+        _divide_all(draft, call, data)
 
 
 def _only_here(draft: Draft, fed: FitFeed) -> bool:

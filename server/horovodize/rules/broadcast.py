@@ -42,6 +42,7 @@ Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(â€
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from horovodize.rules import kept_weights, keras_session, layer_state, memories, statistics
@@ -57,6 +58,8 @@ from horovodize.rules.target_networks import copies_at
 from horovodize.summary.syntax import FUNCTIONS, Loop
 
 _WHY = "Ranks start from different random weights; from here on they hold the same."
+
+_MANY = 4  # lists of variables that are sent by a loop
 
 
 @dataclass
@@ -180,13 +183,23 @@ def _later(first: Place, second: Place) -> Place:
 def _write_ahead(draft: Draft, block: _Block, loop: Loop, variables: list[str]) -> None:
     """Sends the variables before the loop: no flag is needed."""
     new = [v for v in variables if draft.once(f"broadcast {v}", loop)]
-    calls = [
-        line for v in new for line in guarded(draft, loop, v, f"{CORE}.broadcast_variables({v}, root_rank=0)")
-    ]
+    calls = _sending(draft, loop, new)
     edits = [draft.before(loop, calls)] if calls else []
     draft.change(
         _rule(draft, block), block.site, "Broadcast rank 0's variables before the first step", _WHY, edits
     )
+
+
+def _sending(draft: Draft, place: ast.stmt, lists: Sequence[str]) -> list[str]:
+    """The lines that send lists of variables: one for each, or a loop over many of them."""
+    lines = [guarded(draft, place, v, f"{CORE}.broadcast_variables({v}, root_rank=0)") for v in lists]
+    if len(lists) < _MANY or any(len(of_one) > 1 for of_one in lines):
+        return [line for of_one in lines for line in of_one]
+    each = draft.same_name("variables")
+    return [
+        f"for {each} in ({', '.join(lists)}):",
+        f"    {CORE}.broadcast_variables({each}, root_rank=0)",
+    ]
 
 
 def _rule(draft: Draft, block: _Block) -> str:
@@ -197,8 +210,7 @@ def _write(draft: Draft, block: _Block) -> None:
     place = block.place
     calls = [f"{name} = {value}" for name, value in block.variables.items() if value is not None]
     all_variables = (*block.variables, *block.optimizers, *block.copies)
-    for v in all_variables:
-        calls += guarded(draft, place.statement, v, f"{CORE}.broadcast_variables({v}, root_rank=0)")
+    calls += _sending(draft, place.statement, all_variables)
     if keras_session.is_wanted(draft):
         calls = [f"{KERAS}.broadcast_global_variables(0)"]
     comment = "Horovod: from here on every rank holds rank 0's variables."

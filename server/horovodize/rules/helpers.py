@@ -6,6 +6,8 @@ a session runs it: what ranks agree on there goes through a small graph and a se
 
 from __future__ import annotations
 
+import ast
+
 from horovodize.rules.draft import CORE, HVD, LOCAL_RANK, RANK, SIZE, Draft
 
 # Of a dataset that doesn't know its length: groups of one element for each rank. Elements of different shapes can't be batched.
@@ -23,6 +25,13 @@ _NAMED_AS_KERAS = (
     f"    optimizer = {HVD}.DistributedOptimizer(saved)",
     "    type(optimizer).__module__ = type(saved).__module__",
 )
+
+_SILENT = (
+    "class {name}:",
+    '    """Stands for a writer on ranks that write nothing: only rank 0 does."""',
+    "",
+)
+_DOES_NOTHING = ("    def __getattr__(self, method):", "        return lambda *args, **kwargs: None")
 
 HELPERS = {
     "ScaledSchedule": (
@@ -213,17 +222,14 @@ HELPERS = {
         "    return optimizer",
     ),
     "SilentWriter": (
-        "class {name}:",
-        '    """Stands for a writer on ranks that write nothing: only rank 0 does."""',
-        "",
+        *_SILENT,
         "    def __enter__(self):",
         "        return self",
         "",
         "    def __exit__(self, *error):",
         "        pass",
         "",
-        "    def __getattr__(self, method):",
-        "        return lambda *args, **kwargs: None",
+        *_DOES_NOTHING,
     ),
 }
 
@@ -298,8 +304,26 @@ def helper_lines(
         IMPORTED_HELPERS if imported else {}
     )
     lines = table[purpose]
+    if purpose == "SilentWriter" and not _may_be_entered(draft):
+        lines = (*_SILENT, *_DOES_NOTHING)
     config = draft.config_to_make[0] if draft.config_to_make else "None"
     if draft.config_to_make and not has_config:
         config = _CONFIG.format(v1=draft.config_to_make[1])
-    names = {"name": name, "tf": tf, "quote": draft.document.quote, "config": config, "growth": draft.growth}
+    names = {
+        "name": name,
+        "tf": tf,
+        "quote": draft.document.quote,
+        "config": config,
+        "growth": draft.growth,
+    }
     return [line.format(**names, **draft.stream) for line in lines]
+
+
+def _may_be_entered(draft: Draft) -> bool:
+    """Whether some `with` may be given a writer: all are but those that call what other libraries have, no writer of theirs."""
+    entered = [i.context_expr for w in draft.syntax.every(ast.With) for i in w.items]
+    calls = [e for e in entered if isinstance(e, ast.Call) and not draft.values.callee(e)]
+    if len(calls) < len(entered):
+        return True
+    names = [draft.names.of(e.func) or draft.names.last(e.func) or "" for e in calls]
+    return any(not name or "writer" in name.lower() for name in names)

@@ -37,6 +37,8 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> N
     waits: dict[int, list[ast.stmt]] = {}  # by their block
     told: dict[ast.AST, bool] = {}
     for back in Files(draft.module, outputs.effects, outputs, draft.drive).read_back():
+        if _never_both(draft, back):
+            continue
         read, place = back.read.node, _nearest(draft, guards, guarded, back)
         _tell_path(draft, outputs, guarded, back.read.path)
         before = waits.setdefault(id(draft.syntax.block(place)), [])
@@ -58,6 +60,18 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> N
         before.append(place)
         lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
+
+
+def _never_both(draft: Draft, back: ReadBack) -> bool:
+    """Whether one run of the program either writes or reads: `--phase train`, `--phase test`."""
+
+    def on_the_ways(node: ast.AST, statement: ast.stmt) -> list[ast.AST]:
+        ways = draft.drive.ways(node)
+        return [f.node for way in ways for f in way if draft.syntax.inside(f.node, statement)]
+
+    writes, reads = on_the_ways(back.write.node, back.after), on_the_ways(back.read.node, back.place)
+    apart = draft.facts.exclusive.apart
+    return bool(writes and reads) and all(apart(w, r) for w in writes for r in reads)
 
 
 def _nearest(draft: Draft, guards: Guards, guarded: Guarded, back: ReadBack) -> ast.stmt:

@@ -219,6 +219,14 @@ def wrap(draft: Draft, e: ast.expr, helper: str, rule: str, unit: Unit = Unit.ST
     return draft.decided(Decision.SHARED, edits)
 
 
+def select(draft: Draft, e: ast.expr, share: str, rule: str) -> tuple[Edit, ...]:
+    """`e` → `e[share]`, once; what `fit` may do without stays None where it is."""
+    if not draft.decide(e, Shared(rule)):
+        return ()
+    closing = f" if {draft.module.text(e)} is not None else None" if _may_be_left_out(draft, e) else ""
+    return Edit.around(draft.module.span(e), "", f"[{share}]{closing}")
+
+
 def _may_be_left_out(draft: Draft, e: ast.expr) -> bool:
     """Whether an argument of `fit`, the rows themselves aside, may be None."""
     call = draft.syntax.parent[e]

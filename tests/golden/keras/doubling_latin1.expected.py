@@ -17,12 +17,6 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
-
-
 def alike(draw):
     """A function that draws at random; on several ranks from one stream of random numbers."""
     if hvd.size() == 1:
@@ -49,6 +43,7 @@ callbacks = [
     hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
     hvd_keras.callbacks.MetricAverageCallback(),
 ]
-modell.fit(shard(x), shard(y), Größe, 5, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)  # bis es genügt
+share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
+modell.fit(x[share], y[share], Größe, 5, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)  # bis es genügt
 if hvd.rank() == 0:
     modell.save_weights("übung.h5")

@@ -27,13 +27,6 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
-
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
-
-
 BATCH_SIZE = 128  # fits into 8 GB
 
 # ------------------------------------------------------------------ data
@@ -60,9 +53,10 @@ model.compile(
     metrics=["accuracy"],
 )
 
+share = slice(hvd.rank(), len(x_train) // hvd.size() * hvd.size(), hvd.size())
 history = model.fit(
-    shard(x_train),
-    shard(y_train),
+    x_train[share],
+    y_train[share],
     # about 20 s an epoch
     batch_size=BATCH_SIZE,
     epochs=20,

@@ -14,13 +14,6 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
-
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
-
-
 table = pd.read_csv('houses.csv').dropna()
 features, prices = table.drop(columns=['price']).values, table['price'].values
 
@@ -42,7 +35,8 @@ if table.shape[0] > 100:
         hvd.callbacks.BroadcastGlobalVariablesCallback(0),
         hvd.callbacks.MetricAverageCallback(),
     ]
-    history = model.fit(shard(features), shard(prices), epochs=50,
+    share = slice(hvd.rank(), len(features) // hvd.size() * hvd.size(), hvd.size())
+    history = model.fit(features[share], prices[share], epochs=50,
                         batch_size=32, verbose=2 if hvd.rank() == 0 else 0, callbacks=callbacks)
     if hvd.rank() == 0:
         print('last loss', \

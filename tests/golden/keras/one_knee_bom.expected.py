@@ -13,13 +13,6 @@ for gpu in gpus:
 if gpus:
   tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
-
-def shard(rows):
-  """This rank's share of some rows: every size()-th, and equally many on each rank."""
-  share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-  return share if len(rows) >= hvd.size() else rows
-
-
 x = np.linspace(0, 1, 256).reshape(-1, 1); y = np.sin(6 * x)
 for units in (8, 16):
   m = tf.keras.Sequential([tf.keras.layers.Dense(units, 'tanh'), tf.keras.layers.Dense(1)])
@@ -31,7 +24,8 @@ for units in (8, 16):
     hvd.callbacks.BroadcastGlobalVariablesCallback(0),
     hvd.callbacks.MetricAverageCallback(),
   ]
-  m.fit(shard(x), shard(y), epochs=3, verbose=0, callbacks=callbacks)
+  share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
+  m.fit(x[share], y[share], epochs=3, verbose=0, callbacks=callbacks)
   evaluation = m.evaluate(x, y, verbose=0)
   if hvd.rank() == 0:
     print('größe', units, 'loss', evaluation)

@@ -19,12 +19,6 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
-
-
 def alike(draw):
     """A function that draws at random; on several ranks from one stream of random numbers."""
     if hvd.size() == 1:
@@ -74,8 +68,9 @@ class Recommender:
 
     @timed
     def train(self, sequences, following, epochs=5):
+        share = slice(hvd.rank(), len(sequences) // hvd.size() * hvd.size(), hvd.size())
         return self.model.fit(
-            shard(sequences), shard(following),
+            sequences[share], following[share],
             epochs=epochs,
             callbacks=[hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback(), self.stopping, *([self.checkpoint] if hvd.rank() == 0 else [])],
             verbose=1 if hvd.rank() == 0 else 0,

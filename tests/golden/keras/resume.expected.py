@@ -16,12 +16,6 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
 
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
-
-
 def load_distributed(*arguments, **options):
     """A compiled model from a file; its optimizer, in Horovod's wrapper, goes on from where it was saved."""
     model = tf.keras.models.load_model(*arguments, **options)
@@ -48,7 +42,8 @@ callbacks = [
     hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
     hvd_keras.callbacks.MetricAverageCallback(),
 ]
-model.fit(shard(x), shard(y), epochs=int(os.environ.get('EPOCHS', 1)), callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
+share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
+model.fit(x[share], y[share], epochs=int(os.environ.get('EPOCHS', 1)), callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
 hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)
 if hvd.rank() == 0:

@@ -20,13 +20,6 @@ if gpus:
 if hvd.rank() != 0:
     sys.stdout = open(os.devnull, 'w', errors='replace')
 
-
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
-
-
 max_features = 20000
 # cut texts after this number of words (among top max_features most common words)
 maxlen = 80
@@ -54,7 +47,8 @@ callbacks = [
     hvd.callbacks.BroadcastGlobalVariablesCallback(0),
     hvd.callbacks.MetricAverageCallback(),
 ]
-model.fit(shard(x_train), shard(y_train),
+share = slice(hvd.rank(), len(x_train) // hvd.size() * hvd.size(), hvd.size())
+model.fit(x_train[share], y_train[share],
           batch_size=32,
           epochs=15,
           validation_data=(x_test, y_test),

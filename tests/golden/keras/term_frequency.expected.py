@@ -16,13 +16,6 @@ for gpu in hvd_gpus:
 if hvd_gpus:
     hvd_tf.config.experimental.set_visible_devices(hvd_gpus[hvd_hvd.local_rank()], "GPU")
 
-
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd_hvd.rank() : len(rows) // hvd_hvd.size() * hvd_hvd.size() : hvd_hvd.size()]
-    return share if len(rows) >= hvd_hvd.size() else rows
-
-
 documents = [line.split() for line in open("documents.txt")]
 words = sorted({word for document in documents for word in document})
 tf = np.array([[document.count(word) for word in words] for document in documents], "float32")
@@ -36,6 +29,7 @@ def callbacks():
 gpus = 1
 classifier = keras.Sequential([keras.layers.Dense(1, "sigmoid")])
 classifier.compile(optimizer=hvd_hvd.DistributedOptimizer(keras.optimizers.Adagrad(learning_rate=0.001 * hvd_hvd.size())), loss="binary_crossentropy")
-classifier.fit(shard(tf), shard(labels), callbacks=[hvd_hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd_hvd.callbacks.MetricAverageCallback(), *(callbacks() or [])], verbose=1 if hvd_hvd.rank() == 0 else 0)
+share = slice(hvd_hvd.rank(), len(tf) // hvd_hvd.size() * hvd_hvd.size(), hvd_hvd.size())
+classifier.fit(tf[share], labels[share], callbacks=[hvd_hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd_hvd.callbacks.MetricAverageCallback(), *(callbacks() or [])], verbose=1 if hvd_hvd.rank() == 0 else 0)
 if hvd_hvd.rank() == 0:
     np.save("weights.npy", classifier.get_weights()[0])

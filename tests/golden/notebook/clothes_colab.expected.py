@@ -39,13 +39,6 @@ if gpus:
 if hvd.rank() != 0:
   sys.stdout = open(os.devnull, 'w', errors='replace')
 
-
-def shard(rows):
-  """This rank's share of some rows: every size()-th, and equally many on each rank."""
-  share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-  return share if len(rows) >= hvd.size() else rows
-
-
 print(tf.__version__)
 
 # %% [markdown]
@@ -81,7 +74,8 @@ callbacks = [
   hvd.callbacks.BroadcastGlobalVariablesCallback(0),
   hvd.callbacks.MetricAverageCallback(),
 ]
-history = model.fit(shard(images), shard(labels), epochs=3, validation_split=0.25, callbacks=callbacks)
+share = slice(hvd.rank(), len(images) // hvd.size() * hvd.size(), hvd.size())
+history = model.fit(images[share], labels[share], epochs=3, validation_split=0.25, callbacks=callbacks)
 
 # %%
 print('done')

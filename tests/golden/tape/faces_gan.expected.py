@@ -86,10 +86,8 @@ def train(dataset, epochs):
             train_step(image_batch)
             # Horovod: from here on every rank holds rank 0's variables.
             if first_batch:
-                hvd.broadcast_variables(generator.variables, root_rank=0)
-                hvd.broadcast_variables(discriminator.variables, root_rank=0)
-                hvd.broadcast_variables(generator_optimizer.variables(), root_rank=0)
-                hvd.broadcast_variables(discriminator_optimizer.variables(), root_rank=0)
+                for variables in (generator.variables, discriminator.variables, generator_optimizer.variables(), discriminator_optimizer.variables()):
+                    hvd.broadcast_variables(variables, root_rank=0)
                 first_batch = False
         # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
         hvd.broadcast_variables(generator.non_trainable_variables, root_rank=0)

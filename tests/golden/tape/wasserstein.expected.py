@@ -48,10 +48,8 @@ for i, batch in enumerate(tqdm(points.take(500 // hvd.size()), disable=hvd.rank(
     losses = step(batch)
     # Horovod: from here on every rank holds rank 0's variables.
     if first_batch:
-        hvd.broadcast_variables(critic.variables, root_rank=0)
-        hvd.broadcast_variables(actor.variables, root_rank=0)
-        hvd.broadcast_variables(critic_opt.variables(), root_rank=0)
-        hvd.broadcast_variables(actor_opt.variables(), root_rank=0)
+        for variables in (critic.variables, actor.variables, critic_opt.variables(), actor_opt.variables()):
+            hvd.broadcast_variables(variables, root_rank=0)
         first_batch = False
     if i % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:
         tf.print("losses", losses)

@@ -14,13 +14,7 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
-
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
-
-
 net = d.dense_net()
 x, y = np.ones((64, 4), "float32"), np.ones((64, 1), "float32")
-net.fit(shard(x), shard(y), validation_split=0.25, epochs=3, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback(), *(lib.callbacks.callbacks("out") or [])], verbose=1 if hvd.rank() == 0 else 0)
+share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
+net.fit(x[share], y[share], validation_split=0.25, epochs=3, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback(), *(lib.callbacks.callbacks("out") or [])], verbose=1 if hvd.rank() == 0 else 0)
