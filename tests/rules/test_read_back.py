@@ -355,4 +355,4 @@ if options.phase == {}:
 
 @pytest.mark.parametrize(("phase", "waits"), [("'test'", False), ("'train'", True), ("mine.phase", True)])
 def test_ranks_wait_only_where_one_run_writes_and_reads(phase: str, waits: bool) -> None:
-    assert ('name="saved"' in apply(HEAD + PHASES.format(phase), *RULES).text) is waits
+    assert ("name='saved'" in apply(HEAD + PHASES.format(phase), *RULES).text) is waits
