@@ -22,14 +22,8 @@ from horovodize.restrictions.violation import Violation
 from horovodize.source import Document, Edit, Span
 from horovodize.source.project import ProjectDocument
 from horovodize.summary import ModuleSummary, summarize
-from horovodize.summary.project import (
-    ImportsOf,
-    Loader,
-    Project,
-    ProjectSummary,
-    imports_of,
-    read_project,
-)
+from horovodize.summary.interface import Interface
+from horovodize.summary.project import InterfaceOf, Loader, Project, ProjectSummary, read_project
 
 _DISTRIBUTED_ALREADY = "HVD202"
 
@@ -62,14 +56,14 @@ class Examination:
         path: str | None = None,
         summary: ModuleSummary | None = None,
         outcome: Callable[[], single.Outcome] | None = None,
-        imports: ImportsOf = imports_of,
+        interface_of: InterfaceOf = Interface.of,
     ) -> None:
         """As `distribute_script`; `summary` is that of the script by itself, where there is one, and `outcome` gives what
-        distributing it by itself comes to, where somebody knows; `imports` is `read_project`'s."""
+        distributing it by itself comes to, where somebody knows; `interface_of` is `read_project`'s."""
         self._outcome = outcome
         self.script = script
         self.options = options
-        self._load, self._path, self._imports = load, path, imports
+        self._load, self._path, self._interface_of = load, path, interface_of
         self._summary = summary
 
     @cached_property
@@ -95,9 +89,11 @@ class Examination:
 
     @cached_property
     def together(self) -> ProjectSummary | None:
-        """What is known of the script with its modules; None where it has none."""
+        """What is known of the script with its modules; None where it has none, or nothing in all of them can train."""
         project = self._project
-        return ProjectSummary(project) if project is not None and len(project.members) > 1 else None
+        if project is None or len(project.members) < 2 or not project.trains:
+            return None
+        return ProjectSummary(project)
 
     @cached_property
     def findings(self) -> list[tuple[Document, Violation]]:
@@ -131,11 +127,11 @@ class Examination:
     @property
     def members(self) -> list[Document]:
         """The files that it runs with, and itself."""
-        return list(self.together.document.members) if self.together is not None else [self.script]
+        return list(self._project.members) if self._project is not None else [self.script]
 
     @cached_property
     def _project(self) -> Project | None:
-        project = read_project(self.script, self._load, self._path, self._imports)
+        project = read_project(self.script, self._load, self._path, self._interface_of)
         del self._load  # it may hold all that an editor has open, and those documents what is known of them
         return project
 

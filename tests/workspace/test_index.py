@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -321,3 +322,54 @@ def test_a_summary_is_the_same_after_a_way_through_json(project):
     index, _ = scanned(project)
     for _, summary in index.summaries(str(project)):
         assert FileSummary.from_json(summary.to_json()) == summary
+
+
+@pytest.fixture
+def parses(monkeypatch):
+    """How many texts were parsed from now on, by what they begin with."""
+    from horovodize.source import Document
+
+    counts = Counter()
+    parse = Document._parse
+
+    def counted(document):
+        counts[document.text.partition("\n")[0]] += 1
+        return parse(document)
+
+    monkeypatch.setattr(Document, "_parse", counted)
+    return counts
+
+
+def library(folder, scripts, modules=12, last="x = 1\n"):
+    """Scripts that each import a chain of modules, which end with some text."""
+    folder.mkdir()
+    chain = [f"# module\nfrom m{i + 1} import *\n" for i in range(modules - 1)]
+    for i, text in enumerate((*chain, f"# module\n{last}")):
+        (folder / f"m{i}.py").write_text(text)
+    for i in range(scripts):
+        (folder / f"s{i}.py").write_text(f"# script\nfrom m0 import *\nprint({i})\nmain({i})\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "import tensorflow as tf\n\n\ndef main(i):\n    print(tf.constant(i))\n",
+        "import torch  # not tensorflow\n\n\ndef main(i):\n    torch.optim.Adam(i).minimize(i)\n",
+    ],
+)
+def test_twice_as_many_scripts_read_their_modules_once(tmp_path, parses, last):
+    counts = []
+    for scripts in (10, 20):
+        parses.clear()
+        scanned(library(tmp_path / str(scripts), scripts, last=last))
+        counts.append((parses["# module"], parses["# script"]))
+    assert counts[0][0] == counts[1][0] == 12 + 1  # the one about TensorFlow by itself, too
+    assert counts[1][1] == 2 * counts[0][1] == 2 * 10
+
+
+def test_modules_without_a_loop_of_their_own_are_linked_where_a_script_trains_with_them(tmp_path):
+    model = "import tensorflow as tf\n\n\ndef main(i):\n    tf.keras.Sequential([]).fit([i], [i], epochs=2)\n"
+    folder = library(tmp_path / "all", 3, last=model)
+    index, _ = scanned(folder)
+    assert [name for name in summaries(index, folder) if name.startswith("s")] == ["s0.py", "s1.py", "s2.py"]

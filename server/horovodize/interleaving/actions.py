@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, Flag, auto
+from functools import cached_property
 from typing import TypeAlias
 
 
@@ -32,8 +33,34 @@ class Exit(Enum):
     STOP = "stops training"
 
 
+class Holds(Flag):
+    """What is among some steps, those in others included."""
+
+    NOTHING = 0
+    COLLECTIVE = auto()
+    EQUALS = auto()  # one that makes all ranks' weights equal
+    OF_OTHERS = auto()  # what others may wait for, or part by
+
+
+class Step:
+    """What every step has. `parts`: the steps in it."""
+
+    @property
+    def parts(self) -> Block:
+        return ()
+
+    @cached_property
+    def holds(self) -> Holds:
+        """What it is, and what is in it: found once, as each rank asks for it in each of its ways."""
+        return self._own | held(self.parts)
+
+    @property
+    def _own(self) -> Holds:
+        return Holds.NOTHING
+
+
 @dataclass(frozen=True, eq=False)
-class Together:
+class Together(Step):
     """A collective: no rank goes on before every rank is here. `name` says which: two of one name may meet. `trains`: it
     averages gradients, so the ranks' weights should be the same. `equals`: after it they are, whatever was before.
     `members`: the ranks of its process set; None: all."""
@@ -44,9 +71,13 @@ class Together:
     equals: bool = False
     members: frozenset[int] | None = None
 
+    @property
+    def _own(self) -> Holds:
+        return Holds.COLLECTIVE | Holds.OF_OTHERS | (Holds.EQUALS if self.equals else Holds.NOTHING)
+
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class Touch(Step):
     """Something is done to the file or folder whose path is `path`. `needs_folder`: it fails where the folder
     around isn't there."""
 
@@ -57,63 +88,87 @@ class Touch:
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class Change(Step):
     """What is trained is changed, other than by training: its weights, or the rate."""
 
     node: ast.AST
     what: str
 
+    @property
+    def _own(self) -> Holds:
+        return Holds.OF_OTHERS
+
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(Step):
     """A test, and what is done where it is true, and where not."""
 
     test: ast.expr
     yes: Block
     no: Block
 
+    @property
+    def parts(self) -> Block:
+        return (*self.yes, *self.no)
+
 
 @dataclass(frozen=True, eq=False)
-class Turns:
+class Turns(Step):
     """A loop, and what follows where it was not left by `break`."""
 
     loop: ast.For | ast.AsyncFor | ast.While
     body: Block
     after: Block = ()
 
+    @property
+    def parts(self) -> Block:
+        return (*self.body, *self.after)
+
 
 @dataclass(frozen=True, eq=False)
-class Stop:
+class Stop(Step):
     """`stop_training` is set: the `fit` around ends with its epoch."""
 
     node: ast.AST
 
+    @property
+    def _own(self) -> Holds:
+        return Holds.OF_OTHERS
+
 
 @dataclass(frozen=True, eq=False)
-class Epochs:
+class Epochs(Step):
     """The epochs of a `fit` after the first one: before each, the script's own callbacks run."""
 
     training: Together
     hooks: Block
 
+    @property
+    def parts(self) -> Block:
+        return (*self.hooks, self.training)
+
 
 @dataclass(frozen=True, eq=False)
-class Leave:
+class Leave(Step):
     """A block is left: `node` says where."""
 
     node: ast.AST
     how: Exit
 
+    @property
+    def _own(self) -> Holds:
+        return Holds.OF_OTHERS if self.how in (Exit.END, Exit.RAISE) else Holds.NOTHING
+
 
 @dataclass(frozen=True, eq=False)
-class Risk:
+class Risk(Step):
     """Something at which one rank alone may run into an exception."""
 
     node: ast.expr
 
 
 @dataclass(frozen=True, eq=False)
-class Attempt:
+class Attempt(Step):
     """`try`. `handler` is one that goes on after an exception into which one rank alone may run at `risk`, an expression in the
     body; without such a risk, None. `last` runs in any case."""
 
@@ -124,13 +179,21 @@ class Attempt:
     after: Block
     last: Block
 
+    @property
+    def parts(self) -> Block:
+        return (*self.body, *self.caught, *self.after, *self.last)
+
 
 @dataclass(frozen=True, eq=False)
-class Called:
+class Called(Step):
     """A function of the script that is called, and what it does."""
 
     call: ast.Call
     body: Block
+
+    @property
+    def parts(self) -> Block:
+        return self.body
 
 
 Action: TypeAlias = (
@@ -139,23 +202,12 @@ Action: TypeAlias = (
 Block: TypeAlias = Sequence["Action"]
 
 
-def meets(block: Block) -> bool:
-    """Whether a collective is among some steps, or in one of them."""
-    return any(isinstance(action, Together) for action in everything(block))
-
-
-def matters_to_others(block: Block) -> bool:
-    """Whether what decides about some steps matters to others: they may wait, or part."""
-    return any(
-        isinstance(action, (Together, Stop, Change))
-        or (isinstance(action, Leave) and action.how in (Exit.END, Exit.RAISE))
-        for action in everything(block)
-    )
-
-
-def makes_equal(block: Block) -> bool:
-    """Whether some steps make all ranks' weights equal."""
-    return any(isinstance(action, Together) and action.equals for action in everything(block))
+def held(block: Block) -> Holds:
+    """What is among some steps, or in one of them."""
+    found = Holds.NOTHING
+    for action in block:
+        found |= action.holds
+    return found
 
 
 def without_files(block: Block, risks: frozenset[ast.AST] = frozenset()) -> Block:
@@ -193,12 +245,4 @@ def everything(block: Block) -> Iterator[Action]:
     """All steps, those in others included."""
     for action in block:
         yield action
-        match action:
-            case Choice(yes=one, no=two) | Turns(body=one, after=two):
-                yield from everything((*one, *two))
-            case Called(body=body):
-                yield from everything(body)
-            case Epochs(training=training, hooks=hooks):
-                yield from everything((*hooks, training))
-            case Attempt(body=body, caught=caught, after=after, last=last):
-                yield from everything((*body, *caught, *after, *last))
+        yield from everything(action.parts)

@@ -16,21 +16,21 @@ from horovodize.interleaving.actions import (
     Choice,
     Epochs,
     Exit,
+    Holds,
     Leave,
     Risk,
     Stop,
     Together,
     Touch,
     Turns,
-    makes_equal,
-    matters_to_others,
-    meets,
+    held,
 )
 from horovodize.interleaving.by_rank import ByRank
 from horovodize.interleaving.own_answers import OwnAnswers, Taken
 
 Key: TypeAlias = tuple[object, ...]
 _LONG = 400  # steps after which a run is cut: what comes later isn't compared
+_MOST_STEPS = 20_000  # that are gone through, whether others notice them or not: then, too
 _TURNS = 2  # of a loop whose number isn't seen
 _MOST = 3  # turns, of a loop that ranks go through differently often
 
@@ -103,7 +103,7 @@ class Execution:
         self._times: dict[ast.AST, int] = {}
         self._failing: ast.expr | None = None
         self._stopped: Stop | None = None
-        self._unsure = self._modes = self._quiet = 0
+        self._unsure = self._modes = self._quiet = self._steps = 0
 
     def of(self, block: Block) -> Run:
         """Goes through a program."""
@@ -130,6 +130,9 @@ class Execution:
         return None
 
     def _step(self, action: Action) -> Exit | None:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise _Cut
         match action:
             case Together():
                 self._note(Did(action))
@@ -151,7 +154,7 @@ class Execution:
                 self._note(Left(action.node, action.how))
                 return action.how
             case Called():
-                quiet = not matters_to_others(action.body)
+                quiet = Holds.OF_OTHERS not in action.holds
                 self._quiet += quiet
                 how = self._block(action.body)
                 self._quiet -= quiet
@@ -179,16 +182,18 @@ class Execution:
         seen = self.me.truth(test)
         taken = Taken.ALIKE if seen is not None else self.answers.of_test(test)
         is_mode = differs = False
-        if seen is None and taken is not Taken.OWN and makes_equal((*choice.yes, *choice.no)):
+        if seen is None and taken is not Taken.OWN and Holds.EQUALS in choice.holds:
             # `if first_batch:`, before a broadcast: it is done the first time, and not again.
             self._times[test] = self._times.get(test, 0) + 1
-            seen = makes_equal(choice.yes) == (self._times[test] == 1)
+            seen = (Holds.EQUALS in held(choice.yes)) == (self._times[test] == 1)
         elif seen is None:
-            key = self._own_key(test) if taken is Taken.OWN else ("alike", ast.unparse(test))
+            key = self._own_key(test) if taken is Taken.OWN else ("alike", self.answers.text(test))
             seen = not self.decisions.take(key, 2)
             differs = taken is Taken.OWN
             arm = choice.yes if seen else choice.no
-            is_mode = taken is Taken.ALIKE and self.answers.is_mode(test) and not meets(arm)
+            is_mode = (
+                taken is Taken.ALIKE and self.answers.is_mode(test) and Holds.COLLECTIVE not in held(arm)
+            )
         else:
             differs = any(other.truth(test) != seen for other in self.everyone)
         if differs:

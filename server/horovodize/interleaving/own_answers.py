@@ -40,6 +40,8 @@ class OwnAnswers:
         self.facts, self._own_logs = facts, own_logs
         self._tests: dict[ast.expr, Taken] = {}
         self._loops: dict[ast.AST, Taken] = {}
+        self._modes: dict[ast.expr, bool] = {}
+        self._texts: dict[ast.expr, str] = {}
 
     def of_test(self, test: ast.expr) -> Taken:
         """Who decides a test whose answer isn't to be seen. What is unknown is taken to be alike: it is no finding."""
@@ -49,9 +51,17 @@ class OwnAnswers:
 
     def is_mode(self, test: ast.expr) -> bool:
         """Whether a test asks for nothing but how the script was started, or on how many ranks."""
-        if self.facts.rank_tests.asks_for_several(test):
-            return True
-        return not any(isinstance(r, Varies) for r in self.facts.uniform.reasons(test))
+        if test not in self._modes:
+            self._modes[test] = self.facts.rank_tests.asks_for_several(test) or not any(
+                isinstance(r, Varies) for r in self.facts.uniform.reasons(test)
+            )
+        return self._modes[test]
+
+    def text(self, test: ast.expr) -> str:
+        """How a test is written: tests that are written alike, and that all take alike, are taken alike."""
+        if test not in self._texts:
+            self._texts[test] = ast.unparse(test)
+        return self._texts[test]
 
     def of_turns(self, loop: ast.For | ast.AsyncFor | ast.While) -> Taken:
         """Who decides how often a loop turns, as its head says it."""

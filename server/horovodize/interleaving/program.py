@@ -20,13 +20,14 @@ from horovodize.interleaving.actions import (
     Deed,
     Epochs,
     Exit,
+    Holds,
     Leave,
     Risk,
     Stop,
     Together,
     Touch,
     Turns,
-    meets,
+    held,
 )
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
@@ -169,7 +170,7 @@ class Program:
             case ast.BoolOp(op=ast.Or(), values=[first, *rest]):
                 yield from self._choice(first, yes, tuple(self._choice(_rest(test, rest), yes, no)))
             case _:
-                matters = meets((*yes, *no))
+                matters = Holds.COLLECTIVE in held((*yes, *no))
                 for action in self._of(test):
                     # Whether a file is there is nothing to others, unless they then wait.
                     if matters or not (isinstance(action, Touch) and action.deed is Deed.LOOK):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from horovodize.rules.draft import Draft
 from horovodize.summary.import_order import importing_guard
-from horovodize.summary.project import imported_paths
+from horovodize.summary.interface import imported_paths
 from horovodize.summary.syntax import FUNCTIONS, is_main_guard
 
 # Of TensorFlow, what may be called before a GPU is chosen.

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 import posixpath
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from horovodize.source import Document
-from horovodize.source.nodes import walk
 from horovodize.source.project import ProjectDocument
+from horovodize.summary.interface import Interface, may_train
 from horovodize.summary.lattice import LoopKind
 from horovodize.summary.module import Module
 from horovodize.summary.reachable import prune
@@ -23,8 +23,8 @@ from horovodize.summary.summary import ModuleSummary, TrainingLoop
 
 # A file by its path ("/" between folders), or None where there is none.
 Loader = Callable[[str], Document | None]
-# What a file may import, as `imports_of` tells it.
-ImportsOf = Callable[[Document], Sequence[str] | None]
+# What a file is to those that import it, as `Interface.of` tells it.
+InterfaceOf = Callable[[Document], Interface | None]
 _MOST = 60  # modules; a script that imports more of its project is read by itself
 _FOLDERS_ABOVE = 4
 _NEVER_OF_A_PROJECT = {
@@ -44,11 +44,13 @@ class Project:
     members  the modules that parse, imported ones first, the script last
     targets  for the index of a member: what it may import, by the dotted path as it is written there, as indices
     unread   modules that are imported and do not parse
+    trains   whether there may be a training loop in all of them together; where not, there is none
     """
 
     members: Sequence[Document]
     targets: Mapping[int, Mapping[str, int]]
     unread: Sequence[Document]
+    trains: bool = True
 
 
 class ProjectSummary(ModuleSummary):
@@ -82,32 +84,29 @@ class ProjectSummary(ModuleSummary):
         return super()._runs(kind, sessions) if self.sites.graph.trainings else []
 
 
-def imports_of(document: Document) -> Sequence[str] | None:
-    """The modules that a file may import, by the dotted paths as they are written, each once; None where it does not parse."""
-    return None if document.tree is None else tuple(dict.fromkeys(imported_paths(document.tree)))
-
-
 def read_project(
-    script: Document, load: Loader, path: str | None = None, imports: ImportsOf = imports_of
+    script: Document, load: Loader, path: str | None = None, interface_of: InterfaceOf = Interface.of
 ) -> Project | None:
     """A script with what it imports of its project; None where that is too much, or the script does not parse. `path` is
-    where the script is, if its document is called otherwise; `imports` may know what files import without parsing them."""
-    if imports(script) is None:
+    where the script is, if its document is called otherwise; `interface_of` may know files without parsing them."""
+    if interface_of(script) is None:
         return None
     start = (path or script.path).replace("\\", "/")
     members: dict[str, Document] = {}  # those that parse, in the order in which their imports end
     targets: dict[str, dict[str, str]] = {}
+    interfaces: list[Interface] = []
     unread: list[Document] = []
 
     def visit(path: str, document: Document) -> bool:
         if path in targets:
             return True
         targets[path] = {}
-        written = imports(document)
-        if written is None:
+        interface = interface_of(document)
+        if interface is None:
             unread.append(document)
             return True
-        for dotted in written:
+        interfaces.append(interface)
+        for dotted in interface.imports:
             found = _resolve(dotted, path, start, load)
             if found is not None:
                 targets[path][dotted] = found[0]
@@ -124,38 +123,13 @@ def read_project(
         for a, to in targets.items()
         if a in index
     }
-    return Project(list(members.values()), links, unread)
+    return Project(list(members.values()), links, unread, may_train(interfaces))
 
 
 def summarize_project(script: Document, load: Loader) -> ProjectSummary | None:
     """The summary of a script with what it imports of its project; None where it imports nothing of it (or too much)."""
     project = read_project(script, load)
     return ProjectSummary(project) if project is not None and len(project.members) > 1 else None
-
-
-def imported_paths(root: ast.AST) -> Iterator[str]:
-    """The modules that a module (or a statement) may import, by the dotted path as it is written: of `from nets import
-    model` also "nets.model"; with the packages that they are in."""
-    for node in walk(root):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _packages(alias.name)
-                yield alias.name
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            if not node.level:
-                yield from _packages(base)
-            yield base
-            for alias in node.names:
-                if alias.name != "*":
-                    yield f"{base}{alias.name}" if base.endswith(".") else f"{base}.{alias.name}"
-
-
-def _packages(dotted: str) -> Iterator[str]:
-    """The packages that a module is in, outermost first: importing it runs them."""
-    for i, character in enumerate(dotted):
-        if character == ".":
-            yield dotted[:i]
 
 
 def _resolve(dotted: str, importing: str, script: str, load: Loader) -> tuple[str, Document] | None:

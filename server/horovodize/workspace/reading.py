@@ -3,7 +3,7 @@ one (`workers`), to which a task is sent and which sends back what it found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from horovodize.workspace.file_summary import FileSummary, State
 from horovodize.workspace.glance import Glance, digest_of
 
 if TYPE_CHECKING:
+    from horovodize.summary.interface import Interface
     from horovodize.workspace.cache import Asked
 
 LARGEST = 2_000_000  # bytes
@@ -64,9 +65,7 @@ class Reading:
     def __init__(self, load: Loader) -> None:
         self.load = load
         self._held: dict[str, str | None] = {}  # what files hold that imports lead to
-        self._written: dict[
-            str, tuple[str | None, Sequence[str] | None]
-        ] = {}  # what those import, by content
+        self._interfaces: dict[str, tuple[str | None, Interface | None]] = {}  # of those, by content
 
     def content(self, path: str) -> str | None:
         """What tells one content of a file from another, as the user sees it; None: there is none."""
@@ -114,19 +113,19 @@ class Reading:
             return describe(examined.alone, check(examined.alone, options), options, place_in_project)
 
         try:
-            examined = Examination(script, load, options, imports=self._imports_in)
+            examined = Examination(script, load, options, interface_of=self._interface_of)
             examined.read()
             summary = describe_script(examined, alone, options, place_in_project)
         except RecursionError:
             summary = FileSummary(State.UNREADABLE, "the code is nested too deeply to be followed")
         return Found(own, is_news, summary, asked)
 
-    def _imports_in(self, document: Document) -> Sequence[str] | None:
-        """What a file may import, found out once for each content."""
-        from horovodize.summary.project import imports_of
+    def _interface_of(self, document: Document) -> Interface | None:
+        """What a file is to those that import it, found out once for each content."""
+        from horovodize.summary.interface import Interface
 
         content = self.content(document.path)
-        known = self._written.get(document.path)
+        known = self._interfaces.get(document.path)
         if known is None or known[0] != content:
-            known = self._written[document.path] = (content, imports_of(document))
+            known = self._interfaces[document.path] = (content, Interface.of(document))
         return known[1]
