@@ -45,9 +45,9 @@ class ProjectDocument(Document):
         """The syntax trees of the members that parse, with the lines that they have in the whole."""
         found = []
         for member, start in zip(self.members, self._starts, strict=True):
-            tree = Document(member.text).tree or ast.Module([], [])  # its own copy: the lines are moved
-            if start:
-                ast.increment_lineno(tree, self.lines.line_of(start))
+            # Its own copy, as it is pruned; empty lines in front put it where it stands in the whole.
+            before = "\n" * self.lines.line_of(start)
+            tree = Document(before + member.text).tree or ast.Module([], [])
             found.append(tree)
         return found
 
