@@ -376,7 +376,7 @@ if random.random() < 0.5:
 """,
     ),
     "race_np_save": (
-        "HVD332",
+        "HVD314",
         START
         + """\
 np.save("out.npy", np.ones(3))
@@ -388,7 +388,7 @@ if hvd.rank() == 0:
 """,
     ),
     "race_open_w": (
-        "HVD332",
+        "HVD314",
         START
         + """\
 with open("log.txt", "w") as f:

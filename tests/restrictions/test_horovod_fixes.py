@@ -36,6 +36,7 @@ for x in batches:
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 """
 ROWS = "rows = tf.data.Dataset.range(1000).{}.batch(10)\n"
+_DECAY = "tf.keras.optimizers.schedules.CosineDecay(0.01 * hvd.size(), {})"
 STOPS = "tf.keras.callbacks.EarlyStopping()"
 AVERAGES = "hvd.callbacks.MetricAverageCallback()"
 SENDS = "hvd.callbacks.BroadcastGlobalVariablesCallback(0)"
@@ -179,6 +180,12 @@ FIXES = [
         + ROWS.format("shard(hvd.size(), hvd.rank()).repeat()")
         + "model.fit(rows, steps_per_epoch=90 + 10, callbacks=callbacks)\n",
         ("90 + 10", "(90 + 10) // hvd.size()"),
+    ),
+    (
+        "HVD325",
+        CALLBACKS.replace("SGD(0.01 * hvd.size())", f"SGD({_DECAY.format('90 * 10')})")
+        + "model.fit(x, y, steps_per_epoch=90 // hvd.size(), epochs=10, callbacks=callbacks)\n",
+        ("90 * 10", "max(1, (90 * 10) // hvd.size())"),
     ),
 ]
 

@@ -17,7 +17,7 @@ from tests.training.horovod_faults.cases import CASES, FAILS, STALLS
 from tests.training.running import train
 
 pytestmark = pytest.mark.training
-INFORMATIONS = ("HVD308", "HVD321", "HVD323")
+INFORMATIONS = ("HVD308", "HVD321", "HVD323", "HVD325")
 PAIRS = [(code, right, faulty) for code, pairs in CASES.items() for right, faulty in pairs]
 FIXED = (
     "HVD304",
@@ -32,6 +32,7 @@ FIXED = (
     "HVD317",
     "HVD319",
     "HVD321",
+    "HVD325",
 )
 SECONDS = 9.0  # then a rank that waits says where, and ends
 
@@ -91,6 +92,8 @@ def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
             return bool(shown["shown"][0] > 1e-4)
         case "HVD321":
             return bool(shown["shown"] != [4, 4])
+        case "HVD325":  # the rate that the schedule ends at
+            return bool(max(shown["shown"]) > 1e-4)
         case "HVD332":
             return "missing" in shown["shown"]
         case "HVD320":

@@ -69,6 +69,11 @@ class CallbackItems:
             case ast.Call() if isinstance(callee := self.module.values.callee(e), CALLABLES):
                 for value in self.module.values.returned(callee):
                     yield from self._items(value, by, unsure, depth + 1, seen)
+            case ast.Attribute() if lists := self._lists(e):
+                for listed in lists:
+                    yield from self._items(listed, by, unsure or len(lists) > 1, depth + 1, seen)
+                for call in self._additions(e):
+                    yield from self._added(call, by, unsure, depth, seen)
             case ast.Constant(value=None):
                 return
             case ast.expr():
@@ -91,15 +96,29 @@ class CallbackItems:
             elif b.kind != "import":
                 yield CallbackItem(name, (), by, True)
         for call in self._additions(name):
-            assert isinstance(call.func, ast.Attribute)
-            tested, maybe = self._placed(call)
-            at = _ADDING[call.func.attr]
-            if len(call.args) <= at:
-                continue
-            if call.func.attr == "extend":
-                yield from self._items(call.args[at], by or tested, unsure or maybe, depth + 1, seen)
-            else:
-                yield self._item(call.args[at], by or tested, unsure or maybe)
+            yield from self._added(call, by, unsure, depth, seen)
+
+    def _lists(self, attribute: ast.Attribute) -> list[ast.expr]:
+        """The lists that an attribute stands for; none unless all that it may be are such."""
+        origins = self.module.values.origins(attribute)
+        lists = [
+            o.node for o in origins if isinstance(o.node, (ast.List, ast.Tuple, ast.BinOp)) and not o.path
+        ]
+        return lists if len(lists) == len(origins) else []
+
+    def _added(
+        self, call: ast.Call, by: RankTest | None, unsure: bool, depth: int, seen: set[ast.AST]
+    ) -> Iterator[CallbackItem]:
+        """What an `append`, `extend` or `insert` puts into a list."""
+        assert isinstance(call.func, ast.Attribute)
+        tested, maybe = self._placed(call)
+        at = _ADDING[call.func.attr]
+        if len(call.args) <= at:
+            return
+        if call.func.attr == "extend":
+            yield from self._items(call.args[at], by or tested, unsure or maybe, depth + 1, seen)
+        else:
+            yield self._item(call.args[at], by or tested, unsure or maybe)
 
     def _placed(self, node: ast.AST) -> tuple[RankTest | None, bool]:
         """By which test of the rank something is put into a list, and whether another condition may be one."""
@@ -107,16 +126,25 @@ class CallbackItems:
         around = self.module.syntax.conditions(node)
         return tested, tested is None and any(self.tests.may_decide(a.test) for a, _ in around)
 
-    def _additions(self, name: ast.Name) -> list[ast.Call]:
-        scopes = self.module.scopes
-        home = scopes.lookup(name.id, name)
+    def _additions(self, listed: ast.Name | ast.Attribute) -> list[ast.Call]:
+        """The calls that put something into a list: one of the same name, or attribute of the same object or class."""
+        scopes, text = self.module.scopes, ast.unparse(listed)
+        name = listed.id if isinstance(listed, ast.Name) else text.split(".")[0]
+        home = scopes.lookup(name, listed)
+        owner = self.module.syntax.owner(listed)
         return [
             call
             for call in self.sites.method_calls(*_ADDING)
             if isinstance(call.func, ast.Attribute)
-            and isinstance(call.func.value, ast.Name)
-            and call.func.value.id == name.id
-            and scopes.lookup(name.id, call) is home
+            and ast.unparse(call.func.value) == text
+            and (
+                scopes.lookup(name, call) is home
+                or (
+                    isinstance(listed, ast.Attribute)
+                    and owner is not None
+                    and self.module.syntax.owner(call) is owner
+                )
+            )
         ]
 
     def _item(self, element: ast.expr, by: RankTest | None, unsure: bool) -> CallbackItem:

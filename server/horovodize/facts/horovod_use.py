@@ -15,6 +15,7 @@ from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument
 
+_LAUNCHERS = ("horovod.spark.", "horovod.ray.")  # start ranks of their own
 _OTHER = ("torch", "mxnet", "spark", "ray", "runner", "run", "common")
 COLLECTIVES = frozenset(
     "allreduce allreduce_ grouped_allreduce allgather grouped_allgather broadcast broadcast_ broadcast_variables "
@@ -101,6 +102,19 @@ class HorovodUse:
         launched = any(self.module.imports(f"horovod.{part}") for part in ("spark", "ray"))
         return tops <= known and not launched and not self.is_passed_on
 
+    @cached_property
+    def ranks_begin_elsewhere(self) -> bool:
+        """Whether the script is no rank itself, and gives functions to Spark or Ray, which run them as ranks."""
+        return any(name.startswith(_LAUNCHERS) for name in self.module.calls)
+
+    def on_ranks(self, node: ast.AST) -> bool:
+        """Whether what runs a node is a rank: surely the script, unless ranks begin elsewhere; then a function with `init`."""
+        if not self.ranks_begin_elsewhere:
+            return True
+        begin = {self.module.syntax.function(start) for start in self.starts} - {None}
+        ways = self.drive.ways(node)
+        return bool(ways) and all(any(frame.function in begin for frame in way) for way in ways)
+
     def runs(self, node: ast.AST) -> bool:
         """Whether running the file runs a node: a way leads to it from the module's own statements."""
         return any(way[-1].function is None for way in self.drive.ways(node))
@@ -131,12 +145,25 @@ class HorovodUse:
                 return left + right if isinstance(e.op, ast.Mult) else left - right
             case ast.Call() if self.is_call(e, "size"):
                 return 1
+            case ast.Attribute() if self._is_argument(e):
+                return 0
             case ast.Call() if self.module.names.last(e.func) in ("float", "int") and len(e.args) == 1:
                 return self._factor(e.args[0], depth + 1)
         found = {
             self._factor_of(e, o.node if not o.path else None, depth) for o in self.module.values.origins(e)
         }
         return found.pop() if len(found) == 1 else None
+
+    def _is_argument(self, e: ast.Attribute) -> bool:
+        """Whether a value is one that the script was started with, and that nothing sets: `args.lr`."""
+        made = self.module.values.origins(e.value)
+        parsed = [self.module.names.last(o.call.func) for o in made if o.call is not None and not o.path]
+        if not parsed or len(parsed) < len(made) or any(name != "parse_args" for name in parsed):
+            return False
+        return not any(
+            n.attr == e.attr and not isinstance(n.ctx, ast.Load)
+            for n in self.module.syntax.every(ast.Attribute)
+        ) and not self.module.loads.get("setattr")
 
     def _factor_of(self, e: ast.expr, origin: ast.AST | None, depth: int) -> int | None:
         return self._factor(origin, depth + 1) if isinstance(origin, ast.expr) and origin is not e else None

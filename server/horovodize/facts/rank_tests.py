@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from dataclasses import dataclass
 
 from horovodize.facts.horovod_use import HorovodUse
@@ -15,6 +16,9 @@ from horovodize.summary.syntax import CALLABLES
 _RANK = ("rank", "local_rank", "cross_rank")
 # A guess, and used for silence only: a test that is written so may be one of the rank.
 _LIKE_A_RANK = re.compile(r"rank|root|master|chief|worker|primary|main_proc|is_main|leader|hvd|horovod", re.I)
+# Decorators that let every rank run the function.
+_HARMLESS_PACKAGES = {*sys.stdlib_module_names, "tensorflow", "keras", "numpy", "absl", "tqdm"}
+_HARMLESS_DECORATORS = ("property", "staticmethod", "classmethod")
 _DEPTH = 12
 
 
@@ -159,12 +163,34 @@ class RankTests:
                     if isinstance(earlier, ast.If) and _leaves(self, earlier.body):
                         if self.may_decide(earlier.test):
                             return True
-            if isinstance(a, CALLABLES) and any(
-                _LIKE_A_RANK.search(ast.unparse(d)) for d in getattr(a, "decorator_list", ())
-            ):
+            if isinstance(a, CALLABLES) and self.may_be_skipped(a):
                 return True
             child = a
         return False
+
+    def may_be_skipped(self, function: ast.AST) -> bool:
+        """Whether a decorator may keep some ranks from running a function: one that tests the rank, or can't be followed."""
+        return any(self._may_skip(d) for d in getattr(function, "decorator_list", ()))
+
+    def _may_skip(self, decorator: ast.expr) -> bool:
+        made_by = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = self.module.names.of(made_by) or ""
+        if not name and isinstance(made_by, ast.Name) and made_by.id in _HARMLESS_DECORATORS:
+            return False
+        if _LIKE_A_RANK.search(ast.unparse(decorator)):
+            return True
+        if name:
+            return name.split(".")[0] not in _HARMLESS_PACKAGES
+        if isinstance(made_by, ast.Attribute) and made_by.attr in ("setter", "getter"):
+            return False
+        if isinstance(made_by, ast.Name) and not self.module.scopes.lookup(made_by.id, made_by):
+            return False  # a profiler's, that is put among the builtins
+        defined = [o.node for o in self.module.values.origins(made_by) if not o.path]
+        own = [n for n in defined if isinstance(n, (*CALLABLES, ast.ClassDef))]
+        if not own or len(own) < len(defined):
+            return True
+        tests = (n.test for f in own for n in ast.walk(f) if isinstance(n, (ast.If, ast.IfExp)))
+        return any(self.may_decide(test) for test in tests)
 
 
 def _leaves(tests: RankTests, body: list[ast.stmt]) -> bool:

@@ -9,6 +9,8 @@ from typing import cast
 from horovodize import catalogue
 from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import Deed, Touch
+from horovodize.summary.buffers import is_buffer
+from horovodize.summary.opening import Opening
 from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import argument
 
@@ -34,6 +36,14 @@ _FUNCTIONS: Mapping[str, tuple[Deed, str, int]] = {
     **_all(Deed.READ, "joblib.load tensorflow.saved_model.load"),
     **_all(Deed.WRITE, "joblib.dump tensorflow.saved_model.save", 1),
     **_all(Deed.WRITE, "tensorflow.keras.models.save_model", 1, "filepath"),
+    **_all(Deed.WRITE, "tensorflow.keras.utils.plot_model", 1, "to_file"),
+    **_all(Deed.WRITE, "tensorflow.keras.utils.save_img", 0, "path"),
+    **_all(Deed.WRITE, "tensorflow.io.write_file cv2.imwrite", 0, "filename"),
+    **_all(Deed.WRITE, "matplotlib.pyplot.savefig matplotlib.pyplot.imsave pylab.savefig pylab.imsave", 0, "fname"),
+    **_all(Deed.WRITE, "imageio.imwrite imageio.imsave imageio.mimsave imageio.mimwrite imageio.v2.imwrite "
+                       "imageio.v2.mimsave imageio.v3.imwrite", 0, "uri"),
+    **_all(Deed.WRITE, "skimage.io.imsave", 0, "fname"),
+    **_all(Deed.WRITE, "scipy.io.savemat scipy.io.wavfile.write", 0, "file_name"),
     **_all(Deed.MAKE, "os.mkdir os.makedirs", 0, "name"),
     **_all(Deed.ENSURE, f"tensorflow.io.gfile.makedirs {_V1}gfile.MakeDirs"),
     **_all(Deed.REMOVE, "os.remove os.unlink os.rmdir shutil.rmtree tensorflow.io.gfile.rmtree tensorflow.io.gfile.remove "
@@ -49,9 +59,15 @@ _BOTH: Mapping[str, tuple[Deed, Deed]] = {  # from the first argument to the sec
     "shutil.copyfile": (Deed.READ, Deed.WRITE),
     "shutil.copytree": (Deed.READ, Deed.WRITE),
 }
-_OPENERS = ("open", "io.open", "codecs.open", "gzip.open", "tensorflow.io.gfile.GFile", f"{_V1}gfile.Open")
-_MODEL_METHODS = {"save": Deed.WRITE, "save_weights": Deed.WRITE, "load_weights": Deed.READ}
-_FRAME_METHODS = ("to_csv", "to_pickle", "to_parquet", "to_json")
+_MODEL_METHODS = {
+    "save": Deed.WRITE,
+    "save_weights": Deed.WRITE,
+    "export": Deed.WRITE,
+    "load_weights": Deed.READ,
+}
+_FRAME_METHODS = ("to_csv", "to_pickle", "to_parquet", "to_json", "to_excel", "savefig")
+_PATH_METHODS = ("write_text", "write_bytes")  # of the path itself
+_NOWHERE = ("os.devnull",)
 _LIMIT = 100  # nodes that a path is looked for in
 _SAVER_METHODS = {"save": (Deed.WRITE, "save_path", 1), "restore": (Deed.READ, "save_path", 1)}
 
@@ -60,29 +76,35 @@ class Deeds:
     """What the calls of one script do to files."""
 
     def __init__(self, facts: Facts) -> None:
-        self.facts, self.module = facts, facts.module
+        self.facts, self.module, self._opening = facts, facts.module, Opening(facts.module)
         self._models = {ast.unparse(f.model) for f in facts.sites.fits}
 
     def of(self, call: ast.Call) -> Iterator[Touch]:
         """What a call does itself, with paths that it names. Temporary files are nothing that another process comes to."""
         for touch in self._named(call):
-            if isinstance(touch.path, str) or not self._is_temporary(touch.path):
+            if isinstance(touch.path, str) or not self._is_own_or_none(touch.path):
                 yield touch
 
-    def _is_temporary(self, path: ast.expr) -> bool:
-        made = (n for n in self.module.values.depends([path], _LIMIT) if isinstance(n, ast.Call))
-        return any((self.module.names.of(call.func) or "").startswith("tempfile.") for call in made)
+    def _is_own_or_none(self, path: ast.expr) -> bool:
+        """Whether a path is a temporary one, a buffer in memory, or nowhere."""
+        if is_buffer(self.module, path):
+            return True
+        for n in self.module.values.depends([path], _LIMIT):
+            if isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.startswith("/dev/"):
+                return True
+            name = (
+                self.module.names.of(n.func if isinstance(n, ast.Call) else n)
+                if isinstance(n, ast.expr)
+                else None
+            )
+            if (name or "").startswith("tempfile.") or name in _NOWHERE:
+                return True
+        return False
 
     def _named(self, call: ast.Call) -> Iterator[Touch]:
         module = self.module
         name = module.names.of(call.func) or ""
-        if (
-            isinstance(call.func, ast.Name)
-            and call.func.id == "open"
-            and not module.scopes.reaching(call.func)
-        ):
-            name = "open"
-        if name in _OPENERS:
+        if self._opening.is_open(call):
             yield from self._opened(call)
         elif name in _BOTH and len(call.args) >= 2:
             for given, deed in zip(call.args, _BOTH[name], strict=False):
@@ -103,10 +125,10 @@ class Deeds:
         return path if path is not None else name.split(".")[-2]
 
     def _opened(self, call: ast.Call) -> Iterator[Touch]:
-        path, mode = argument(call, "file", 0) or argument(call, "name", 0), argument(call, "mode", 1)
-        if path is None or not isinstance(mode, ast.Constant | None):
+        path = self._opening.path(call)
+        letters = self._opening.mode(call)
+        if path is None or letters is None:
             return
-        letters = str(mode.value) if mode is not None else "r"
         if "w" in letters or "x" in letters:
             yield Touch(call, Deed.WRITE, path, needs_folder=True)
         elif "a" not in letters:  # lines that ranks append stand one after the other
@@ -145,5 +167,13 @@ class Deeds:
             path = argument(call, word, at)
             if path is not None:
                 yield Touch(call, deed, path)
-        elif method in _FRAME_METHODS and call.args:
+        elif method in _FRAME_METHODS and call.args and not _appends(call):
             yield Touch(call, Deed.WRITE, call.args[0], needs_folder=True)
+        elif method in _PATH_METHODS:
+            yield Touch(call, Deed.WRITE, receiver, needs_folder=True)
+
+
+def _appends(call: ast.Call) -> bool:
+    """`to_csv(path, mode="a")`."""
+    mode = argument(call, "mode")
+    return mode is not None and not (isinstance(mode, ast.Constant) and mode.value == "w")

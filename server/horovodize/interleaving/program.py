@@ -37,7 +37,6 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, is_main_gu
 _DEPTH = 10  # calls down
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
-_ELSEWHERE = ("horovod.spark.", "horovod.ray.")  # start ranks of their own
 _AVERAGES = "MetricAverageCallback"
 _ANY = frozenset({"Exception", "BaseException"})
 _OF_VALUES = (
@@ -74,7 +73,7 @@ class Program:
         """What every rank runs: the script, or functions that it doesn't call itself, if they begin Horovod. Where none does,
         ranks begin elsewhere (in a function that Spark or Ray is given), or a function runs on some of them alone."""
         starts: set[ast.AST] = set(self.facts.horovod.starts)
-        own = not any(name.startswith(_ELSEWHERE) for name in self.module.calls)
+        own = not self.facts.horovod.ranks_begin_elsewhere
         if own and any(
             self._reaches(s, starts) for s in self.syntax.tree.body if not isinstance(s, _DEFINITIONS)
         ):
@@ -92,6 +91,8 @@ class Program:
     def _body(self, function: ast.AST) -> Block:
         if function in self._open or len(self._open) >= _DEPTH:
             return ()
+        if self.facts.rank_tests.may_be_skipped(function):
+            return ()  # which ranks run it isn't seen
         if function not in self._bodies:
             self._open.append(function)
             try:

@@ -54,6 +54,20 @@ class Opening:
             return None
         return path if name in _ALWAYS_WRITE or self._writes(argument(call, "mode", _MODES[name])) else None
 
+    def mode(self, call: ast.Call) -> str | None:
+        """The letters of the mode in which a call opens a file: "r", "wb"; None where they can't be seen."""
+        name = self._name(call)
+        if name is None:
+            return None
+        if name in _ALWAYS_WRITE:
+            return "a" if name.startswith("logging.") else "w"
+        mode = argument(call, "mode", _MODES[name])
+        if mode is None:
+            return "r"
+        found = [mode, *(o.node for o in self.module.values.origins(mode))]
+        texts = {str(n.value) for n in found if isinstance(n, ast.Constant)}
+        return texts.pop() if len(texts) == 1 else None
+
     def _writes(self, mode: ast.expr | None) -> bool:
         if mode is None:
             return False

@@ -155,6 +155,27 @@ ENDLESS = START + (
     "model.fit(rows, steps_per_epoch=8 // hvd.size(), verbose=0, callbacks=callbacks)\n"
     "shown = int(model.optimizer.iterations)\n"
 )  # fmt: skip
+DECAYED = ENDLESS.replace("optimizer = tf", "rate = tf.keras.optimizers.schedules.PolynomialDecay(0.01 * hvd.size(), "
+    "8 // hvd.size(), 0.0)\noptimizer = tf", 1).replace("SGD(0.01 * hvd.size())", "SGD(rate)").replace(
+    "int(model.optimizer.iterations)", "float(rate(model.optimizer.iterations))"
+)  # fmt: skip
+RESUMED = RELOADED.replace(
+    "again = hvd.load_model(path)\nmodel = again\n", "model = hvd.load_model(path)\n"
+).replace("again.fit", "model.fit")
+NOTED = """\
+import time
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+time.sleep(hvd.rank())  # rank 1 is the last to write
+if hvd.rank() == 0:
+    np.savetxt("noted.txt", [hvd.rank() + 1.0])
+hvd.allreduce(tf.constant(0.0))
+shown = float(np.loadtxt("noted.txt")) - 1.0
+hvd.allreduce(tf.constant(0.0))
+"""
 JOINED = """\
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -205,7 +226,10 @@ CASES: dict[str, list[tuple[str, str]]] = {
             _changed(START, ("0.01 * hvd.size()", "0.01")) + FIT + "shown = float(model.optimizer.learning_rate)\n",
         )
     ],
-    "HVD314": [(SAVED_BY_ONE, _changed(SAVED_BY_ONE, ("if hvd.rank() == 0:\n    model.save", "model.save")))],
+    "HVD314": [
+        (SAVED_BY_ONE, _changed(SAVED_BY_ONE, ("if hvd.rank() == 0:\n    model.save", "model.save"))),
+        (NOTED, _changed(NOTED, ("if hvd.rank() == 0:\n    np.save", "np.save"))),
+    ],
     "HVD321": [(ENDLESS, _changed(ENDLESS, (" // hvd.size()", "")))],
     "HVD324": [
         (JOINED, _changed(JOINED, ("State([*model.variables, *optimizer.variables],", "State(model.variables,")))
@@ -229,7 +253,11 @@ CASES: dict[str, list[tuple[str, str]]] = {
         (SCHEDULED, _changed(SCHEDULED, ("epoch: 0.01 * hvd.size()", "epoch: 0.01"))),
     ],
     "HVD312": [(PLATEAU, _changed(PLATEAU, ("callbacks += [hvd.callbacks.MetricAverageCallback()]\n", "")))],
-    "HVD316": [(RELOADED, _changed(RELOADED, ("hvd.load_model", "tf.keras.models.load_model")))],
+    "HVD316": [
+        (RELOADED, _changed(RELOADED, ("hvd.load_model", "tf.keras.models.load_model"))),
+        (RESUMED, _changed(RESUMED, ("hvd.load_model", "tf.keras.models.load_model"))),
+    ],
+    "HVD325": [(DECAYED, _changed(DECAYED, ("8 // hvd.size(), 0.0", "8, 0.0")))],
     "HVD317": [(ONE_STEP, _changed(ONE_STEP, ("hvd.Average", "hvd.Sum")))],
     "HVD319": [
         (ROWS, _changed(ROWS, (_APART, ".shuffle(100).shard(hvd.size(), hvd.rank())"))),

@@ -7,7 +7,8 @@ after it.
 
 ## When it is reported
 On `EarlyStopping` and `ReduceLROnPlateau` in a list of callbacks that is seen whole, where `MetricAverageCallback` is missing
-or comes later, and the optimizer is wrapped.
+or comes later, and the optimizer is wrapped. As information, on a `ModelCheckpoint` that keeps the best epoch only: what it
+takes for the best is so for the rows of its rank.
 
 ## Quick fix
 Put `MetricAverageCallback` before it, where it stands in a list or is appended.
@@ -27,7 +28,32 @@ callbacks = [
 model.fit(x, y, callbacks=callbacks)
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.ModelCheckpoint("best.h5", save_best_only=True))  # HVD312
+model.fit(x, y, callbacks=callbacks)
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.MetricAverageCallback()]
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.ModelCheckpoint("best.h5", save_best_only=True))
+    callbacks.append(tf.keras.callbacks.ModelCheckpoint("every-{epoch}.h5"))
+model.fit(x, y, callbacks=callbacks)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -54,6 +80,7 @@ Horovod's issues 3140, 1095 and 2740.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from horovodize.facts.callback_items import CallbackItem
@@ -61,11 +88,14 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import before_item, keras, without_item
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.summary.syntax import argument
 
 _DECIDES = {
     "EarlyStopping": "ranks stop in different epochs, and those that go on wait in vain",
     "ReduceLROnPlateau": "ranks get different rates, and drift apart",
+    "ModelCheckpoint": "the best epoch is that of its own rows",
 }
+_KEEPS = "ModelCheckpoint"
 _AVERAGES = "MetricAverageCallback"
 
 
@@ -87,13 +117,15 @@ def find(context: Context) -> Iterator[Violation]:
             late = averaged is not None and averaged > at
             if (
                 found is None
-                or item.by is not None
+                or (found == _KEEPS and not _keeps_the_best(item))
+                or (item.by is not None and found != _KEEPS)
                 or (averaged is not None and not late)
                 or item.node in reported
             ):
                 continue
             if late and any(
-                i.unsure or context.syntax.conditions(i.node) for i in (item, items[averaged or 0])
+                i.unsure or (i.by is None and context.syntax.conditions(i.node))
+                for i in (item, items[averaged or 0])
             ):
                 continue
             reported.add(item.node)
@@ -102,7 +134,8 @@ def find(context: Context) -> Iterator[Violation]:
                 context,
                 item.node,
                 f"`{found}` decides by this rank's own metric, as {what}: {_DECIDES[found]}; put "
-                f"`hvd.callbacks.{_AVERAGES}()` before it",
+                f"`hvd.callbacks.{_AVERAGES}()` before it{', on every rank' if item.by is not None else ''}",
+                severity=Severity.INFORMATION if found == _KEEPS else None,
                 fixes=[_fix(context, item, items[averaged] if averaged is not None else None)],
             )
 
@@ -110,11 +143,17 @@ def find(context: Context) -> Iterator[Violation]:
 def _fix(context: Context, item: CallbackItem, later: CallbackItem | None) -> Fix | None:
     """Puts the callback that averages before another; takes it from where it stood."""
     name = keras(context)
-    if name is None or item.unsure or context.syntax.conditions(item.node):
+    if name is None or item.unsure or item.by is not None or context.syntax.conditions(item.node):
         return None
     added = before_item(context, item.node, f"{name}.callbacks.{_AVERAGES}()")
     taken = without_item(context, later.node) if later is not None else ()
     return Fix("Average the metrics first", (*added, *taken)) if added and taken is not None else None
+
+
+def _keeps_the_best(item: CallbackItem) -> bool:
+    """Whether a `ModelCheckpoint` writes only what is better than before."""
+    given = [argument(made, "save_best_only", 3) for made in item.made]
+    return any(isinstance(e, ast.Constant) and e.value is True for e in given)
 
 
 def _is_known(classes: set[str]) -> bool:

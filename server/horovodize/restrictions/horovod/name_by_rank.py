@@ -5,7 +5,9 @@ In a graph, Horovod brings together what has the same name: ranks whose collecti
 forever. Executed eagerly, and in Horovod's modules for Keras, a collective goes by other names, and its own does nothing.
 
 ## When it is reported
-On a `name` of a collective of `horovod.tensorflow` that is made of the rank, in a `tf.function` or a TensorFlow 1 graph.
+On a `name` of a collective of `horovod.tensorflow` that is made of the rank, or of what else differs between processes (a
+host's name, a process's number, the time), in a `tf.function` or a TensorFlow 1 graph. A name that two collectives of a graph
+share is no fault: TensorFlow gives each operation a name of its own.
 
 ## Quick fix
 None.
@@ -23,7 +25,32 @@ hvd.init()
 print(total(tf.constant(1.0)))
 ```
 
+```python
+import os
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+@tf.function
+def total(loss):
+    return hvd.allreduce(loss, name=f"loss-{os.getpid()}")  # HVD318
+
+hvd.init()
+print(total(tf.constant(1.0)))
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+@tf.function
+def totals(a, b):
+    return hvd.allreduce(a, name="loss"), hvd.allreduce(b, name="loss")
+
+hvd.init()
+print(totals(tf.constant(1.0), tf.constant(2.0)))
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -52,18 +79,29 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.syntax import argument
 
+_OWN = ("os.getpid", "socket.gethostname", "socket.getfqdn", "platform.node", "uuid.uuid1", "uuid.uuid4", "time.time",
+        "time.time_ns", "time.perf_counter")  # fmt: skip
+
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     for call in use.calls(*COLLECTIVES):
         name = argument(call, "name")
         if name is not None and argument(call, "process_set") is None and _goes_by_name(context, call):
-            if use.depends_on(name, "rank", "local_rank", "cross_rank", limit=60):
+            if use.depends_on(name, "rank", "local_rank", "cross_rank", limit=60) or _is_of_a_process(
+                context, name
+            ):
                 yield RESTRICTION.at(
                     context,
                     name,
-                    "ranks name this differently, and wait for each other forever: leave the rank out of the name",
+                    "ranks name this differently, and wait for each other forever: leave out what differs between them",
                 )
+
+
+def _is_of_a_process(context: Context, name: ast.expr) -> bool:
+    """Whether a name is made of what each process or host has of its own."""
+    made = (n for n in context.values.depends([name], 60) if isinstance(n, ast.Call))
+    return any(context.names.of(call.func) in _OWN for call in made)
 
 
 def _goes_by_name(context: Context, call: ast.Call) -> bool:

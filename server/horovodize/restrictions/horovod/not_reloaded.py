@@ -5,7 +5,7 @@ A saved model remembers the optimizer by the name that it has without Horovod. `
 it, and training goes on with each rank by itself. `hvd.load_model` wraps it again.
 
 ## When it is reported
-On a `fit` of a model that `load_model` of Keras gives, and that nothing compiles afterwards.
+On a `fit` of a model that `load_model` of Keras gives, or may give, and that nothing compiles afterwards.
 
 ## Quick fix
 Use `hvd.load_model`.
@@ -20,7 +20,33 @@ model = tf.keras.models.load_model("model.h5")
 model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD316
 ```
 
+```python
+import os
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+if os.path.exists("model.h5"):
+    model = tf.keras.models.load_model("model.h5", custom_objects={"Norm": Norm})
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD316
+```
+
 ## Near misses
+```python
+import os
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+if os.path.exists("model.h5"):
+    model = tf.keras.models.load_model("model.h5")
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -49,12 +75,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize import catalogue
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import keras
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, position
 
 _LOAD = "tensorflow.keras.models.load_model"
 
@@ -64,11 +91,18 @@ def find(context: Context) -> Iterator[Violation]:
     for fit in context.sites.fits:
         made = [o.call for o in context.values.origins(fit.model)]
         loads = [call for call in made if call is not None and context.names.of(call.func) == _LOAD]
-        if not loads or len(loads) < len(made) or any(_without_optimizer(call) for call in loads):
+        if not loads or any(_without_optimizer(context, call) for call in loads):
             continue
+        before = [
+            c
+            for c in context.sites._raw_compiles
+            if context.text(c.model) == context.text(fit.model) and _is_before(context, c.call, loads)
+        ]
+        if len(loads) < len(made) and not before:
+            continue  # who makes the others may compile this one, too
         compiled = any(
-            context.text(c.model) == context.text(fit.model)
-            or set(context.values.calls(c.model)) & set(loads)
+            set(context.values.calls(c.model)) & set(loads)
+            or (context.text(c.model) == context.text(fit.model) and c not in before)
             for c in context.sites._raw_compiles
         )
         if compiled or not use.runs(fit.call) or context.facts.rank_tests.may_be_guarded(fit.call):
@@ -90,9 +124,33 @@ def _fix(context: Context, loads: list[ast.Call]) -> Fix | None:
     return Fix(f"Use `{name}.load_model`", (Edit(context.module.span(loads[0].func), f"{name}.load_model"),))
 
 
-def _without_optimizer(load: ast.Call) -> bool:
+def _is_before(context: Context, compiled: ast.AST, loads: list[ast.Call]) -> bool:
+    """Whether a model is compiled once, and loaded only afterwards: `if os.path.exists(path): model = load_model(path)`."""
+    syntax = context.syntax
+    return all(
+        syntax.function(compiled) is syntax.function(load)
+        and position(compiled) < position(load)
+        and not syntax.loops(load)
+        and not context.facts.exclusive.apart(compiled, load)
+        for load in loads
+    )
+
+
+def _without_optimizer(context: Context, load: ast.Call) -> bool:
     """Whether a model may be loaded without its optimizer, or with one of the script's own."""
-    return argument(load, "compile") is not None or argument(load, "custom_objects", 1) is not None
+    if argument(load, "compile") is not None:
+        return True
+    given = argument(load, "custom_objects", 1)
+    if isinstance(given, ast.Dict):  # of layers, losses and metrics alone?
+        names = [k.value if isinstance(k, ast.Constant) else "" for k in given.keys]
+        return not all(isinstance(n, str) and n and not _may_be_optimizer(n) for n in names)
+    return given is not None
+
+
+def _may_be_optimizer(name: str) -> bool:
+    return catalogue.is_optimizer(f"tensorflow.keras.optimizers.{name}") or any(
+        part in name.lower() for part in ("optim", "distributed")
+    )
 
 
 RESTRICTION = Restriction(

@@ -76,7 +76,7 @@ def find(context: Context) -> Iterator[Violation]:
         steps, epochs = argument(fit.call, "steps_per_epoch"), argument(fit.call, "epochs")
         if steps is None or has_unpacking(fit.call) or not use.runs(fit.call):
             continue
-        if any(e is not None and not _is_of_one(context, e) for e in (steps, epochs)) or _is_single(steps):
+        if any(e is not None and not is_of_one(context, e) for e in (steps, epochs)) or _is_single(steps):
             continue
         data, pipelines = argument(fit.call, "x", 0), context.facts.feeding.kinds.pipelines
         if data is not None and is_endless_after(pipelines, fit.call, data):
@@ -104,7 +104,7 @@ def _is_single(steps: ast.expr) -> bool:
     return isinstance(steps, ast.Constant) and steps.value == 1
 
 
-def _is_of_one(context: Context, number: ast.expr) -> bool:
+def is_of_one(context: Context, number: ast.expr) -> bool:
     """Whether a number is surely made without the number of ranks: of constants, and what they are computed to."""
     nodes = list(context.values.depends([number], _LIMIT))
     if len(nodes) >= _LIMIT or context.facts.horovod.depends_on(number, "size", "local_size"):

@@ -5,9 +5,9 @@ The sum of N gradients is N times their average. With a rate that is multiplied 
 `Adasum` decides by itself how far to go, and takes the rate of one process.
 
 ## When it is reported
-On a wrapper with `op=hvd.Sum` or `op=hvd.Adasum` around an optimizer whose rate is multiplied by size(), or around a tape in a
-script with one such optimizer, unless something is divided by size(). Where the rate doesn't grow, the sum of means is right:
-it is the average at a rate of size() times.
+On a wrapper with `op=hvd.Sum`, `op=hvd.Adasum` (also where an option chooses it) or `average=False` around an optimizer whose
+rate is multiplied by size(), or around a tape in a script with one such optimizer, unless something is divided by size(). Where
+the rate doesn't grow, the sum of means is right: it is the average at a rate of size() times.
 
 ## Quick fix
 Leave `* hvd.size()` out of the rate.
@@ -36,7 +36,28 @@ for x, y in batches:
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 ```
 
+```python
+import sys
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+optimizer = hvd.DistributedOptimizer(optimizer, op=hvd.Adasum if "--adasum" in sys.argv else hvd.Average)  # HVD317
+```
+
 ## Near misses
+```python
+import sys
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+adasum = "--adasum" in sys.argv
+optimizer = tf.keras.optimizers.SGD(0.01 * (1 if adasum else hvd.size()))
+optimizer = hvd.DistributedOptimizer(optimizer, op=hvd.Adasum if adasum else hvd.Average)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -82,7 +103,7 @@ def find(context: Context) -> Iterator[Violation]:
         scaled = [rate for rate in _rates(context, wrapper) if use.factor(rate) == 1]
         if not scaled or _divides(context):
             continue
-        op = argument(wrapper, "op")
+        op = argument(wrapper, "op") or argument(wrapper, "average")
         yield RESTRICTION.at(
             context,
             wrapper,
@@ -95,9 +116,21 @@ def find(context: Context) -> Iterator[Violation]:
 
 def sums(context: Context, wrapper: ast.Call) -> bool:
     """Whether a wrapper adds gradients up, or by Adasum, rather than averages them."""
-    op = argument(wrapper, "op")
-    name = context.names.of(op) if op is not None else None
-    return op is not None and (name or "").startswith("horovod.") and context.names.last(op) in _OPS
+    op, average = argument(wrapper, "op"), argument(wrapper, "average")
+    if op is None:
+        return isinstance(average, ast.Constant) and average.value is False
+    return any(
+        (context.names.of(e) or "").startswith("horovod.") and context.names.last(e) in _OPS
+        for e in _choices(context, op)
+    )
+
+
+def _choices(context: Context, op: ast.expr) -> list[ast.expr]:
+    """What an operation may be: `hvd.Adasum if args.adasum else hvd.Average` is either."""
+    if isinstance(op, ast.IfExp):
+        return [*_choices(context, op.body), *_choices(context, op.orelse)]
+    made = [o.node for o in context.values.origins(op) if isinstance(o.node, ast.IfExp) and not o.path]
+    return [op, *(e for choice in made if choice is not op for e in _choices(context, choice))]
 
 
 def _rates(context: Context, wrapper: ast.Call) -> list[ast.expr]:

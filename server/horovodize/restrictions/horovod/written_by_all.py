@@ -5,10 +5,12 @@ Ranks that write the same checkpoint at the same time leave one that can't be re
 folder in common it is the same.
 
 ## When it is reported
-On `save`, `save_weights` and the like of models, savers, checkpoints and their managers, on `ModelCheckpoint`, `CSVLogger` and
-`BackupAndRestore` in the callbacks of a `fit`, and on the folder that a `MonitoredTrainingSession` or an `Estimator` writes
-to, where every rank runs them with the same path. Not under anything that may be a test of the rank, nor with a path that
-can't be followed.
+On `save`, `save_weights` and the like of models, savers, checkpoints and their managers, on files that are opened for writing,
+arrays, tables, pictures and texts that are saved (`np.save`, `to_csv`, `savefig`, `write_text`), on `ModelCheckpoint`,
+`CSVLogger` and `BackupAndRestore` in the callbacks of a `fit`, and on the folder that a `MonitoredTrainingSession` or an
+`Estimator` writes to, where every rank runs them with the same path. As information, on `TensorBoard` and summary writers: each
+process has an event file of its own, and TensorBoard shows them as one mixed run. Not under anything that may be a test of the
+rank (a decorator may be one), nor with a path that can't be followed, that is temporary or that lines are only appended to.
 
 ## Quick fix
 Put `if hvd.rank() == 0:` before a call that is a statement, and before the `append` of a callback; in a list of callbacks,
@@ -38,7 +40,58 @@ train(model)
 manager.save()  # HVD314
 ```
 
+```python
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+history = model.fit(x, y, callbacks=[tf.keras.callbacks.TensorBoard("logs")])  # HVD314
+np.save("weights.npy", model.get_weights()[0])  # HVD314
+with open("losses.txt", "w") as file:  # HVD314
+    file.write(str(history.history["loss"]))
+```
+
 ## Near misses
+```python
+import sys
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+if "--predict" in sys.argv:
+    np.save("predicted.npy", model.predict(x))
+else:
+    model.fit(x, y)
+```
+
+```python
+import functools
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+def alone(function):
+    @functools.wraps(function)
+    def run(*given):
+        return function(*given) if hvd.rank() == 0 else None
+    return run
+
+@alone
+def keep(weights):
+    np.save("weights.npy", weights)
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.fit(x, y, callbacks=[tf.keras.callbacks.TensorBoard(f"logs/{hvd.rank()}")])
+keep(model.get_weights()[0])
+with open("losses.txt", "a") as file:
+    file.write(f"rank {hvd.rank()} is done")
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -73,7 +126,7 @@ elif hvd.rank() == 0:
 ```
 
 ## Source
-Horovod's guide for TensorFlow, step 7.
+Horovod's guide for TensorFlow, step 7; Horovod's issue 3170 (TensorBoard).
 """
 
 from __future__ import annotations
@@ -81,24 +134,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.interleaving.actions import Deed
+from horovodize.interleaving.deeds import Deeds
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import by_rank_0, horovod
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, position
 
 _V1 = "tensorflow.compat.v1.train."
 _FUNCTIONS = {  # and which argument is the path
-    "tensorflow.saved_model.save": ("export_dir", 1),
-    "tensorflow.keras.models.save_model": ("filepath", 1),
     _V1 + "MonitoredTrainingSession": ("checkpoint_dir", 2),
     "tensorflow.estimator.Estimator": ("model_dir", 1),
     "tensorflow.compat.v1.estimator.Estimator": ("model_dir", 1),
 }
 _SAVERS = {
-    MODEL: ("filepath", 0),
+    MODEL: ("filepath", 0),  # also of models that only a `fit` shows to be such
     "tensorflow.train.Checkpoint": ("file_prefix", 0),
     _V1 + "Checkpoint": ("file_prefix", 0),
     _V1 + "Saver": ("save_path", 1),
@@ -110,6 +163,12 @@ _WRITERS = {  # callbacks that write, and what the path is called: always the fi
     "tensorflow.keras.callbacks.BackupAndRestore": "backup_dir",
     "tensorflow.keras.callbacks.experimental.BackupAndRestore": "backup_dir",
 }
+# What writes event files, and what their folder is called: always the first argument.
+_EVENTS = {
+    "tensorflow.summary.create_file_writer": "logdir",
+    "tensorflow.compat.v1.summary.FileWriter": "logdir",
+}
+_TENSORBOARD = "tensorflow.keras.callbacks.TensorBoard"
 _TEXT = ("format", "join", "strip", "rstrip", "lower", "replace", "parse_args", "parse_known_args", "add_argument",
          "add_mutually_exclusive_group", "add_argument_group")  # fmt: skip
 _SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.")
@@ -120,17 +179,43 @@ def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     if context.module.loads.get("chdir") or not use.starts:
         return
-    for call, path in [*_saved(context), *_callbacks(context)]:
-        if not use.runs(call) or context.facts.rank_tests.may_be_guarded(call) or not _is_same(context, path):
+    events = set(_events(context))
+    written = dict([*_saved(context), *_files(context), *_callbacks(context), *events])
+    for call, path in sorted(written.items(), key=lambda pair: position(pair[0])):
+        if not _by_all(context, call, path):
             continue
-        if _is_of_one_process(context, call):
-            continue
+        text = context.text(path) if path is not None else '"logs"'
+        mixed = any(call is event for event, _ in events)
         yield RESTRICTION.at(
             context,
             call,
-            f"every rank writes `{context.text(path)}`: let one do it, under `if hvd.rank() == 0:`",
+            f"every rank writes its events into `{text}`, and TensorBoard shows them as one run: let one do it, under "
+            "`if hvd.rank() == 0:`"
+            if mixed
+            else f"every rank writes `{text}`: let one do it, under `if hvd.rank() == 0:`",
+            severity=Severity.INFORMATION if mixed else None,
             fixes=[_fix(context, call)],
         )
+
+
+def _by_all(context: Context, call: ast.Call, path: ast.expr | None) -> bool:
+    """Whether surely every rank makes a call, with the same path."""
+    use = context.facts.horovod
+    if not use.runs(call) or not use.on_ranks(call) or context.facts.rank_tests.may_be_guarded(call):
+        return False
+    if _is_of_another_run(context, call):
+        return False
+    return (path is None or _is_same(context, path)) and not _is_of_one_process(context, call)
+
+
+def _is_of_another_run(context: Context, call: ast.Call) -> bool:
+    """Whether no run that comes to a call trains, or none begins Horovod: `if args.predict: … else: …`."""
+    trained = [n for n, collective in context.facts.collectives.all.items() if collective.trains]
+    trained += [*(loop.node for loop in context.loops), *(fit.call for fit in context.sites.fits)]
+    return any(
+        places and all(context.facts.exclusive.apart(call, place) for place in places)
+        for places in (context.facts.horovod.starts, trained)
+    )
 
 
 def _is_of_one_process(context: Context, call: ast.Call) -> bool:
@@ -197,8 +282,37 @@ def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
             yield call, path
 
 
+def _files(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Calls that write a file whose path they name."""
+    deeds = Deeds(context.facts)
+    for call in context.syntax.calls:
+        for touch in deeds.of(call):
+            if touch.deed is Deed.WRITE and isinstance(touch.path, ast.expr):
+                yield call, touch.path
+
+
+def _events(context: Context) -> Iterator[tuple[ast.Call, ast.expr | None]]:
+    """What writes event files, and their folder; None for the usual one."""
+    for name, word in _EVENTS.items():
+        for call in context.module.calls_of(name):
+            if (folder := argument(call, word, 0)) is not None:
+                yield call, folder
+    for made, classes in _given_to_all(context):
+        if _TENSORBOARD in classes:
+            yield made, argument(made, "log_dir", 0)
+
+
 def _callbacks(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """The callbacks that write, of those that every rank gives to a `fit`."""
+    """The callbacks that write a file."""
+    for made, classes in _given_to_all(context):
+        word = next((_WRITERS[c] for c in classes if c in _WRITERS), None)
+        path = argument(made, word, 0) if word is not None else None
+        if path is not None:
+            yield made, path
+
+
+def _given_to_all(context: Context) -> Iterator[tuple[ast.Call, set[str]]]:
+    """The callbacks that every rank gives to a `fit`, and the classes that they are of."""
     items = context.facts.callback_items
     for fit in context.sites.fits:
         if context.facts.rank_tests.may_be_guarded(fit.call):
@@ -206,10 +320,8 @@ def _callbacks(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
         for item in items.of(fit.call):
             if item.by is not None or item.unsure or len(item.made) != 1:
                 continue
-            word = next((_WRITERS[c] for c in items.classes(item) if c in _WRITERS), None)
-            path = argument(item.made[0], word, 0) if word is not None else None
-            if path is not None and not context.facts.rank_tests.may_be_guarded(item.node):
-                yield item.made[0], path
+            if not context.facts.rank_tests.may_be_guarded(item.node):
+                yield item.made[0], items.classes(item)
 
 
 def _is_same(context: Context, path: ast.expr) -> bool:
