@@ -444,6 +444,45 @@ hvd.allreduce(tf.ones(1))
 open(f"out/{hvd.rank()}.txt", "w").write("x")
 """,
     ),
+    "race_removed_by_all": (
+        "HVD332",
+        START
+        + """\
+import shutil
+if os.path.exists("logs"):
+    shutil.rmtree("logs")
+""",
+        START
+        + """\
+import shutil
+if os.path.exists("logs"):
+    try:
+        shutil.rmtree("logs")
+    except FileNotFoundError:
+        pass
+shutil.rmtree("other", ignore_errors=True)
+if hvd.local_rank() == 0 and os.path.exists("third"):
+    shutil.rmtree("third")
+""",
+    ),
+    "stall_chosen_by_rank": (
+        "HVD331",
+        START
+        + """\
+verbose = 1 if hvd.rank() == 0 else 0
+if verbose:
+    print(hvd.allreduce(tf.ones(1)))
+""",
+        START
+        + """\
+verbose = 1 if hvd.size() > 1 else 0
+if verbose:
+    print(hvd.allreduce(tf.ones(1)))
+loud = 1 if hvd.rank() == 0 else 0
+if loud:
+    print("here")
+""",
+    ),
     "race_rmtree": (
         "HVD332",
         START

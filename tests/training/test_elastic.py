@@ -1,4 +1,4 @@
-"""A rank is killed while it trains: the others go on from the last commit, and no row is left out or seen twice."""
+"""A rank is killed while it trains, or one joins: all go on from the last commit, and no row is left out or seen twice."""
 
 from __future__ import annotations
 
@@ -75,14 +75,15 @@ def wait(process: subprocess.Popen[bytes], folder: Path, until: Callable[[], boo
         time.sleep(0.1)
 
 
-def start(hosts: Hosts, folder: Path, script: Path) -> subprocess.Popen[bytes]:
-    """Three ranks: two on the first host, one on the second."""
-    one, two = hosts.addresses
+def start(hosts: Hosts, folder: Path, script: Path, ranks: int, says: str) -> subprocess.Popen[bytes]:
+    """Begins with some ranks, on the hosts that a shell script says."""
+    one, _ = hosts.addresses
     discovery = folder / "hosts.sh"
-    discovery.write_text(f"#!/bin/sh\necho {one}:2\necho {two}:1\n")
+    discovery.write_text(f"#!/bin/sh\n{says}\n")
     discovery.chmod(0o755)
     program = python()
-    horovodrun = [str(program.parent / "horovodrun"), "-np", "3", "--min-np", "2", "--max-np", "3", "--gloo"]
+    few_and_many = ["-np", str(ranks), "--min-np", "2", "--max-np", "3"]
+    horovodrun = [str(program.parent / "horovodrun"), *few_and_many, "--gloo"]
     options = [
         "--host-discovery-script",
         str(discovery),
@@ -97,7 +98,7 @@ def start(hosts: Hosts, folder: Path, script: Path) -> subprocess.Popen[bytes]:
         "PATH": path,
         "SEEN": str(folder),
         "HOLD": json.dumps(HELD),
-        "STARTED": "3",
+        "STARTED": str(ranks),
         "HOROVOD_GLOO_TIMEOUT_SECONDS": "60",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -120,7 +121,8 @@ def notes(folder: Path) -> list[list[Any]]:
 def test_training_goes_on_when_a_rank_is_killed(tmp_path: Path) -> None:
     script = distributed(tmp_path)
     with two_hosts(tmp_path) as hosts:
-        process = start(hosts, tmp_path, script)
+        one, two = hosts.addresses
+        process = start(hosts, tmp_path, script, 3, f"echo {one}:2\necho {two}:1")
         wait(process, tmp_path, lambda: len(list(tmp_path.glob("*.held"))) == 3)
         there = [p for p in hosts.processes(hosts.addresses[1]) if (tmp_path / f"{p}.held").exists()]
         assert len(there) == 1, hosts.processes(hosts.addresses[1])
@@ -142,4 +144,35 @@ def test_training_goes_on_when_a_rank_is_killed(tmp_path: Path) -> None:
     assert {round(n[5], 6) for n in after} == {0.02}
     assert sorted(n[0] for n in ends) == [0, 1]
     assert ends[0][3] == ends[1][3]
+    assert "epochs [0, 1, 2]" in (tmp_path / "said.txt").read_text()
+
+
+def test_a_rank_that_joins_takes_its_share_of_what_is_left(tmp_path: Path) -> None:
+    script, joined = distributed(tmp_path), tmp_path / "joined"
+    with two_hosts(tmp_path) as hosts:
+        one, two = hosts.addresses
+        says = f"echo {one}:1\nif [ -e {joined} ]; then echo {two}:2; else echo {two}:1; fi; touch {tmp_path}/asked"
+        process = start(hosts, tmp_path, script, 2, says)
+        wait(process, tmp_path, lambda: len(list(tmp_path.glob("*.held"))) == 2)
+        joined.touch()
+        for _ in range(2):  # once it may have been asked just before
+            (tmp_path / "asked").unlink(missing_ok=True)
+            wait(process, tmp_path, (tmp_path / "asked").exists)
+        time.sleep(3)  # what is known then is sent to the ranks
+        (tmp_path / "go").touch()
+        wait(process, tmp_path, lambda: process.poll() is not None)
+    assert process.returncode == 0, (tmp_path / "said.txt").read_text()[-5000:]
+    found = notes(tmp_path)
+    steps, ends = [n for n in found if n[2] != "ended"], [n for n in found if n[2] == "ended"]
+    after = [n for n in steps if n[1] == 3]
+    begun = min((epoch, done) for _, _, epoch, done, _, _ in after)
+    assert begun > HELD  # a commit after the step at which both were held
+    counted = after + [n for n in steps if n[1] == 2 and (n[2], n[3]) < begun]
+    for epoch in range(EPOCHS):
+        taken = Counter(row for _, _, number, _, rows, _ in counted if number == epoch for row in rows)
+        assert taken == Counter({float(row): 1 for row in range(ROWS)}), epoch
+    assert {round(n[5], 6) for n in steps if n[1] == 2} == {0.02}
+    assert {round(n[5], 6) for n in after} == {0.03}
+    assert sorted(n[0] for n in ends) == [0, 1, 2]
+    assert ends[0][3] == ends[1][3] == ends[2][3]
     assert "epochs [0, 1, 2]" in (tmp_path / "said.txt").read_text()

@@ -12,6 +12,7 @@ from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, argument
 
 _DEPTH = 12
+_LISTS = (ast.List, ast.Tuple, ast.BinOp)
 _ADDING = {"append": 0, "extend": 0, "insert": 1}
 
 
@@ -101,8 +102,10 @@ class CallbackItems:
     def _lists(self, attribute: ast.Attribute) -> list[ast.expr]:
         """The lists that an attribute stands for; none unless all that it may be are such."""
         origins = self.module.values.origins(attribute)
-        lists = [
-            o.node for o in origins if isinstance(o.node, (ast.List, ast.Tuple, ast.BinOp)) and not o.path
+        lists: list[ast.expr] = [
+            o.node
+            for o in origins
+            if isinstance(o.node, ast.expr) and isinstance(o.node, _LISTS) and not o.path
         ]
         return lists if len(lists) == len(origins) else []
 

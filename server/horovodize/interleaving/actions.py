@@ -79,12 +79,13 @@ class Together(Step):
 @dataclass(frozen=True, eq=False)
 class Touch(Step):
     """Something is done to the file or folder whose path is `path`. `needs_folder`: it fails where the folder
-    around isn't there."""
+    around isn't there. `alone`: it fails where another rank has done it already."""
 
     node: ast.AST
     deed: Deed
     path: ast.expr | str
     needs_folder: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,10 +146,20 @@ class ByRank:
         return self._of_origin(call, depth)
 
     def _of_origin(self, e: ast.expr, depth: int) -> Any:
+        if (chosen := self._chosen(e)) is not None:
+            return self._value(chosen, depth)
         found = [o for o in self.facts.module.values.origins(e) if o.node is not e]
         if len(found) != 1 or found[0].path or not isinstance(found[0].node, ast.expr):
             raise Unseen
         return self._value(found[0].node, depth)
+
+    def _chosen(self, e: ast.expr) -> ast.IfExp | None:
+        """The choice that a name stands for: `verbose = 1 if hvd.rank() == 0 else 0`."""
+        bindings = self.facts.module.scopes.reaching(e) if isinstance(e, ast.Name) else ()
+        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:
+            return None
+        value = bindings[0].value
+        return value if isinstance(value, ast.IfExp) and self.tests.decides(value.test) else None
 
     # ------------------------------------------------------------------ texts
 

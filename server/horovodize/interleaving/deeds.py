@@ -67,6 +67,7 @@ _MODEL_METHODS = {
 }
 _FRAME_METHODS = ("to_csv", "to_pickle", "to_parquet", "to_json", "to_excel", "savefig")
 _PATH_METHODS = ("write_text", "write_bytes")  # of the path itself
+_ONCE = ("os.remove", "os.unlink", "os.rmdir", "shutil.rmtree")  # what is gone can't be removed
 _NOWHERE = ("os.devnull",)
 _LIMIT = 100  # nodes that a path is looked for in
 _SAVER_METHODS = {"save": (Deed.WRITE, "save_path", 1), "restore": (Deed.READ, "save_path", 1)}
@@ -113,7 +114,10 @@ class Deeds:
             deed, word, at = _FUNCTIONS[name]
             path = argument(call, word, at)
             if path is not None:
-                yield Touch(call, self._milder(call, deed), path, name.startswith("numpy."))
+                alone = (
+                    deed is Deed.REMOVE and name in _ONCE and not self._may_fail(call) and not _ignores(call)
+                )
+                yield Touch(call, self._milder(call, deed), path, name.startswith("numpy."), alone)
         elif catalogue.downloads(name) and name.startswith("tensorflow.keras.datasets."):
             yield Touch(call, Deed.FETCH, self._cache(call, name))
         elif isinstance(call.func, ast.Attribute) and not name and module.values.callee(call) is None:
@@ -171,6 +175,13 @@ class Deeds:
             yield Touch(call, Deed.WRITE, call.args[0], needs_folder=True)
         elif method in _PATH_METHODS:
             yield Touch(call, Deed.WRITE, receiver, needs_folder=True)
+
+
+def _ignores(call: ast.Call) -> bool:
+    """`shutil.rmtree(path, ignore_errors=True)`; whatever else is given may do that, too."""
+    return len(call.args) > 1 or any(
+        k.arg in ("ignore_errors", "onerror", "onexc", None) for k in call.keywords
+    )
 
 
 def _appends(call: ast.Call) -> bool:

@@ -234,7 +234,7 @@ def _conflict(one: _Touched, two: _Touched) -> bool:
     first, second = one.touch.deed, two.touch.deed
     if one.path == two.path:
         if one.touch.node is two.touch.node and first is Deed.REMOVE:
-            return False
+            return one.touch.alone
         return (first, second) in _DISTURBING
     inside = two.path.startswith(one.path + "/")
     if first is Deed.REMOVE:

@@ -40,6 +40,22 @@ import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
 hvd.init()
+optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size()))
+if os.path.exists("model.h5"):
+    model = tf.keras.models.load_model("model.h5", compile=False)
+    model.compile(optimizer, "mse")
+else:
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer, "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+```python
+import os
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 if os.path.exists("model.h5"):
     model = tf.keras.models.load_model("model.h5")
@@ -96,7 +112,7 @@ def find(context: Context) -> Iterator[Violation]:
         before = [
             c
             for c in context.sites._raw_compiles
-            if context.text(c.model) == context.text(fit.model) and _is_before(context, c.call, loads)
+            if context.text(c.model) == context.text(fit.model) and _is_of_another(context, c.call, loads)
         ]
         if len(loads) < len(made) and not before:
             continue  # who makes the others may compile this one, too
@@ -124,14 +140,17 @@ def _fix(context: Context, loads: list[ast.Call]) -> Fix | None:
     return Fix(f"Use `{name}.load_model`", (Edit(context.module.span(loads[0].func), f"{name}.load_model"),))
 
 
-def _is_before(context: Context, compiled: ast.AST, loads: list[ast.Call]) -> bool:
-    """Whether a model is compiled once, and loaded only afterwards: `if os.path.exists(path): model = load_model(path)`."""
+def _is_of_another(context: Context, compiled: ast.Call, loads: list[ast.Call]) -> bool:
+    """Whether a loaded model isn't the compiled one: that is compiled where none is loaded, or before one is, once
+    (`if os.path.exists(path): model = load_model(path)`)."""
     syntax = context.syntax
     return all(
-        syntax.function(compiled) is syntax.function(load)
-        and position(compiled) < position(load)
-        and not syntax.loops(load)
-        and not context.facts.exclusive.apart(compiled, load)
+        context.facts.exclusive.apart(compiled, load)
+        or (
+            syntax.function(compiled) is syntax.function(load)
+            and position(compiled) < position(load)
+            and not syntax.loops(load)
+        )
         for load in loads
     )
 
