@@ -39,6 +39,25 @@ import os
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
+def load(path):
+    model = tf.keras.models.load_model(path)
+    model.optimizer = hvd.DistributedOptimizer(model.optimizer)
+    return model
+
+hvd.init()
+if os.path.exists("model.h5"):
+    model = load("model.h5")
+else:
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+```python
+import os
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
 hvd.init()
 optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size()))
 if os.path.exists("model.h5"):
@@ -107,7 +126,11 @@ def find(context: Context) -> Iterator[Violation]:
     for fit in context.sites.fits:
         made = [o.call for o in context.values.origins(fit.model)]
         loads = [call for call in made if call is not None and context.names.of(call.func) == _LOAD]
-        if not loads or any(_without_optimizer(context, call) for call in loads):
+        if (
+            not loads
+            or any(_without_optimizer(context, call) for call in loads)
+            or _is_replaced(context, loads)
+        ):
             continue
         before = [
             c
@@ -152,6 +175,16 @@ def _is_of_another(context: Context, compiled: ast.Call, loads: list[ast.Call]) 
             and not syntax.loops(load)
         )
         for load in loads
+    )
+
+
+def _is_replaced(context: Context, loads: list[ast.Call]) -> bool:
+    """Whether a loaded model may be given another optimizer: `model.optimizer = hvd.DistributedOptimizer(model.optimizer)`."""
+    return any(
+        n.attr == "optimizer"
+        and isinstance(n.ctx, ast.Store)
+        and set(context.values.calls(n.value)) & set(loads)
+        for n in context.syntax.every(ast.Attribute)
     )
 
 
