@@ -19,7 +19,8 @@ NAMES = sorted(path.name for path in RECORDED.iterdir())
 # The line of the user's that each message has to name; "" where the process was gone silently.
 PLACES = {
     "aborted": "", "chained": "chained.py:17", "ends_early": "", "in_callback": "in_callback.py:15",
-    "in_generator": "in_generator.py:16", "in_pipeline": "in_pipeline.py:15", "in_session": "in_session.py:8", "inserted": "inserted.py:10",
+    "in_generator": "in_generator.py:16", "in_pipeline": "in_pipeline.py:15",
+    "in_session": "in_session.py:8", "inserted": "inserted.py:10",
     "killed": "", "missing_file": "missing_file.py:13", "not_a_number": "not_a_number.py:17",
     "out_of_memory": "out_of_memory.py:14", "project": "steps.py:5", "raised_in_function": "raised_in_function.py:15",
     "same_everywhere": "same_everywhere.py:17", "shape_fit": "shape_fit.py:13", "shape_function": "shape_function.py:15",
