@@ -69,6 +69,12 @@ def test_a_rate_by_such_a_count_is_right_as_it_is() -> None:
         ),
         ("for k in range(int(ck.step), 1000):", "for k in range(int(ck.step), 1000, hvd.size()):"),
         ("for k in range(1000 - int(ck.step)):", "for k in range((1000 - int(ck.step)) // hvd.size()):"),
+        (
+            "left = max(1000 - int(ck.step), 0)\nfor x, y in ds.take(left):",
+            "left = max(1000 - int(ck.step), 0)\nfor x, y in ds.take(left // hvd.size()):",
+        ),
+        # a near miss: nothing is left out of it, and no rank takes none
+        ("for x, y in ds.take(steps):", "for x, y in ds.take(max(1, steps // hvd.size())):"),
     ],
 )
 def test_a_run_that_is_through_takes_no_step(before: str, after: str) -> None:

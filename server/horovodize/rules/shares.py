@@ -57,13 +57,19 @@ def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
             span = enclosed
         else:
             before, after = "(", ")" + after
-    if draft.facts.counters.stored_in(count) is not None:
+    if _is_left(draft, count):
         pass  # what a stored count of all ranks' steps leaves: none where training was over
     elif known is None or known < PLENTY:
         before, after = f"{_maximum(draft, count)}(1, " + before, after + ")"
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"
     return draft.decided(Decision.DIVIDED, Edit.around(span, before, after))
+
+
+def _is_left(draft: Draft, count: ast.expr) -> bool:
+    """Whether a count is what a stored count leaves, there or by a name: `left = max(1000 - int(checkpoint.step), 0)`."""
+    made = [count, *(o.node for o in draft.values.origins(count))]
+    return any(draft.facts.counters.stored_in(e) is not None for e in made)
 
 
 def _maximum(draft: Draft, count: ast.expr) -> str:
