@@ -31,8 +31,9 @@ def install(seed: int) -> dict[str, Any]:
     import keras
     import tensorflow as tf
 
-    # Horovod's Keras callbacks ask for what was there in TensorFlow 1.
-    keras.backend.get_session = tf.compat.v1.keras.backend.get_session
+    if keras.__version__.startswith("2."):
+        # Horovod's Keras callbacks ask for what was there in TensorFlow 1.
+        keras.backend.get_session = tf.compat.v1.keras.backend.get_session
     tf.compat.v1.disable_v2_behavior()
     tf.compat.v1.reset_default_graph()
     tf.compat.v1.set_random_seed(seed)

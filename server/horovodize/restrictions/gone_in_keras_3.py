@@ -18,6 +18,14 @@ _LR = "has no `lr` of optimizers: it is `learning_rate`"
 _METRICS = "tensorflow.keras.metrics."
 _LAYERS = "tensorflow.keras.layers."
 _COUNTING = tuple(_LAYERS + name for name in ("TextVectorization", "StringLookup", "IntegerLookup"))
+_WITH_KERAS_2 = "set `TF_USE_LEGACY_KERAS=1` and install `tf_keras`"
+# Of TensorFlow 1's names, the beginnings of those that only Keras 2 makes.
+_OF_GRAPHS = {
+    "tensorflow.compat.v1.layers.": _WITH_KERAS_2,
+    "tensorflow.compat.v1.nn.rnn_cell.": _WITH_KERAS_2,
+    "tensorflow.keras.backend.set_session": _WITH_KERAS_2,
+    "tensorflow.keras.backend.get_session": _WITH_KERAS_2,
+}
 _VARIABLES = ("variables", "trainable_variables", "weights", "trainable_weights")
 
 
@@ -32,6 +40,7 @@ def gone(context: Context) -> Iterator[tuple[ast.AST, str]]:
 
 def _everywhere(context: Context) -> Iterator[tuple[ast.AST, str]]:
     yield from _names(context)
+    yield from gone_for_graphs(context)
     for fit in context.sites.fits:
         if fit.method == "fit_generator":
             yield fit.call, "has no `fit_generator`: `fit` takes generators"
@@ -64,6 +73,17 @@ def _names(context: Context) -> Iterator[tuple[ast.AST, str]]:
         elsewhere = catalogue.gone_in_keras_3(other) is None
         hint = f": `{'tf.' + name if package else other}` is there" if elsewhere else ""
         yield node, f"has no `{name.replace('tensorflow.', 'tf.')}`{hint}"
+
+
+def gone_for_graphs(context: Context) -> Iterator[tuple[ast.AST, str]]:
+    """What graphs of TensorFlow 1 take from Keras 2: layers, cells, and Keras' session. One of a kind is reported once."""
+    seen: set[str] = set()
+    for node in context.syntax.every(ast.Attribute, ast.Name):
+        name = context.names.of(node) or ""
+        kind = next((kind for kind in _OF_GRAPHS if name.startswith(kind)), None)
+        if kind is not None and kind not in seen and not context.is_conditional(node):
+            seen.add(kind)
+            yield node, f"has no `{name.replace('tensorflow.', 'tf.')}`: {_OF_GRAPHS[kind]}"
 
 
 def _written(context: Context) -> Iterator[tuple[ast.AST, str]]:

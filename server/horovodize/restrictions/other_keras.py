@@ -5,7 +5,8 @@ From TensorFlow 2.16 on, `tf.keras` is Keras 3. It has no `fit_generator`, no `m
 `optimizers.legacy`, its metrics have `reset_state` only, `compile` takes `metrics` by name, and weights are saved in files that
 end in `.weights.h5`, models in `.keras` or `.h5`: a script that does otherwise stops there. Setting `optimizer.lr`
 changes nothing there. Some 200 names are gone, not the same ones of `tf.keras` as of the package `keras`:
-`tf.keras.losses.mean_squared_error` and `keras.backend.mean` are two. A `tf.function` gets a model's variables as tensors,
+`tf.keras.losses.mean_squared_error` and `keras.backend.mean` are two. Graphs of `tf.compat.v1` have no `layers`, no
+`nn.rnn_cell` and no `keras.backend.set_session`: Keras 2 made those. A `tf.function` gets a model's variables as tensors,
 `TextVectorization` counts in integers, and an HDF5 file whose model was compiled with `"mse"` can't be loaded. Keras 2
 goes on as `tf_keras`. Horovod finds it only under the name `tf.keras`, which the variable
 `TF_USE_LEGACY_KERAS` gives it, if that is set before TensorFlow is imported.
@@ -85,6 +86,24 @@ model.save_weights(FILE)  # HVD902
 ```
 
 ```python
+import keras
+import tensorflow.compat.v1 as tf
+
+tf.disable_v2_behavior()
+x = tf.placeholder(tf.float32, [None, 4])
+hidden = tf.layers.dense(x, 8)  # HVD902
+cell = tf.nn.rnn_cell.GRUCell(8)  # HVD902
+loss = tf.reduce_mean(tf.layers.dense(hidden, 1) ** 2)
+train = tf.train.AdamOptimizer(0.01).minimize(loss)
+with tf.Session() as session:
+    tf.keras.backend.set_session(session)  # HVD902
+    session.run(tf.global_variables_initializer())
+    for batch in batches:
+        session.run(train, {x: batch})
+print(keras.ops.sum(batch))
+```
+
+```python
 import os
 import tensorflow as tf
 
@@ -103,6 +122,22 @@ model.fit(x, y)
 ```
 
 ## Near misses
+```python
+import keras
+import tensorflow.compat.v1 as tf
+
+tf.disable_v2_behavior()
+x = tf.placeholder(tf.float32, [None, 4])
+w = tf.get_variable("w", [4, 1])
+loss = tf.losses.mean_squared_error(tf.matmul(x, w), tf.zeros_like(w))
+train = tf.train.AdamOptimizer(0.01).minimize(loss)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for batch in batches:
+        session.run(train, {x: batch})
+print(keras.ops.sum(batch))
+```
+
 ```python
 import os
 
@@ -209,7 +244,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.gone_in_keras_3 import gone
+from horovodize.restrictions.gone_in_keras_3 import gone, gone_for_graphs
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
@@ -218,14 +253,18 @@ from horovodize.world.versions import FIRST_WITH_KERAS_3, before
 from horovodize.world.world import Keras
 
 _KINDS = (LoopKind.KERAS, LoopKind.GRADIENT_TAPE)
+_OF_GRAPHS = (LoopKind.SESSION, LoopKind.MONITORED_SESSION)
 
 
 def find(context: Context) -> Iterator[Violation]:
-    if context.summary.already is not None or not any(loop.kind in _KINDS for loop in context.summary.loops):
+    kinds = {loop.kind for loop in context.summary.loops}
+    if context.summary.already is not None or not kinds.intersection((*_KINDS, *_OF_GRAPHS)):
         return
-    yield from _legacy(context)
+    of_keras = bool(kinds.intersection(_KINDS))
+    if of_keras:
+        yield from _legacy(context)
     if context.world.keras is Keras.THREE or context.world.runs_on(FIRST_WITH_KERAS_3):
-        yield from _gone(context)
+        yield from _gone(context, of_keras)
 
 
 def _legacy(context: Context) -> Iterator[Violation]:
@@ -253,12 +292,12 @@ def _legacy(context: Context) -> Iterator[Violation]:
             return
 
 
-def _gone(context: Context) -> Iterator[Violation]:
-    """What Keras 3 does not have, where nothing asks for the version first."""
+def _gone(context: Context, of_keras: bool) -> Iterator[Violation]:
+    """What Keras 3 does not have, where nothing asks for the version first. Where Keras doesn't train: for graphs."""
     if context.world.keras is Keras.LEGACY or context.sites.is_tf1:
         return
     by = context.world.keras_by or context.world.tensorflow_by
-    for call, what in gone(context):
+    for call, what in gone(context) if of_keras else gone_for_graphs(context):
         yield RESTRICTION.at(context, call, f"Keras 3 ({by}) {what}")
 
 
