@@ -8,7 +8,7 @@ local clients = vim.lsp.get_active_clients()
 io.stdout:write(hinted and "HINTED\n" or "NO HINT\n")
 local preview = { command = "horovodize.preview", arguments = { vim.uri_from_bufnr(buf) } }
 for _, answer in pairs(vim.lsp.buf_request_sync(buf, "workspace/executeCommand", preview, 30000) or {}) do
-  io.stdout:write(answer.result[1].newText:find("def shard") and "SPLITS DATA\n" or "LEAVES DATA\n")
+  io.stdout:write(answer.result[1].newText:find("share = slice") and "SPLITS DATA\n" or "LEAVES DATA\n")
 end
 for _, client in ipairs(clients) do client.stop() end
 local ended = wait(function() return #vim.lsp.get_active_clients() == 0 end)
