@@ -111,6 +111,30 @@ def test_lists_and_dicts_of_arrays_by_name() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "made", ["list(np.swapaxes(table, 0, 1))", "tuple(np.stack([x, x]))", "np.split(table, 2, axis=1)"]
+)
+def test_a_list_of_inputs_that_an_array_is_split_into_is_divided_by_input(made: str) -> None:
+    head = KERAS + f"x, table = np.zeros(900), np.zeros((900, 2))\ndef load():\n    return {made}, x\n"
+    head += "inputs, y = load()\n"
+    check(head, "model.fit(inputs, y)\n", "model.fit([shard(part) for part in inputs], shard(y))\n")
+
+
+@pytest.mark.parametrize(
+    ("made", "fed"),
+    [
+        ("x = np.swapaxes(table, 0, 1)", "x"),
+        ("x, rest = np.split(table, 2)", "x"),
+        ("x, rest = list(np.swapaxes(table, 0, 1))", "x"),
+        ("x = list(np.zeros(900))", "x"),
+        ("x = len(np.swapaxes(table, 0, 1)) * np.ones(900)", "x"),
+    ],
+)
+def test_one_array_is_divided_by_rows(made: str, fed: str) -> None:
+    head = KERAS + f"table, y = np.zeros((900, 2)), np.zeros(900)\n{made}\n"
+    check(head, f"model.fit({fed}, y)\n", SHARE.format(fed) + f"model.fit({fed}[share], y[share])\n")
+
+
 def test_what_a_caller_elsewhere_passes_is_asked_about() -> None:
     result = check(
         KERAS,

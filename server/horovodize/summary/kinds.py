@@ -21,6 +21,9 @@ _TENSORFLOW_OBJECTS = (
 )
 _ARRAY_METHODS = {"reshape", "astype", "to_numpy", "transpose", "toarray", "todense", "fit_transform", "transform", "as_matrix",
                   "numpy", "copy", "flatten", "swapaxes", "squeeze", "drop", "get_values", "texts_to_matrix"}  # fmt: skip
+_SPLITS = {"numpy.split", "numpy.array_split", "numpy.hsplit", "numpy.vsplit", "numpy.dsplit", "tensorflow.split",
+           "tensorflow.unstack"}  # fmt: skip
+_OF_SEVERAL_AXES = {"numpy.swapaxes", "numpy.stack", "tensorflow.stack"}
 _ARRAY_ATTRIBUTES = {"values", "T", "iloc", "loc"}
 
 
@@ -115,6 +118,8 @@ class Kinds:
                 )
             case ast.Attribute():
                 return Kind.ARRAY if node.attr in _ARRAY_ATTRIBUTES else Kind.UNKNOWN
+            case ast.Call() if not path and self._is_list_of_arrays(node):
+                return Kind.ARRAYS
             case ast.Call():
                 return self._made(node)
             case _:
@@ -168,6 +173,16 @@ class Kinds:
             )  # a random generator gives arrays too
             return Kind.ARRAY if of_numpy or last in _ARRAY_METHODS else Kind.UNKNOWN
         return Kind.UNKNOWN
+
+    def _is_list_of_arrays(self, call: ast.Call) -> bool:
+        """Whether a call splits an array into several, or stands in a `list(…)` of what surely has several axes."""
+        name = self.names.of(call.func)
+        if name not in _OF_SEVERAL_AXES:
+            return name in _SPLITS
+        match self.syntax.parent.get(call):
+            case ast.Call(func=ast.Name(id="list" | "tuple") as made, args=[listed]):
+                return listed is call and self.names.scopes.is_builtin(made)
+        return False
 
     def is_range(self, e: ast.expr) -> bool:
         """Whether a value is numbers that count: a range, or `itertools.count()`, which has no end."""
