@@ -85,3 +85,33 @@ def test_a_step_that_draws_its_rows_itself(rows: str) -> None:
 def test_noise_makes_no_rows_another_ranks(rows: str) -> None:
     changes = plan_of(TAPE.format(rows=rows)).changes
     assert any("given the same rows" in c.doubt for c in changes)
+
+
+ACCUMULATED = """\
+import numpy as np
+import tensorflow as tf
+data = np.load("rows.npy")
+net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+net.build((None, 4))
+opt = tf.keras.optimizers.SGD(0.1)
+sums = [tf.Variable(tf.zeros_like(v)) for v in net.trainable_variables]
+rows = iter(tf.data.Dataset.from_tensor_slices(data).repeat().batch(32))
+for step in range(3000):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(net({batch}) ** 2)
+    for total, gradient in zip(sums, tape.gradient(loss, net.trainable_variables)):
+        total.assign_add(gradient)
+    if step % 4 == 3:
+        opt.apply_gradients(zip(sums, net.trainable_variables))
+        for total in sums:
+            total.assign(tf.zeros_like(total))
+"""
+
+
+@pytest.mark.parametrize(
+    ("batch", "asks"),
+    [("next(rows)", False), ("np.take(data, range(step, step + 32), 0, mode='wrap')", True)],
+)
+def test_sums_of_gradients_tell_nothing_of_rows(batch: str, asks: bool) -> None:
+    changes = plan_of(ACCUMULATED.format(batch=batch)).changes
+    assert any("given the same rows" in c.doubt for c in changes) == asks

@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.answers import Uniform
+from horovodize.plan import Decision
 from horovodize.rules import counted, strong
-from horovodize.rules.decisions import Amount, Apart
+from horovodize.rules.decisions import Apart, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.summary.feeding import Driver
@@ -19,6 +20,11 @@ from horovodize.summary.syntax import FUNCTIONS, argument
 _WHAT = "Check which rows each rank trains on"
 _WHY = "Fewer steps at a larger rate see as much as before only if each rank has rows of its own."
 _SAME = "all ranks are given the same rows here, and it can't be seen how to divide them: let each rank choose by `hvd.rank()`"
+_THE_SAME = {
+    Decision.DIVIDED,
+    Decision.COUNTED,
+    Decision.SCALED,
+}  # numbers that are others, but the same on each rank
 _LIMIT = 400
 
 
@@ -34,6 +40,9 @@ def ask(draft: Draft, rule: str) -> None:
                 weak
                 and given
                 and all(_is_same(draft, driver, e) for e in given)
+                and not any(
+                    _is_made_own(draft, set(draft.values.depends([b], _LIMIT))) for b in _batches(draft, step)
+                )
                 and not _draws_its_rows(draft, driver, step)
                 and draft.once("same rows", driver.loop)
             ):
@@ -61,6 +70,11 @@ def _given(draft: Draft, driver: Driver, step: ast.Call) -> Iterator[ast.expr]:
             yield from (*call.args, *(k.value for k in call.keywords))
 
 
+def _batches(draft: Draft, step: ast.Call) -> list[ast.expr]:
+    """The batches of a step: what is applied may be gradients that were summed up elsewhere, and tells nothing of rows."""
+    return [b for b in draft.facts.steps.of(step).batches if isinstance(b, ast.expr)]
+
+
 def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     """Whether a value is surely the same on every rank, and no rule has made it a rank's own."""
     if not isinstance(draft.facts.uniform.of_values.of(e), Uniform):
@@ -70,10 +84,14 @@ def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
         return False
     if any(_is_drawn_in(draft, driver, n) for n in made_of if isinstance(n, ast.Call)):
         return False  # the rules for seeds see to it
+    return not _is_made_own(draft, made_of)
+
+
+def _is_made_own(draft: Draft, made_of: set[ast.AST]) -> bool:
+    """Whether a rule has made something a rank's own that a value is made of."""
     spans = {draft.module.span(n) for n in made_of if isinstance(n, ast.expr)}
-    return not any(draft.was(n, Amount, Apart) for n in made_of) and not any(
-        c.span in spans for c in draft.changes
-    )
+    changed = (c for c in draft.changes if c.decision not in _THE_SAME)
+    return any(draft.was(n, Shared, Apart) for n in made_of) or any(c.span in spans for c in changed)
 
 
 def _draws_its_rows(draft: Draft, driver: Driver, step: ast.Call) -> bool:
