@@ -213,7 +213,7 @@ def test_a_variable_that_goes_on_with_each_epoch_is_left() -> None:
 
 
 def test_a_schedule_that_a_loss_asks_by_a_count_of_its_own() -> None:
-    divided = "ExponentialDecay(1.0, 100 // hvd.size(), 0.9)"
+    divided = "ExponentialDecay(1.0, 100 / hvd.size(), 0.9)"
     assert divided in kept("seen.assign_add(1)", more="* weight(seen)")
     assert divided not in kept("pass", "seen.assign_add(1)", "* weight(seen)")
 

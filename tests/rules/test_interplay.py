@@ -56,7 +56,7 @@ def test_an_optimizer_made_in_an_argument_is_scaled_inside_its_wrapper() -> None
 
 def test_a_schedule_in_an_optimizer_in_compile_gets_all_three() -> None:
     text = plan_of(MODEL + "model.compile(o.SGD(o.schedules.CosineDecay(r, 100)))\nmodel.fit(x, y)\n").text
-    inner = "o.schedules.CosineDecay(r * hvd.size(), 100 // hvd.size())"
+    inner = "o.schedules.CosineDecay(r * hvd.size(), 100 / hvd.size())"
     assert f"model.compile(hvd.DistributedOptimizer(o.SGD({inner})))" in text
 
 

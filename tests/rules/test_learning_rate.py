@@ -149,7 +149,7 @@ def test_a_rate_made_from_the_optimizers_own_is_left(statement: str) -> None:
 def test_a_schedule_that_is_set_later_is_scaled_where_it_is_made(made: str) -> None:
     head = MODEL + "opt = o.SGD(0.1)\nmodel.compile(opt)\n"
     plan = plan_of(head + made.format("o.schedules.ExponentialDecay(0.1, 100, 0.9)") + "\n" + FIT)
-    assert made.format("o.schedules.ExponentialDecay(0.1 * hvd.size(), 100 // hvd.size(), 0.9)") in plan.text
+    assert made.format("o.schedules.ExponentialDecay(0.1 * hvd.size(), 100 / hvd.size(), 0.9)") in plan.text
     assert len(changes(plan, "C5")) == 1  # of the rate that it begins with
 
 

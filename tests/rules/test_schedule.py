@@ -14,17 +14,17 @@ TAIL = "model.compile(o.SGD(s))\n" + FIT
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("s = d.ExponentialDecay(0.1, 1000, 0.9)", "s = d.ExponentialDecay(0.1 * hvd.size(), 1000 // hvd.size(), 0.9)"),
+        ("s = d.ExponentialDecay(0.1, 1000, 0.9)", "s = d.ExponentialDecay(0.1 * hvd.size(), 1000 / hvd.size(), 0.9)"),
         ("s = d.ExponentialDecay(decay_rate=0.9, decay_steps=a + b, initial_learning_rate=r, staircase=True)",
-         "s = d.ExponentialDecay(decay_rate=0.9, decay_steps=max(1, (a + b)"
-         " // hvd.size()), initial_learning_rate=r * hvd.size(), staircase=True)"),
+         "s = d.ExponentialDecay(decay_rate=0.9, decay_steps=(a + b) / hvd.size()"
+         ", initial_learning_rate=r * hvd.size(), staircase=True)"),
         ("s = d.CosineDecay(0.1, 100, alpha=0.01)",
-         "s = d.CosineDecay(0.1 * hvd.size(), 100 // hvd.size(), alpha=0.01)"),
+         "s = d.CosineDecay(0.1 * hvd.size(), 100 / hvd.size(), alpha=0.01)"),
         ("s = d.CosineDecayRestarts(0.1, 100, t_mul=2.0)",
-         "s = d.CosineDecayRestarts(0.1 * hvd.size(), 100 // hvd.size(), t_mul=2.0)"),
-        ("s = d.InverseTimeDecay(0.1, 100, 0.5)", "s = d.InverseTimeDecay(0.1 * hvd.size(), 100 // hvd.size(), 0.5)"),
+         "s = d.CosineDecayRestarts(0.1 * hvd.size(), 100 / hvd.size(), t_mul=2.0)"),
+        ("s = d.InverseTimeDecay(0.1, 100, 0.5)", "s = d.InverseTimeDecay(0.1 * hvd.size(), 100 / hvd.size(), 0.5)"),
         ("s = d.PolynomialDecay(0.1, 100, 0.001, power=2)",
-         "s = d.PolynomialDecay(0.1 * hvd.size(), 100 // hvd.size(), 0.001 * hvd.size(), power=2)"),
+         "s = d.PolynomialDecay(0.1 * hvd.size(), 100 / hvd.size(), 0.001 * hvd.size(), power=2)"),
         ("s = d.PiecewiseConstantDecay([10, 20], [1.0, 0.5, 0.1])",
          "s = d.PiecewiseConstantDecay([10 // hvd.size(), 20 // hvd.size()],"
          " [1.0 * hvd.size(), 0.5 * hvd.size(), 0.1 * hvd.size()])"),
@@ -35,10 +35,10 @@ TAIL = "model.compile(o.SGD(s))\n" + FIT
          "s = d.PiecewiseConstantDecay(boundaries=[step // hvd.size() for step in b]"
          ", values=[rate * hvd.size() for rate in v])"),
         ("from tensorflow.keras.optimizers.schedules import ExponentialDecay as E\ns = E(0.1, 10, 0.5)",
-         "from tensorflow.keras.optimizers.schedules import ExponentialDecay as E\ns = E(0.1 * hvd.size(), max(1, 10"
-         " // hvd.size()), 0.5)"),
+         "from tensorflow.keras.optimizers.schedules import ExponentialDecay as E\ns = E(0.1 * hvd.size(), 10"
+         " / hvd.size(), 0.5)"),
         ("s = tf.compat.v1.train.exponential_decay(0.1, step, 1000, 0.9)",
-         "s = tf.compat.v1.train.exponential_decay(0.1 * hvd.size(), step, 1000 // hvd.size(), 0.9)"),
+         "s = tf.compat.v1.train.exponential_decay(0.1 * hvd.size(), step, 1000 / hvd.size(), 0.9)"),
     ],
 )  # fmt: skip
 def test_rates_are_multiplied_and_steps_divided(before: str, after: str) -> None:
@@ -60,7 +60,7 @@ def test_a_schedule_that_two_optimizers_share_is_scaled_once() -> None:
     source = HEAD + "s = d.CosineDecay(0.1, 100)\nmodel.compile(o.SGD(s))\n" + FIT
     source += "other = tf.keras.Sequential([])\nother.compile(o.Adam(s))\nother.fit(x, y)\n"
     text = plan_of(source).text
-    assert "s = d.CosineDecay(0.1 * hvd.size(), 100 // hvd.size())\n" in text
+    assert "s = d.CosineDecay(0.1 * hvd.size(), 100 / hvd.size())\n" in text
     assert "Adam(s))" in text
 
 
@@ -69,7 +69,7 @@ def test_an_inline_schedule_is_scaled_in_place() -> None:
         "C4",
         HEAD,
         "model.compile(o.SGD(d.CosineDecay(0.1, 100)))",
-        "model.compile(o.SGD(d.CosineDecay(0.1 * hvd.size(), 100 // hvd.size())))",
+        "model.compile(o.SGD(d.CosineDecay(0.1 * hvd.size(), 100 / hvd.size())))",
         FIT,
     )
 
@@ -200,7 +200,7 @@ def test_a_schedule_whose_call_is_elsewhere_is_refused() -> None:
 
 def test_a_zero_end_rate_stays() -> None:
     plan = plan_of(HEAD + "s = d.PolynomialDecay(0.1, 100, 0)\n" + TAIL)
-    assert "PolynomialDecay(0.1 * hvd.size(), 100 // hvd.size(), 0)" in plan.text
+    assert "PolynomialDecay(0.1 * hvd.size(), 100 / hvd.size(), 0)" in plan.text
     assert len(changes(plan, "C4")) == 2
 
 
@@ -240,7 +240,7 @@ def test_steps_of_the_whole_are_divided_where_the_data_are_divided_later() -> No
         "C4",
         head,
         made,
-        "s = tf.keras.optimizers.schedules.CosineDecay(0.1 * hvd.size(), max(1, n // hvd.size()))\n",
+        "s = tf.keras.optimizers.schedules.CosineDecay(0.1 * hvd.size(), n / hvd.size())\n",
         tail,
     )
 
@@ -302,7 +302,7 @@ def test_a_rate_that_is_a_schedule_in_some_cases_is_scaled_once() -> None:
     head = MODEL + SCHEDULES
     run = "model.compile(o.SGD(decide({}, 300)))\n" + FIT + "model.compile(o.SGD(decide({})))\n" + FIT
     plan = plan_of(head + decide.format("steps", "1e-5") + run.format("0.1", "0.2"))
-    assert decide.format("max(1, steps // hvd.size())", "1e-5 * hvd.size()") in plan.text
+    assert decide.format("steps / hvd.size()", "1e-5 * hvd.size()") in plan.text
     assert "decide(0.1 * hvd.size(), 300)" in plan.text
     assert "decide(0.2 * hvd.size())" in plan.text
 
@@ -398,7 +398,7 @@ def test_a_schedule_of_steps_that_a_variable_counts_is_divided() -> None:
     text = plan_of(
         BY_VARIABLE.format(number=COUNTING, moves=True, step="[train, more]", fed="{}", after="pass")
     ).text
-    assert "tf.train.exponential_decay(0.1 * hvd.size(), number, max(1, 20 // hvd.size()), 0.5)" in text
+    assert "tf.train.exponential_decay(0.1 * hvd.size(), number, 20 / hvd.size(), 0.5)" in text
 
 
 def test_a_rate_that_asks_a_variable_which_counts_steps() -> None:
@@ -412,4 +412,4 @@ def test_a_rate_that_asks_a_variable_which_counts_steps() -> None:
 def test_a_decay_of_something_else_than_the_rate() -> None:
     source = OF_A_GRAPH.replace("rate = {rate}", "rate = 0.1\nnoise = {rate}")
     text = plan_of(source.format(schedule="step", rate="tf.train.exponential_decay(1.0, gs, 40, 0.5)")).text
-    assert "noise = tf.train.exponential_decay(1.0, gs, max(1, 40 // hvd.size()), 0.5)" in text
+    assert "noise = tf.train.exponential_decay(1.0, gs, 40 / hvd.size(), 0.5)" in text

@@ -379,7 +379,7 @@ ENDLESS = (
 def test_a_dataset_that_never_ends_is_left_after_a_share_of_the_steps(loop: str, divided: str) -> None:
     plan = plan_of(ENDLESS + loop)
     assert divided in plan.text
-    assert "exponential_decay(0.1 * hvd.size(), count, 100 // hvd.size(), 0.5)" in plan.text
+    assert "exponential_decay(0.1 * hvd.size(), count, 100 / hvd.size(), 0.5)" in plan.text
     assert not plan.notes
 
 
@@ -397,7 +397,7 @@ def test_what_stops_something_else_is_no_end(stops: str) -> None:
 def test_a_dataset_that_is_divided_and_a_loop_that_ends_by_its_loss_is_asked_about() -> None:
     """The rate grows, since ranks see other rows; so does what is counted in steps."""
     plan = plan_of(ENDLESS + "value = 1.0\nwhile value > 0.1:\n    _, value = sess.run([train, loss])\n")
-    assert "exponential_decay(0.1 * hvd.size(), count, 100 // hvd.size(), 0.5)" in plan.text
+    assert "exponential_decay(0.1 * hvd.size(), count, 100 / hvd.size(), 0.5)" in plan.text
     assert any("as many as before, on size() batches each" in c.doubt for c in plan.changes)
 
 
@@ -521,7 +521,7 @@ def test_a_schedule_goes_on_counting_where_no_loop_is_divided() -> None:
         """
     )
     assert "(0.1, step, 1000, 0.9)" in plan_of(opened + played).text  # nor does the rate grow
-    assert "(0.1 * hvd.size(), step, 1000 // hvd.size(), 0.9)" in plan_of(opened + LOOP).text
+    assert "(0.1 * hvd.size(), step, 1000 / hvd.size(), 0.9)" in plan_of(opened + LOOP).text
 
 
 def test_a_bar_that_has_a_name() -> None:

@@ -2,12 +2,12 @@
 
 What it does   The rates of a `LearningRateSchedule` (`initial_learning_rate`, the `values` of `PiecewiseConstantDecay`) and of
                TF1's `*_decay` functions × `hvd.size()`. Steps and boundaries count global steps: where the data is split, an
-               epoch has size() times fewer of them, so they are divided. A schedule class of the user's own: what its
-               `__call__` returns is scaled, and the step that it is given counts those of all ranks. The `decay` of Keras'
-               older optimizers, which counts steps, is multiplied.
+               epoch has size() times fewer of them, so they are divided, boundaries as whole numbers. A schedule class of the
+               user's own: what its `__call__` returns is scaled, and the step that it is given counts those of all ranks. The
+               `decay` of Keras' older optimizers, which counts steps, is multiplied.
 Why            As for a plain rate (C5). A schedule object can't be multiplied: `schedule * 2` is a TypeError.
 Before         rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=1000, decay_rate=0.9)
-After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.size(), decay_steps=1000 // hvd.size(),
+After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.size(), decay_steps=1000 / hvd.size(),
                                                                              decay_rate=0.9)
 Leaves alone   `decay_rate`, `alpha`, `power`: factors, not rates. Steps where no loop is divided: every rank takes all.
                Steps that count a rank's share already: `len(dataset)` of a dataset that is divided where it is made.
@@ -26,9 +26,9 @@ from horovodize.facts.kept import VARIABLES
 from horovodize.plan import Decision
 from horovodize.rules import counted, rates_by_step
 from horovodize.rules.decisions import Counted, Divided, OfAll, Scaled, Scheduled
-from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import PLENTY, counts_a_share, feeding
+from horovodize.rules.shares import counts_a_share
 from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 
@@ -179,7 +179,8 @@ def _scale_values(draft: Draft, value: ast.expr, item: str, factor: str, why: st
         else "Divide the schedule's steps"
     )
     if not is_list:
-        edits = _divided(draft, value) if item == "step" else draft.times(value, draft.growth, operator)
+        # A part of a step is a number of steps, too: rounded, ranks would decay sooner than one process.
+        edits = draft.times(value, *(SIZE, "/") if item == "step" else (draft.growth, operator))
     elif isinstance(value, (ast.List, ast.Tuple)) and _are_few(value):
         by = SIZE if item == "step" else draft.growth
         edits = tuple(edit for e in value.elts for edit in draft.times(e, by, operator))
@@ -202,20 +203,6 @@ def _is_number(e: ast.expr) -> bool:
     if isinstance(e, ast.UnaryOp):
         return _is_number(e.operand)
     return isinstance(e, ast.Constant) and isinstance(e.value, (int, float))
-
-
-def _divided(draft: Draft, steps: ast.expr) -> tuple[Edit, ...]:
-    """`n // hvd.size()`, never 0 (a rate that decays in 0 steps is no number)."""
-    known = feeding(draft).kinds.constant(steps)
-    is_tensor = any(
-        o.call is not None and (draft.names.of(o.call.func) or "").startswith("tensorflow.")
-        for o in draft.values.origins(steps)
-    )
-    if is_tensor or (known is not None and known >= PLENTY):
-        return draft.times(steps, SIZE, "//")
-    opening, closing = ("(", ")") if needs_parentheses(steps) else ("", "")
-    edits = Edit.around(draft.module.span(steps), f"max(1, {opening}", f"{closing} // {SIZE})")
-    return draft.decided(Decision.DIVIDED, edits)
 
 
 def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:

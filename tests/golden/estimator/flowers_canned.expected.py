@@ -28,7 +28,7 @@ classifier = tf.compat.v1.estimator.DNNClassifier(
     feature_columns=columns,
     optimizer=lambda: hvd.DistributedOptimizer(tf.compat.v1.train.AdamOptimizer(
         learning_rate=tf.compat.v1.train.exponential_decay(
-            0.01 * hvd.size(), tf.compat.v1.train.get_global_step(), 1000 // hvd.size(), 0.96))),
+            0.01 * hvd.size(), tf.compat.v1.train.get_global_step(), 1000 / hvd.size(), 0.96))),
     n_classes=3,
     config=tf.compat.v1.estimator.RunConfig(session_config=config))
 

@@ -24,7 +24,7 @@ match kind:
     case "adam" | "amsgrad":
         optimizer = hvd.DistributedOptimizer(opts.Adam(learning_rate=0.001 * hvd.size(), amsgrad=kind == "amsgrad"))
     case _:
-        optimizer = opts.RMSprop(learning_rate=opts.schedules.CosineDecay(0.01 * hvd.size(), decay_steps=5_000 // hvd.size()))
+        optimizer = opts.RMSprop(learning_rate=opts.schedules.CosineDecay(0.01 * hvd.size(), decay_steps=5_000 / hvd.size()))
         optimizer = hvd.DistributedOptimizer(optimizer)
 
 dataset = (

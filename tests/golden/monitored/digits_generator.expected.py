@@ -44,7 +44,7 @@ def main(_):
     loss = tf.losses.sparse_softmax_cross_entropy(label, network(image))
 
     global_step = tf.train.get_or_create_global_step()
-    rate = tf.train.exponential_decay(0.001 * hvd.size(), global_step, 1000 // hvd.size(), 0.9)
+    rate = tf.train.exponential_decay(0.001 * hvd.size(), global_step, 1000 / hvd.size(), 0.9)
     train_op = hvd.DistributedOptimizer(tf.train.AdamOptimizer(rate)).minimize(loss, global_step=global_step)
     summaries = tf.summary.scalar("loss", loss)
 

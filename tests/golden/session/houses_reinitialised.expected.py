@@ -45,7 +45,7 @@ h = tf.nn.relu(tf.layers.batch_normalization(h, training=is_training))
 loss = tf.losses.mean_squared_error(price, tf.squeeze(tf.layers.dense(h, 1), 1))
 
 step = tf.train.get_or_create_global_step()
-rate = tf.train.polynomial_decay(0.01 * hvd.size(), step, decay_steps=4000 // hvd.size(), end_learning_rate=0.0001 * hvd.size())
+rate = tf.train.polynomial_decay(0.01 * hvd.size(), step, decay_steps=4000 / hvd.size(), end_learning_rate=0.0001 * hvd.size())
 with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
     train_op = hvd.DistributedOptimizer(tf.train.MomentumOptimizer(rate, 0.9, use_nesterov=True)).minimize(loss, global_step=step)
 

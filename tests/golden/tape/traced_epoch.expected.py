@@ -12,7 +12,7 @@ if gpus:
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
 schedule = tf.keras.optimizers.schedules.ExponentialDecay(
     initial_learning_rate=0.1 * hvd.size(),
-    decay_steps=1000 // hvd.size(),
+    decay_steps=1000 / hvd.size(),
     decay_rate=0.96,
     staircase=True)
 optimizer = tf.keras.optimizers.SGD(learning_rate=schedule)
