@@ -94,8 +94,21 @@ def test_a_print_that_shares_its_line_stays_with_a_note() -> None:
 
 
 def test_a_print_whose_parts_can_not_be_taken_out_in_order_stays() -> None:
-    for line in ("print(model.steps, epoch(3))", "print(lambda: epoch(3))", "print(y := epoch(3))"):
+    for line in ("print(*model.steps, epoch(3))", "print(lambda: epoch(3))", "print(y := epoch(3))"):
         assert len(stays(line + "\n").notes) == 1
+
+
+def test_what_a_step_may_change_is_taken_out_before_it() -> None:
+    turns(
+        "print(model.steps, 'of', float(total), epoch(3), model.steps)\n",
+        """
+        result = model.steps
+        result_2 = float(total)
+        result_3 = epoch(3)
+        if hvd.rank() == 0:
+            print(result, 'of', result_2, result_3, model.steps)
+        """,
+    )
 
 
 # ---------------------------------------------------------------------- the guard

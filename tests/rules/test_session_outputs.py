@@ -210,9 +210,22 @@ def test_a_table_of_losses() -> None:
             table = csv.writer(f)
             for i in range(500):
                 _, value = sess.run([train, loss], {x: draw()})
-                if hvd.rank() == 0:
-                    table.writerow([i, value])
+                table.writerow([i, value])
         """,
+    )
+
+
+def test_a_table_of_losses_in_a_file_that_is_opened_elsewhere() -> None:
+    loop = """
+        import csv
+        def log(f):
+            table = csv.writer(f)
+            for i in range(500):
+                _, value = sess.run([train, loss], {x: draw()})
+        """
+    guarded(
+        loop + "        table.writerow([i, value])\n",
+        loop + "        if hvd.rank() == 0:\n                    table.writerow([i, value])\n",
     )
 
 

@@ -9,8 +9,9 @@ from horovodize.summary.module import Module
 _BUFFERS = ("BytesIO", "StringIO")
 _TEMPORARY = ("tempfile.TemporaryFile", "tempfile.NamedTemporaryFile", "tempfile.SpooledTemporaryFile")
 # What writes on into the file that it is given.
+CSV_WRITERS = ("csv.writer", "csv.DictWriter")
 _WRAPPERS = (
-    "csv.writer", "csv.DictWriter", "io.TextIOWrapper", "io.BufferedWriter", "gzip.GzipFile", "gzip.open",
+    *CSV_WRITERS, "io.TextIOWrapper", "io.BufferedWriter", "gzip.GzipFile", "gzip.open",
     "bz2.BZ2File", "lzma.LZMAFile", "zipfile.ZipFile", "tarfile.open", "h5py.File", "pandas.ExcelWriter",
 )  # fmt: skip
 _DEPTH = 3  # a csv writer on a text wrapper on a buffer

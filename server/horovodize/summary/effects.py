@@ -21,6 +21,7 @@ from horovodize.summary import shell_commands
 from horovodize.summary.buffers import goes_to_buffer
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
+from horovodize.summary.opening import Opening
 from horovodize.summary.sites import MODEL, Sites
 from horovodize.summary.syntax import FUNCTIONS, argument
 from horovodize.summary.traced import traced_functions
@@ -66,6 +67,7 @@ _KEEPERS = (
     "tensorflow.compat.v1.train.Checkpoint",
 )  # fmt: skip
 _KEEPER_NAMES = re.compile(r"(^|_)(ckpt|checkpoint|check_point|saver|manager|mngr)", re.I)
+_ON_FILES = {"writelines", "writerow", "writerows"}
 _SAVES = {"save", "save_weights", "save_model", "export"}
 
 # Methods and functions that move a state on, on whatever they are called.
@@ -113,6 +115,7 @@ class Effects:
     def __init__(self, module: Module, sites: Sites, drive: Drive, of_all: Collection[ast.Call] = ()) -> None:
         """of_all: calls that every rank may make, and that are no output therefore."""
         self.module, self.sites, self.drive, self.of_all = module, sites, drive, of_all
+        self.opening = Opening(module)
         self._shared: dict[ast.AST, bool] = {}
         self._outputs: dict[ast.Call, Output | None] = {}
 
@@ -187,6 +190,8 @@ class Effects:
         imported = self.module.names.of(func) is not None and not self.is_model(receiver)
         if WRITER in self.module.values.class_names(receiver):
             return None  # on other ranks, a silent one stands in for it
+        if method in _ON_FILES and self.opening.is_opened_here(receiver):
+            return None  # other ranks open the null device
         if method in catalogue.writer_methods:
             return Output("write", catalogue.writer_methods[method])
         if method == "summary" and (not imported):

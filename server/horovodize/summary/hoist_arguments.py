@@ -31,7 +31,17 @@ class TakingOut:
             return None
         if not found or all(self._only_evaluates(e) for e in found):
             return found
-        return found if all(self._stable(e) for e in before) else None
+        changing = [e for e in before if not self._stable(e)]
+        if not all(self._may_be_taken_out(e) for e in changing):
+            return None
+        return sorted([*found, *changing], key=self.module.span)
+
+    def _may_be_taken_out(self, e: ast.expr) -> bool:
+        """Whether all ranks may have the value of an expression: nothing is put out or opened by it."""
+        calls = (n for n in walk(e) if isinstance(n, ast.Call))
+        return not isinstance(e, ast.Starred) and not any(
+            self.effects.output(c) is not None or self.effects.opening.is_open(c) for c in calls
+        )
 
     def _collect(
         self,

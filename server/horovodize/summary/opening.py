@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from horovodize.summary.buffers import is_buffer
+from horovodize.summary.buffers import CSV_WRITERS, is_buffer
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.syntax import argument
@@ -53,6 +53,20 @@ class Opening:
         if name is None or (path is not None and is_buffer(self.module, path)):
             return None
         return path if name in _ALWAYS_WRITE or self._writes(argument(call, "mode", _MODES[name])) else None
+
+    def is_opened_here(self, e: ast.expr) -> bool:
+        """Whether an expression surely is a file that a call of this module opens for writing, or a csv writer on one: what
+        ranks write is settled there."""
+        origins = self.module.values.origins(e)
+        return all(not o.path and o.call is not None and self._opens(o.call) for o in origins)
+
+    def _opens(self, call: ast.Call) -> bool:
+        if call not in self.module.syntax.parent:
+            return False
+        if self.module.names.of(call.func) in CSV_WRITERS:
+            file = argument(call, "csvfile", 0) or argument(call, "f", 0)
+            return isinstance(file, ast.Name | ast.Attribute | ast.Call) and self.is_opened_here(file)
+        return self.written(call) is not None
 
     def mode(self, call: ast.Call) -> str | None:
         """The letters of the mode in which a call opens a file: "r", "wb"; None where they can't be seen."""

@@ -15,7 +15,6 @@ from horovodize.summary.beside import Beside
 from horovodize.summary.effects import Effects
 from horovodize.summary.hoist_arguments import TakingOut
 from horovodize.summary.module import Module
-from horovodize.summary.opening import Opening
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, is_main_guard, position
 from horovodize.summary.traced import makes_operations
 
@@ -30,6 +29,7 @@ _WRITING = {
     "create_dataset",
     "writestr",
 }
+_AT_ONCE = {"write", "writelines", "close", "writerow", "writerows"}
 _READING = {"read", "readline", "readlines"}
 _EXITS = ("exit", "quit", "sys.exit", "os._exit")
 
@@ -40,7 +40,7 @@ class Outputs:
 
     def __init__(self, module: Module, effects: Effects, early: set[ast.AST], silenced: bool = False) -> None:
         self.module, self.effects, self.early, self.silenced = module, effects, early, silenced
-        self.beside, self.opening = Beside(module, effects), Opening(module)
+        self.beside, self.opening = Beside(module, effects), effects.opening
         self._known: dict[ast.stmt, bool] = {}
         self._by_scope: dict[str, dict[ast.AST | None, list[ast.Name]]] = {}
 
@@ -124,15 +124,13 @@ class Outputs:
         if isinstance(call, ast.Call):
             if self.effects.output(call) is not None or self.beside.puts_out(call):
                 return call
-            at_once = isinstance(call.func, ast.Attribute) and call.func.attr in (
-                "write",
-                "writelines",
-                "close",
-            )
-            if at_once and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
-                return (
-                    call if self.opening.written(call.func.value) is not None else None
-                )  # open(path, "w").write(…)
+            if (
+                isinstance(call.func, ast.Attribute)
+                and call.func.attr in _AT_ONCE
+                and isinstance(call.func.value, ast.Call)
+                and self.opening.is_opened_here(call.func.value)
+            ):
+                return call  # open(path, "w").write(…)
         return None
 
     def _argument_shares(self, s: ast.Expr, root: ast.stmt) -> bool:
