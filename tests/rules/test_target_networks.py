@@ -370,3 +370,83 @@ def test_a_name_of_a_comprehension_is_no_variable_at_the_loop() -> None:
     text = plan_of(source).text
     assert "broadcast_variables(weights, root_rank=0)" in text
     assert "[w]" not in text
+
+
+# ---------------------------------------------------------------------- networks that are trained in turns
+
+TWO = """\
+import tensorflow as tf
+L = tf.keras.layers
+first, second = tf.keras.optimizers.Adam(0.1), tf.keras.optimizers.Adam(0.1)
+{nets}
+def critic_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean({critic_loss})
+    first.apply_gradients(zip(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables))
+def maker_step():
+    with tf.GradientTape() as tape:
+        loss = -tf.reduce_mean(critic(maker(tf.random.normal((8, 3)))))
+    second.apply_gradients(zip(tape.gradient(loss, maker.trainable_variables), maker.trainable_variables))
+"""
+LOOKS = "critic(maker(tf.random.normal((8, 3)))) - critic(x)"
+UNBUILT = "maker, critic = tf.keras.Sequential([L.Dense(4)]), tf.keras.Sequential([L.Dense(1)])\n"
+SHAPED = UNBUILT.replace("Dense(4)", "Dense(4, input_shape=(3,))").replace(
+    "Dense(1)", "Dense(1, input_shape=(4,))"
+)
+IN_TURNS = "for step in range(400):\n    for x in data.take(5):\n        critic_step(x)\n    maker_step()\n"
+AFTER = "for x in warm:\n    critic_step(x)\nfor x in data:\n    critic_step(x)\n    maker_step()\n"
+OF_CRITIC = "hvd.broadcast_variables(critic.variables, root_rank=0)\n"
+OF_MAKER = "hvd.broadcast_variables(maker.variables, root_rank=0)\n"
+
+
+def two(nets: str, loop: str, critic_loss: str = LOOKS) -> str:
+    return plan_of(TWO.format(nets=nets, critic_loss=critic_loss) + loop).text
+
+
+def test_a_network_that_another_is_trained_against_is_sent_before_its_own_turn() -> None:
+    text = two(UNBUILT, IN_TURNS)
+    inner = text[text.index("        critic_step(x)") : text.index("    maker_step()\n")]
+    assert f"            {OF_MAKER}" in inner
+    assert f"            {OF_CRITIC}" in inner
+
+
+def test_networks_that_are_built_are_sent_before_the_first_loop_that_looks_at_them() -> None:
+    assert f"{OF_CRITIC}{OF_MAKER}for x in" in two(SHAPED, AFTER)
+    assert f"{OF_CRITIC}{OF_MAKER}for step in" in two(SHAPED, IN_TURNS)
+
+
+def test_networks_with_batch_statistics_are_sent_before_the_loop_too() -> None:
+    text = two(
+        SHAPED.replace("Dense(4, input_shape=(3,))", "Dense(4, input_shape=(3,)), L.BatchNormalization()"),
+        AFTER,
+    )
+    assert f"{OF_CRITIC}{OF_MAKER}first_batch = True\nfor x in" in text
+
+
+@pytest.mark.parametrize(
+    ("loop", "critic_loss"),
+    [
+        ("for x in data:\n    critic_step(x)\n    maker_step()\n", LOOKS),  # within one turn
+        (IN_TURNS, "critic(x)"),  # it looks at no other
+        (
+            "for x in data:\n    critic_step(x)\nfor i in range(400):\n    maker_step()\n",
+            "critic(x)",
+        ),  # it was sent
+    ],
+)
+def test_a_network_that_is_sent_in_time_is_sent_once(loop: str, critic_loss: str) -> None:
+    text = two(UNBUILT, loop, critic_loss)
+    assert text.count("maker.variables") == 1
+    assert text.count("critic.variables") == 1
+
+
+def test_a_network_whose_own_steps_nobody_takes_is_sent() -> None:
+    text = two(UNBUILT, "for step in range(400):\n    for x in data:\n        maker_step()\n")
+    assert OF_CRITIC in text[text.index("        maker_step()\n") :]
+
+
+def test_a_network_that_may_not_have_had_its_turn_is_sent() -> None:
+    loop = (
+        "if flags.warm:\n    for x in data:\n        critic_step(x)\nfor i in range(400):\n    maker_step()\n"
+    )
+    assert two(UNBUILT, loop, "critic(x)").count(OF_CRITIC) == 2

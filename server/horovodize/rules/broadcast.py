@@ -8,6 +8,8 @@ What it does   Before the loop, where the model surely has its variables there (
                batch normalization is used, rank 0's statistics are taken again when the loop ends: they are never averaged, so
                they drift apart. In a function that takes no step at first (`if len(memory) < 32: return`), the block stands
                after the step.
+               What a loop's steps look at and another loop trains later (a generator, while its critic has its first turns) is
+               broadcast with what they train.
                What the program keeps beside the model and brings up to date from it (a target network, moving averages) is
                broadcast with it, and so is what the loss is made with but no step trains (a random network, a frozen layer,
                a variable that each rank draws). A number that each step sets by the rank's own rows, and that later losses are
@@ -42,7 +44,7 @@ Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(â€
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from horovodize.rules import kept_weights, keras_session, layer_state, memories, statistics
@@ -54,7 +56,7 @@ from horovodize.rules.steered import ask_of_drifting, keep_alike
 from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer
 from horovodize.rules.subclass_parts import guarded
-from horovodize.rules.target_networks import copies_at
+from horovodize.rules.target_networks import Copy, copies_at, looked_at, made_of, trained_by
 from horovodize.summary.syntax import FUNCTIONS, Loop
 
 _WHY = "Ranks start from different random weights; from here on they hold the same."
@@ -93,14 +95,22 @@ def apply(draft: Draft) -> None:
     for fit in draft.sites.fits:
         if fit.method == "train_on_batch":
             _collect(draft, blocks, fit.call, (fit.model,), None, of_model=True)
-    for block in _merged(draft, blocks):
+    merged = _merged(draft, blocks)
+    for block in merged:
+        partners = list(_partners(draft, block, merged))
         block.copies = copies_at(draft, block.place, {*block.variables})
         ask_of_drifting(draft, block.place)
-        ahead = loop_to_come_before(draft, block.steps) if not block.copies else None
+        steps = [*block.steps, *(_looking_at(draft, block, copy) for copy in partners)]
+        ahead = loop_to_come_before(draft, steps) if not block.copies else None
+        if ahead is None and partners:
+            block.copies = copies_at(draft, block.place, {*block.variables}, partners)
+        drifts = statistics.may_have_statistics(draft)  # and ranks' differ right after the first step
         if draft.options.elastic:
             draft.synced.append(Synced(block.place, block.variables, block.optimizers, tuple(block.copies)))
-        elif ahead is not None:
+        elif ahead is not None and (partners or not drifts):
             _write_ahead(draft, block, *ahead)
+            if drifts:
+                _write(draft, block)
         else:
             _write(draft, block)
     keep_alike(draft)
@@ -169,6 +179,47 @@ def _merged(draft: Draft, blocks: list[_Block]) -> list[_Block]:
         else:
             merged.append(block)
     return merged
+
+
+def _partners(draft: Draft, block: _Block, blocks: list[_Block]) -> Iterator[Copy]:
+    """The networks that the steps of a block look at, and that only later blocks send: a generator, in the loop that trains its
+    critic for some turns first."""
+    here = block.place
+    later = [b for b in blocks if b is not block and not _comes_first(draft, b.place, here)]
+    if not later or here.in_graph is not None:
+        return
+    own = trained_by(draft, [v for step in block.steps for v in step.trained])
+    others = trained_by(draft, [v for b in later for step in b.steps for v in step.trained])
+    for copy, site in looked_at(draft, here, own):
+        if made_of(draft, copy.value if isinstance(copy, ast.Attribute) else copy) & others:
+            yield copy, site
+
+
+def _comes_first(draft: Draft, first: Place, second: Place) -> bool:
+    """Whether what is sent at one place is surely sent within the first turn of another place's loop, or before that loop."""
+    if first.frame.function is not second.frame.function or first.loop is None or second.loop is None:
+        return False
+    if first.loop is second.loop or draft.syntax.inside(first.loop, second.loop):
+        return True
+    around = [test for test, _ in draft.syntax.conditions(second.loop)]
+    surely = all(test in around for test, _ in draft.syntax.conditions(first.loop))
+    return (
+        surely and first.loop.lineno < second.loop.lineno and not draft.syntax.inside(second.loop, first.loop)
+    )
+
+
+def _looking_at(draft: Draft, block: _Block, copy: Copy) -> Step:
+    """What a block's steps look at, as if they trained it."""
+    expression, site = copy
+    here = block.place.frame.function
+    found = (
+        (way, depth)
+        for way in draft.drive.ways(site)
+        for depth, frame in enumerate(way)
+        if frame.function is here and frame.loops
+    )
+    way, depth = next(found, (block.place.way, block.place.depth))
+    return Step(replace(block.place, way=way, depth=depth), (expression,), block.steps[0].optimizer)
 
 
 def _later(first: Place, second: Place) -> Place:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from horovodize.rules import keras_session, statistics
+from horovodize.rules import keras_session
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place, binds
 from horovodize.rules.step_state import OF_MODEL, variable_texts
@@ -31,7 +31,7 @@ class Step:
 
 def loop_to_come_before(draft: Draft, steps: Sequence[Step]) -> tuple[Loop, list[str]] | None:
     """(the outermost loop around all of these steps before which their variables can be sent, the variables there)."""
-    if draft.in_graph or keras_session.is_wanted(draft) or statistics.may_have_statistics(draft):
+    if draft.in_graph or keras_session.is_wanted(draft):
         return None
     if (
         _holds_foreign_layers(draft)

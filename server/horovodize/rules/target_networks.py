@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias, TypeGuard
 
 from horovodize.facts.answers import Varies
@@ -35,11 +35,12 @@ _WEIGHTLESS = re.compile(
 Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, and where it is written to
 
 
-def copies_at(draft: Draft, place: Place, trained: set[str]) -> list[str]:
-    """The variables of the copies that training reads or writes, as they are called at a place; without those in `trained`."""
+def copies_at(draft: Draft, place: Place, trained: set[str], partners: Sequence[Copy] = ()) -> list[str]:
+    """The variables of the copies that training reads or writes, and of the `partners` of what is trained, as they are called
+    at a place; without those in `trained`."""
     found: dict[str, None] = {}
     whole = tuple(t.removesuffix("variables") for t in trained if t.endswith(".variables"))
-    untrained = list(_untrained(draft, place))
+    untrained = [*_untrained(draft, place), *partners]
     for copy, site in (*_copied_models(draft, place), *blended(draft), *untrained):
         at_place = _said_at(draft, copy, site, place)
         if at_place is None or not is_plain(at_place) or not _is_there(draft, at_place, place):
@@ -165,16 +166,25 @@ def _is_of_model(draft: Draft, e: ast.expr, site: ast.AST) -> bool:
 
 
 def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
-    """What the losses of the steps depend on in each turn, and what no step trains: models, layers, `tf.Variable`s or lists of
-    them."""
+    """What no step trains."""
+    return looked_at(draft, place, trained_by(draft, [v for u in draft.sites.updates for v in u.variables]))
+
+
+def trained_by(draft: Draft, variables: Sequence[ast.expr]) -> set[ast.AST]:
+    """All that lists of variables are made of: the models, where they are made."""
+    trained = set(draft.values.depends(variables))
+    gathered = [e for n in trained if isinstance(n, ast.Name) for e in draft.sites.appended(n)]
+    trained.update(draft.values.depends(gathered))
+    return trained
+
+
+def looked_at(draft: Draft, place: Place, trained: set[ast.AST]) -> Iterator[Copy]:
+    """What the losses of the steps depend on in each turn, besides what is `trained`: models, layers, `tf.Variable`s or lists
+    of them."""
     losses = list(losses_of(draft))
     if not losses:
         return
-    values = draft.values
-    used = set(values.depends(losses))
-    trained = set(values.depends(v for u in draft.sites.updates for v in u.variables))
-    gathered = [e for n in trained if isinstance(n, ast.Name) for e in draft.sites.appended(n)]
-    trained.update(values.depends(gathered))
+    used = set(draft.values.depends(losses))
     set_by_hand = {
         made
         for call in draft.sites.method_calls(*ASSIGNS)
