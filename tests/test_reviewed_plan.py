@@ -67,3 +67,31 @@ def test_a_result_that_averages_nothing_is_refused(monkeypatch: pytest.MonkeyPat
     found = outcome(COUNTED)
     assert isinstance(found, Refusal)
     assert "HVD304" in found.reasons[0].message
+
+
+MONITORED = """\
+import tensorflow.compat.v1 as tf
+
+tf.disable_v2_behavior()
+rows = tf.data.Dataset.from_tensor_slices(tf.zeros((800, 5))).repeat().batch(20)
+loss = tf.reduce_mean(tf.layers.dense(tf.data.make_one_shot_iterator(rows).get_next(), 1) ** 2)
+step = tf.train.get_or_create_global_step()
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=step)
+hooks = [tf.train.StopAtStepHook(last_step=200), {hook}]
+with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+    while not session.should_stop():
+        session.run(train)
+"""
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        'tf.train.LoggingTensorHook({"loss": loss}, every_n_iter=50)',
+        "tf.train.NanTensorHook(loss)",
+        'tf.train.SummarySaverHook(summary_op=tf.summary.scalar("loss", loss), save_steps=50, output_dir="events")',
+    ],
+)
+def test_hooks_that_only_look_at_a_ranks_own_loss_end_nothing(hook: str) -> None:
+    source = MONITORED.replace("{hook}", hook)
+    assert isinstance(distribute(summarize(Document(source)), Options()), Plan)

@@ -18,7 +18,7 @@ from .effects import (
     writes_files,
     writes_summaries,
 )
-from .hooks import HookRole, hook_role, hook_writes_when_made, is_hook
+from .hooks import HookRole, hook_only_looks, hook_role, hook_writes_when_made, is_hook
 from .keras_3 import gone_in_keras_3, rate_in_keras_3
 from .names import canonical
 from .rates import (
@@ -46,6 +46,7 @@ __all__ = [
     "downloads",
     "function",
     "gone_in_keras_3",
+    "hook_only_looks",
     "hook_role",
     "hook_writes_when_made",
     "is_a",

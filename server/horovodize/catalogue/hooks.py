@@ -64,6 +64,12 @@ def hook_role(name: str) -> HookRole:
     return _HOOKS.get(name, _UNKNOWN)
 
 
+def hook_only_looks(name: str) -> bool:
+    """Whether the tensors that a hook is given don't decide when training ends: they are told, or are as good on all ranks
+    (a loss that is no number makes the weights of all ranks none)."""
+    return hook_role(name) == _WRITES or canonical(name) == _TRAIN + "NanTensorHook"
+
+
 def hook_writes_when_made(name: str) -> bool:
     """Whether constructing a hook writes a file already."""
     return canonical(name) in _WRITES_WHEN_MADE

@@ -7,6 +7,7 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from horovodize import catalogue
 from horovodize.facts.draws import Draws
 from horovodize.facts.games import is_game
 from horovodize.facts.kept import VARIABLES
@@ -210,7 +211,7 @@ class Calls:
 
     def _named(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
         given = self._arguments(call)
-        if name in _ASK_FOR_TYPES:
+        if name in _ASK_FOR_TYPES or catalogue.hook_only_looks(name):
             return
         if name in _COUNTING:
             step.ask_all(given, size=True)
