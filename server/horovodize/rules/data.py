@@ -24,7 +24,7 @@ Leaves alone   Pipelines that only evaluate. What comes before `filter`, `skip`,
                runs on all of the data. What a generator draws at random without seed or end: each rank draws its own. A
                pipeline that is made inside a `tf.function`. A `fit` of which it can't be seen what it trains on: its rate
                stays, too.
-Asks           Never.
+Asks           Where a session begins the divided dataset again and trains nothing then: it measures by a rank's share.
 Source         Beyond the seed, which divides no data (horovod#2623, 3675; equal counts: 2083, 118, 1407, 708).
 """
 
@@ -50,6 +50,12 @@ _UNSEEN = "it can't be seen what this trains on, so it is not divided: every ran
 _WHY_INSIDE = (
     "Divided where it is read, no rank decodes the others' part; what else the function makes stays whole."
 )
+_MEASURE = "Measure by all of the data"
+_WHY_MEASURE = "What is measured on a rank's share is another number on each rank."
+_MEASURED = (
+    "the dataset that begins here is divided, though nothing is trained on it: average what is measured over the ranks, or "
+    "measure by a dataset of its own"
+)
 _WHY_BATCHES = "All ranks together take the batches that one process took, so rate and steps stay."
 _SEEDS = ("tensorflow.random.set_seed", "tensorflow.compat.v1.set_random_seed", "tensorflow.keras.utils.set_random_seed",
           "tensorflow.compat.v1.random.set_random_seed", "tensorflow.random.set_random_seed")  # fmt: skip
@@ -71,6 +77,7 @@ def apply(draft: Draft) -> None:
             fewer = draft.divided or not draft.facts.steps.is_one_batch(feed)
             _divide(draft, feed, draft.facts.undivided.places(feed))
             draft.divided = draft.divided and fewer  # one batch an epoch stays one
+            _ask_of_measuring(draft, feed)
     for call in draft.sites.method_calls("cache"):
         if known.pipelines.is_dataset(call):
             _separate_cache(draft, call)
@@ -98,6 +105,14 @@ def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
             )  # as a function makes it, its batches are also those of what only evaluates
         elif not _divide_inside(draft, place, feed):
             _divide_at(draft, place, feed)
+
+
+def _ask_of_measuring(draft: Draft, feed: ast.expr) -> None:
+    """A pipeline on placeholders may be given other arrays to measure by, and is divided then, too."""
+    if not feeding(draft).pipelines.is_dataset(feed) or not draft.facts.undivided.places(feed):
+        return
+    for run in feeding(draft).graph_iterators.measured_by(feed):
+        draft.ask("D1", run, _MEASURE, _WHY_MEASURE, _MEASURED)
 
 
 def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:

@@ -13,7 +13,17 @@ from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument
 if TYPE_CHECKING:
     from horovodize.summary.pipeline import Pipelines
 
-_HARMLESS = {"len", "print", "type", "isinstance", "id", "repr", "str", "hasattr"}
+_HARMLESS = {
+    "len",
+    "print",
+    "type",
+    "isinstance",
+    "id",
+    "repr",
+    "str",
+    "hasattr",
+    *(f"get_{peek}" for peek in PEEKS),
+}
 _PEEK_AT_MOST = 10  # `take(n)` of up to so many elements is a look at the data, not training on it
 
 

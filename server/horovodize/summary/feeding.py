@@ -11,6 +11,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
 from horovodize.summary.dataset_methods import ONCE
+from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
@@ -26,8 +27,6 @@ _DRAWING = re.compile(
     r"|randint|choice|permutation|^random_"
 )
 _READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
-
-_EVALUATING = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
 
 _OF_MODELS = {"fit", "train_on_batch", "trainable_variables", "train_step", "apply_gradients"}
 
@@ -461,19 +460,11 @@ class Feeding:
     @cached_property
     def graph_iterated(self) -> list[ast.expr]:
         """What the iterators of a TF1 graph iterate for training, datasets of other files included."""
-        found = [e for c in self.syntax.calls if (e := self._iterated(c)) is not None]
-        return found if len(found) < 2 else [e for e in found if not _EVALUATING.search(ast.unparse(e))]
+        return self.graph_iterators.trained_on
 
-    def _iterated(self, call: ast.Call) -> ast.expr | None:
-        """`ds` in `ds.make_one_shot_iterator()`, `tf.data.make_initializable_iterator(ds)`, `it.make_initializer(ds)`."""
-        if not self.sites.builds_graph or not self.sites.graph.train_ops:
-            return None
-        last = self.names.last(call.func)
-        if last in ("make_one_shot_iterator", "make_initializable_iterator"):
-            if (self.names.of(call.func) or "").startswith("tensorflow"):
-                return argument(call, "dataset", 0)
-            return call.func.value if isinstance(call.func, ast.Attribute) else None
-        return argument(call, "dataset", 0) if last == "make_initializer" else None
+    @cached_property
+    def graph_iterators(self) -> GraphIterators:
+        return GraphIterators(self.module, self.sites, self.drive)
 
     def _zipped(self, e: ast.expr) -> list[ast.expr]:
         if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip":

@@ -375,6 +375,9 @@ class Values:
                 callee = self.callee(n)
                 if isinstance(callee, CALLABLES):
                     todo += [(value, self.path_in(value, path)) for value in self.returned(callee)]
+                elif path and n.args and isinstance(n.func, ast.Attribute) and n.func.attr == "run":
+                    todo += [(n.args[0], path), *((e, ()) for e in (n.func, *n.args[1:], *n.keywords))]
+                    continue  # of what a session runs together, what is taken
             if path and isinstance(n, (ast.Tuple, ast.List)) and 0 <= path[0] < len(n.elts):
                 if not any(isinstance(x, ast.Starred) for x in n.elts):
                     todo.append((n.elts[path[0]], path[1:]))

@@ -1,0 +1,109 @@
+"""D1: of the datasets that iterators of a TensorFlow 1 graph give, those are divided that are trained on, whatever they are
+called."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+HEAD = """\
+import tensorflow.compat.v1 as tf
+D = tf.data.Dataset
+big, small = D.from_tensor_slices((a, b)).batch(8), D.from_tensor_slices((c, d)).batch(8)
+"""
+MODEL = """\
+x, y = it.get_next()
+loss = tf.reduce_mean((x @ tf.get_variable("w", [4, 1]) - y) ** 2)
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+s = tf.Session()
+s.run(tf.global_variables_initializer())
+"""
+SET = (
+    "it = tf.data.Iterator.from_structure(tf.data.get_output_types(big), tf.data.get_output_shapes(big))\n"
+    + MODEL
+)
+SET += "go, look = it.make_initializer(big), it.make_initializer(small)\n"
+CHOSEN = (
+    "h = tf.placeholder(tf.string, [])\nit = tf.data.Iterator.from_string_handle(h, big.output_types)\n"
+    + MODEL
+)
+CHOSEN += "i, j = tf.data.make_one_shot_iterator(big), small.make_initializable_iterator()\n"
+SHARE = "shard_records(D.from_tensor_slices(({})))"
+BIG, SMALL = SHARE.format("a, b"), SHARE.format("c, d")
+
+
+def divided(source: str) -> list[bool]:
+    text = plan_of(HEAD + source).text
+    return [BIG in text, SMALL in text]
+
+
+def looped(first: str, body: str, again: str = "") -> str:
+    return f"for epoch in range(9):\n    {first}\n    for k in range(32):\n        {body}\n    {again}\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SET + looped("s.run(go)", "s.run(train)", "s.run(look)\n    print(s.run(loss))"),
+        SET + looped("s.run(go)", "s.run([train, loss])", "if epoch % 2:\n        s.run(look)\n        print(s.run(loss))"),
+        SET + "def measure():\n    s.run(look)\n    return s.run(loss)\ndef epoch():\n    s.run(go)\n"
+        "    for k in range(32):\n        s.run(train)\nprint(measure())\n"
+        "for e in range(9):\n    epoch()\n    print(measure())\n",
+        CHOSEN + "p, q = s.run([i.string_handle(), j.string_handle()])\n"
+        + looped("s.run(j.initializer)", "s.run(train, {h: p})", "print(s.run(loss, {h: q}))"),
+        CHOSEN + "p, q = s.run(i.string_handle()), s.run(j.string_handle())\n"
+        + looped("s.run(j.initializer)", "s.run([train, loss], feed_dict={h: p})", "print(loss.eval({h: q}))"),
+    ],
+)  # fmt: skip
+def test_what_a_model_is_only_measured_by_stays_whole(source: str) -> None:
+    assert divided(source) == [True, False]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SET + looped("s.run(go)", "s.run(train)", "s.run(look)\n    s.run(train)"),
+        SET + looped("s.run(go if epoch else look)", "s.run(train)"),
+        SET + looped("if epoch:\n        s.run(go)\n    else:\n        s.run(look)", "s.run(train)"),
+        SET + looped("s.run(go)", "s.run(train)", "s.run(look)\n    for k in range(9):\n        s.run([loss, train])"),
+        CHOSEN + "p, q = s.run([i.string_handle(), j.string_handle()])\n"
+        + looped("s.run(j.initializer)", "s.run(train, {h: p})", "s.run(train, {h: q})"),
+        CHOSEN + "p, q = s.run([i.string_handle(), j.string_handle()])\n"
+        + looped("s.run(j.initializer)", "s.run(train, {h: p if epoch % 2 else q})"),
+    ],
+)  # fmt: skip
+def test_all_that_is_trained_on_is_divided(source: str) -> None:
+    assert divided(source) == [True, True]
+
+
+def test_what_is_trained_on_is_divided_whatever_it_is_called() -> None:
+    source = SET.replace("big", "train_val") + looped(
+        "s.run(go)", "s.run(train)", "s.run(look)\n    s.run(loss)"
+    )
+    assert BIG in plan_of(HEAD.replace("big", "train_val") + source).text
+
+
+BY_ARRAYS = (
+    """\
+import tensorflow.compat.v1 as tf
+a, b = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.float32, [None, 1])
+data = tf.data.Dataset.from_tensor_slices((a, b)).batch(8)
+it = data.make_initializable_iterator()
+"""
+    + MODEL
+)
+MEASURED = "though nothing is trained on it"
+
+
+def test_a_share_that_is_measured_by_is_asked_about() -> None:
+    tail = "s.run(it.initializer, {a: other, b: others})\nprint(s.run(loss))\n"
+    plan = plan_of(BY_ARRAYS + looped("s.run(it.initializer, {a: rows, b: labels})", "s.run(train)") + tail)
+    [asked] = [c for c in plan.changes if MEASURED in c.doubt]
+    assert plan.document.text[asked.span.start :].startswith("s.run(it.initializer, {a: other")
+
+
+@pytest.mark.parametrize("again", ["", "s.run(it.initializer, {a: other, b: others})\n    s.run(train)"])
+def test_what_begins_training_is_not_asked_about(again: str) -> None:
+    plan = plan_of(BY_ARRAYS + looped("s.run(it.initializer, {a: rows, b: labels})", "s.run(train)", again))
+    assert not [c for c in plan.changes if MEASURED in c.doubt]
