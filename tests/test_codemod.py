@@ -57,6 +57,19 @@ def test_files_that_do_not_train_or_are_refused_or_imported_stay_and_the_reason_
     assert "it has no training loop" in said.stderr
 
 
+def test_a_script_for_keras_3_is_changed_alone_where_the_package_has_our_module(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    flags = "--tensorflow", "2.17"
+    assert "other files have to change with it" in _codemod(tmp_path, *flags).stderr
+    assert script.read_text(encoding="utf-8") == SCRIPT
+    expected = _distributed(script, *flags)
+    assert "import horovod_keras3 as hvd" in expected
+    _codemod(tmp_path, *flags, "--runtime", "package")
+    assert script.read_text(encoding="utf-8") == expected
+    assert [path.name for path in tmp_path.iterdir()] == ["train.py"]
+
+
 @pytest.mark.parametrize("rate", ["linear", "keep"])
 def test_a_script_becomes_what_the_command_line_makes_of_it(tmp_path: Path, rate: str) -> None:
     script = tmp_path / "train.py"

@@ -55,6 +55,7 @@ def test_the_metadata_says_what_it_is(metadata: Message) -> None:
     urls = [value.split(", ", 1)[1] for value in metadata.get_all("Project-URL") or []]
     assert urls
     assert all(url.startswith("https://") for url in urls)
+    assert "runtime" in (metadata.get_all("Provides-Extra") or [])
     classifiers = metadata.get_all("Classifier") or []
     assert {f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 14)} <= set(classifiers)
     assert metadata["Requires-Python"] == ">=3.10"
@@ -66,8 +67,34 @@ def test_the_wheel_has_the_pages_and_the_modules_for_scripts(built: Path) -> Non
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert {"horovodize/pages/HVD203.md", "horovodize/pages/README.md", "horovodize/py.typed"} <= names
-    assert "horovodize/runtime/horovod_keras3.py" in names
+    assert {"horovodize/runtime/horovod_keras3.py", "horovodize/runtime/horovod_elastic.py"} <= names
+    assert {
+        "horovod_keras3.py",
+        "horovod_elastic.py",
+    } <= names  # what scripts import with `runtime = "package"`
     assert not any(name.startswith("tests/") for name in names)
+
+
+def test_an_installed_wheel_gives_the_modules_and_one_beside_a_script_goes_first(
+    built: Path, tmp_path: Path, root: Path
+) -> None:
+    (wheel,) = built.glob("*.whl")
+    env, folder = tmp_path / "env", tmp_path / "project"
+    python = str(env / "bin" / "python")
+    subprocess.run([sys.executable, "-m", "venv", str(env)], check=True, capture_output=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)], check=True
+    )
+    folder.mkdir()
+    script = folder / "train.py"
+    for name in ("horovod_keras3", "horovod_elastic"):
+        script.write_text(f"import importlib.util\nprint(importlib.util.find_spec('{name}').origin)\n")
+        found = subprocess.run([python, str(script)], capture_output=True, text=True, check=True).stdout
+        assert Path(found.strip()).parent.name == "site-packages"
+        assert Path(found.strip()).read_text() == (root / "server" / "top_level" / f"{name}.py").read_text()
+        (folder / f"{name}.py").write_text("")
+        found = subprocess.run([python, str(script)], capture_output=True, text=True, check=True).stdout
+        assert Path(found.strip()) == folder / f"{name}.py"
 
 
 def test_the_sdist_has_what_tests_read(built: Path, root: Path) -> None:

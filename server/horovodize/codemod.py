@@ -40,7 +40,7 @@ class DistributeWithHorovod(CodemodCommand):
     def add_args(arg_parser: argparse.ArgumentParser) -> None:
         """The flags of `horovodize distribute`; unset, `[tool.horovodize]` decides."""
         add_option_flags(
-            arg_parser, "split_data", "rate", "batch", "output", "comments", "strict", "tensorflow"
+            arg_parser, "split_data", "rate", "batch", "output", "runtime", "comments", "strict", "tensorflow"
         )
 
     def __init__(self, context: CodemodContext, python: str | None = None, **flags: Any) -> None:

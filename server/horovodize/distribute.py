@@ -94,7 +94,7 @@ def _distributing(
             return Refusal(document, sorted(draft.reasons, key=lambda r: r.span))
         yield
         hvd, keras = horovod_names(draft)
-        beside = (runtime.KERAS_3,) if draft.keras_3 else (runtime.ELASTIC,) if options.elastic else ()
+        beside = _beside(draft)
         changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
         plan = Plan(document, changes, draft.notes, draft.answered, how_scaled.sentences(draft), beside)
         plan = _with_questions(plan, found.open)
@@ -132,6 +132,13 @@ def _reviewed(plan: Plan, options: Options) -> Generator[None, None, Plan | Refu
             fault = f"read again, the result would break {code} ({restriction.title}): something here can't be followed"
             return Refusal(document, [Reason("HVD006", f"{fault}; please report this file", Span(0, 0))])
     return plan
+
+
+def _beside(draft: Draft) -> tuple[str, ...]:
+    """The modules of ours that have to stand beside a script: none where the package has them."""
+    if draft.options.runtime == "package":
+        return ()
+    return (runtime.KERAS_3,) if draft.keras_3 else (runtime.ELASTIC,) if draft.options.elastic else ()
 
 
 def _with_questions(plan: Plan, found: Sequence[Violation]) -> Plan:

@@ -12,6 +12,7 @@ CHOICES = {
     "rate": ("linear", "sqrt", "keep"),
     "batch": ("per-rank", "global"),
     "output": ("auto", "guard", "silence"),
+    "runtime": ("beside", "package"),
 }
 
 
@@ -29,6 +30,8 @@ class Options:
     elastic      training goes on when ranks die or join (rule L1)
     output       how other ranks than 0 keep quiet: "guard" (each statement that prints stands under a condition), "silence"
                  (one statement at the start does for all of them) or "auto" (silence where more than a few print)
+    runtime      where a distributed script gets our own modules from: "beside" (they are written into its folder) or "package"
+                 (`pip install horovodize[runtime]`, wherever it runs)
     tensorflow   the version of TensorFlow that the scripts run on, "2.16" or "2.16.1"; "" where that is not known
     around       what is known of versions from elsewhere (`world.surroundings`); no setting of its own
     """
@@ -40,6 +43,7 @@ class Options:
     rate: str = "linear"
     batch: str = "per-rank"
     output: str = "auto"
+    runtime: str = "beside"
     elastic: bool = False
     around: Versions = field(default_factory=Versions)
 

@@ -92,7 +92,7 @@ def test_a_bad_setting_ends_with_status_2(run, engine, tmp_path: Path) -> None:
     assert result.status == 2
     assert "unknown setting tool.horovodize.splitdata" in result.err
     assert (
-        "batch, comments, elastic, exclude, ignore, output, python, rate, select, split-data, strict"
+        "batch, comments, elastic, exclude, ignore, output, python, rate, runtime, select, split-data, strict"
         in result.err
     )
 

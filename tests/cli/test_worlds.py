@@ -118,6 +118,33 @@ def test_it_goes_where_the_output_goes(run, script: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "horovod_keras3.py").exists()
 
 
+def test_from_the_package_nothing_is_written_beside_the_script(run, script: Path, tmp_path: Path) -> None:
+    result = run("distribute", "train.py", "--write", "--tensorflow", "2.17", "--runtime", "package")
+    assert result.status == 0
+    assert "import horovod_keras3 as hvd" in script.read_text()
+    assert not (tmp_path / "horovod_keras3.py").exists()
+
+
+def test_pyproject_chooses_the_package_and_a_flag_goes_over_it(run, script: Path, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.horovodize]\nruntime = 'package'\ntensorflow = '2.17'\n")
+    shown = run("distribute", "train.py")
+    assert "put beside it" not in shown.err
+    run("distribute", "train.py", "--write", "--runtime", "beside")
+    assert (tmp_path / "horovod_keras3.py").read_text() == MODULE
+
+
+def test_an_elastic_script_takes_its_module_from_the_package_too(run, tmp_path: Path) -> None:
+    original = Path(__file__).parents[1] / "golden" / "elastic" / "fit_rows.py"
+    (tmp_path / "train.py").write_text(original.read_text())
+    flags = "distribute", "train.py", "--elastic", "--tensorflow", "2.15"
+    written = run(*flags, "--format", "text")
+    packaged = run(*flags, "--format", "text", "--runtime", "package")
+    assert "import horovod_elastic" in written.out
+    assert packaged.out == written.out
+    run(*flags, "--write", "--runtime", "package")
+    assert [path.name for path in tmp_path.glob("*.py")] == ["train.py"]
+
+
 def test_what_is_only_shown_names_it(run, script: Path, tmp_path: Path) -> None:
     result = run("distribute", "train.py", "--tensorflow", "2.17")
     assert "imports horovod_keras3.py, which --write and --output put beside it" in result.err

@@ -34,6 +34,13 @@ def test_what_is_absent_changes_nothing(layer: object) -> None:
     assert read(layer).settings == Settings()
 
 
+def test_where_our_module_comes_from_is_a_setting_too() -> None:
+    assert read({"runtime": "package"}).settings.options == Options(runtime="package")
+    reading = read({"runtime": "pip"})
+    assert reading.wrong == ("horovodize.runtime: 'pip' is not one of beside, package; beside is used",)
+    assert reading.settings == Settings()
+
+
 def test_later_layers_win_value_by_value() -> None:
     reading = read({"strict": True, "comments": False}, {"comments": True})
     assert reading.settings.options == Options(strict=True, comments=True)

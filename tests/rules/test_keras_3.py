@@ -103,6 +103,14 @@ def test_horovods_names_come_from_our_module() -> None:
     assert made.beside == ("horovod_keras3.py",)
 
 
+def test_from_the_package_it_needs_no_file_and_the_script_is_the_same() -> None:
+    options = Options(comments=False, tensorflow="2.17", runtime="package")
+    made = distribute(summarize(Document(KERAS)), options)
+    assert isinstance(made, Plan)
+    assert made.text == text(KERAS)
+    assert made.beside == ()
+
+
 @pytest.mark.parametrize(
     ("compiled", "after"),
     [

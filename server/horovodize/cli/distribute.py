@@ -94,7 +94,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "beside the notebook (also what --output OUT.py means for a notebook)",
     )
     add_option_flags(
-        parser, "split_data", "rate", "batch", "output", "elastic", "comments", "strict", "tensorflow"
+        parser,
+        "split_data",
+        "rate",
+        "batch",
+        "output",
+        "runtime",
+        "elastic",
+        "comments",
+        "strict",
+        "tensorflow",
     )
 
 

@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
         "FILE",
     )
-    add_option_flags(parser, "split_data", "rate", "batch", "output", "elastic", "tensorflow")
+    add_option_flags(parser, "split_data", "rate", "batch", "output", "runtime", "elastic", "tensorflow")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

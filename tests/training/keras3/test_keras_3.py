@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from horovodize.plan import Plan
 from horovodize.source import Document
 from horovodize.summary import summarize
 from tests.training.contract import Expectation, no_stall, same_variables, stays_finite
-from tests.training.running import KERAS_3, train
+from tests.training.running import KERAS_3, environment, train
 
 pytestmark = [pytest.mark.keras3, pytest.mark.timeout(900)]
 HERE = Path(__file__).parent
@@ -42,6 +43,27 @@ def test_the_module(tmp_path: Path) -> None:
     found = [json.loads(line) for line in run.output.splitlines() if line.startswith('{"case"')]
     assert len(found) == 21
     assert [case for case in found if case["spread"] != 0 or (case["parity"] or 0) > 2e-6] == []
+
+
+def test_the_package_has_it_under_the_name_that_scripts_import(root: Path) -> None:
+    looks = (
+        "import horovod_keras3 as found, horovodize.runtime.horovod_keras3 as own\n"
+        "assert found.__file__ != own.__file__\n"
+        "print(len(found.__all__), [n for n in own.__all__ if getattr(found, n) is not getattr(own, n)])\n"
+    )
+    server = root / "server"
+    done = subprocess.run(
+        [str(KERAS_3.python), "-c", looks],
+        env=environment(300, KERAS_3) | {"PYTHONPATH": f"{server}:{server / 'top_level'}"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    number, differing = done.stdout.split(" ", 1)
+    assert int(number) > 3
+    assert differing == "[]\n"
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
