@@ -243,3 +243,61 @@ def test_a_script_that_uses_horovod_is_not_changed_whatever_is_found() -> None:
 def test_a_script_of_torch_alone_is_not_looked_at() -> None:
     text = "import tensorflow_datasets\nimport torch\nimport horovod.torch as hvd\n\nprint(hvd.rank())\n"
     assert codes(text) == []
+
+
+# ---------------------------------------------------------------------- under Keras 3
+
+FIT = "model.fit(x, y, callbacks=[hvd.callbacks.MetricAverageCallback()])\n"
+UNDER_KERAS_3 = START + 'model.compile(optimizer, "mse", jit_compile=False)\n' + FIT
+OWN_STEP = """
+class Model(tf.keras.Model):
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self(x) - y) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        gradients = tape.gradient(loss, [v.value for v in self.trainable_variables])
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+        return {"loss": loss}
+
+model = Model()
+"""
+
+
+def codes_for(text: str, tensorflow: str) -> list[str]:
+    return [v.code for v in check(summarize(Document(text, "train.py")), Options(tensorflow=tensorflow))]
+
+
+@pytest.mark.parametrize("tensorflow", ["", "2.15"])
+def test_horovods_own_wrapper_averages_where_keras_3_is_not_known(tensorflow: str) -> None:
+    assert "HVD304" not in codes_for(UNDER_KERAS_3, tensorflow)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            UNDER_KERAS_3.replace("horovod.tensorflow.keras", "horovod_keras3"), id="our module averages"
+        ),
+        pytest.param(
+            "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n" + UNDER_KERAS_3, id="legacy Keras trains"
+        ),
+        pytest.param(
+            UNDER_KERAS_3.replace("gpus =", "if hasattr(tf.keras, 'ops'):\n    raise RuntimeError\ngpus ="),
+            id="it stops there",
+        ),
+        pytest.param(
+            START + OWN_STEP + 'model.compile(optimizer, "mse")\n' + FIT, id="a step of its own has a tape"
+        ),
+    ],
+)
+def test_under_keras_3_what_averages_by_other_means_is_right(text: str) -> None:
+    assert "HVD304" not in codes_for(text, "2.17")
+
+
+@pytest.mark.parametrize("method", ["fit(x, y)", "train_on_batch(x, y)"])
+def test_under_keras_3_horovods_own_wrapper_averages_nothing(method: str) -> None:
+    text = START + f'model.compile(optimizer, "mse")\nmodel.{method}\n'
+    assert "HVD304" in codes_for(text, "2.17")
+    whole = "import keras\nkeras.ops.zeros(3)\n" + text  # the script itself shows that it is Keras 3
+    assert "HVD304" in codes_for(whole, "")

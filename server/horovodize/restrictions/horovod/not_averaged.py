@@ -10,8 +10,12 @@ optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with 
 `DistributedOptimizer` is around its optimizer. That one averages in `fit` and `minimize` only: since TensorFlow 2.4, its
 `apply_gradients` applies what it is given. Not where the gradients pass through a collective, or anything that can't be seen.
 
+Where Keras 3 is known to train, also on a `fit` or `train_on_batch` of a model that is compiled with Horovod's own wrapper: it
+replaces methods that Keras 3 no longer calls, and averages nothing, without an error. Not where the script stops under Keras 3.
+
 ## Quick fix
-Wrap the optimizer where it is given, if that is an object, or the tape before its gradients are taken.
+Wrap the optimizer where it is given, if that is an object, or the tape before its gradients are taken. None under Keras 3:
+import `horovod_keras3` as `hvd` (`pip install 'horovodize[runtime]'` has it), or distribute what it was before Horovod.
 
 ## Example that breaks it
 ```python
@@ -86,6 +90,7 @@ model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
 
 ## Source
 Horovod's guide for TensorFlow, steps 4 and 5; `_keras/__init__.py` of Horovod 0.28.1; Horovod's issues 2893 and 2880.
+Under Keras 3: trained on two ranks (TensorFlow 2.21); `horovodize doctor` repeats it.
 """
 
 from __future__ import annotations
@@ -103,6 +108,7 @@ from horovodize.source import Edit
 from horovodize.summary.sites import Fit, Update
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument
 from horovodize.world.versions import before
+from horovodize.world.world import Keras
 
 _APPLIES_ONLY = (2, 4)  # the first TensorFlow whose Keras optimizers no longer do
 _BUILTINS = ("zip", "list", "tuple", "enumerate", "len", "map", "filter", "reversed", "sorted")
@@ -121,9 +127,19 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _fits(context: Context) -> Iterator[Violation]:
     sites, use = context.sites, context.facts.horovod
+    by_keras_3 = context.world.keras is Keras.THREE and not sites.is_tf1 and not _stops_by_keras(context)
     for fit in sites.fits:
         compiles = [c for c in sites.compiles if _is_same(context, c.model, fit.model)]
         given = [e for c in compiles for e in c.optimizers]
+        if by_keras_3 and _is_ignored(context, fit, given):
+            yield RESTRICTION.at(
+                context,
+                fit.call,
+                "each rank trains a model of its own under Keras 3: Horovod's own `DistributedOptimizer` averages nothing "
+                "there, without an error; take it from `horovod_keras3`",
+                related=[context.related(compiles[0].call, "compiled here")],
+            )
+            continue
         if not compiles or len(given) != len(compiles) or not all(is_plain(context, e) for e in given):
             continue
         if sites.own_step(fit.model) is not None or not use.runs(fit.call) or _is_elsewhere(context, fit):
@@ -136,6 +152,26 @@ def _fits(context: Context) -> Iterator[Violation]:
             related=[context.related(compiles[0].call, "compiled here")],
             fixes=[_wrap(context, given[0], keras(context))] if len(compiles) == 1 else [],
         )
+
+
+def _is_ignored(context: Context, fit: Fit, optimizers: list[ast.expr]) -> bool:
+    """Whether Horovod's wrapper is around an optimizer that Keras' own step uses, not one of the script's with a tape."""
+    use, wrapped = context.facts.horovod, (_wrappers(context, e) for e in optimizers)
+    own = context.sites.own_step(fit.model) is not None
+    return not own and use.runs(fit.call) and any(any(w or ()) for w in wrapped)
+
+
+def _stops_by_keras(context: Context) -> bool:
+    """Whether a script raises an error by a test of Keras, as those do that are distributed where Keras isn't known."""
+    for node in context.syntax.every(ast.If):
+        if not isinstance(node, ast.If) or not isinstance(node.body[0], ast.Raise):
+            continue
+        names = (
+            context.names.of(e) or "" for e in ast.walk(node.test) if isinstance(e, ast.Name | ast.Attribute)
+        )
+        if any(f"{name}.".startswith(("keras.", "tensorflow.keras.")) for name in names):
+            return True
+    return False
 
 
 def _is_same(context: Context, compiled: ast.expr, fitted: ast.expr) -> bool:
