@@ -23,8 +23,9 @@ def load_distributed(*arguments, **options):
     optimizer = hvd.DistributedOptimizer(saved)
     type(optimizer).__module__ = type(saved).__module__
     model.optimizer = optimizer
-    optimizer.build(model.trainable_variables)
-    for own, was in zip(optimizer.variables, saved.variables):
+    build = getattr(optimizer, 'build', None) or optimizer._create_all_weights
+    build(model.trainable_variables)
+    for own, was in zip(optimizer.variables(), saved.variables()):
         own.assign(was)
     return model
 
