@@ -68,7 +68,7 @@ def agree(
     if draft.in_graph:
         draft.session_config(draft.sites.any_v1)
     any_rank = draft.helper("any_rank")
-    is_plain = isinstance(test, (ast.Name, ast.Attribute))
+    is_plain = isinstance(test, (ast.Name, ast.Attribute, ast.Call))
     opening, closing = ("", "") if is_plain else ("(", ")")
     around = (f"not {any_rank}(not {opening}", f"{closing})") if of_all else (f"{any_rank}(", ")")
     edits = Edit.around(draft.module.span(test), *around)

@@ -5,7 +5,8 @@ What it does   Statements that print, show a window or write files come under `i
                arguments is taken out first, so that every rank still runs it. Files opened for writing elsewhere go to the
                null device on the other ranks, summary writers become no-op writers there, and so do callbacks
                that write and whose methods the program calls itself. Before a file that rank 0 wrote is read back, the ranks
-               wait for each other.
+               wait for each other. A file that keeps what all compute, for the next run, is asked for by all ranks together
+               (`if not any_rank(not os.path.exists(path)):`), before rank 0 writes it.
                Where more than three statements print or draw, the other ranks are silenced at the start instead
                (`sys.stdout = open(os.devnull, "w", …)`, and Matplotlib without windows), and only what writes files is
                guarded; setting `output`: "auto", "guard", "silence".
@@ -38,7 +39,7 @@ import itertools
 from collections.abc import Sequence
 
 from horovodize.plan import Decision
-from horovodize.rules import folders, read_back, typed_in
+from horovodize.rules import file_caches, folders, read_back, typed_in
 from horovodize.rules.decisions import Left
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import LIFTED, Guarded, Guards, outputs_of
@@ -61,6 +62,7 @@ def apply(draft: Draft) -> None:
     typed_in.apply(draft, rule.outputs, rule.guarded)
     redirect(draft, rule.outputs, rule.guards, rule.guarded)
     read_back.apply(draft, rule.outputs, rule.guards, rule.guarded)
+    file_caches.apply(draft, rule.outputs, rule.guarded)
 
 
 class _RootRank:

@@ -41,6 +41,7 @@ _FOLDER_READERS = {
     "tensorflow.keras.utils.image_dataset_from_directory", "tensorflow.keras.utils.text_dataset_from_directory",
     "tensorflow.keras.utils.audio_dataset_from_directory",
 }  # fmt: skip
+_THERE = ("exists", "isfile", "is_file")
 _PATH_TYPES = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath", "os.fspath")
 _CALLBACK = "tensorflow.keras.callbacks.Callback"
 _LATE_HOOKS = ("on_train_end", "on_epoch_end", "on_epoch_begin")
@@ -67,6 +68,15 @@ class Access:
     node: ast.AST
     family: Family
     path: ast.expr | None
+
+
+@dataclass(frozen=True)
+class Cache:
+    """`write` writes a file where the test of an `if` has found that there is none; where there is one, `read` reads it."""
+
+    decision: ast.If
+    write: Access
+    read: Access
 
 
 @dataclass(frozen=True)
@@ -101,6 +111,44 @@ class Files:
                 same = write.family == read.family and self._same_file(write, read)
                 if same or self._is_in_folder(write, read):
                     yield from self._in_order(write, read)
+
+    def caches(self) -> Iterator[Cache]:
+        """Every `if` that asks whether a file is there, which is written later by it or beside it."""
+        asked = [
+            (decision, Access(call, "file", path))
+            for decision in self.module.syntax.every(ast.If)
+            for call in ast.walk(decision.test)
+            if isinstance(call, ast.Call) and (path := self._asked_for(call)) is not None
+        ]
+        writes = [w for w in self._writes() if w.family == "file"] if asked else []
+        reads = [r for r in self._reads() if r.family == "file"] if writes else []
+        for decision, test in asked:
+            written = (w for w in writes if self._same_file(w, test) and self._hangs_on(w.node, decision))
+            read = (r for r in reads if self._same_file(r, test) and self._hangs_on(r.node, decision))
+            write, back = next(written, None), next(read, None)
+            if write is not None and back is not None:
+                yield Cache(decision, write, back)
+
+    def _asked_for(self, call: ast.Call) -> ast.expr | None:
+        """The path of `os.path.exists(path)`, `path.is_file()`."""
+        if self.module.names.last(call.func) not in _THERE or not isinstance(call.func, ast.Attribute):
+            return None
+        return call.args[0] if call.args else call.func.value
+
+    def _hangs_on(self, node: ast.AST, decision: ast.If) -> bool:
+        """Whether an `if` decides that a node runs: in it, or after it where an arm leaves."""
+        syntax = self.module.syntax
+        block = syntax.block(decision)
+        leaves = isinstance(decision.body[-1], (ast.Return, ast.With)) and any(
+            isinstance(n, ast.Return) for n in ast.walk(decision.body[-1])
+        )
+        after = block[block.index(decision) + 1 :] if leaves else []
+        nodes = [f.node for way in self.drive.ways(node) for f in way]
+        return any(
+            syntax.inside(n, s) and n not in ast.walk(decision.test)
+            for n in nodes
+            for s in (decision, *after)
+        )
 
     # ------------------------------------------------------------------ accesses
 
