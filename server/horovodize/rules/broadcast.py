@@ -15,7 +15,8 @@ What it does   Before the loop, where the model surely has its variables there (
                a variable that each rank draws). A number that each step sets by the rank's own rows, and that later losses are
                made with, is averaged where it is set: `k = mean_over_ranks(k + 0.001 * (gamma * real - fake))`.
                Weights that are kept as numbers before the first step, and trained with later (`start = model.get_weights()`,
-               set again in each fold), are rank 0's: the model is broadcast before, too.
+               set again in each fold), are rank 0's: the model is broadcast before, too; likewise before it says what is
+               trained on (`rows = model(x)[:, 0] > 0.9`).
 Why            Ranks start from different random weights and must not go on with them. Before the first step, a model may
                have no variables yet; an optimizer has no slots then, and makes the same ones on every rank.
 Before         for x, y in dataset:
@@ -47,7 +48,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from horovodize.rules import kept_weights, keras_session, layer_state, memories, statistics
+from horovodize.rules import first_answers, kept_weights, keras_session, layer_state, memories, statistics
 from horovodize.rules.broadcast_ahead import Step, loop_to_come_before
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.elastic.names import Synced
@@ -115,6 +116,7 @@ def apply(draft: Draft) -> None:
             _write(draft, block)
     keep_alike(draft)
     kept_weights.begin_alike(draft)
+    first_answers.agree(draft, "G2")
     memories.ask(draft)
     layer_state.apply(draft, "G2")
 

@@ -5,7 +5,8 @@ What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `Metri
                steer the training (EarlyStopping, ReduceLROnPlateau, LearningRateScheduler, …) and the user's own classes run
                on every rank (what those print or write is guarded inside them, C6). A random network that gives the targets or
                measures the loss, and is not trained, takes rank 0's weights; likewise what a callback keeps of the weights from
-               before the first step, and sets into the model later.
+               before the first step, and sets into the model later, and a model that says before its first step what is trained
+               on (`rows = model.predict(x)[:, 0] > 0.9`): one without weights yet is asked, and rank 0's answer sent.
                Averaged metrics are NumPy's numbers: what writes them as JSON is told to make floats of them.
 Why            All ranks must start from rank 0's weights, take the same decisions, and not write over each other.
 Before         model.fit(x, y, callbacks=[EarlyStopping(), ModelCheckpoint("m.h5")])
@@ -32,6 +33,7 @@ from horovodize.rules import (
     callback_decisions,
     callback_state,
     drawn_weights,
+    first_answers,
     layer_state,
     statistics,
     weights_begun,
@@ -86,6 +88,7 @@ def apply(draft: Draft) -> None:
     drawn_weights.apply(draft)
     layer_state.apply(draft)
     weights_begun.apply(draft)
+    first_answers.agree(draft, "K3")
 
 
 def _foreign_keyword(fit: Fit) -> str | None:

@@ -35,7 +35,7 @@ def broadcast_untrained(draft: Draft) -> None:
         made = set(values.calls(e))
         if call not in used or not made or made & trained or not has_weights(draft, e):
             continue
-        if not any(_is_loaded(draft, c, e) for c in made):
+        if not any(is_loaded(draft, c, e) for c in made):
             _broadcast(draft, e, made)
 
 
@@ -53,7 +53,7 @@ def _seen_by_training(draft: Draft) -> Iterator[ast.AST]:
                 yield from draft.values.returned(origin.node)
 
 
-def _is_loaded(draft: Draft, made: ast.Call, e: ast.expr) -> bool:
+def is_loaded(draft: Draft, made: ast.Call, e: ast.expr) -> bool:
     """Whether weights come from a file, the same one on all ranks."""
     name = draft.names.of(made.func) or ""
     if ".applications." in name:
@@ -95,4 +95,4 @@ def _binding(draft: Draft, e: ast.expr) -> Binding | None:
     return found[0] if alike else None
 
 
-__all__ = ["broadcast_untrained"]
+__all__ = ["broadcast_untrained", "is_loaded"]
