@@ -7,6 +7,12 @@ from typing import Any
 
 import pytest
 
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
 from .dividing import KERAS, TAPE, check, divide, helper, unchanged
 from .pairs import plan_of
 
@@ -365,3 +371,52 @@ model.fit(images, epochs=2)
 def test_a_folder_that_keras_shuffles_is_said(before: str, given: str, told: bool) -> None:
     notes = [n.message for n in plan_of(FOLDER.format(before, given)).notes if n.rule == "D3"]
     assert any("shuffles for itself" in note for note in notes) is told
+
+
+# ---------------------------------------------------------------------- what goes on from a file
+
+RESUMED = """\
+import os, pickle
+import numpy as np
+import tensorflow as tf
+net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+first = 0
+if os.path.exists("state.pkl"):
+    with open("state.pkl", "rb") as f:
+        state = pickle.load(f)
+    net.set_weights(state["weights"])
+    first = state["epoch"] + 1
+def made(n):
+    random = np.random.RandomState(n)
+    return random.rand(320, n).astype("float32")
+for epoch in range(first, 6):
+    rows = made(3 + epoch)
+    order = np.random.permutation(len(rows))
+    for k in range(0, len(rows), 16):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(net(rows[order[k:k + 16]]) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+    with open("state.pkl", "wb") as f:
+        pickle.dump({"weights": net.get_weights(), "epoch": epoch}, f)
+"""
+
+
+def test_orders_in_epochs_that_ranks_agree_to_go_on_from() -> None:
+    """Only rank 0 may have the file: once all go on from its epoch, all come to each shuffle, and a seed by it is the same."""
+    plan = plan_of(RESUMED)
+    assert "\nfirst = hvd.broadcast_object(first)\n" in plan.text
+    assert "    order = alike(np.random.permutation)(len(rows))\n" in plan.text
+    assert "    return random.rand(320, n).astype" in plan.text
+    assert not [n for n in plan.notes if n.rule == "D3"]
+    assert not [c for c in plan.changes if c.rule == "D3" and not c.sure]
+
+
+def test_an_epoch_that_each_rank_counts_by_itself_is_another_on_each() -> None:
+    """Near miss: what is read again after each turn is not what was agreed on before the loop."""
+    by_itself = RESUMED.replace(
+        "for epoch in range(first, 6):\n", "epoch = first\nwhile epoch < 6:\n"
+    ).replace("    rows = made", "    epoch += np.random.randint(1, 3)\n    rows = made")
+    result = distribute(summarize(Document(by_itself)), Options())
+    assert isinstance(result, Refusal)
+    assert {reason.code for reason in result.reasons} == {"HVD205"}

@@ -59,12 +59,16 @@ class Uniformity:
         dealt: Dealt,
         kept: Kept,
         decisions: bool = True,
+        agreed: frozenset[ast.AST] = frozenset(),
     ) -> None:
+        """agreed: what ranks have exchanged, and so is the same on all, whatever it is made of."""
+        self.agreed = agreed
         self.module, self.sites, self.drive, self.dealt, self.kept = module, sites, drive, dealt, kept
         self.flow = Flow(self, module, sites, drive, dealt, kept, decisions)
         self._known: dict[Item, tuple[Varies | Unknown, ...]] = {}
         self._steps: dict[Item, Step] = {}
         self._reached: dict[ast.AST, Answer] = {}
+        self._where: Uniformity | None = None
 
     @property
     def draws(self) -> Draws:
@@ -104,7 +108,17 @@ class Uniformity:
     def of_values(self) -> Uniformity:
         """The same where only what a value is made of counts, not what decided that it was set: a counter is uniform, whatever
         decides whether it counts."""
-        return Uniformity(self.module, self.sites, self.drive, self.dealt, self.kept, decisions=False)
+        return Uniformity(self.module, self.sites, self.drive, self.dealt, self.kept, False, self.agreed)
+
+    def where(self, agreed: frozenset[ast.AST]) -> Uniformity:
+        """The same where ranks have agreed on some values."""
+        if agreed == self.agreed:
+            return self
+        if self._where is None or self._where.agreed != agreed:
+            self._where = Uniformity(
+                self.module, self.sites, self.drive, self.dealt, self.kept, agreed=agreed
+            )
+        return self._where
 
     def _search(self, start: Item) -> tuple[Varies | Unknown, ...]:
         if start not in self._known:
@@ -127,6 +141,8 @@ class Uniformity:
         return tuple(found)
 
     def _step(self, item: Item) -> Step:
+        if item.node in self.agreed:
+            return Step()
         known = self._steps.get(item)
         if known is None:
             known = self._steps[item] = self.flow.step(item)

@@ -48,7 +48,7 @@ def keep_alike(draft: Draft) -> None:
 
 
 def _refuse_own_factors(draft: Draft, update: Update, gradients: ast.expr) -> None:
-    for reason in draft.facts.uniform.of_values.reasons(gradients):
+    for reason in draft.uniform.of_values.reasons(gradients):
         if not isinstance(reason, Varies) or reason.kind not in (Source.ROWS, Source.GAME):
             continue
         made_of = set(draft.values.depends([reason.where])) if isinstance(reason.where, ast.Name) else set()
@@ -82,10 +82,10 @@ def _draws(draft: Draft, values: list[ast.expr], others: Iterable[ast.expr]) -> 
     averaged = set(draft.values.depends(others))
     found = {n for n in draft.values.depends(values) if n not in averaged}
     for e in values:
-        reasons = draft.facts.uniform.of_values.reasons(e)
+        reasons = draft.uniform.of_values.reasons(e)
         found |= {r.where for r in reasons if isinstance(r, Varies) and r.kind is Source.CHANCE} - averaged
     for n in sorted((n for n in found if isinstance(n, ast.Call)), key=lambda c: (c.lineno, c.col_offset)):
-        drawn = draft.facts.uniform.draws
+        drawn = draft.uniform.draws
         if _begins_variable(draft, n):
             continue
         if drawn.is_drawn(draft.names.of(n.func) or "") or drawn.maker(n) is not None:
@@ -104,10 +104,10 @@ def _share(draft: Draft, draw: ast.Call, rule: str) -> None:
     """`tf.random.normal(shape)` → `hvd.broadcast(tf.random.normal(shape), root_rank=0)`, once."""
     if not draft.decide(draw, Agreed(rule)):
         return
-    maker = draft.facts.uniform.draws.maker(draw)
+    maker = draft.uniform.draws.maker(draw)
     name = draft.names.of((maker or draw).func) or ""
     of_tensorflow = name.startswith("tensorflow.")
-    if not draft.facts.uniform.reached_alike(draw) or (not of_tensorflow and draft.drive.in_traced(draw)):
+    if not draft.uniform.reached_alike(draw) or (not of_tensorflow and draft.drive.in_traced(draw)):
         draft.refuse("HVD006", draw, _NOT_ALIKE)
         return
     around = (f"{HVD}.broadcast(", ", root_rank=0)") if of_tensorflow else (f"{CORE}.broadcast_object(", ")")

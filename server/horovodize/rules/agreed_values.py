@@ -28,7 +28,7 @@ from horovodize.rules.guards import from_root
 from horovodize.rules.optimizers import agree_on_choices
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Loop, is_main_guard
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Loop, is_main_guard, position
 
 _WHAT = "Take rank 0's value on all ranks"
 _DRAW = "Draw the same on all ranks"
@@ -68,7 +68,7 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     resume.agree_on_starts(draft, frames)
     for frame in frames:
         _ask_whether(draft, frame)
-    for loop in dict.fromkeys(loop for frame in frames for loop in frame.loops):
+    for loop in sorted({loop for frame in frames for loop in frame.loops}, key=position):  # outer ones first
         _agree_on_turns(draft, loop)
     for number in _numbers(draft):
         _take_measured(draft, number)
@@ -82,18 +82,18 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
             if isinstance(reason, Varies) and reason.kind in _WHERE_USED and not agreed:
                 draft.refuse("HVD107", optimizer, _OPTIMIZERS.format(why=reason.why))
     for layer in _layers(draft):
-        found = draft.facts.uniform.decided(layer)
+        found = draft.uniform.decided(layer)
         for value in _layer_values(draft, layer):
             _take_chosen(draft, value)
             found = (*found, *differing(draft, value))
         for items in _repeated_by(draft, layer):
-            found = (*found, *draft.facts.uniform.number_reasons(items))
+            found = (*found, *draft.uniform.number_reasons(items))
         shaping = [r for r in found if isinstance(r, Varies) and r.kind not in _WHERE_USED]
         _agree(draft, layer, shaping, "HVD205", _SHAPES, _WHY_SAME)
 
 
 def _agree_on_turns(draft: Draft, loop: Loop) -> None:
-    uniform = draft.facts.uniform
+    uniform = draft.uniform
     if isinstance(loop, ast.While):
         _agree_on_test(draft, loop)
         return
@@ -131,7 +131,7 @@ def _agree_on_counts(draft: Draft, iterable: ast.expr, used: Sequence[Varies]) -
             for call in (c for c in draft.facts.feeding.pipelines.trail(e) if isinstance(c, ast.Call)):
                 given = [*call.args, *(k.value for k in call.keywords)]
                 (counts if draft.names.last(call.func) in _AMOUNTS else others).extend(given)
-    reasons = draft.facts.uniform.reasons
+    reasons = draft.uniform.reasons
     deciding = [c for c in counts if set(used).intersection(reasons(c))]
     if not deciding or any(set(used).intersection(reasons(o)) for o in others):
         return False
@@ -148,7 +148,7 @@ def _lists_files(draft: Draft, reason: Varies) -> bool:
 def _ask_whether(draft: Draft, frame: Frame) -> None:
     """A condition around training that can't be seen through: rank 0 decides for all. Those in loops, any rank does."""
     for condition, _ in draft.syntax.conditions(frame.node):
-        found = draft.facts.uniform.reasons(condition.test)
+        found = draft.uniform.reasons(condition.test)
         unseen = next((r for r in found if isinstance(r, Unknown)), None)
         if unseen is None or any(isinstance(r, Varies) for r in found) or is_main_guard(condition):
             continue
@@ -173,11 +173,7 @@ def _draw_alike(draft: Draft, test: ast.expr) -> None:
     if len(draws) < len(found):
         return
     for draw in draws:
-        if (
-            isinstance(draw, ast.Call)
-            and draft.facts.uniform.draws.has_stream(draw)
-            and can_agree(draft, draw)
-        ):
+        if isinstance(draw, ast.Call) and draft.uniform.draws.has_stream(draw) and can_agree(draft, draw):
             draw_alike(draft, draw, _rule(draft), _DRAW, _WHY_STEPS)
 
 
@@ -328,7 +324,7 @@ def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
     where = reason.where
     if not isinstance(where, ast.expr) or not can_agree(draft, where):
         return False
-    draws = draft.facts.uniform.draws
+    draws = draft.uniform.draws
     if isinstance(where, ast.Call) and reason.kind is Source.CHANCE and draws.has_stream(where):
         draw_alike(draft, where, _rule(draft), _DRAW, why)
         return True
@@ -347,7 +343,7 @@ def _parts(draft: Draft, e: ast.expr, reasons: Sequence[Varies | Unknown]) -> li
     wanted, found, todo = set[Varies | Unknown](reasons), list[ast.expr](), [e]
     while todo:
         n = todo.pop()
-        if not wanted.intersection(draft.facts.uniform.reasons(n)):
+        if not wanted.intersection(draft.uniform.reasons(n)):
             continue
         counts = isinstance(n, ast.Call) and draft.names.last(n.func) in (
             "range",

@@ -83,7 +83,7 @@ def _going_on(draft: Draft) -> Iterator[decays.Setting]:
         kept, last = call.func.value, call.func.attr
         if call in by_hand or not call.args or not used & _made(draft, kept):
             continue
-        if not steered.is_one_number(draft, kept) or draft.facts.uniform.of_values.varies(call.args[0]):
+        if not steered.is_one_number(draft, kept) or draft.uniform.of_values.varies(call.args[0]):
             continue
         if last == "assign":
             yield decays.Setting(call, kept, call.args[0])

@@ -42,7 +42,7 @@ def cause_of(draft: Draft, test: ast.expr, loop: Loop) -> Cause:
 
 def differing(draft: Draft, e: ast.AST) -> list[Varies | Unknown]:
     """Why a value may differ between ranks, but for what has been made the same on all of them."""
-    found = draft.facts.uniform.reasons(e)
+    found = draft.uniform.reasons(e)
     return [r for r in found if not draft.was(r.where, Agreed) and (e, r.where) not in draft.settled]
 
 
@@ -106,7 +106,7 @@ def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str, *, 
     is_dealt_out = draft.was(call, Shared)
     if not draft.decide(call, Agreed(rule, How.STREAM)) or is_dealt_out:
         return
-    if seeded or not draft.facts.uniform.draws.is_seeded_just_before(call):
+    if seeded or not draft.uniform.draws.is_seeded_just_before(call):
         edits = Edit.around(draft.module.span(call.func), f"{alike(draft, seeded=seeded)}(", ")")
         draft.change(rule, call, what, why, edits)
 
@@ -115,7 +115,7 @@ def can_agree(draft: Draft, node: ast.AST) -> bool:
     """Whether all ranks come to a place alike, with Horovod there: they can wait for rank 0's value."""
     if draft.drive.in_traced(node) or outputs_of(draft).is_early(node):
         return False
-    return draft.facts.uniform.reached_alike(node)
+    return draft.uniform.reached_alike(node)
 
 
 def is_kept_by_fit(draft: Draft, reason: Varies) -> bool:

@@ -112,7 +112,7 @@ def _counted_before(draft: Draft, call: ast.Call, rows: Sequence[ast.expr]) -> a
             return None
     if any(draft.was(e, Shared) or not _is_one_array(draft, e) for e in rows):
         return None
-    uniform = draft.facts.uniform
+    uniform = draft.uniform
     if any(isinstance(r, Varies) for e in rows for r in uniform.number_reasons(e)):
         return None  # a rank's own number of them says nothing of those that it takes of rank 0
     return next((e for e in rows if _is_name(e)), None)

@@ -27,9 +27,7 @@ def apply(draft: Draft) -> None:
         given = argument(call, "obj", 0)
         if given is None or any(k.arg in ("default", "cls", None) for k in call.keywords):
             continue
-        if not _converts(draft, given) and any(
-            _is_averaged(draft, r) for r in draft.facts.uniform.reasons(given)
-        ):
+        if not _converts(draft, given) and any(_is_averaged(draft, r) for r in draft.uniform.reasons(given)):
             draft.change("K3", call, _WHAT, _WHY, [draft.add_argument(call, "default=float")])
 
 

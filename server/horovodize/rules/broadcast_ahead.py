@@ -87,7 +87,7 @@ def _is_there(draft: Draft, step: Step, depth: int, loop: Loop, said: list[ast.e
     way, built = step.place.way, draft.facts.built
     if not draft.can_insert(loop) or binds(draft, loop, list(step.trained), way, depth):
         return False
-    if not draft.facts.uniform.reached_alike(loop) or draft.drive.in_traced(loop):
+    if not draft.uniform.reached_alike(loop) or draft.drive.in_traced(loop):
         return False
     if not all(_is_bound_before(draft, n, loop) for e in said for n in ast.walk(e)):
         return False

@@ -50,7 +50,7 @@ def agree(draft: Draft, fed: FitFeed) -> None:
 
 def _keep_apart(draft: Draft, fed: FitFeed, rows: list[ast.expr]) -> None:
     """What is drawn to be validated on, no rank trains on: all draw it alike, or take what rank 0 has drawn for both."""
-    uniform = draft.facts.uniform
+    uniform = draft.uniform
     trained = {r.where for e in rows for r in uniform.reasons(e)}
     as_a_whole = any(draft.was(e, Agreed) for e in rows)
     validated = list(_validation(fed))
@@ -91,7 +91,7 @@ def _is_drawn_alike(draft: Draft, reason: Varies) -> bool:
     draw = reason.where
     if not isinstance(draw, ast.Call) or reason.kind is not Source.CHANCE or draft.drive.in_traced(draw):
         return False
-    if not draft.was(draw, Agreed) and draft.facts.uniform.draws.has_stream(draw) and can_agree(draft, draw):
+    if not draft.was(draw, Agreed) and draft.uniform.draws.has_stream(draw) and can_agree(draft, draw):
         draw_alike(draft, draw, "D3", _DRAW, _WHY_VALIDATE)
     return draft.was(draw, Agreed)
 
@@ -116,7 +116,7 @@ def _draws(draft: Draft, e: ast.expr) -> list[Varies]:
     """The draws that decide a value: of random numbers, and of a model that is asked with dropout."""
     return [
         r
-        for r in draft.facts.uniform.reasons(e)
+        for r in draft.uniform.reasons(e)
         if isinstance(r, Varies)
         and not draft.was(r.where, Agreed)
         and (r.kind is Source.CHANCE or _drops_out(r))
@@ -136,7 +136,7 @@ def _drops_out(reason: Varies) -> bool:
 
 def _differs_in_number(draft: Draft, e: ast.expr) -> bool:
     """Whether a model that is asked with dropout says how many rows there are: `pool[probs.max(1) > 0.8]`"""
-    return any(isinstance(r, Varies) and _drops_out(r) for r in draft.facts.uniform.number_reasons(e))
+    return any(isinstance(r, Varies) and _drops_out(r) for r in draft.uniform.number_reasons(e))
 
 
 def _is_gathered(draft: Draft, e: ast.expr, loops: list[Loop]) -> bool:

@@ -139,7 +139,7 @@ class _Downloads:
             return "no statement can be put before it"
         if self.outputs.is_early(statement):
             return "it runs before Horovod is initialised"
-        if self.draft.drive.in_traced(statement) or not self.draft.facts.uniform.reached_alike(statement):
+        if self.draft.drive.in_traced(statement) or not self.draft.uniform.reached_alike(statement):
             return "not every process may come here"
         if self._may_be_caught(statement):
             return "where it fails, only the process that downloads would go on elsewhere"

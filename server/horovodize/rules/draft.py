@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from horovodize import catalogue
 from horovodize.facts import facts_of
+from horovodize.facts.uniform import Uniformity
 from horovodize.options import Options
 from horovodize.plan import Answer, Change, Decision, Note, Reason
-from horovodize.rules.decisions import Clash, Decisions
+from horovodize.rules.decisions import Agreed, Clash, Decisions
 from horovodize.source import Edit, Move
 from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
@@ -74,6 +75,19 @@ class Draft(Decisions):
         self._config: tuple[str, str] | None = None
         self._flags: dict[object, str] = {}
         self._shared: dict[str, str] = {}
+
+    @property
+    def uniform(self) -> Uniformity:
+        """What is the same on every rank, now that they agree on some of it."""
+        return self.facts.uniform.where(
+            frozenset(n for n in self.having(Agreed) if not self._is_read_again(n))
+        )
+
+    def _is_read_again(self, node: ast.AST) -> bool:
+        """Whether a name is agreed on before a loop, and its test reads it after each turn."""
+        return isinstance(node, (ast.Name, ast.Attribute)) and isinstance(
+            self.syntax.statement(node), ast.While
+        )
 
     @property
     def divided(self) -> bool:

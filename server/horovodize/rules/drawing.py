@@ -117,7 +117,7 @@ def draws_apart(draft: Draft, rule: str, generator: Function) -> bool:
 
 def generates_freely(draft: Draft, generator: Function) -> bool:
     """Whether a generator function draws from a random stream that no seed fixes."""
-    known = draft.facts.uniform.draws
+    known = draft.uniform.draws
     if any(known.gives_seed(c) and not known.is_undone(c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
         return False  # if only where an option says so: then all would draw the same
     called = [draft.values.callee(c) for c in ast.walk(generator) if isinstance(c, ast.Call)]
@@ -270,5 +270,5 @@ def _shuffles(draft: Draft, made: ast.Call) -> bool:
         return False
     shuffle, seed = argument(made, "shuffle"), argument(made, "seed")
     ordered = isinstance(shuffle, ast.Constant) and shuffle.value is False
-    is_seeded = seed is not None or draft.facts.uniform.draws.is_seeded("numpy.random.")
+    is_seeded = seed is not None or draft.uniform.draws.is_seeded("numpy.random.")
     return not ordered and not is_seeded

@@ -54,7 +54,7 @@ def _draws(draft: Draft, home: ast.AST, n: ast.AST) -> bool:
     """Whether something that a callback, or a function that it calls, does is a draw that no seed fixes."""
     if not isinstance(n, ast.Call) or not _is_called_by(draft, home, n):
         return False
-    draws, name = draft.facts.uniform.draws, draft.names.of(n.func)
+    draws, name = draft.uniform.draws, draft.names.of(n.func)
     if name is not None and draws.is_drawn(name):
         return not draws.is_fixed(n, name)
     maker = draws.maker(n)

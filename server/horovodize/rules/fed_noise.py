@@ -42,7 +42,7 @@ def apply(draft: Draft) -> None:
         drawing = [c for c in calls if seeds_apart.draws(draft, c)]
         noise = [c for c in drawing if not seeds_apart.is_order(draft, c) and _is_fed(draft, c, _DEPTH)]
         for seed in draft.module.calls_of(*SEEDS, *MAKERS, SEED_GENERATOR) if noise else ():
-            if draft.was(seed, Apart) or not draft.facts.uniform.draws.gives_seed(seed):
+            if draft.was(seed, Apart) or not draft.uniform.draws.gives_seed(seed):
                 continue
             fixed = [c for c in noise if _fixes(draft, seed, c)]
             if fixed:
@@ -62,7 +62,7 @@ def apply(draft: Draft) -> None:
 
 def _order_alike(draft: Draft, orders: list[ast.Call]) -> None:
     """Lets orders of rows come from a stream of their own: the seed that they go by will be another on each rank."""
-    if all(draft.facts.uniform.reached_alike(c) and not draft.drive.in_traced(c) for c in orders):
+    if all(draft.uniform.reached_alike(c) and not draft.drive.in_traced(c) for c in orders):
         for call in orders:
             draw_alike(draft, call, "D3", "Draw the same on all ranks", SHARED, seeded=True)
 

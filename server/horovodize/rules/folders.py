@@ -69,7 +69,7 @@ def _may_be_made(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:
         return False
     if not draft.can_insert(draft.syntax.statement(call)) or outputs.beside.is_guarded_outside(call):
         return False
-    if not isinstance(draft.facts.uniform.of(path), Uniform):
+    if not isinstance(draft.uniform.of(path), Uniform):
         return False
     return _is_alone(draft, outputs, call) and not _is_asked_about(draft, outputs, call, path)
 
@@ -114,7 +114,7 @@ def _is_alone(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:
 
 
 def _may_differ(draft: Draft, outputs: Outputs, test: ast.expr) -> bool:
-    return outputs.effects.reads_files(test) or bool(draft.facts.uniform.reasons(test))
+    return outputs.effects.reads_files(test) or bool(draft.uniform.reasons(test))
 
 
 def _only_makes(draft: Draft, statement: ast.stmt) -> bool:
@@ -220,7 +220,7 @@ def _is_expected(draft: Draft, call: ast.Call) -> bool:
     for around in draft.syntax.ancestors(call):
         if isinstance(around, CALLABLES):
             break
-        if isinstance(around, ast.If) and draft.facts.uniform.reasons(around.test):
+        if isinstance(around, ast.If) and draft.uniform.reasons(around.test):
             return True
         if isinstance(around, ast.ExceptHandler):
             return True

@@ -43,7 +43,7 @@ def apply(draft: Draft, driver: Driver) -> None:
 def _draws_rows(draft: Draft, call: ast.Call) -> bool:
     """Whether an operation draws numbers that no variable begins with."""
     name = draft.names.of(call.func) or ""
-    if not name.startswith("tensorflow.") or not draft.facts.uniform.draws.is_drawn(name):
+    if not name.startswith("tensorflow.") or not draft.uniform.draws.is_drawn(name):
         return False
     around = (a for a in draft.syntax.ancestors(call) if isinstance(a, ast.Call))
     return not any(draft.names.last(a.func) in _MAKING for a in around)

@@ -104,7 +104,7 @@ class Guarded:
             return False
         if any(self._inside(f.node) for way in self.draft.drive.ways(node) for f in way):
             return False
-        return self.draft.facts.uniform.reached_alike(node)
+        return self.draft.uniform.reached_alike(node)
 
 
 class Guards:

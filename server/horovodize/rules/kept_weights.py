@@ -36,7 +36,7 @@ def begin_alike(draft: Draft) -> None:
     for statement, value, base in kept:
         if value not in read or not draft.once(f"kept weights of {ast.unparse(base)}", statement):
             continue
-        if not (draft.can_insert(statement) and draft.facts.uniform.reached_alike(statement)):
+        if not (draft.can_insert(statement) and draft.uniform.reached_alike(statement)):
             draft.ask("G2", statement, _WHAT, _WHY, _OWN)
             continue
         sent = f"{CORE}.broadcast_variables({ast.unparse(base)}.variables, root_rank=0)"

@@ -125,7 +125,7 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop) -> bool:
     if not draft.can_insert(outermost) or draft.drive.in_traced(outermost):
         return False
     if not all(
-        isinstance(draft.facts.uniform.of(c.test), Uniform)
+        isinstance(draft.uniform.of(c.test), Uniform)
         for c in decisions
         if draft.syntax.inside(outermost, c) and c is not outermost
     ):
@@ -162,7 +162,7 @@ def _can_be_told(draft: Draft, name: ast.Name | ast.Attribute, decision: ast.If)
 
 def _is_computed(draft: Draft, e: ast.expr) -> bool:
     """Whether a rank computes a value by itself, whatever decides that it is set."""
-    return not isinstance(draft.facts.uniform.of_values.of(e), Uniform)
+    return not isinstance(draft.uniform.of_values.of(e), Uniform)
 
 
 def _bound(draft: Draft, name: ast.Name | ast.Attribute) -> list[Binding]:

@@ -42,7 +42,7 @@ _WEIGHTS = {"Variable", "get_variable", "assign", "set_weights", "add_weight"}
 
 def apply(draft: Draft) -> None:
     """Makes the rows alike that training sees, where they are made once, before it."""
-    uniform = draft.facts.uniform
+    uniform = draft.uniform
     for fed in feeding(draft).fits:
         if draft.facts.steps.game(fed.fit.call) is None:
             for e in (fed.x, fed.y, fed.weight):
@@ -77,7 +77,7 @@ def _keep_order(draft: Draft, where: ast.AST) -> None:
 
 def _make_alike(draft: Draft, call: ast.Call) -> None:
     """Rows that are drawn: from one stream, by one seed, or rank 0's."""
-    draws = draft.facts.uniform.draws
+    draws = draft.uniform.draws
     if not _is_made_once(draft, call):
         return
     if draft.facts.steps.shaped_by_rows(call) and not _draws_batches(draft):
@@ -118,7 +118,7 @@ def _whole(draft: Draft, call: ast.Call) -> ast.expr:
 
 def _differs_in_number(draft: Draft, e: ast.expr) -> bool:
     """Whether ranks make different numbers of rows: a game that each plays to its end, a draw for each of its moves."""
-    for reason in draft.facts.uniform.number_reasons(e):
+    for reason in draft.uniform.number_reasons(e):
         if not isinstance(reason, Varies) or draft.was(reason.where, Agreed):
             continue
         if reason.kind in _NUMBERING:
@@ -130,7 +130,7 @@ def _differs_in_number(draft: Draft, e: ast.expr) -> bool:
 
 def _agree_on_rows(draft: Draft, e: ast.expr) -> None:
     if agree_value(draft, e, "D3", _WHAT, _WHY_NUMBER):
-        for reason in draft.facts.uniform.reasons(e):
+        for reason in draft.uniform.reasons(e):
             if isinstance(reason, Varies):
                 draft.decide(reason.where, Covered("D3"))
     else:

@@ -58,7 +58,7 @@ def _filled(draft: Draft) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
 
 
 def _is_by_own_rows(draft: Draft, given: list[ast.expr]) -> bool:
-    reasons = (r for e in given for r in draft.facts.uniform.of_values.reasons(e))
+    reasons = (r for e in given for r in draft.uniform.of_values.reasons(e))
     return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in reasons)
 
 

@@ -74,7 +74,7 @@ def keep_weights_alike(draft: Draft) -> None:
 
 def _is_chosen_together(draft: Draft, given: ast.expr) -> bool:
     """Whether what decided that weights are kept is decided by all ranks together, and nothing else makes them differ."""
-    if any(isinstance(r, Varies) for r in draft.facts.uniform.of_values.reasons(given)):
+    if any(isinstance(r, Varies) for r in draft.uniform.of_values.reasons(given)):
         return False
     nodes = [n for n in draft.values.depends([given], 200) if isinstance(n, (ast.Name, ast.Attribute))]
     bound = [b for n in nodes for b in _bindings(draft, n)]

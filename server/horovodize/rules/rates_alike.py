@@ -24,7 +24,7 @@ _REFUSED = "ranks may train with different rates: {why}; give all of them the sa
 def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
     """Makes rates rank 0's that ranks would come to by themselves. What only decides that a rate is set is `settings`'."""
     for rate in (value for given in rates for value in _given(draft, given)):
-        found = draft.facts.uniform.of_values.of(rate)
+        found = draft.uniform.of_values.of(rate)
         if not isinstance(found, Varies) or draft.was(found.where, Agreed) or is_kept_by_fit(draft, found):
             continue
         known_before = next(_known_before(draft, rate), None)
@@ -51,7 +51,7 @@ def _known_before(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
         once = bool(ways) and not any(
             way[-1].function is not None or any(f.loops for f in way) for way in ways
         )
-        if once and isinstance(draft.facts.uniform.of_values.of(n), Varies):
+        if once and isinstance(draft.uniform.of_values.of(n), Varies):
             yield n
 
 

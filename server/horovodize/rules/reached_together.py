@@ -119,7 +119,7 @@ def _leave_together(draft: Draft, leaving: ast.stmt, outermost: ast.AST) -> None
         for loop in draft.syntax.loops(leaving)
         if not draft.syntax.inside(outermost, loop)
         and loop is not outermost
-        and any(isinstance(r, Varies) and r.kind in _OF_THE_RANK for r in draft.facts.uniform.turns(loop))
+        and any(isinstance(r, Varies) and r.kind in _OF_THE_RANK for r in draft.uniform.turns(loop))
     ]
     if own_turns or own[1:]:
         draft.refuse("HVD205", leaving, ALIKE)
@@ -144,7 +144,7 @@ def keep_number(draft: Draft, loop: Loop) -> None:
     """`for _ in range(length): train()`, where a rank's own game says how long it is: all ranks take rank 0's number."""
     if isinstance(loop, ast.While) or draft.was(loop.iter, Agreed):
         return
-    found = [r for r in draft.facts.uniform.number_reasons(loop.iter) if isinstance(r, Varies)]
+    found = [r for r in draft.uniform.number_reasons(loop.iter) if isinstance(r, Varies)]
     games = [r for r in found if r.kind is Source.GAME and not draft.was(r.where, Agreed)]
     if not games:
         return

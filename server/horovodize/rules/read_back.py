@@ -112,7 +112,7 @@ def _wait_when_written(draft: Draft, guarded: Guarded, back: ReadBack) -> bool:
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
     used = {n.id for n in ast.walk(condition.test) if isinstance(n, ast.Name)}
-    if changed & used or not draft.facts.uniform.reached_alike(condition.body[0]):
+    if changed & used or not draft.uniform.reached_alike(condition.body[0]):
         return False
     if not draft.once("waits", condition):
         return True

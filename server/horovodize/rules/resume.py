@@ -133,7 +133,7 @@ def _agree_on_reads(draft: Draft, frames: Sequence[Frame]) -> None:
         r.where
         for frame in frames
         for test in (_tests_before(draft, frame) if runs else ())
-        for r in draft.facts.uniform.reasons(test)
+        for r in draft.uniform.reasons(test)
         if isinstance(r, Varies) and r.kind is Source.FILES and r.where in runs
     }
     for read in sorted((r for r in reads if isinstance(r, ast.Call)), key=position):
@@ -176,7 +176,7 @@ def _agree_on_number(draft: Draft, counter: Counter) -> None:
         if draft.was(value, Agreed) or not isinstance(callee, FUNCTIONS):
             continue
         if _gives_numbers(draft, callee) and can_agree(draft, value):
-            for read in (value, *(r.where for r in draft.facts.uniform.reasons(value))):
+            for read in (value, *(r.where for r in draft.uniform.reasons(value))):
                 draft.decide(read, Agreed("G6"))
             edits = Edit.around(draft.module.span(value), f"{from_root(draft)}(", ")")
             draft.change("G6", value, _AGREE, _WHY_AGREE, edits)

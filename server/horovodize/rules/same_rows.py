@@ -77,7 +77,7 @@ def _batches(draft: Draft, step: ast.Call) -> list[ast.expr]:
 
 def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     """Whether a value is surely the same on every rank, and no rule has made it a rank's own."""
-    if not isinstance(draft.facts.uniform.of_values.of(e), Uniform):
+    if not isinstance(draft.uniform.of_values.of(e), Uniform):
         return False
     made_of = set(draft.values.depends([e], _LIMIT))
     if len(made_of) >= _LIMIT:
@@ -116,5 +116,5 @@ def _is_drawn_in(draft: Draft, driver: Driver, call: ast.Call) -> bool:
 
 
 def _is_drawn(draft: Draft, call: ast.Call) -> bool:
-    draws = draft.facts.uniform.draws
+    draws = draft.uniform.draws
     return draws.has_stream(call) or draws.is_drawn(draft.names.of(call.func) or "")

@@ -29,7 +29,7 @@ def tell(draft: Draft, rule: str, loops: Iterable[Loop]) -> None:
 
 def _seeds(draft: Draft, loop: Loop) -> Iterator[ast.Call]:
     """The calls that seed what is drawn in a loop, each with the same number on all ranks."""
-    drawn = draft.facts.uniform.draws
+    drawn = draft.uniform.draws
     calls = [c for c in draft.facts.feeding.calls_in(loop) if draws(draft, c)]
     names = [draft.names.of(c.func) or "" for c in calls]
     for seed in draft.module.calls_of(*SEEDS):

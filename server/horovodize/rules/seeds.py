@@ -82,12 +82,12 @@ def _report(draft: Draft, driver: Driver) -> None:
         if isinstance(n, ast.Call)
     ]
     for call in dict.fromkeys(drawing):
-        key = draft.facts.uniform.draws.key(call)
+        key = draft.uniform.draws.key(call)
         if key is not None and not dealt and not seeds_apart.key_apart(draft, driver, call, key):
             _ask(draft, driver, call)
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
         name = draft.names.of(call.func) or ""
-        if draft.facts.uniform.draws.may_give_seed(call) and (
+        if draft.uniform.draws.may_give_seed(call) and (
             _drawn_from(draft, call, drawing)
             if name in MAKERS
             else any(_draws_from(draft, draft.names.of(d.func) or "", SEEDS[name]) for d in drawing)
@@ -112,7 +112,7 @@ def _ask(draft: Draft, driver: Driver, call: ast.Call) -> None:
 
 
 def _draws_from(draft: Draft, name: str, seeded: tuple[str, ...]) -> bool:
-    return name.startswith(seeded) and draft.facts.uniform.draws.is_drawn(name)
+    return name.startswith(seeded) and draft.uniform.draws.is_drawn(name)
 
 
 def _drawn_from(draft: Draft, maker: ast.Call, drawing: list[ast.Call]) -> bool:

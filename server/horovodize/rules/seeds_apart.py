@@ -66,7 +66,7 @@ def set_apart(
         return False
     if any(is_order(draft, c) and not draft.was(c, Agreed) for c in drawing) or _decide(draft, loop, drawing):
         return False
-    if _only_draws_for(draft, call, drawing) and draft.facts.uniform.draws.gives_seed(call):
+    if _only_draws_for(draft, call, drawing) and draft.uniform.draws.gives_seed(call):
         if draft.decide(call, Apart("D3")):
             draft.change("D3", seed, WHAT, why, _plus_rank(draft, number))
         return True
@@ -89,7 +89,7 @@ def set_apart(
 def _where(draft: Draft, call: ast.Call, seed: ast.expr, loop: ast.stmt) -> str | None:
     """The tests by which a seed is given, to be repeated elsewhere: " and args.seed is not None"; None where that can't be,
     or where the seed may be None."""
-    tests, is_number = list[str](), draft.facts.uniform.draws.gives_seed(call)
+    tests, is_number = list[str](), draft.uniform.draws.gives_seed(call)
     for decision, arm in draft.syntax.conditions(call):
         is_number = is_number or (arm == "body" and _excludes_none(decision.test, seed))
         if is_main_guard(decision) or draft.syntax.inside(loop, decision):
@@ -158,7 +158,7 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
 
 
 def draws(draft: Draft, call: ast.Call) -> bool:
-    draws = draft.facts.uniform.draws
+    draws = draft.uniform.draws
     return draws.is_drawn(draft.names.of(call.func) or "") or draws.maker(call) is not None
 
 
@@ -230,7 +230,7 @@ def outermost(draft: Draft, place: ast.stmt) -> ast.stmt | None:
 
 def example(draft: Draft, call: ast.Call) -> str:
     """A seed that differs between ranks: `np.random.seed(7 + hvd.rank())`."""
-    if draft.facts.uniform.draws.key(call) is not None:
+    if draft.uniform.draws.key(call) is not None:
         return "seed=(7 + hvd.rank(), step)"
     given = [*call.args, *(k.value for k in call.keywords)]
     seed = draft.module.text(given[0]) if given else "0"

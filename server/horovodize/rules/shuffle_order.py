@@ -51,7 +51,7 @@ def apply(draft: Draft) -> None:
         if feeds.prepares(call) and feeds.depends_on(call):
             _draw_alike(draft, feeds, call)
     _keep_states(draft)
-    if not draft.facts.uniform.draws.is_seeded("numpy.random."):
+    if not draft.uniform.draws.is_seeded("numpy.random."):
         for call in (*draft.module.calls_of("sklearn.utils.shuffle"), *draft.sites.method_calls("sample")):
             _seed(draft, feeds, call, shared=shared)
         for call in draft.syntax.calls:
@@ -98,7 +98,7 @@ class _Feeds:
 
     def depends_on(self, call: ast.Call) -> bool:
         """Whether what is trained on depends on a draw: not on one that picks an example to show."""
-        return any(r.where is call for e in self._data for r in self.draft.facts.uniform.reasons(e))
+        return any(r.where is call for e in self._data for r in self.draft.uniform.reasons(e))
 
     @cached_property
     def _data(self) -> list[ast.expr]:
@@ -147,18 +147,18 @@ def _deals(draft: Draft, driver: Driver) -> bool:
 def _drawing(draft: Draft, methods: tuple[str, ...], *, seeded: bool = False) -> Iterator[ast.Call]:
     """Calls of the random functions of these names, and of the methods of generators, that no seed fixes; or that one does."""
     for call in draft.module.calls_of(*(f"{m}.{f}" for m in ("numpy.random", "random") for f in methods)):
-        if draft.facts.uniform.draws.is_seeded(draft.names.of(call.func) or "", call) is seeded:
+        if draft.uniform.draws.is_seeded(draft.names.of(call.func) or "", call) is seeded:
             yield call
     for call in draft.sites.method_calls(*methods):
-        maker = draft.facts.uniform.draws.maker(call)
-        if maker is not None and draft.facts.uniform.draws.gives_seed(maker) is seeded:
+        maker = draft.uniform.draws.maker(call)
+        if maker is not None and draft.uniform.draws.gives_seed(maker) is seeded:
             yield call
 
 
 def _masks(draft: Draft) -> Iterator[ast.Call]:
     """Rows that are selected by a random number each: `np.random.rand(n) < 0.8`."""
     for call in draft.module.calls_of(*(f"numpy.random.{name}" for name in _TESTED)):
-        if isinstance(draft.syntax.parent[call], ast.Compare) and not draft.facts.uniform.draws.is_seeded(
+        if isinstance(draft.syntax.parent[call], ast.Compare) and not draft.uniform.draws.is_seeded(
             "numpy.random."
         ):
             yield call
@@ -167,7 +167,7 @@ def _masks(draft: Draft) -> Iterator[ast.Call]:
 def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call, *, seeded: bool = False) -> None:
     if draft.was(call, Decided) or draft.drive.in_traced(call) or _is_of_one_batch(draft, call):
         return
-    if not feeds.is_drawn_by_all(call) and not draft.facts.uniform.reached_alike(call):
+    if not feeds.is_drawn_by_all(call) and not draft.uniform.reached_alike(call):
         draft.note(
             "D3",
             call,

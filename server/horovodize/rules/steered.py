@@ -99,7 +99,7 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
             continue
         with_steps = is_in_train_step(draft, call) if place is None else is_in_every_turn(draft, call, place)
         if with_steps and draft.once("drifts", call):
-            if is_one_number(draft, kept) and draft.facts.uniform.reached_alike(call):
+            if is_one_number(draft, kept) and draft.uniform.reached_alike(call):
                 edits = Edit.around(draft.module.span(call.args[0]), f"{HVD}.allreduce(", ")")
                 draft.change(_rule(place), call, _WHAT, _WHY, edits, _AVERAGED)
             else:
@@ -120,7 +120,7 @@ def is_in_train_step(draft: Draft, call: ast.Call) -> bool:
 
 def _is_own(draft: Draft, e: ast.expr) -> bool:
     """Whether a value is computed from a rank's own rows."""
-    found = draft.facts.uniform.of_values.reasons(e)
+    found = draft.uniform.of_values.reasons(e)
     return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found)
 
 
@@ -295,7 +295,7 @@ def _by_own_rows(draft: Draft, value: ast.expr, name: str) -> bool:
 
 def _average(draft: Draft, b: Binding) -> None:
     statement = b.statement
-    reached = not draft.drive.in_traced(statement) and draft.facts.uniform.reached_alike(statement)
+    reached = not draft.drive.in_traced(statement) and draft.uniform.reached_alike(statement)
     if not reached or not means.average(draft, b, "G2", _WHAT, _WHY, _AVERAGED):
         draft.ask("G2", statement, _WHAT, _WHY, _DRIFTS)
 

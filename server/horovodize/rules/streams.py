@@ -37,7 +37,7 @@ def _own(draft: Draft, loops: Iterable[Loop], sources: Iterable[ast.AST]) -> Ite
 
 def _as_often(draft: Draft, call: ast.Call, loop: Loop) -> bool:
     """Whether a call in a loop draws as many numbers on each rank, whatever rows it has."""
-    uniform = draft.facts.uniform
+    uniform = draft.uniform
     within = [n for way in draft.drive.ways(call) for f in way for n in f.loops if n is not loop]
     within = [n for n in within if draft.syntax.inside(n, loop) or not draft.syntax.inside(loop, n)]
     tests = [a.test for a in draft.syntax.ancestors(call) if isinstance(a, ast.While)]
@@ -51,7 +51,7 @@ def _as_often(draft: Draft, call: ast.Call, loop: Loop) -> bool:
 
 def same(draft: Draft, one: ast.Call, other: ast.Call) -> bool:
     """Whether two calls draw from one stream."""
-    known = draft.facts.uniform.draws
+    known = draft.uniform.draws
     makers = known.maker(one), known.maker(other)
     if makers != (None, None):
         return makers[0] is makers[1]

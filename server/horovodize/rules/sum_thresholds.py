@@ -105,7 +105,7 @@ def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver)
     """Whether what is added is something that each step gives, and isn't divided by a rank's number of steps already."""
     if any(draft.syntax.inside(test, driver.loop) for test, _ in draft.syntax.conditions(added)):
         return False
-    found = draft.facts.uniform.of_values.reasons(value)
+    found = draft.uniform.of_values.reasons(value)
     if not any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found):
         return False  # a count, a cursor
     divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))

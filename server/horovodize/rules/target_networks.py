@@ -214,7 +214,7 @@ def _starts_apart(draft: Draft, variable: ast.Name | ast.Attribute) -> bool:
     ]
     if any(_is_variable(e, draft) and _starts_apart(draft, e) for e in begins):
         return True  # a copy of one
-    found = (r for e in begins if e is not None for r in draft.facts.uniform.of_values.reasons(e))
+    found = (r for e in begins if e is not None for r in draft.uniform.of_values.reasons(e))
     return any(isinstance(r, Varies) and r.kind is Source.CHANCE for r in found)
 
 

@@ -91,7 +91,7 @@ def _binding(draft: Draft, e: ast.expr) -> Binding | None:
     statement = found[0].statement
     if not isinstance(statement, ast.stmt) or not draft.can_insert(statement):
         return None
-    alike = draft.facts.uniform.reached_alike(statement) and not draft.drive.in_traced(statement)
+    alike = draft.uniform.reached_alike(statement) and not draft.drive.in_traced(statement)
     return found[0] if alike else None
 
 

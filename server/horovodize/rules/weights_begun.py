@@ -87,7 +87,7 @@ def _begin(draft: Draft, method: Function, place: ast.stmt, kept: str) -> None:
         and all(t == own or t.startswith(f"{own}.") for t in taken)
         and not (draft.in_graph or keras_session.is_wanted(draft))
         and draft.can_insert(place)
-        and draft.facts.uniform.reached_alike(around[0] if is_first else place)
+        and draft.uniform.reached_alike(around[0] if is_first else place)
     )
     if not is_sure:
         draft.ask("K3", place, _WHAT, _WHY, _OWN)
