@@ -372,6 +372,14 @@ def test_batch_norm_statistics_are_taken_from_rank_0_when_the_loop_ends() -> Non
     assert BLOCK + "hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)\n" in plan.text
 
 
+def test_batch_norm_statistics_of_a_traced_loop_are_taken_when_it_ends() -> None:
+    head = HEAD + "model.add(tf.keras.layers.BatchNormalization())\n"
+    epoch = "@tf.function\ndef epoch(data):\n    for x in data:\n" + indented(TRAIN, 8) + "    return 1\n"
+    sent = "    hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)\n    return 1\n"
+    assert sent in plan_of(head + epoch + "for n in range(3):\n    epoch(data)\n").text
+    assert sent not in plan_of(HEAD + epoch + "for n in range(3):\n    epoch(data)\n").text
+
+
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_helpers_of_a_models_own_train_step_are_left_to_the_callback_too(elsewhere: bool) -> None:
     """Where something else runs the helper as well, that has to broadcast."""

@@ -285,9 +285,10 @@ def _write(draft: Draft, block: _Block) -> None:
             edits.append(draft.after(place.choosing, [done], level=1))
         edits += place.initialise(draft, flag)
     draft.change(_rule(draft, block), block.site, what, _WHY, edits)
-    if place.loop is not None:
+    loop = place.loop if place.in_graph is None else place.frame.loops[-1]
+    if loop is not None:
         models = [v.removesuffix(".variables") for v in block.variables if v.endswith(".variables")]
-        statistics.after_loop(draft, place.loop, models)
+        statistics.after_loop(draft, loop, models)
 
 
 RULE = Rule("G2", "broadcast after the first step", apply, __doc__ or "")
