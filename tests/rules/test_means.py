@@ -89,12 +89,24 @@ def test_each_value_is_averaged_once() -> None:
     [
         "improved = stopper.check(losses)\nif improved:\n    break\n",  # no number
         "mean = np.mean(losses) if random.random() < 0.5 else 9.0\nif mean < 0.1:\n    break\n",  # not by its rows alone
-        "if len(losses) > 3 and random.random() < 0.5:\n    mean = np.mean(losses)\n    if mean < 0.1:\n        break\n",
     ],
 )
 def test_what_is_no_measured_number_is_agreed_on_as_before(after: str) -> None:
     program = "import random\nimport numpy as np\n" + TAPE + EPOCHS.format(textwrap.indent(after, "    "))
     assert "mean_over_ranks" not in getattr(distribute(summarize(Document(program)), Options()), "text", "")
+
+
+def test_where_all_ranks_come_by_a_draw_that_they_share() -> None:
+    text = plan_of(
+        "import random\nimport numpy as np\n"
+        + TAPE
+        + EPOCHS.format(
+            "    if len(losses) > 3 and random.random() < 0.5:\n        mean = np.mean(losses)\n"
+            "        if mean < 0.1:\n            break\n"
+        )
+    ).text
+    assert "    if len(losses) > 3 and alike(random.random)() < 0.5:\n" in text
+    assert "        mean = mean_over_ranks(np.mean(losses))\n" in text
 
 
 def test_what_is_measured_in_each_step_is_left() -> None:

@@ -285,7 +285,7 @@ def _write(draft: Draft, block: _Block) -> None:
             edits.append(draft.after(place.choosing, [done], level=1))
         edits += place.initialise(draft, flag)
     draft.change(_rule(draft, block), block.site, what, _WHY, edits)
-    loop = place.loop if place.in_graph is None else place.frame.loops[-1]
+    loop = place.loop if place.in_graph is None else next(reversed(place.frame.loops), None)
     if loop is not None:
         models = [v.removesuffix(".variables") for v in block.variables if v.endswith(".variables")]
         statistics.after_loop(draft, loop, models)

@@ -50,7 +50,7 @@ def agree(draft: Draft, fed: FitFeed) -> None:
 
 def _keep_apart(draft: Draft, fed: FitFeed, rows: list[ast.expr]) -> None:
     """What is drawn to be validated on, no rank trains on: all draw it alike, or take what rank 0 has drawn for both."""
-    uniform = draft.uniform
+    uniform = draft.facts.uniform  # of the program as it was: what is trained on is agreed on by now
     trained = {r.where for e in rows for r in uniform.reasons(e)}
     as_a_whole = any(draft.was(e, Agreed) for e in rows)
     validated = list(_validation(fed))
