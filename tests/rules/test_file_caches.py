@@ -37,6 +37,14 @@ def test_a_function_that_returns_what_it_finds() -> None:
     assert "    if not any_rank(not os.path.exists(path)):\n" in made(rows)
 
 
+def test_what_all_have_asked_for_is_not_waited_for_again() -> None:
+    rows = "def rows():\n    if not os.path.exists('r.npy'):\n        x = work()\n"
+    rows += "        np.save('r.npy', x)\n        return x\n"
+    plan = plan_of(HEAD + rows + "    return np.load('r.npy')\nx = rows()\n" + FIT)
+    assert "    if any_rank(not os.path.exists('r.npy')):\n" in plan.text
+    assert not [n for n in plan.notes if "still be writing" in n.message]
+
+
 def test_writing_in_a_function() -> None:
     body = "def keep(path):\n    x = work()\n    np.save(path, x)\n    return x\npath = 'r.npy'\n"
     body += "if os.path.exists(path):\n    x = np.load(path)\nelse:\n    x = keep(path)\n"

@@ -77,3 +77,10 @@ def test_another_model_that_is_trained_before_does_not_count() -> None:
     made = "def make():\n    made = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])\n"
     made += "    made.compile('sgd', 'mse')\n    return made\nn, m = make(), make()\n"
     assert SENT + "p = m.predict(x" in plan_of(HEAD + made + "n.fit(x, y)\n" + PICKED + FIT).text
+
+
+def test_rounds_that_go_on_with_what_was_picked_before() -> None:
+    body = "pool = x\nfor k in range(4):\n    p = m.predict(pool)\n    rows = p[:, 0] > 0.7\n    m.fit(pool[rows], y[rows])\n"
+    assert SENT + "for k in range(4):" in of(SHAPED, body + "    pool = pool[~rows]\n")
+    functional = "a = tf.keras.Input((3,))\nm = tf.keras.Model(a, tf.keras.layers.Dense(2)(a))\n"
+    assert SENT + "for k in range(4):" in of(functional, body + "    pool = pool[~rows]\n")

@@ -126,6 +126,17 @@ def test_a_schedule_that_counts_a_rank_s_steps_is_told_those() -> None:
     assert f'"Rate."\n        {COUNTS}\n        return' in plan_of(source).text
 
 
+def test_a_schedule_that_is_told_all_steps_compares_those() -> None:
+    """Also one that the program asks itself, by its optimizer's count."""
+    cls = "class Warm(d.LearningRateSchedule):\n    def __call__(self, step):\n        step = tf.cast(step, tf.float32)\n"
+    cls += "        if step < 300:\n            return step / 300\n        return 1.0\n"
+    loop = "opt = o.SGD(Warm())\nfor a, b in tf.data.Dataset.from_tensor_slices((x, y)).batch(8):\n"
+    loop += "    with tf.GradientTape() as t:\n        loss = tf.reduce_mean(model(a))\n    w = model.trainable_variables\n"
+    loop += "    opt.apply_gradients(zip(t.gradient(loss, w), w))\n    print(Warm()(opt.iterations))\n"
+    text = plan_of(HEAD + cls + loop).text
+    assert f"        {COUNTS}\n        step = tf.cast(step, tf.float32)\n        if step < 300:\n" in text
+
+
 def test_a_schedule_whose_body_stands_beside_its_head() -> None:
     assert (
         "return self.peak / (step * hvd.size()) * hvd.size()\n"

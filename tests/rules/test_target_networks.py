@@ -450,3 +450,9 @@ def test_a_network_that_may_not_have_had_its_turn_is_sent() -> None:
         "if flags.warm:\n    for x in data:\n        critic_step(x)\nfor i in range(400):\n    maker_step()\n"
     )
     assert two(UNBUILT, loop, "critic(x)").count(OF_CRITIC) == 2
+
+
+def test_a_network_that_has_its_turn_only_now_and_then_is_sent_at_once() -> None:
+    loop = "for i, x in enumerate(data):\n    critic_step(x)\n    if i % 5 == 4:\n        maker_step()\n"
+    text = two(UNBUILT, loop)
+    assert f"        {OF_MAKER}" in text[text.index("    critic_step(x)") : text.index("    if i % 5")]

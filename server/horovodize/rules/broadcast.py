@@ -201,13 +201,12 @@ def _comes_first(draft: Draft, first: Place, second: Place) -> bool:
     """Whether what is sent at one place is surely sent within the first turn of another place's loop, or before that loop."""
     if first.frame.function is not second.frame.function or first.loop is None or second.loop is None:
         return False
+    around = [test for test, _ in draft.syntax.conditions(second.statement)]
+    if any(test not in around for test, _ in draft.syntax.conditions(first.statement)):
+        return False  # it may not be sent in the first turn
     if first.loop is second.loop or draft.syntax.inside(first.loop, second.loop):
         return True
-    around = [test for test, _ in draft.syntax.conditions(second.loop)]
-    surely = all(test in around for test, _ in draft.syntax.conditions(first.loop))
-    return (
-        surely and first.loop.lineno < second.loop.lineno and not draft.syntax.inside(second.loop, first.loop)
-    )
+    return first.loop.lineno < second.loop.lineno and not draft.syntax.inside(second.loop, first.loop)
 
 
 def _looking_at(draft: Draft, block: _Block, copy: Copy) -> Step:

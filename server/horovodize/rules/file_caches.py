@@ -20,7 +20,9 @@ _LATE = (
 )
 
 
-def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
+def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> set[ast.AST]:
+    """Lets all ranks ask together. Returns what reads such files: nobody writes them meanwhile."""
+    asked = set[ast.AST]()
     steps = {u.call for u in draft.sites.updates} | {f.call for f in draft.sites.fits}
     steps |= {run.call for run in draft.sites.graph.trainings}
     for cache in Files(draft.module, outputs.effects, outputs, draft.drive).caches():
@@ -34,6 +36,8 @@ def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
             draft.note("C6", decision.test, _LATE)
             continue
         agree(draft, decision.test, why=_WHY, what=_WHAT, rule="C6", of_all=not _is_denied(decision.test))
+        asked.add(cache.read.node)
+    return asked
 
 
 def _is_denied(test: ast.expr) -> bool:

@@ -89,7 +89,10 @@ def _is_asked_alike(draft: Draft, call: ast.Call) -> bool:
     given, dropping = argument(call, "x", 0), argument(call, "training", 1)
     if given is None or isinstance(dropping, ast.Constant) and dropping.value:
         return False
-    return not draft.facts.uniform.reasons(given)
+    reasons = draft.facts.uniform.reasons
+    answers = [(c, m) for m, c in called(draft) if has_weights(draft, m)]  # what was said in rounds before
+    known = {c for c, _ in answers} | {r.where for _, m in answers for r in reasons(m)}
+    return all(r.where in known for r in reasons(given))
 
 
 def _is_in_step(draft: Draft, call: ast.Call) -> bool:

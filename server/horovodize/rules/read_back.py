@@ -32,12 +32,12 @@ _OTHER_NAME = "What goes into the name may be something else in every process; o
 _COMMENT = "Wait until rank 0 has written it."
 
 
-def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> None:
-    """Puts a wait before every reading that may come too early."""
+def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, asked: set[ast.AST]) -> None:
+    """Puts a wait before every reading that may come too early, but for what all ranks have asked for."""
     waits: dict[int, list[ast.stmt]] = {}  # by their block
     told: dict[ast.AST, bool] = {}
     for back in Files(draft.module, outputs.effects, outputs, draft.drive).read_back():
-        if _never_both(draft, back):
+        if back.read.node in asked or _never_both(draft, back):
             continue
         read, place = back.read.node, _nearest(draft, guards, guarded, back)
         _tell_path(draft, outputs, guarded, back.read.path)

@@ -61,8 +61,8 @@ def apply(draft: Draft) -> None:
     folders.apply(draft, rule.outputs.effects.of_all, rule.guarded.statements)
     typed_in.apply(draft, rule.outputs, rule.guarded)
     redirect(draft, rule.outputs, rule.guards, rule.guarded)
-    read_back.apply(draft, rule.outputs, rule.guards, rule.guarded)
-    file_caches.apply(draft, rule.outputs, rule.guarded)
+    asked = file_caches.apply(draft, rule.outputs, rule.guarded)
+    read_back.apply(draft, rule.outputs, rule.guards, rule.guarded, asked)
 
 
 class _RootRank:

@@ -233,10 +233,12 @@ def _count_all_steps(draft: Draft, call: Function) -> None:
     if draft.can_insert(first):
         line = draft.before(first, [f"{step} = {step} * {SIZE}"])
         draft.change("C4", call, _COUNT, _WHY_STEPS, [line])
-        return
-    for read in ast.walk(call):  # a body on the line of its `def`
+    for read in ast.walk(call):
         if isinstance(read, ast.Name) and read.id == step and isinstance(read.ctx, ast.Load):
-            draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read, "C4"))
+            if draft.can_insert(first):
+                draft.decide(read, OfAll("C4"))
+            else:  # a body on the line of its `def`
+                draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read, "C4"))
 
 
 def _is_given_a_share(draft: Draft, cls: ast.ClassDef) -> bool:
