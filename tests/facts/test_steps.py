@@ -363,3 +363,24 @@ def test_rows_of_losses_that_are_gathered_in_a_list(whole: str) -> None:
         "    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
     )
     assert step.feed is Feed.DRAW
+
+
+PICKED = "k = np.argsort(np.abs(model(X).numpy() - Y)[:, 0])[-32:]\n"
+
+
+def test_rows_that_pick_others_are_not_fed() -> None:
+    loop = (
+        "for epoch in range(3):\n    " + PICKED + "    for i in range(0, 32, 8):\n        b = k[i : i + 8]\n"
+    )
+    assert step_of(TAPE + loop + "        train_step(X[b], Y[b])\n").feed is Feed.BATCH
+
+
+def test_rows_that_each_step_picks_by_the_weights_are_not_seen() -> None:
+    assert (
+        step_of(TAPE + "for _ in range(9):\n    " + PICKED + "    train_step(X[k], Y[k])\n").feed
+        is Feed.UNSEEN
+    )
+
+
+def test_rows_that_were_picked_before_are_all_in_every_step() -> None:
+    assert step_of(TAPE + PICKED + "for _ in range(9):\n    train_step(X[k], Y[k])\n").feed is Feed.WHOLE

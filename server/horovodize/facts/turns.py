@@ -111,13 +111,16 @@ class Turns:
         self.as_rows: frozenset[ast.AST] = frozenset()
         self.read_as: list[Part] = []
         self._depth = 0
-        self._open: set[tuple[ast.AST, Context]] = set()
-        self._carried: dict[tuple[ast.AST, Context], None] = {}
+        self._picking = (
+            False  # within an index: what that is made of picks rows, and is none of those that are fed
+        )
+        self._open: set[tuple[ast.AST, Context, bool]] = set()
+        self._carried: dict[tuple[ast.AST, Context, bool], None] = {}
         self._kinds: dict[ast.expr, Part] = {}
         runs = feeding.sites.graph
         self._trainings = {run.call for run in runs.trainings} if feeding.sites.builds_graph else set()
         self._runs = set(runs.all_runs) if feeding.sites.builds_graph else set()
-        self._known: dict[tuple[ast.AST, Context], tuple[Part, tuple[ast.expr, ...]]] = {}
+        self._known: dict[tuple[ast.AST, Context, bool], tuple[Part, tuple[ast.expr, ...]]] = {}
 
     # ------------------------------------------------------------------ reading
 
@@ -131,7 +134,7 @@ class Turns:
 
     def _part(self, e: ast.AST, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
         """(what an expression is, where its rows could be divided if it is ROWS)."""
-        key = (e, context)
+        key = (e, context, self._picking)
         if key in self._known:
             if key in self._open and not self.graph:  # it goes by what it was in the turn before
                 self._carried[key] = None
@@ -192,8 +195,13 @@ class Turns:
             return part, (whole,) if part is Part.ROWS else ()
         for one, places in found:
             if one is Part.ROWS:
-                self.rows.update(dict.fromkeys(places))
+                self._meet(places)
         return (Part.COMPUTED if part is Part.ROWS else part), ()
+
+    def _meet(self, rows: Iterable[ast.expr]) -> None:
+        """Notes arrays where they meet what is computed."""
+        if not self._picking:
+            self.rows.update(dict.fromkeys(rows))
 
     # ------------------------------------------------------------------ names
 
@@ -517,12 +525,16 @@ class Turns:
         )
 
     def _subscript(self, e: ast.Subscript, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
+        picking, self._picking = self._picking, True
         by, _ = self._part(e.slice, context)
+        self._picking = picking
         of, places = self._part(e.value, context)
-        if by in (Part.TURN, Part.DRAWN, Part.DEALT) and of is not Part.COMPUTED:
+        if by in (Part.TURN, Part.DRAWN, Part.DEALT) and (of is not Part.COMPUTED or picking):
             self.moving[e] = None
             return Part.DEALT, ()
-        if by is Part.UNSEEN:
+        if by is Part.COMPUTED and of is Part.ROWS:
+            self.unseen[e] = None  # which rows these are goes by the weights
+        if by is Part.UNSEEN or (by is Part.COMPUTED and of is Part.ROWS):
             return Part.UNSEEN, ()
         if of is Part.ROWS:
             return Part.ROWS, (e,)

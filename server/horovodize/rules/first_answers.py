@@ -56,7 +56,7 @@ def _agree(draft: Draft, rule: str, model: ast.expr, call: ast.Call) -> None:
     statement = draft.syntax.statement(call)
     for place in (*reversed(draft.syntax.loops(call)), statement):
         if _can_stand_before(draft, model, place):
-            if draft.once(f"first answers of {ast.unparse(model)}", place):
+            if draft.once(f"broadcast {ast.unparse(model)}.variables", place):
                 sent = f"{CORE}.broadcast_variables({ast.unparse(model)}.variables, root_rank=0)"
                 edit = draft.before(place, draft.lines_of(sent, comment=_COMMENT))
                 draft.change(rule, call, _WHAT, _WHY, [edit])
