@@ -74,3 +74,33 @@ def test_a_rank_that_may_ask_alone_is_said() -> None:
     plan = plan_of(HEAD + batches)
     assert "any_rank" not in plan.text
     assert any("reads half of it" in n.message for n in plan.notes)
+
+
+GENERATED = """\
+def batches(n):
+    while True:
+        for i in range(n):
+            path = f"{i}.npy"
+            if os.path.exists(path):
+                x = np.load(path)
+            else:
+                x = work(i)
+                np.save(path, x)
+            yield x
+"""
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        "model.fit(batches(9), steps_per_epoch=9)\n",
+        "drawn = batches(9)\nmodel.fit(drawn, steps_per_epoch=9)\n",
+        "model.fit(tf.data.Dataset.from_generator(lambda: batches(9), tf.float32).batch(8))\n",
+    ],
+)
+def test_ranks_never_wait_in_a_generator_that_keras_draws_from(training: str) -> None:
+    """It runs in a thread of its own, beside the steps: their collectives come in another order on each rank."""
+    plan = plan_of(HEAD + GENERATED + training)
+    assert "any_rank" not in plan.text
+    assert 'name="saved"' not in plan.text
+    assert any("reads half of it" in n.message for n in plan.notes)

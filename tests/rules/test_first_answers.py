@@ -63,6 +63,7 @@ def test_a_loop_of_its_own_is_given_the_same_rows_on_all_ranks() -> None:
         "own = np.load(f'{hvd.rank()}.npy')\nrows = m.predict(own)\n"
         + FIT.replace("x[rows]", "rows").replace("y[rows]", "y"),
         "rows = m.predict(np.random.rand(9, 3))\nm.fit(rows, y)\n",  # each rank's own rows
+        "def batches():\n    while True:\n        yield x[m.predict(x)[:, 0] > 0.7]\nm.fit(batches(), steps_per_epoch=9)\n",
         "m.load_weights('w.h5')\n" + PICKED + FIT,
         "n = tf.keras.models.load_model('n.h5')\nrows = n.predict(x)[:, 0] > 0.7\n" + FIT,
     ],

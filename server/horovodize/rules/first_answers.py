@@ -96,7 +96,7 @@ def _is_asked_alike(draft: Draft, call: ast.Call) -> bool:
 
 
 def _is_in_step(draft: Draft, call: ast.Call) -> bool:
-    """Whether a model is asked in a step that trains by a tape: that is how it is trained."""
+    """Whether a model is asked in a step that trains by a tape, which is how it is trained, or in what gives its batches."""
     functions, loops = set[ast.AST](draft.sites.own_steps), set[ast.AST]()
     for update in draft.sites.updates:
         for way in draft.drive.ways(update.call):
@@ -106,7 +106,12 @@ def _is_in_step(draft: Draft, call: ast.Call) -> bool:
                 f.function for f in way[: way.index(around) if around else len(way)] if f.function
             )
     frames = [f for way in draft.drive.ways(call) for f in way]
-    return any(f.function in functions or loops & set(f.loops) for f in frames)
+    return any(f.function in functions or loops & set(f.loops) or _yields(f.function) for f in frames)
+
+
+def _yields(function: ast.AST | None) -> bool:
+    """Whether a function gives batch by batch, while others train."""
+    return function is not None and any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(function))
 
 
 def _trained_with(draft: Draft) -> set[ast.AST]:

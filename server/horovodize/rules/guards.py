@@ -10,14 +10,17 @@ import io
 import itertools
 import tokenize
 from collections.abc import Iterator
+from functools import cached_property
 
 from horovodize.rules import silence
 from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
 from horovodize.rules.folders import made_everywhere
 from horovodize.rules.import_block import head_place
 from horovodize.source import Edit, Span
+from horovodize.summary.call_paths import Frame
 from horovodize.summary.effects import Effects
 from horovodize.summary.outputs import Outputs, early_nodes
+from horovodize.summary.syntax import argument
 
 # Insertions before a statement, from the outside in: other rules' statements (0), what a guard must not hide, the guard.
 # Each lifted expression takes a level of its own, so that they stay in order.
@@ -100,11 +103,27 @@ class Guarded:
 
     def collective(self, node: ast.AST) -> bool:
         """Whether a collective may stand at a node: all ranks come there alike, and run it in order."""
-        if self.draft.drive.in_traced(node):
+        ways = self.draft.drive.ways(node)
+        if self.draft.drive.in_traced(node) or any(map(self._runs_aside, ways)):
             return False
-        if any(self._inside(f.node) for way in self.draft.drive.ways(node) for f in way):
+        if any(self._inside(f.node) for way in ways for f in way):
             return False
         return self.draft.uniform.reached_alike(node)
+
+    def _runs_aside(self, way: tuple[Frame, ...]) -> bool:
+        """Whether a generator leads to a node that `fit` or a data set draws from: in a thread of its own, beside the steps."""
+        for at, frame in enumerate(way):
+            body = frame.function.body if isinstance(frame.function, ast.FunctionDef) else []
+            if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for s in body for n in ast.walk(s)):
+                if at + 1 == len(way) or way[at + 1].node in self._drawn_from:
+                    return True
+        return False
+
+    @cached_property
+    def _drawn_from(self) -> set[ast.AST]:
+        """All that what each `fit` is given is made of."""
+        fits = (e for fit in self.draft.sites.fits if (e := argument(fit.call, "x", 0)) is not None)
+        return set(self.draft.values.depends(fits))
 
 
 class Guards:
