@@ -56,3 +56,32 @@ key_of() { cat "$@" | sha256sum | cut -c1-16; }
 # is_done STAMP KEY; mark_done STAMP KEY
 is_done() { [[ -f $1 && $(<"$1") == "$2" ]]; }
 mark_done() { printf '%s\n' "$2" >"$1"; }
+
+# unless_silent SECONDS LOG COMMAND…: runs it, with what it prints in a log as well, and ends it with all that it started when it prints
+# nothing for so long: its status is 124 then, and the log's last line says why. A slow machine prints slowly, but it prints.
+unless_silent() {
+    local limit=$1 log=$2 child
+    shift 2
+    : >"$log"
+    set -m # a process group of its own
+    { "$@" 2>&1 | tee "$log"; exit "${PIPESTATUS[0]}"; } </dev/null &
+    child=$!
+    set +m
+    trap 'kill -TERM -- "-$child" 2>/dev/null; exit 130' INT TERM
+    while kill -0 "$child" 2>/dev/null; do
+        if (($(date +%s) - $(date -r "$log" +%s) > limit)); then
+            kill -TERM -- "-$child" 2>/dev/null
+            sleep 3
+            kill -KILL -- "-$child" 2>/dev/null
+            wait "$child" 2>/dev/null
+            trap - INT TERM
+            say "ERROR it printed nothing for $limit s, so it was ended; the lines above are its last" | tee -a "$log"
+            return 124
+        fi
+        sleep 0.2
+    done
+    wait "$child"
+    local status=$?
+    trap - INT TERM
+    return "$status"
+}

@@ -12,6 +12,7 @@ with_keras_3=${HOROVODIZE_KERAS3_TENSORFLOW:-2.21.0} # 2.16 to 2.21
 export HOROVODIZE_KERAS3_PYTHON=$PWD/.venv-horovod-$with_keras_3/bin/python
 results=()
 failed=()
+silence=${HOROVODIZE_TEST_SILENCE:-1800} # seconds without a line after which a part is taken to hang; building Horovod takes longest
 logs=build/test-logs # of each part, what it printed
 mkdir -p "$logs"
 
@@ -19,8 +20,8 @@ mkdir -p "$logs"
 part() {
     local name=$1 start=$SECONDS status
     shift
-    "$@" 2>&1 | tee "$logs/$name.txt"
-    status=${PIPESTATUS[0]}
+    unless_silent "$silence" "$logs/$name.txt" "$@"
+    status=$?
     if ((status == 0)); then results+=("${GREEN}passed${PLAIN}  $name  $((SECONDS - start)) s")
     else results+=("${RED}FAILED${PLAIN}  $name  $((SECONDS - start)) s") failed+=("$name"); fi
 }

@@ -117,3 +117,41 @@ async def test_clients_that_show_no_progress_are_told_none(impatient, client_nam
     await begin(impatient, client_named(client), workspace)
     assert await files_known(impatient) == FILES
     assert impatient.progressed == []
+
+
+# A script whose model and optimizer are made in a module of the workspace.
+TRAINED = """\
+from zz_making import make
+import tensorflow as tf
+
+model = make()
+x, y = tf.ones((64, 4)), tf.ones((64, 1))
+model.fit(x, y, batch_size=8, epochs=2)
+"""
+MAKING = """\
+import tensorflow as tf
+
+
+def make():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(tf.keras.optimizers.Adam(0.001), "mse")
+    return model
+"""
+
+
+@pytest.mark.parametrize("kind", ["alone", "with a module"])
+async def test_a_hover_is_answered_rightly_while_the_workspace_is_read(
+    impatient, client_named, workspace, keras, kind
+):
+    (workspace / "zz_making.py").write_text(MAKING)  # among the last that are read
+    text = keras if kind == "alone" else TRAINED
+    await begin(impatient, client_named("vscode"), workspace)
+    await impatient.until(lambda: told(impatient))
+    uri = await impatient.open(text, (workspace / "opened.py").as_uri())
+    during = [await impatient.hover(uri, "model.f‸it(") for _ in range(5)]
+    assert told(impatient)[-1]["kind"] != "end"  # none had to wait for it
+    assert await files_known(impatient) > FILES
+    afterwards = await impatient.hover(uri, "model.f‸it(")
+    assert "Keras" in afterwards
+    assert "rate × size()" in afterwards
+    assert during == [afterwards] * 5
