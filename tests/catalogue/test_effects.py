@@ -142,6 +142,8 @@ def test_other_ways_of_distributing() -> None:
     assert is_distribution("tensorflow.contrib.distribute.MirroredStrategy")
     assert is_distribution("keras.utils.multi_gpu_model")
     assert is_distribution("tensorflow.train.replica_device_setter")
+    assert is_distribution("keras.distribution.ModelParallel")
+    assert not is_distribution("keras.distribution.list_devices")
     assert not is_distribution("tensorflow.distributions.Normal")
     assert not is_distribution("horovod.tensorflow.DistributedOptimizer")
     assert not is_distribution("")

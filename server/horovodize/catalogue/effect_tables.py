@@ -149,6 +149,9 @@ DISTRIBUTION_MODULES: tuple[str, ...] = (
     _TF + "contrib.distribute.",
     _TF + "experimental.dtensor.",
 )
-DISTRIBUTIONS: frozenset[str] = _under(
-    _V1 + "train.", "replica_device_setter SyncReplicasOptimizer"
-) | _under("", f"{_KERAS}utils.multi_gpu_model {_TF}contrib.tpu.TPUDistributionStrategy {_TF}distribute")
+DISTRIBUTIONS: frozenset[str] = (
+    _under(_V1 + "train.", "replica_device_setter SyncReplicasOptimizer")
+    | _under("", f"{_KERAS}utils.multi_gpu_model {_TF}contrib.tpu.TPUDistributionStrategy {_TF}distribute")
+    # Keras 3's own means; `list_devices` and `distribution` only look.
+    | _under(_KERAS + "distribution.", "set_distribution DataParallel ModelParallel initialize")
+)

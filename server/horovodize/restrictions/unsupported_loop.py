@@ -6,15 +6,16 @@ applies, and in the optimizer that builds the train op of a TensorFlow 1 graph. 
 every rank for itself.
 
 ## When it is reported
-On training that is distributed already, by `tf.distribute`, parameter servers (`master=…`, `is_chief=…`) or copies on several
-GPUs; on weights that are updated by hand from gradients in another way than by `w.assign_sub(rate * gradient)`, or beside an
-optimizer; on `apply_gradients` with gradients of which no tape can be found in this file; and on TensorFlow 1's eager
-`implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make ranks wait for each other forever; on
-`tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones whose
-optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a `Supervisor`,
-`slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy (`ScipyOptimizerInterface`); on Keras
-Tuner's `search`; on Keras models wrapped for scikit-learn (`KerasRegressor`); on TensorFlow Decision Forests; and where the
-script makes Keras run on JAX or PyTorch. Averages and counters that are assigned are no violation.
+On training that is distributed already, by `tf.distribute`, `keras.distribution`, DTensor, parameter servers (`master=…`,
+`is_chief=…`) or copies on several GPUs; on weights that are updated by hand from gradients in another way than by
+`w.assign_sub(rate * gradient)`, or beside an optimizer; on `apply_gradients` with gradients of which no tape can be found in
+this file; and on TensorFlow 1's eager `implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make
+ranks wait for each other forever; on `tf.contrib.learn`; on those that take no optimizer (trees, baselines,
+`model_to_estimator`), and on canned ones whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras
+or a tape, too; on a `Supervisor`, `slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy
+(`ScipyOptimizerInterface`); on Keras Tuner's `search`; on Keras models wrapped for scikit-learn (`KerasRegressor`); on
+TensorFlow Decision Forests; and where the script makes Keras run on JAX or PyTorch. Averages and counters that are assigned
+are no violation.
 
 ## Quick fix
 None.
@@ -323,7 +324,7 @@ def _other_framework(context: Context) -> Iterator[Violation]:
     mentions = (
         n
         for n in context.syntax.nodes
-        if isinstance(n, (ast.Name, ast.Attribute)) and ".distribute." in (context.names.of(n) or "")
+        if isinstance(n, (ast.Name, ast.Attribute)) and catalogue.is_distribution(context.names.of(n) or "")
     )
     node = next(calls, None) or next(mentions, context.summary.loops[0].node)
     by = context.text(node.func if isinstance(node, ast.Call) else node)

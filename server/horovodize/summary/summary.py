@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize import catalogue
 from horovodize.source import Document, Problem, Span
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive
@@ -21,8 +22,9 @@ from horovodize.summary.roles import RoleAt, find_roles
 from horovodize.summary.sites import Sites
 
 _TENSORFLOW = re.compile(r"\b(tensorflow|keras|tf_keras)\b")
-_DISTRIBUTE = re.compile(r"distribute|replica_device_setter|SyncReplicasOptimizer|ClusterSpec")
+_DISTRIBUTE = re.compile(r"distribut|dtensor|replica_device_setter|SyncReplicasOptimizer|ClusterSpec")
 _DISTRIBUTING = ("replica_device_setter", "SyncReplicasOptimizer", "ClusterSpec")
+_COPYING = "multi_gpu_model"  # copies within one process: HVD202 says of it what to do
 
 
 @dataclass(frozen=True)
@@ -167,13 +169,7 @@ class ModuleSummary:
             for node in module.syntax.nodes:
                 if isinstance(node, (ast.Name, ast.Attribute)):
                     full = module.names.of(node) or ""
-                    if full.startswith(
-                        (
-                            "tensorflow.distribute.",
-                            "tensorflow.contrib.distribute.",
-                            "tensorflow.compat.v1.distribute.",
-                        )
-                    ):
+                    if catalogue.is_distribution(full) and full.rpartition(".")[2] != _COPYING:
                         return LoopKind.OTHER_FRAMEWORK
                 elif isinstance(node, ast.Call) and module.names.last(node.func) in _DISTRIBUTING:
                     return LoopKind.OTHER_FRAMEWORK
