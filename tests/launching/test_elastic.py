@@ -26,6 +26,18 @@ def test_hosts_that_are_named_may_only_go() -> None:
     assert " --min-np 2 -H a:2,b:2 " in prepare("horovodrun", job).command
 
 
+def test_a_network_that_is_named_needs_no_second_host() -> None:
+    job = Job("train.py", 4, "/", elastic=Elastic(2, None, "x", "lo"))
+    command = prepare("horovodrun", job).command
+    assert " --min-np 2 --host-discovery-script x --network-interfaces lo " in command
+
+
+def test_one_host_that_is_listed_is_too_few() -> None:
+    job = Job("train.py", 4, "/", hosts=tuple(parse("a:4")), elastic=Elastic(2))
+    with pytest.raises(LaunchError, match="two hosts for elastic ranks; for a alone"):
+        prepare("horovodrun", job)
+
+
 @pytest.mark.parametrize("hosts", ["", "a:2,b:2"])
 def test_hosts_come_from_one_place(hosts: str) -> None:
     job = Job("train.py", 4, "/", hosts=tuple(parse(hosts)), elastic=Elastic(2, None, "x" if hosts else ""))

@@ -63,6 +63,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="for horovodrun, of an elastic script: prints the hosts that there are now, one host:4 a line",
     )
     discovery.complete = "FILE"  # type: ignore[attr-defined]
+    parser.add_argument(
+        "--network-interfaces",
+        metavar="NAMES",
+        default="",
+        help="for horovodrun, of an elastic script: the network that the hosts share, such as eth0 (default: what two hosts find "
+        "out; with one, horovodrun waits ten minutes for a second)",
+    )
     parser.add_argument("--nodes", metavar="N", type=number,
                         help="how many machines (default: as few as have the GPUs, else one)")  # fmt: skip
     parser.add_argument(
@@ -169,12 +176,12 @@ def _elastic(arguments: argparse.Namespace) -> Elastic | None:
 
     least, most, discovery = arguments.min_np, arguments.max_np, arguments.host_discovery_script
     if least is None:
-        if most is not None or discovery:
+        if most is not None or discovery or arguments.network_interfaces:
             raise CommandError("with how few processes may training go on? --min-np N")
         return None
     if not least <= arguments.ranks <= (most or arguments.ranks):
         raise CommandError("-np lies between --min-np and --max-np")
-    return Elastic(least, most, discovery)
+    return Elastic(least, most, discovery, arguments.network_interfaces)
 
 
 def _uses_horovod(script: Path) -> bool:

@@ -27,7 +27,6 @@ horovodize run -np 4 train.py --epochs 3         # what follows the script is gi
 horovodize run -np 2 --log logs train.ipynb      # a file for each rank: logs/rank-0.txt, …
 horovodize run -np 8 -H one:4,two:4 --keep /shared/run train.py
 """
-_LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="with --elastic: prints the hosts that there are now, one host:4 a line",
         ),
         "FILE",
+    )
+    parser.add_argument(
+        "--network-interfaces",
+        metavar="NAMES",
+        default="",
+        help="with --elastic: the network that the hosts share, such as eth0 (default: what two hosts find out)",
     )
     shell_completed(
         parser.add_argument(
@@ -114,6 +119,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def _folder(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> Path:
     """Where what runs is written."""
+    from horovodize.running.elastic_hosts import LOCAL
+
     if arguments.keep is not None:
         folder = Path(arguments.keep)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -123,7 +130,7 @@ def _folder(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> Path:
     others = [
         host
         for host in (arguments.hosts or "").split(",")
-        if host and host.rpartition(":")[0].strip("[]") not in _LOCAL and host not in _LOCAL
+        if host and host.rpartition(":")[0].strip("[]") not in LOCAL and host not in LOCAL
     ]
     if others:
         raise CommandError(
@@ -137,7 +144,7 @@ def _run(arguments: argparse.Namespace, prepared: Prepared, folder: Path, consol
     from horovodize.running.ranks import CannotRun, interpreter
     from horovodize.running.staged import stage
 
-    elastic = _elastic(arguments)
+    elastic = _elastic(arguments, folder, console)
     staged = stage(prepared, folder)
     if arguments.source_map:
         staged.map.write(Path(arguments.source_map))
@@ -152,7 +159,7 @@ def _run(arguments: argparse.Namespace, prepared: Prepared, folder: Path, consol
             arguments.ranks,
             arguments.arguments,
             python=python,
-            hosts=arguments.hosts,
+            hosts=None if elastic else arguments.hosts,
             launcher=arguments.launcher,
             on_line=output.heard,
             on_part=output.part,
@@ -167,20 +174,30 @@ def _run(arguments: argparse.Namespace, prepared: Prepared, folder: Path, consol
     return _told(arguments, staged, python, output.launcher, result, console)
 
 
-def _elastic(arguments: argparse.Namespace) -> list[str]:
+def _elastic(arguments: argparse.Namespace, folder: Path, console: Console) -> list[str]:
     """What horovodrun is told of ranks that come and go. Raises CommandError."""
+    from horovodize.running.elastic_hosts import ElasticRanks, HostsUnknown
+
     least, discovery = arguments.min_np, arguments.host_discovery_script
     if least is None:
-        if arguments.max_np is not None or discovery:
+        if arguments.max_np is not None or discovery or arguments.network_interfaces:
             raise CommandError("with how few ranks may training go on? --min-np N")
         return []
-    if bool(discovery) == bool(arguments.hosts):
-        raise CommandError(
-            "elastic ranks need to know their hosts: --host-discovery-script, or -H for those that may only go"
-        )
-    most = ["--max-np", str(arguments.max_np)] if arguments.max_np is not None else []
-    found = ["--host-discovery-script", str(Path(discovery).absolute())] if discovery else []
-    return ["--min-np", str(least), *most, *found]
+    ranks = ElasticRanks(
+        arguments.ranks,
+        least,
+        arguments.max_np,
+        arguments.hosts or "",
+        discovery,
+        arguments.network_interfaces,
+    )
+    try:
+        options, notes = ranks.options(folder)
+    except HostsUnknown as e:
+        raise CommandError(str(e)) from e
+    for note in notes:
+        console.warning(note)
+    return options
 
 
 def _look_around(arguments: argparse.Namespace, python: str, console: Console, *, explained: bool) -> None:

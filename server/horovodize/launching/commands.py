@@ -25,9 +25,15 @@ def _elastic(job: Job, elastic: Elastic) -> str:
             "elastic ranks need to know their hosts: --host-discovery-script names a program that prints them, one host:4 a "
             "line, or -H those that may only go"
         )
+    if len(job.hosts) == 1:
+        raise LaunchError(
+            f"horovodrun wants two hosts for elastic ranks; for {job.hosts[0].name} alone, --host-discovery-script and "
+            "--network-interfaces name it and its network"
+        )
     most = f" --max-np {elastic.most}" if elastic.most is not None else ""
     found = f" --host-discovery-script {shlex.quote(elastic.discovery)}" if elastic.discovery else _hosts(job)
-    return f" --min-np {elastic.least}{most}{found}"
+    shared = f" --network-interfaces {shlex.quote(elastic.interfaces)}" if elastic.interfaces else ""
+    return f" --min-np {elastic.least}{most}{found}{shared}"
 
 
 def mpirun(job: Job) -> Prepared:

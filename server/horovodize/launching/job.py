@@ -21,11 +21,13 @@ class Elastic:
 
     least      below so many, training waits
     most       beyond so many, no further ranks are started; None: no limit
-    discovery  a program that prints the hosts that there are now, `host:processes` a line; "" where hosts are named"""
+    discovery  a program that prints the hosts that there are now, `host:processes` a line; "" where hosts are named
+    interfaces the network that the hosts share, "" where two hosts are to find out"""
 
     least: int
     most: int | None = None
     discovery: str = ""
+    interfaces: str = ""
 
 
 @dataclass(frozen=True)
