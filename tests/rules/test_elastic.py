@@ -185,6 +185,32 @@ def test_a_rate_that_was_not_scaled_stays_when_ranks_change() -> None:
     assert 'rate="keep")' in text
 
 
+@pytest.mark.parametrize(
+    ("by", "refuses"),
+    [
+        ("0.1 * 0.9 ** epoch", False),  # told again where an epoch begins again
+        ("0.1 / (1 + float(optimizer.iterations))", True),
+    ],
+)
+def test_a_rate_by_the_steps_of_all_ranks_is_refused(by: str, refuses: bool) -> None:
+    line = f"    optimizer.learning_rate.assign({by})\n"
+    source = TAPE.replace("    for a, b in dataset:\n", f"{line}    for a, b in dataset:\n")
+    assert source != TAPE
+    if refuses:
+        assert "by how many ranks there are now" in refused(source)
+    else:
+        assert f"optimizer.learning_rate.assign({by} * hvd.size())" in made(source)
+
+
+def test_the_rate_of_an_optimizer_that_is_wrapped_where_it_is_used_grows_with_the_ranks() -> None:
+    source = HEAD + FIT.replace(
+        "model.compile(", 'optimizer = "adam"\nmodel.compile(optimizer, "mse")\n_ = ('
+    )
+    text = made(source)
+    assert ".learning_rate * hvd.size()" in text
+    has(text, "state = elastic.State(model, model.optimizer)")
+
+
 def test_fit_goes_on_from_an_epoch() -> None:
     text = made(HEAD + FIT.replace("model.fit", "history = model.fit"))
     has(text, "state = elastic.State(model, model.optimizer)", "history = train(state)")

@@ -67,8 +67,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--network-interfaces",
         metavar="NAMES",
         default="",
-        help="for horovodrun, of an elastic script: the network that the hosts share, such as eth0 (default: what two hosts find "
-        "out; with one, horovodrun waits ten minutes for a second)",
+        help="for horovodrun, of an elastic script: the network that the hosts share, such as eth0 (default: what two hosts "
+        "find out; with one, horovodrun waits ten minutes for a second)",
     )
     parser.add_argument("--nodes", metavar="N", type=number,
                         help="how many machines (default: as few as have the GPUs, else one)")  # fmt: skip

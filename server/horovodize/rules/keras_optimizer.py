@@ -224,6 +224,7 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
         _WHY,
         [draft.moved_before(statement, used_at, f"{name} = {keras}.optimizers.get(", ")", lines, name)],
         doubt=doubt,
+        decision=draft.scaled if grown else None,
     )
 
 

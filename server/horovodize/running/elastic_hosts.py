@@ -1,7 +1,7 @@
 """What horovodrun has to be told so that elastic ranks begin: their hosts, and the network that these share.
 
-It finds out the network by asking two hosts. With one, it waits ten minutes for a second and says nothing, unless the network is
-named; hosts that are listed (`-H`) must be two. On one machine a program can name it, and the network is its loopback."""
+It finds out the network by asking two hosts. With one, it waits ten minutes for a second and says nothing, unless the network
+is named; hosts that are listed (`-H`) must be two. On one machine a program can name it, and the network is its loopback."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class HostsUnknown(Exception):
 
 @dataclass(frozen=True)
 class ElasticRanks:
-    """What is asked for: with how few ranks training goes on, the most of them, where the hosts are named, and their network."""
+    """What is asked for: with how few ranks training goes on, the most of them, who names the hosts, and their network."""
 
     ranks: int
     least: int
@@ -45,13 +45,13 @@ class ElasticRanks:
                 )
             found, interfaces = self._this_machine(folder, hosts), interfaces or _loopback()
             notes.append(
-                "all ranks are on this machine: if one dies, Horovod gives up the machine, and the run ends. Name hosts (-H), or "
-                "a program that does (--host-discovery-script), so that the others go on"
+                "all ranks are on this machine: if one dies, Horovod gives up the machine, and the run ends. Name hosts (-H), "
+                "or a program that does (--host-discovery-script), so that the others go on"
             )
         elif found and not interfaces and len(_said_by(found)) == 1:
             notes.append(
-                f"{self.discovery} names one host: horovodrun waits up to ten minutes for a second, to find the network that they "
-                f"share. --network-interfaces names it ({_loopback()} where all hosts are this machine)"
+                f"{self.discovery} names one host: horovodrun waits up to ten minutes for a second, to find the network that "
+                f"they share. --network-interfaces names it ({_loopback()} where all hosts are this machine)"
             )
         options = ["--min-np", str(self.least)]
         options += ["--max-np", str(self.most)] if self.most is not None else []

@@ -139,8 +139,13 @@ _GROWTH = {"linear": lambda size: size, "sqrt": lambda size: size**0.5, "keep": 
 
 
 def _variables_of(thing):
+    """With an optimizer's rate, which isn't among its variables: a script may have changed it since it was made."""
     variables = thing.variables
-    return list(variables() if callable(variables) else variables)
+    found = list(variables() if callable(variables) else variables)
+    rate = getattr(thing, "learning_rate", None)
+    if isinstance(rate, tf.Variable) and all(rate is not variable for variable in found):
+        found.append(rate)
+    return found
 
 
 def _build(tracked):

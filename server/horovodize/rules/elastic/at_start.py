@@ -24,6 +24,10 @@ _TRACED = (
 _SCHEDULE = (
     "a schedule's rates and steps are those of the ranks of the start; elastic training needs a constant rate"
 )
+_COUNTED = (
+    "this goes by the steps of all ranks, told from those of one by how many ranks there are now; elastic ranks change. Let it "
+    "go by the number of the epoch"
+)
 _DRAWN = "all ranks draw this from one stream, and a rank that joins later doesn't know how far that is"
 _RATES = (Decision.SCALED, Decision.SCALED_BY_ROOT)
 _COLLECTIVE = re.compile(rf"[{HVD}{CORE}{KERAS}]\.(broadcast|allreduce|allgather|barrier)")
@@ -40,6 +44,9 @@ def refuse_what_is_made_once(draft: Draft, loop: ast.stmt) -> None:
     for change in draft.changes:
         if change.rule == "C4":
             draft.reasons.append(_reason(change, _SCHEDULE))
+            continue
+        if change.decision is Decision.COUNTED:
+            draft.reasons.append(_reason(change, _COUNTED))
             continue
         for edit in change.edits:
             text = draft.new_text(edit)
