@@ -37,7 +37,8 @@ def rank(
     losses = losses or [1.0 / (1 + step) for step in range(steps)]
     rows = rows if rows is not None else {f"row {n}": 1 for n in range(batch * steps)}
     marks = marks or [f"batch {size * step + number}" for step in range(steps)]
-    trace = [{"iteration": i, "rate": r, "broadcasts": 1, "allreduces": i} for i, r in enumerate(rates)]
+    fresh = [max(0, min(batch, len(rows) - batch * step)) for step in range(steps)]
+    trace = [{"iteration": i, "rate": r, "broadcasts": 1, "averages": i} for i, r in enumerate(rates)]
     optimizer = {
         "class": "SGD",
         "steps": steps,
@@ -56,7 +57,10 @@ def rank(
         "printed": 0,
         "clock": 0.0,
         "optimizers": [optimizer],
-        "examples": {"keras": {"rows": rows, "batches": [batch] * steps, "marks": marks}, "datasets": []},
+        "examples": {
+            "keras": {"rows": rows, "batches": [batch] * steps, "marks": marks, "fresh": fresh},
+            "datasets": [],
+        },
         "input_seconds": 0.0,
         "objectives": [losses],
         "times": [[0.01 * step for step in range(len(losses))]],
@@ -64,6 +68,7 @@ def rank(
         "sums": 0,
         "files": {"files": sorted(files), "prefixes": [], "log_dirs": [], "times": files, "outside": []},
         "kept": [],
+        "decided": [],
         "draws": False,
         "drew": False,
         "layers": [],

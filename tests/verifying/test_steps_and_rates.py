@@ -83,14 +83,14 @@ def test_near_misses(original: dict[str, str], distributed: dict[str, str], tmp_
 def test_what_goes_on_until_it_is_good_enough_may_stop_sooner(tmp_path: Path) -> None:
     found = verified(tmp_path, {"rate": "0.24"}, {}, aim="1e-11")
     assert found.alike, found.as_json()
-    assert not judge(found.alone, found.judged[0].run, "linear", settled=True).alike
+    assert not judge(found.alone, found.judged[0].run, "linear").alike
 
 
 def test_a_rate_that_falls_when_the_loss_is_low_may_fall_elsewhere(tmp_path: Path) -> None:
     falls = {"rate": "rate", "steps": "64 // size"}
     found = verified(tmp_path, falls, {}, aim="1e-11", aimed="rate = 0.12", begin="0.24")
     assert found.alike, found.as_json()
-    assert not judge(found.alone, found.judged[0].run, "linear", settled=True).alike
+    assert not judge(found.alone, found.judged[0].run, "linear").alike
 
 
 @pytest.mark.parametrize(

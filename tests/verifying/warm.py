@@ -29,7 +29,8 @@ class WarmTrainer:
     beside: tuple[str, ...] = ()
 
     def __call__(self, which: str, size: int, seed: int) -> Run:
-        text = self.original if which == "original" else self.distributed
+        script_of, _, gradients = which.partition(" ")
+        text = self.original if script_of == "original" else self.distributed
         key = f"{hashlib.sha1(text.encode()).hexdigest()} {seed}"
         if which == "original" and key in self.alone:
             return self.alone[key]
@@ -40,7 +41,7 @@ class WarmTrainer:
         for name in self.beside:
             (place / "copy" / name).write_text(runtime.text_of(name), encoding="utf-8")
         arguments = ["--report", str(place / "reports"), "--root", str(place / "copy"), "--seed", str(seed)]
-        arguments += ["--untrained"] if which == "untrained" else []
+        arguments += ["--gradients", gradients] if gradients else []
         arguments += ["--limit", str(self.limit), "--", str(script), *self.arguments]
         if size:
             arguments = ["--gloo", "-np", str(size), str(self.world.python), str(PROBE), *arguments]

@@ -10,9 +10,8 @@ from math import isclose, isnan
 from typing import Any
 
 from horovodize.verifying.runs import Rank, Run
-from horovodize.verifying.scalings import Scaling, drawn_length, span
-
-TOLERANCE = 1e-5
+from horovodize.verifying.scalings import Scaling, Settled, drawn_length, span
+from horovodize.verifying.tolerances import MONITORED, Passes, events, of_weights, spread
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,13 @@ class Check:
         return not self.broken
 
 
-def contract(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool) -> list[Check]:
+def contract(
+    alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool, settled: Settled
+) -> list[Check]:
     """All that is checked of a run that came to its end. `alone` has one run for each seed; `sooner`: it stopped sooner, being
     as good."""
     first = alone[0]
-    found = [_collectives(run), _weights(run), _rates(first, run, scaled), _files(first, run)]
+    found = [_collectives(run), _weights(run), _rates(first, run, scaled), _files(alone, run, settled.files)]
     return [*found, _rows(alone, run, scaled, sooner), _output(first, run)]
 
 
@@ -74,7 +75,24 @@ def _weights(run: Run) -> Check:
         later = [b - a for a, b in pairwise(counts)]
         if len(later) >= 4 and sum(count > 0 for count in later) > 0.8 * len(later):
             broken.append(f"optimizer {number}: variables are broadcast with every step, not once")
+        averages = [b["averages"] - a["averages"] for a, b in pairwise(optimizer["trace"][1:-1])]
+        without = sum(not count for count in averages)
+        if without and without < len(averages):
+            broken.append(
+                f"optimizer {number}: {without} of {len(averages)} steps apply gradients without averaging any"
+            )
+    broken += _decisions(run)
     return Check("equal weights on all ranks", tuple(broken[:3]))
+
+
+def _decisions(run: Run) -> Iterator[str]:
+    """Where callbacks look at values that differ, though they may have decided alike in this run."""
+    first = run.ranks[0].report["decided"]
+    for other in run.ranks[1:]:
+        for (name, what, mine), (_, _, its) in zip(first, other.report["decided"], strict=False):
+            if not isclose(mine, its, rel_tol=MONITORED, abs_tol=MONITORED) and not isnan(mine + its):
+                yield f"{name} looks at {what}, which is {its:.6g} on rank {other.number}, {mine:.6g} on rank 0"
+                break
 
 
 def _differences(one: Rank, other: Rank) -> Iterator[str]:
@@ -85,37 +103,40 @@ def _differences(one: Rank, other: Rank) -> Iterator[str]:
         early = list(zip(mine["early"], its["early"], strict=False))
         agreed = False
         for step, (a, b) in enumerate(early, start=1):
-            apart = _apart(a, b, "trained", "optimizer")
+            apart = _apart(a, b, step, "trained", "optimizer")
             agreed = agreed or not apart
             if apart and (agreed or step == len(early) >= 3):
                 yield f"after step {step}: {apart}"
         for a, b in zip(mine["later"], its["later"], strict=False):
-            if a["step"] == b["step"] and (apart := _apart(a, b, "trained", "optimizer")):
+            if a["step"] == b["step"] and (apart := _apart(a, b, a["step"], "trained", "optimizer")):
                 yield f"after step {a['step']}: {apart}"
         # What is put right at the end, such as statistics, was not yet where the run was ended before.
         parts = ("trained", "optimizer") if one.report["stopped"] else ("trained", "optimizer", "others")
-        if apart := _apart(mine["at_end"], its["at_end"], *parts):
+        if apart := _apart(mine["at_end"], its["at_end"], mine["steps"], *parts):
             yield f"at the end: {apart}"
-    if not one.report["stopped"] and (apart := _apart(one.report, other.report, "kept")):
+    if not one.report["stopped"] and (
+        apart := _apart(one.report, other.report, max(one.steps, default=0), "kept")
+    ):
         yield f"at the end: {apart}"
 
 
-def _apart(one: dict[str, Any], other: dict[str, Any], *parts: str) -> str:
+def _apart(one: dict[str, Any], other: dict[str, Any], steps: int, *parts: str) -> str:
     for part in parts:
         if len(one[part]) != len(other[part]):
             return f"{len(other[part])} variables, not {len(one[part])}"
         for a, b in zip(one[part], other[part], strict=True):
             if a["shape"] != b["shape"]:
                 return f"{a['name']} has shape {b['shape']}, not {a['shape']}"
-            if not all(map(_close, a["values"], b["values"])):
+            close = of_weights(max(map(abs, a["values"]), default=0.0), steps)
+            if not all(_close(x, y, close) for x, y in zip(a["values"], b["values"], strict=True)):
                 far = max(abs(x - y) for x, y in zip(a["values"], b["values"], strict=True))
                 what = " (statistics that are not averaged)" if part == "others" else ""
                 return f"{a['name']} by {far:.2g}{what}"
     return ""
 
 
-def _close(one: float, other: float) -> bool:
-    return isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE) or (isnan(one) and isnan(other))
+def _close(one: float, other: float, off: float) -> bool:
+    return one == other or abs(one - other) <= off or (isnan(one) and isnan(other))
 
 
 def _rates(alone: Run, run: Run, scaled: Sequence[Scaling]) -> Check:
@@ -132,12 +153,13 @@ def _rates(alone: Run, run: Run, scaled: Sequence[Scaling]) -> Check:
             broken.append(which + one.fault)
     steps = sum(run.ranks[0].steps)
     larger = any(one.kind == "weak" and one.larger_rate for one in scaled)
-    if run.size > 1 and larger and run.ranks[0].report["sums"] >= max(1, 0.9 * steps):
+    if run.size > 1 and larger and run.ranks[0].report["sums"] >= max(1, steps):
         broken.append("the gradients are added up, not averaged, and the rate is multiplied, too")
     return Check(name, tuple(broken), length=any(one.length for one in scaled))
 
 
-def _files(alone: Run, run: Run) -> Check:
+def _files(alone: Sequence[Run], run: Run, settled: bool) -> Check:
+    """settled: how often something is written doesn't follow from how well it trains."""
     broken: list[str] = []
     notes: list[str] = []
     for kind in ("files", "prefixes", "log_dirs"):
@@ -150,7 +172,9 @@ def _files(alone: Run, run: Run) -> Check:
             for path, who in writers.items()
             if len(who) > 1
         ]
-    had, _ = alone.ranks[0].written()
+    had, _ = alone[0].ranks[0].written()
+    others = [one.ranks[0].written()[0] for one in alone[1:]]
+    steps = max(alone[0].ranks[0].steps, default=0)
     has: dict[str, int] = {}
     for rank in run.ranks:
         written, copies = rank.written(had)
@@ -162,8 +186,12 @@ def _files(alone: Run, run: Run) -> Check:
         for path, times in had.items():
             if not has.get(path):
                 broken.append(f"{path} is not written")
-            elif abs(has[path] - times) > max(1, 0.15 * times) and not any(path in fault for fault in broken):
-                notes.append(f"{path} is written {has[path]} times, alone {times}")
+            elif not any(path in fault for fault in broken):
+                least, most = events(times, steps, run.size)
+                told = f"{path} is written {has[path]} times, alone {times}"
+                if not least <= has[path] <= most:
+                    same = settled and all(other.get(path) == times for other in others)
+                    (broken if same else notes).append(told)
         broken += [f"{path} is written, alone it isn't" for path in has if path not in had]
     if unseen := run.written_unseen():
         more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
@@ -186,26 +214,28 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: boo
     least, most = span(totals, by_chance)
     length = False
     counts = [rank.rows.total() for rank in run.ranks]
-    batch = max(alone[0].ranks[0].batches)
-    slack = run.size * batch / totals[0] + 0.1
-    drawn = max((_missed(had, other.rows) for other in alone[1:]), default=0.0)
+    passes, first = Passes.of(alone[0].ranks[0]), run.ranks[0]
     # What is drawn with replacement, be it by a seed of the script's own, comes unequally often.
-    fixed = drawn < 0.05 and max(had.values()) - min(had.values()) <= 1
+    # Another seed may leave out others of those that fill no batch.
+    left = max((_missed(had, other.rows) * totals[0] for other in alone[1:]), default=0.0)
+    fixed = passes.fixed and left < passes.number * passes.batch
     strong = any(one.kind == "strong" for one in scaled)
+    slack = passes.slack(run.size, len(first.batches), divided=not strong) + (left if fixed else 0)
+    everything = abs(has.total() - run.size * totals[0]) <= run.size * slack
     alike = len({tuple(sorted(rank.rows)) for rank in run.ranks}) == 1
-    whole = len(had) == batch and len(alone[0].ranks[0].batches) > 1  # each step takes all rows
+    whole = len(had) == passes.batch and passes.batches > 1  # each step takes all rows
     if alike and whole and not strong:
         broken.append("every step sees all rows on every rank, but steps and rate are those of batches")
     elif not strong and (told := _repeated(alone[0], run)):
         broken.append(told)
-    elif fixed and ratio > 1 + slack and isclose(ratio, run.size, rel_tol=0.15):
+    elif fixed and ratio > 1 and everything:
         told = f"every rank trains on all rows: together {ratio:.2g} times those alone"
         (notes if strong and whole else broken).append(told)
-    elif not fixed and strong and isclose(ratio, run.size, rel_tol=0.15):
+    elif not fixed and strong and everything:
         notes.append(f"every rank draws as many rows as one process: together {ratio:.2g} times those alone")
     elif ratio < 1 and sooner:
         notes.append(f"stops sooner, as good as alone: after {ratio:.2g} times the rows")
-    elif not least / totals[0] - slack - 0.05 <= ratio <= most / totals[0] + slack + 0.05:
+    elif not least - slack <= has.total() <= most + slack:
         broken.append(f"all ranks together train on {ratio:.2g} times the rows")
         length = True
     elif has.total() > 10 * sum(has[row] for row in had):
@@ -214,10 +244,12 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: boo
         )
     elif _drawn_afresh(alone[0], run):
         notes.append("other ranks than 0 draw rows of their own: only their number is compared")
-    elif fixed and (missed := _missed(had, has)) > slack:
+    elif fixed and (missed := _missed(had, has)) * totals[0] > slack + max(0, has.total() - totals[0]):
         broken.append(f"{missed:.0%} of the rows are seen by no rank, or by fewer than others")
-    odd = len(run.ranks[0].batches) if strong else 0  # all rows in every step may leave a row over
-    if max(counts) - min(counts) > max(batch, odd, 0.1 * max(counts)):
+    if not broken and not strong and (told := _in_one_pass(alone[0], run)):
+        broken.append(told)
+    apart = float(len(first.batches)) if strong else 0.0  # a row of each step may be left over
+    if max(counts) - min(counts) > max(apart, spread(first.batches, passes.rounds)):
         broken.append(f"the ranks train on different numbers of rows: {', '.join(map(str, counts))}")
     if by_chance:
         seen = ", ".join(map(str, sorted(set(totals))))
@@ -240,6 +272,21 @@ def _repeated(alone: Run, run: Run) -> str:
     return f"ranks train on the same batches: {told}" if fewer and common > 0.5 else ""
 
 
+def _in_one_pass(alone: Run, run: Run) -> str:
+    """Whether ranks share rows within a pass in which each row comes once alone."""
+    first, size = alone.ranks[0], run.size
+    batches = first.first_pass // size
+    if not batches or not first.batches:
+        return ""
+    begun = [rank.begin(min(batches, rank.first_pass)) for rank in run.ranks]
+    taken = sum(map(len, begun))
+    twice = taken - len(set().union(*begun))
+    # Shares that are filled up to equally many hold a row of another's, or a batch, where these are dealt.
+    if twice <= size - 1 + Passes.of(first).batch:
+        return ""
+    return f"ranks train on the same rows: {twice:,} of the {taken:,} that they begin with, alone each comes once in a pass"
+
+
 def _drawn_afresh(alone: Run, run: Run) -> bool:
     """Whether rows are drawn without end by a seed of the script's own, to which ranks add theirs: no row comes twice, rank 0
     has those that come first alone, and each other rank has rows that neither it nor another had."""
@@ -257,6 +304,7 @@ def _missed(wanted: Any, found: Any) -> float:
 
 
 def _output(alone: Run, run: Run) -> Check:
+    """Notes only: what is printed may be anything."""
     said = alone.ranks[0].report["printed"]
     notes = [
         f"rank {r.number} prints, too: {r.report['printed']} lines"
@@ -265,7 +313,9 @@ def _output(alone: Run, run: Run) -> Check:
     ]
     its = run.ranks[0].report["printed"]
     steps, its_steps = (max(r.ranks[0].steps, default=0) for r in (alone, run))
-    each_step = 0.8 * steps < said and 0.7 * its_steps < its
-    if said >= 4 and not each_step and not 0.7 <= its / said <= 1.4 and not run.stopped:
+    least, most = events(said, steps, run.size)
+    # A few lines beside those that come with steps: at the beginning, at the end.
+    each_step = steps <= said and its_steps <= its
+    if not each_step and not least - 3 <= its <= most + 3 and not run.stopped:
         notes.append(f"rank 0 prints {its} lines, alone {said}")
     return Check("rank 0 alone speaks", notes=tuple(notes[:2]))

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from horovodize.verifying.contract import Check
-from horovodize.verifying.runs import SAME, Curve, Run, distance
+from horovodize.verifying.runs import Curve, Run, distance
 from horovodize.verifying.scalings import Scaling, drawn_length
 
 POINTS = 40  # of a curve
 WAY = 0.75  # of the loss's way down that a run with larger batches has to go
-CLOSE = 2e-2  # how far the weights of a run may end from the original's: rounding
-APART = (
-    0.25  # the same where the first step comes before the broadcast, as in Keras, and so is each rank's own
-)
+# How far the weights may end from the original's before it is asked what rounding makes of them in this script: some digits.
+CLOSE = 1e-5
+# How many times as far as another rounding of each gradient takes the weights: ranks round sums over rows, and over ranks.
+ROUNDINGS = 10
+# The same where ranks take their first step before the broadcast, each from weights of its own: their mean may be opposite to
+# the step of one process.
+FIRST_STEPS = 2
+# How many times the loss of the first step may be larger or smaller than alone before both are trained without gradients: a
+# share of two ranks is half of it.
+SCALE = 1.4
+# By how much means over the same rows may differ then: short batches count as much as full ones.
+SAME_MEAN = 0.1
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,7 @@ class Compared:
     rows   rows that all ranks together saw at the end; 0 where they can't be seen
     differs  what is different, or nothing
     since    the part of the way (0 to 1) from which on it lies above the band
+    scaled   whether it begins as another multiple than alone, for all that is seen
     flat     whether it goes down alone by no more than it varies: a game's, that of adversaries, that of a few steps"""
 
     alone: list[list[float]]
@@ -33,12 +42,14 @@ class Compared:
     differs: str = ""
     since: float = 1.0
     flat: bool = False
+    scaled: bool = False
 
 
 @dataclass(frozen=True)
 class Parity:
     losses: list[Compared]
     weights: str = ""  # how the weights end elsewhere than the original's, where they should not
+    apart: float = 0.0  # by how much of their length
     notes: tuple[str, ...] = ()
     cause: str = ""
 
@@ -58,14 +69,41 @@ def parity(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], checks: Se
     count = min([len(its), *(len(curves) for curves in by_seed)], default=0)
     if len({_models(one) for one in (*alone, run)}) > 1:
         return Parity([], notes=("each run trains other models, so their losses are not compared",))
-    losses = [_compared([curves[i] for curves in by_seed], its[i], rows) for i in range(count)]
-    weights, notes = _weights(alone, run, scaled, checks)
+    shares = run.size if added_up(run) else 1
+    losses = [_compared([curves[i] for curves in by_seed], its[i], rows, shares) for i in range(count)]
+    weights, apart, notes = _weights(alone, run, scaled)
     if not losses and not weights:
         notes = (*notes, "no loss was seen")
-    found = Parity(losses, weights, notes)
+    found = Parity(losses, weights, apart, notes)
     if found.alike:
         return found
-    return Parity(losses, weights, notes, _cause(checks, scaled, run))
+    return replace(found, cause=_cause(checks, scaled, run))
+
+
+def added_up(run: Run) -> bool:
+    """Whether gradients are added up, not averaged, with every step: a loss is a rank's share then."""
+    first = run.ranks[0]
+    return run.size > 1 and bool(first.report["sums"] >= max(1, *first.steps, 0))
+
+
+def _seems_scaled(alone: Curve, its: Curve, shares: int) -> bool:
+    """Whether the loss of the first step, where nothing has been trained, is of another size. Rows may make it so."""
+    if not alone.losses or not its.losses or not min(alone.losses[0], its.losses[0]) > 0:
+        return False
+    ratio = its.losses[0] * shares / alone.losses[0]
+    return not 1 / SCALE <= ratio <= SCALE
+
+
+def other_scale(alone: Run, run: Run) -> str:
+    """How a loss is another multiple than alone, where neither trains: both see the same rows with the same weights, in
+    batches of other rows, so that only the mean over them can be compared."""
+    shares = run.size if added_up(run) else 1
+    for before, after in zip(alone.curves, run.curves, strict=False):
+        (one, off), (other, odd) = before.mean_and_error, after.mean_and_error
+        if not abs(one - other * shares) <= SAME_MEAN * abs(one) + 4 * (off + odd * shares):
+            told = f"{other:.4g}" + (f" a share, {other * shares:.4g} in all" if shares > 1 else "")
+            return f"the loss is another multiple: before anything is trained it is {told}, alone {one:.4g}"
+    return ""
 
 
 def _models(run: Run) -> tuple[int, ...]:
@@ -73,11 +111,13 @@ def _models(run: Run) -> tuple[int, ...]:
     return tuple(len(weights) for weights in run.ranks[0].weights)
 
 
-def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:
+def _compared(alone: Sequence[Curve], its: Curve, rows: int, shares: int) -> Compared:
+    """shares: by how many the loss of a rank must be multiplied, where it is a share of a sum."""
     curves, ranks = [curve.smoothed(POINTS) for curve in alone], its.smoothed(POINTS)
+    scaled = _seems_scaled(alone[0], its, shares)
     ends = [curve.last for curve in alone if isfinite(curve.last)]
     if not ends:
-        return Compared(curves, ranks, rows)
+        return Compared(curves, ranks, rows, scaled=scaled)
     if not isfinite(its.last):
         at = next((i for i, value in enumerate(ranks) if not isfinite(value)), POINTS - 1)
         return Compared(
@@ -91,7 +131,7 @@ def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:
     if lost and flat and its.last <= 3 * max(abs(low), abs(high), abs(start)):
         lost = False
     if not lost:
-        return Compared(curves, ranks, rows)
+        return Compared(curves, ranks, rows, scaled=scaled)
     above = [
         value > max(column) + band for value, column in zip(ranks, zip(*curves, strict=True), strict=True)
     ]
@@ -107,20 +147,18 @@ def _compared(alone: Sequence[Curve], its: Curve, rows: int) -> Compared:
     )
 
 
-def _weights(
-    alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], checks: Sequence[Check]
-) -> tuple[str, tuple[str, ...]]:
-    """Steps that are the same must end with the same weights, unless something is drawn, or depends on the batch."""
+def _weights(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> tuple[str, float, tuple[str, ...]]:
+    """Steps that are the same must end with the same weights, unless something is drawn, or depends on the batch. What is
+    wrong, by how much of their length, and notes."""
     original, first = alone[0].ranks[0], run.ranks[0]
     if run.stopped or not scaled or any(one.kind != "strong" or one.fault for one in scaled):
-        return "", ()
+        return "", 0.0, ()
     if drawn_length(alone) and original.steps != first.steps:
-        return "", ("how long it trains differs by seed: the weights at the end are not compared",)
+        return "", 0.0, ("how long it trains differs by seed: the weights at the end are not compared",)
     pairs = zip(original.weights, first.weights, strict=False)
     apart = max((distance(a, b) for a, b in pairs), default=0.0)
-    broadcast = all(one["trace"][0]["broadcasts"] for one in first.optimizers if one["trace"])
-    if apart <= (SAME if run.size == 1 else CLOSE if broadcast else APART):
-        return "", ()
+    if apart <= CLOSE:
+        return "", apart, ()
     told = f"the steps are the same, but the weights end {apart:.2g} of their length from the original's"
     had, has = alone[0].rows, run.rows
     excuses = list(original.report["layers"])
@@ -138,7 +176,27 @@ def _weights(
         and len(had) > max(original.batches)
     ):
         excuses.append("other batches")
-    return ("", (f"{told}: {', '.join(excuses)}",)) if excuses else (told, ())
+    return ("", apart, (f"{told}: {', '.join(excuses)}",)) if excuses else (told, apart, ())
+
+
+def far_enough(original: Run, rounded: Run, headless: Run | None, apart: float) -> bool:
+    """Whether weights end further from the original's than other roundings of its gradients take them; nor, where ranks take
+    their first step before the broadcast, than one step less takes them (`headless`)."""
+    runs = [(rounded, ROUNDINGS), (headless, FIRST_STEPS)]
+    known = [(run, times) for run, times in runs if run is not None and run.complete]
+    pairs = [
+        times * distance(a, b)
+        for run, times in known
+        for a, b in zip(original.ranks[0].weights, run.ranks[0].weights, strict=False)
+    ]
+    return apart > max(CLOSE, *pairs, CLOSE)
+
+
+def steps_first(run: Run) -> bool:
+    """Whether the first step comes before the broadcast, as in Keras."""
+    return run.size > 1 and not all(
+        one["trace"][0]["broadcasts"] for one in run.ranks[0].optimizers if one["trace"]
+    )
 
 
 def _cause(checks: Sequence[Check], scaled: Sequence[Scaling], run: Run) -> str:

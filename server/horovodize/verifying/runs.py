@@ -39,6 +39,13 @@ class Curve:
         )  # 1.13: mean distance of two draws, in deviations
 
     @property
+    def mean_and_error(self) -> tuple[float, float]:
+        """The mean over all steps, and how far it may be off by chance."""
+        middle, count = mean(self.losses), len(self.losses)
+        spread = sum((loss - middle) ** 2 for loss in self.losses) / max(1, count - 1)
+        return middle, sqrt(spread / max(1, count))
+
+    @property
     def _few(self) -> int:
         return max(1, int(len(self.losses) * TAIL))
 
@@ -80,7 +87,7 @@ class Rank:
     def _place(self) -> dict[str, Any]:
         """Where rows are seen best: where training takes them, else the data set that was gone through most."""
         examples = self.report["examples"]
-        nothing: dict[str, Any] = {"rows": {}, "batches": [], "marks": []}
+        nothing: dict[str, Any] = {"rows": {}, "batches": [], "marks": [], "fresh": []}
         trained = [
             examples.get("keras"),
             examples.get("sessions"),
@@ -107,6 +114,16 @@ class Rank:
     def marks(self) -> list[str]:
         """One for each batch: batches of the same rows have the same. Empty where they can't be seen."""
         return list(self._place["marks"])
+
+    @property
+    def first_pass(self) -> int:
+        """How many batches came before any row came again: all of a pass, where each row comes once in it."""
+        pairs = enumerate(zip(self._place["fresh"], self.batches, strict=True))
+        return next((at for at, (fresh, rows) in pairs if fresh < rows), len(self.batches))
+
+    def begin(self, batches: int) -> set[str]:
+        """The different rows of its first batches."""
+        return set(list(self.rows)[: sum(self._place["fresh"][:batches])])
 
     @property
     def weights(self) -> list[list[float]]:
@@ -242,8 +259,8 @@ def distance(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def kind_of(path: str) -> str:
-    """A path without its numbers: time stamps, process ids, epochs and steps."""
-    return re.sub(r"\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path))
+    """A path without its numbers: time stamps, process ids, epochs and steps. ("h5" is a kind of file.)"""
+    return re.sub(r"(?<!\.h)\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path))
 
 
 def _without_rank(path: str, rank: int) -> list[str]:

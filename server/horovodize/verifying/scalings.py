@@ -9,13 +9,32 @@ from math import isclose, isnan, sqrt
 from typing import Any
 
 from horovodize.verifying.runs import Run, repeats
+from horovodize.verifying.tolerances import RATE, RATE_OF_LARGEST, Passes, may_be_divided
 
-# Parts of the way at which a rate is looked for around the same place of the run alone.
+# The part of the way around which a rate is looked for that changes with each step: its period, at least ten times the number
+# of ranks, is divided by them and rounded down.
 _AROUND = 0.1
-# The part of the steps whose rate may be another, where it may follow from how well it trains.
-_ODD = 0.15
-# How far above the loss of alone still counts as reached.
+# How far above the loss of alone still counts as reached: the mean over ranks, where one rank's own loss was good enough.
 _HARDLY = 1.15
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What is known, or to be taken, not to follow from how well it trains: it must be the same on ranks then.
+
+    length  how many steps it takes
+    rates   the rates after the first
+    files   how often it writes"""
+
+    length: bool = True
+    rates: bool = True
+    files: bool = True
+
+    def __bool__(self) -> bool:
+        return self.length or self.rates or self.files
+
+
+STRICTLY, FREELY = Settled(), Settled(length=False, rates=False, files=False)
 
 
 @dataclass(frozen=True)
@@ -33,24 +52,20 @@ class Scaling:
 
 
 def scalings(
-    alone: Sequence[Run], run: Run, rate: str, sooner: bool = False, settled: bool = False
+    alone: Sequence[Run], run: Run, rate: str, sooner: bool = False, settled: Settled = STRICTLY
 ) -> list[Scaling]:
     """One for each optimizer.
 
     rate     what the rate of larger batches is multiplied by, as in `Options.rate`
     sooner   it stopped sooner, being as good
-    settled  the rates don't follow from how well it trains: they are compared throughout"""
+    settled  rates that follow from how well it trains are only compared at their start"""
     by_seed = [r.ranks[0] for r in alone]
     its = run.ranks[0]
-    grown = _grown(alone[0], run) if rate == "linear" else None
     count = min(len(its.optimizers), *(len(r.optimizers) for r in by_seed))
-    drawn = drawn_length(alone)
-    return [
-        _scaling(
-            [r.optimizers[i] for r in by_seed], its.optimizers[i], run, rate, grown, sooner, drawn, settled
-        )
-        for i in range(count)
-    ]
+    factor = {"linear": float(run.size), "sqrt": sqrt(run.size), "keep": 1.0}[rate]
+    grown = _grown(alone[0], run) if rate == "linear" else None
+    how = _How(run, factor, grown, Passes.of(by_seed[0]), sooner, drawn_length(alone), settled.rates)
+    return [_scaling([r.optimizers[i] for r in by_seed], its.optimizers[i], how) for i in range(count)]
 
 
 def drawn_length(alone: Sequence[Run]) -> bool:
@@ -76,117 +91,142 @@ def done_sooner(alone: Sequence[Run], run: Run) -> bool:
     return bool(ends) and all(its < min(others) for its, others in ends)
 
 
-def decides_nothing(run: Run, untrained: Run) -> bool:
-    """Whether how well it trains decides neither how long nor at which rates: without gradients it takes the same steps."""
+def settled_by(run: Run, untrained: Run) -> Settled:
+    """What doesn't follow from how well it trains: it is the same without gradients."""
     if not untrained.ranks or untrained.ranks[0].number or repeats(run, untrained):
-        return False
-    its, others = (one.ranks[0].optimizers for one in (run, untrained))
-    if not its or [one["steps"] for one in its] != [one["steps"] for one in others]:
-        return False
-    points = [[point["rate"] for one in which for point in one["trace"]] for which in (its, others)]
-    return len(points[0]) == len(points[1]) and all(
-        isclose(a, b, rel_tol=1e-4) or isnan(a + b) for a, b in zip(*points, strict=True)
-    )
+        return FREELY
+    mine, its = run.ranks[0], untrained.ranks[0]
+    if not mine.optimizers or len(mine.optimizers) != len(its.optimizers):
+        return FREELY
+    length = mine.steps == its.steps
+    traces = zip(*([one["trace"] for one in rank.optimizers] for rank in (mine, its)), strict=True)
+    pairs = [(a["rate"], b["rate"]) for one, other in traces for a, b in zip(one, other, strict=False)]
+    rates = all(isclose(a, b, rel_tol=RATE) or isnan(a + b) for a, b in pairs)
+    return Settled(length, rates, length and mine.written() == its.written())
 
 
-def _grown(alone: Run, run: Run) -> float | None:
-    """How many times the rows of alone the first step of all ranks has: fewer than their number where rows are few."""
+def _grown(alone: Run, run: Run) -> tuple[float, float] | None:
+    """How many times the rows of alone the first step of all ranks has: fewer than their number where rows are few. With what
+    the rows that can't be divided make of it."""
     before, after = alone.ranks[0].batches[:1], [rank.batches[:1] for rank in run.ranks]
-    return sum(map(sum, after)) / before[0] if before and all(after) else None
+    if not before or not all(after):
+        return None
+    return sum(map(sum, after)) / before[0], run.size / before[0]
 
 
-def _scaling(
-    alone: Sequence[dict[str, Any]],
-    its: dict[str, Any],
-    run: Run,
-    rate: str,
-    grown: float | None,
-    sooner: bool,
-    drawn: bool,
-    settled: bool,
-) -> Scaling:
-    size = run.size
-    steps = [one["steps"] for one in alone]
-    low, high = span(steps, drawn)
-    allowed = max(3, 0.3 * high / size)
-    fewer = low / size - allowed <= its["steps"] <= high / size + allowed
-    fewer = fewer or (sooner and its["steps"] < low / size)
-    same = low - max(1, 0.02 * low) <= its["steps"] <= high + max(1, 0.02 * high)
-    factor = {"linear": float(size), "sqrt": sqrt(size), "keep": 1.0}[rate]
-    first = _ratio(its["first_rate"], alone[0]["first_rate"])
-    if grown is not None and isclose(first, max(1.0, grown), rel_tol=0.05):
-        factor = first
-    scaled, kept = isclose(first, factor, rel_tol=0.02), isclose(first, 1, rel_tol=0.02)
-    if run.stopped:
-        fewer = same = True
+@dataclass(frozen=True)
+class _How:
+    """How a run on ranks is to be compared: what the rate of larger batches is multiplied by (`factor`), what it may be instead
+    where the first batch didn't grow as much (`grown`), and how one process goes through its rows."""
+
+    run: Run
+    factor: float
+    grown: tuple[float, float] | None
+    passes: Passes
+    sooner: bool
+    drawn: bool
+    rates: bool
+
+
+def _scaling(alone: Sequence[dict[str, Any]], its: dict[str, Any], how: _How) -> Scaling:
+    size, passes, stopped = how.run.size, how.passes, how.run.stopped
+    low, high = span([one["steps"] for one in alone], how.drawn)
+    taken = its["steps"]
+    fewer = stopped or (low <= taken * size <= high) or any(_divided(n, how, taken) for n in (low, high))
+    fewer = fewer or (how.sooner and taken * size < low)
+    # Shares of the rows of each step: a pass may have one more, or less, where rows don't divide.
+    odd = passes.rounds if not passes.rows or passes.lost(size) or passes.batch % size else 0
+    same = stopped or low - odd <= taken <= high + odd
+    rates = [point["rate"] for point in alone[0]["trace"]]
+    factor, first = how.factor, its["first_rate"]
+    if how.grown is not None:
+        grown, off = how.grown
+        found = _ratio(first, alone[0]["first_rate"])
+        if abs(found - max(1.0, grown)) <= off + RATE:
+            factor = found
+    scaled, kept = (_starts(first, rates, wanted, size) for wanted in (factor, 1.0))
     if size == 1 or (same and kept and not (fewer and scaled)):
         kind, wanted, budget = "strong", 1.0, same
     elif fewer and (scaled or not same):
         kind, wanted, budget = "weak", factor, fewer
     elif same and scaled:  # the steps of one process at the rate of larger batches
-        return Scaling(
-            "", f"every rank takes {its['steps']} steps, as many as alone, at {first:.3g} times the rate"
-        )
+        times = _ratio(first, alone[0]["first_rate"])
+        return Scaling("", f"every rank takes {taken} steps, as many as alone, at {times:.3g} times the rate")
     else:
         kind, wanted, budget = ("strong", 1.0, same) if kept else ("weak", factor, fewer)
     if not budget:
         told = f"{low}" if low == high else f"{low} to {high}"
         return Scaling(
             "",
-            f"every rank takes {its['steps']} steps, alone {told}: neither as many nor 1/{size} of that",
+            f"every rank takes {taken} steps, alone {told}: neither as many nor 1/{size} of that",
             length=True,
         )
-    if isnan(its["first_rate"]) and not isnan(alone[0]["first_rate"]):
+    if isnan(first) and not isnan(alone[0]["first_rate"]):
         return Scaling(kind, "the rate is not a number")
-    if not isnan(first) and not isclose(first, wanted, rel_tol=0.02):
+    times = _ratio(first, alone[0]["first_rate"])
+    if not _starts(first, rates, wanted, size):
         rows = f"each step trains on {size} times the rows" if kind == "weak" else "the steps are the same"
         return Scaling(
-            kind,
-            f"the rate starts at {its['first_rate']:.4g}, {first:.3g} times that alone, not {wanted:.3g}: {rows}",
+            kind, f"the rate starts at {first:.4g}, {times:.3g} times that alone, not {wanted:.3g}: {rows}"
         )
     # As many steps as alone, of N times the rows: the rest of them has nothing to be compared with.
-    stretch = size if run.stopped and kind == "weak" else 1
+    stretch = size if stopped and kind == "weak" else 1
     trace = [point["rate"] for point in its["trace"]]
-    return Scaling(
-        kind, _later(alone, trace[: -(-len(trace) // stretch)], wanted, size, settled), first > 1.02
-    )
+    trace = trace[: -(-len(trace) // stretch)]
+    return Scaling(kind, _later(alone, trace, wanted, how) if how.rates else "", times > 1 + RATE)
 
 
-def _later(
-    alone: Sequence[dict[str, Any]], trace: Sequence[float], wanted: float, size: int, settled: bool
-) -> str:
+def _divided(steps: int, how: _How, taken: int) -> bool:
+    return may_be_divided(steps, how.run.size, taken, how.passes.rounds)
+
+
+def _starts(first: float, rates: Sequence[float], factor: float, size: int) -> bool:
+    """Whether a rate is one of those of the first steps of one process, which a step of `size` ranks stands for, by a factor.
+    True where those can't be seen."""
+    begin = [factor * rate for rate in rates[:size]]
+    if not begin or any(map(isnan, begin)):
+        return True
+    return any(isclose(first, rate, rel_tol=RATE) for rate in begin)
+
+
+def _later(alone: Sequence[dict[str, Any]], trace: Sequence[float], wanted: float, how: _How) -> str:
     """Where the rate leaves what it was alone at the same part of the way."""
     traces = [[point["rate"] for point in one["trace"]] for one in alone]
-    if any(not _follows(trace, traces[0], 1.0, 1) for trace in traces[1:]):
+    if any(_leaves(other, traces[0], 1.0, 1, 0.0) for other in traces[1:]):
         return ""  # it follows from metrics, which differ with every seed
-    off = _follows_not(trace, traces[0], wanted, size, 0.0 if settled else _ODD)
-    if not off:
-        return _turns(trace, traces[0], wanted, size) if settled and trace and traces[0] else ""
+    size = how.run.size
+    if not (off := _leaves(trace, traces[0], wanted, size, how.passes.longest_rounding(size))):
+        return _turns(trace, traces[0], wanted, size) if trace and traces[0] else ""
     step, rate, others = off
     return f"at step {step} of a rank the rate is {rate:.4g}, where {wanted:.3g} times that alone is about {others:.4g}"
 
 
-def _follows(trace: Sequence[float], original: Sequence[float], factor: float, size: int) -> bool:
-    return _follows_not(trace, original, factor, size) is None
-
-
-def _follows_not(
-    trace: Sequence[float], original: Sequence[float], factor: float, size: int, odd: float = _ODD
+def _leaves(
+    trace: Sequence[float], original: Sequence[float], factor: float, size: int, rounding: float
 ) -> tuple[int, float, float] | None:
-    """The first step whose rate is none of those alone around the same part of the way, if more than the part `odd` are."""
+    """The first step whose rate is none of those alone around the same part of the way. (`rounding`: by how many steps it
+    may be elsewhere at the end, where passes are rounded.)"""
     if not trace or not original:
         return None
-    around = max(_AROUND, 2.0 * size / len(original))
-    off = []
+    changes = [at for at, (a, b) in enumerate(pairwise(original), start=1) if not isclose(a, b, rel_tol=RATE)]
+    seldom = len(changes) * 2 * size <= len(original)
+    digits = RATE_OF_LARGEST * factor * max(map(abs, original))
     for step, rate in enumerate(trace):
-        at = step / max(1, len(trace) - 1)
-        low, high = (round((at + side) * (len(original) - 1)) for side in (-around, around))
-        near = [factor * value for value in original[max(0, low) : high + 1]]
+        way = step / max(1, len(trace) - 1)
+        at = way * (len(original) - 1)
+        # Where it changes seldom, each change may come as much sooner or later as its period is rounded, or passes before it.
+        around = (
+            size * (1 + sum(change <= at + size for change in changes)) + way * rounding
+            if seldom
+            else max(_AROUND * (len(original) - 1), 2 * size)
+        )
+        near = [factor * value for value in original[max(0, round(at - around)) : round(at + around) + 1]]
         if isnan(rate) or not near:
             continue
-        if not 0.85 * min(near) - 1e-12 <= rate <= 1.15 * max(near) + 1e-12:
-            off.append((step, rate, near[len(near) // 2]))
-    return off[0] if len(off) > odd * len(trace) else None
+        low, high = min(near), max(near)
+        if not low - RATE * abs(low) - digits <= rate <= high + RATE * abs(high) + digits:
+            return step, rate, near[len(near) // 2]
+    return None
 
 
 def _turns(trace: Sequence[float], original: Sequence[float], factor: float, size: int) -> str:
@@ -194,7 +234,8 @@ def _turns(trace: Sequence[float], original: Sequence[float], factor: float, siz
     takes a step where one process takes `size`, may miss the peaks."""
     its, most = _travel(trace), factor * _travel(original)
     least = factor * min(_travel(original[begin::size]) for begin in range(size))
-    slack = factor * (max(original) - min(original)) + 0.2 * most
+    # One way up or down more, where it ends; its period is rounded as above.
+    slack = factor * (max(original) - min(original)) + 2 * _AROUND * most
     if least - slack <= its <= most + slack or isnan(its + most):
         return ""
     return f"the rate goes up and down by {its:.3g} in all, {factor:.3g} times that alone is {most:.3g}"

@@ -49,8 +49,9 @@ class Trainer:
 
     def __call__(self, which: str, size: int, seed: int) -> Run:
         """Raises CouldNotRun."""
-        place = Path(tempfile.mkdtemp(prefix=f"{which}-{size}-", dir=self.folder))
-        if which == "original":
+        place = Path(tempfile.mkdtemp(prefix=f"{which.replace(' ', '-')}-{size}-", dir=self.folder))
+        script, _, gradients = which.partition(" ")
+        if script == "original":
             scratch = scratch_copy(self.script, place / "copy", distributed=False)
         else:
             scratch = scratch_copy(
@@ -62,11 +63,11 @@ class Trainer:
             "--limit",
             str(self.limit),
             "--steps",
-            str(self.steps or (2 * self.taken if which == "untrained" else 0)),
+            str(self.steps or (2 * self.taken if gradients == "untrained" else 0)),
             "--data-limit",
             str(self.data_limit),
         ]
-        command += ["--untrained"] if which == "untrained" else []
+        command += ["--gradients", gradients] if gradients else []
         command += ["--", str(scratch.script), *self.arguments]
         before = files_of(scratch.root)
         started = time.monotonic()

@@ -9,20 +9,32 @@ from math import isfinite
 from typing import Any
 
 from horovodize.verifying.contract import Check, contract
-from horovodize.verifying.parity import Parity, parity
+from horovodize.verifying.parity import Parity, far_enough, other_scale, parity, steps_first
 from horovodize.verifying.runs import Run, repeats
-from horovodize.verifying.scalings import Scaling, decides_nothing, done_sooner, scalings
+from horovodize.verifying.scalings import (
+    FREELY,
+    STRICTLY,
+    Scaling,
+    Settled,
+    done_sooner,
+    scalings,
+    settled_by,
+)
 from horovodize.verifying.speed import Speed, speed
 
 SEED = 20
 _PATHS = 3  # how many of them a note names
 MORE_SEEDS = 4  # that are trained alone at most, to see whether a script draws how long it trains
-# Which script ("original", "distributed", or that with its gradients forgotten: "untrained"), on how many ranks (0: alone,
-# without Horovod's launcher), from which seed.
+# Which script, "original" or "distributed", or one with other gradients ("original rounded": see `probe/gradients.py`); on how
+# many ranks (0: alone, without Horovod's launcher); from which seed.
 Train = Callable[[str, int, int], Run]
 
 _UNREPEATED = (
     "alone it doesn't repeat itself with the same seed, either: the weights at the end are not compared"
+)
+_ROUNDED = (
+    "the weights end elsewhere than the original's, but not by more than other rounding, or a first step of each rank's own, "
+    "take them there"
 )
 _UNLUCKY = "with one seed the loss differs, with another it doesn't: it says little, for alone it doesn't go down either"
 
@@ -118,17 +130,26 @@ def verify(
         alone.append(run)
     if not alone[0].ranks[0].optimizers and not alone[0].ranks[0].weights:
         raise CouldNotRun(f"{script}: no training was seen{_unseen(alone[0])}")
+    stills: dict[tuple[str, int], Run] = {}
+
+    def untrained(which: str, size: int) -> Run:
+        if (which, size) not in stills:
+            stills[which, size] = train(f"{which} untrained", size, SEED)
+        return stills[which, size]
+
     judged: list[Judged] = []
     seeded, repeated = len(alone), None
     for size in sizes:
         told = f"on {size} rank{'s' if size > 1 else ''}"
         tell(told)
         run = train("distributed", size, SEED)
-        one, settled = judge(alone, run, rate), False
-        if one.alike and not (strictly := judge(alone, run, rate, settled=True)).alike:
-            tell(f"{told}, without gradients: do steps and rates follow from how well it trains?")
-            settled = decides_nothing(run, train("untrained", size, SEED))
-            one = strictly if settled else one
+        one, settled = judge(alone, run, rate, FREELY), FREELY
+        if one.alike and not judge(alone, run, rate).alike:
+            tell(f"{told}, without gradients: do steps, rates and files follow from how well it trains?")
+            settled = settled_by(run, untrained("distributed", size))
+        elif one.alike:
+            settled = STRICTLY
+        one = judge(alone, run, rate, settled)
         while one.length and alone[0].ranks[0].report["drew"] and len(alone) < seeded + MORE_SEEDS:
             seed = SEED + 100 * len(alone)
             tell(f"alone, seed {seed}: it may draw how long it trains")
@@ -142,12 +163,19 @@ def verify(
             other = judge(alone, train("distributed", size, SEED + 100), rate)
             if other.alike:
                 one = replace(other, parity=replace(other.parity, notes=(*other.parity.notes, _UNLUCKY)))
+        if one.alike and any(loss.scaled for loss in one.parity.losses):
+            tell(f"alone and {told}, without gradients: is the loss the same before anything is trained?")
+            pair = untrained("original", 0), untrained("distributed", size)
+            if all(still.complete for still in pair) and (differs := other_scale(*pair)):
+                one = _with_scale(one, differs)
         if one.parity.weights:
             if repeated is None:
                 tell("alone, again: does it repeat itself?")
                 again = train("original", 0, SEED)
                 repeated = not again.complete or repeats(alone[0], again)
-            one = one if repeated else _without_weights(one)
+            one = one if repeated else _without_weights(one, _UNREPEATED)
+        if one.parity.weights:
+            one = one if differs_by_more(alone[0], one, train, tell) else _without_weights(one, _ROUNDED)
         judged.append(one)
     notes = _shared_files([*alone, *(one.run for one in judged)])
     notes += list(dict.fromkeys(f"not seen: {why}" for why in alone[0].ranks[0].report["unseen"]))
@@ -156,23 +184,47 @@ def verify(
     return Verdict(script, alone, judged, notes)
 
 
-def _without_weights(one: Judged) -> Judged:
-    """What is judged of a script that ends with other weights each time, by threads that race: all but these."""
+def differs_by_more(alone: Run, one: Judged, train: Train, tell: Callable[[str], None]) -> bool:
+    """Whether weights end elsewhere by more than rounding, and a first step of each rank's own, take them in this script."""
+    if not far_enough(alone, alone, None, one.parity.apart):
+        return False
+    tell(
+        "alone, with gradients that are rounded otherwise: how far do the weights end from where they would?"
+    )
+    rounded = train("original rounded", 0, SEED)
+    headless = None
+    if steps_first(one.run) and far_enough(alone, rounded, None, one.parity.apart):
+        tell("alone, without its first step: how far do the weights end from where they would?")
+        headless = train("original headless", 0, SEED)
+    return far_enough(alone, rounded, headless, one.parity.apart)
+
+
+def _with_scale(one: Judged, differs: str) -> Judged:
+    losses = [
+        replace(loss, differs=differs, since=0.0) if loss.scaled else loss for loss in one.parity.losses
+    ]
+    return replace(
+        one, parity=replace(one.parity, losses=losses, cause=f"how the loss is averaged: {differs}")
+    )
+
+
+def _without_weights(one: Judged, why: str) -> Judged:
+    """What is judged but for the weights at the end, of which is said why they are not compared."""
     found = one.parity
     cause = "" if not any(loss.differs for loss in found.losses) else found.cause
-    return replace(one, parity=replace(found, weights="", cause=cause, notes=(*found.notes, _UNREPEATED)))
+    return replace(one, parity=replace(found, weights="", cause=cause, notes=(*found.notes, why)))
 
 
-def judge(alone: Sequence[Run], run: Run, rate: str, settled: bool = False) -> Judged:
-    """settled: how well it trains is known to decide neither how long nor at which rates. Else it may stop sooner, and its rate
-    may change at other steps."""
+def judge(alone: Sequence[Run], run: Run, rate: str, settled: Settled = STRICTLY) -> Judged:
+    """settled: what is known not to follow from how well it trains. What does may differ: it may stop sooner, its rate may
+    change at other steps, and it may write more or less often."""
     if not run.complete:
         if "No module named 'horovod'" in run.why():
             raise CouldNotRun("the interpreter has no Horovod: install it, or name another with --python")
         return Judged(run.size, run, [Check("it trains to its end", (run.why(),))])
-    sooner = not settled and done_sooner(alone, run)
+    sooner = not settled.length and done_sooner(alone, run)
     scaled = scalings(alone, run, rate, sooner, settled)
-    checks = contract(alone, run, scaled, sooner)
+    checks = contract(alone, run, scaled, sooner, settled)
     if run.size == 1:
         checks = [check for check in checks if check.seen]
         return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks))

@@ -75,6 +75,7 @@ class Probe:
         self.examples = self._made("examples", "Examples")
         self.arguments = self._made("arguments", "Arguments")
         self.losses = self._made("losses", "Losses")
+        self.decisions = self._made("decisions", "Decisions")
         self.files = self._made("files", "Files", self.options.root or os.getcwd())
         self._objectives = self._made("objectives", "Objectives", self._after_step)
         if self.collectives and self.files:
@@ -89,10 +90,10 @@ class Probe:
         values: Any = sys.modules.get("horovodize_hooks.values")
         if values is not None:
             values.most = 500
-        if self.options.untrained:
-            from untrained import forget_gradients
+        if self.options.gradients:
+            from gradients import changed
 
-            self._tried("gradients", forget_gradients)
+            self._tried("gradients", lambda: changed(self.options.gradients))
         if self.options.data_limit:
             from shortened import shorten
 
@@ -152,6 +153,7 @@ class Probe:
             "collectives": self.collectives.log if self.collectives else [],
             "sums": self.collectives.sums if self.collectives else 0,
             "files": self.files.report() if self.files else {},
+            "decided": self.decisions.seen if self.decisions else [],
             "kept": self._kept(),
             "draws": self.randomness.drawn_in_training(),
             "drew": self.randomness.drawn_before(),
@@ -226,7 +228,8 @@ def main() -> int:
         "--limit", type=float, default=0, help="seconds after which to give up, showing where it stands"
     )
     parser.add_argument("--steps", type=int, default=0, help="end after so many steps")
-    parser.add_argument("--untrained", action="store_true", help="apply zeros in place of all gradients")
+    parser.add_argument("--gradients", default="", choices=("", "untrained", "rounded", "headless"),
+                        help="apply others than are given: zeros, rounded otherwise, or zeros in the first step")  # fmt: skip
     parser.add_argument("--data-limit", type=int, default=0, help="rows to read of what is read whole")
     parser.add_argument(
         "--root", default="", help="the folder below which files count (default: the current one)"

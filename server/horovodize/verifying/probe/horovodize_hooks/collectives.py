@@ -33,7 +33,7 @@ class Collectives:
     def __init__(self) -> None:
         self.log: list[tuple[str, str]] = []
         self.sums = 0  # allreduces whose result is the sum, not the mean
-        self._broadcasts = self._allreduces = 0
+        self._broadcasts = self._averages = 0
 
     def install(self) -> None:
         """Imports Horovod (which starts nothing) and hooks it."""
@@ -44,36 +44,36 @@ class Collectives:
             setattr(mpi_ops.MPI_LIB, name, self._around(kind, getattr(mpi_ops.MPI_LIB, name)))
 
     def counts(self) -> tuple[int, int]:
-        """Broadcasts and allreduces so far."""
-        return self._broadcasts, self._allreduces
+        """Broadcasts so far, and what may be averages: allreduces, and allgathers of gradients that are sparse."""
+        return self._broadcasts, self._averages
 
-    def add(self, kind: str, what: str, sums: bool = False) -> None:
+    def add(self, kind: str, what: str, adds: bool = False) -> None:
         """Notes a collective that has run."""
-        self.sums += sums
+        self.sums += adds
         self.log.append((kind, what))
         self._broadcasts += "broadcast" in kind
-        self._allreduces += "allreduce" in kind
+        self._averages += "allreduce" in kind or "allgather" in kind
 
     def _around(self, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def operation(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             what = describe(args[0]) if args else ""
-            sums = "allreduce" in kind and _sums(kwargs)
+            factors = (float(kwargs.get(f"{side}_factor", 1)) for side in ("prescale", "postscale"))
+            adds = "allreduce" in kind and sums(kwargs.get("reduce_op"), *factors)
             if tf.executing_eagerly():
-                self.add(kind, what, sums)
+                self.add(kind, what, adds)
             elif ops.executing_eagerly_outside_functions():
-                tf.numpy_function(lambda: self.add(kind, what, sums), [], [])
+                tf.numpy_function(lambda: self.add(kind, what, adds), [], [])
             return result
 
         return operation
 
 
-def _sums(options: dict[str, Any]) -> bool:
+def sums(operation: Any, *factors: float) -> bool:
     """Whether an allreduce adds up without dividing before or after."""
     from horovod.tensorflow import Sum
 
-    factors = float(options.get("prescale_factor", 1)) * float(options.get("postscale_factor", 1))
-    return bool(options.get("reduce_op") == Sum and factors == 1)
+    return bool(operation == Sum and all(factor == 1 for factor in factors))
 
 
 def describe(value: Any) -> str:

@@ -19,13 +19,14 @@ from horovodize_hooks.kinds import Model
 
 
 class Rows:
-    """Rows (single examples) seen at one place: how often each, how large the batches were, and what tells them apart: the
-    same rows in any order make the same mark."""
+    """Rows (single examples) seen at one place: how often each, in the order of their first times; how large the batches were,
+    how many of their rows had not come before, and what tells them apart: the same rows in any order make the same mark."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.batches: list[int] = []
         self.marks: list[str] = []
+        self.fresh: list[int] = []
 
     def note(self, *arrays: Any) -> None:
         """One batch: arrays whose first axis counts its examples; else the whole is one example."""
@@ -35,12 +36,14 @@ class Rows:
             rows = [_digest(arrays)]
         else:
             rows = [_digest([array[row] for array in arrays]) for row in range(size)]
+        known = len(self.counts)
         self.counts.update(rows)
+        self.fresh.append(len(self.counts) - known)
         self.batches.append(len(rows))
         self.marks.append(hashlib.blake2b("".join(sorted(rows)).encode(), digest_size=6).hexdigest())
 
     def report(self) -> dict[str, Any]:
-        return {"rows": dict(self.counts), "batches": self.batches, "marks": self.marks}
+        return {"rows": dict(self.counts), "batches": self.batches, "marks": self.marks, "fresh": self.fresh}
 
 
 class Examples:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tensorflow.python.framework import tensor_util
 
-from horovodize_hooks.collectives import KINDS, describe
+from horovodize_hooks.collectives import KINDS, describe, sums
 
 SOURCES = re.compile(r"(IteratorGetNext|QueueDequeue|ReaderRead)")  # operations that hand out examples
 VARIABLES = {"VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"}
@@ -27,12 +27,14 @@ class Reach:
 
     operations   their names
     collectives  Horovod's, as `Collectives.log` has them, in an order that is the same on all ranks
+    sums         how many of these add up without dividing
     sources      tensors that operations which hand out examples yield
     prefixes     tensors that name the checkpoints which are written
     files        tensors that name other files which are written"""
 
     operations: frozenset[str] = frozenset()
     collectives: tuple[tuple[str, str], ...] = ()
+    sums: int = 0
     sources: tuple[Any, ...] = ()
     prefixes: tuple[Any, ...] = ()
     files: tuple[Any, ...] = ()
@@ -46,6 +48,7 @@ def reach(starts: Iterable[Any], fed: Iterable[Any]) -> Reach:
     return Reach(
         frozenset(operations),
         tuple(found for operation in ordered for found in _collectives(operation)),
+        sum(_adds_up(operation) for operation in ordered),
         tuple(
             t for t in sources if t.dtype.is_numpy_compatible and t.dtype.name not in ("resource", "variant")
         ),
@@ -76,6 +79,15 @@ def _collectives(operation: Any) -> list[tuple[str, str]]:
     if operation.type in HOROVOD:
         return [(HOROVOD[operation.type], describe(list(operation.inputs)))]
     return [(kind, "") for kind in _inside(operation.graph, _functions(operation.node_def), set())]
+
+
+def _adds_up(operation: Any) -> bool:
+    """Whether it's an allreduce whose result is the sum over ranks."""
+    given = operation.node_def.attr
+    if "allreduce" not in HOROVOD.get(operation.type, "") or "reduce_op" not in given:
+        return False
+    factors = (given[name].f for name in ("prescale_factor", "postscale_factor") if name in given)
+    return sums(given["reduce_op"].i, *factors)
 
 
 def _functions(node: Any) -> list[str]:

@@ -276,7 +276,7 @@ class Sessions:
     def _step(self, session: Any, found: Reach, feeds: Feeds) -> Iterator[list[Any]]:
         """Around a run. Gives a list to put into what the step got from a pipeline. A run that fails was no step."""
         steps = [self._training(session, update) for update in self._makes_steps(session, found)]
-        broadcasts, allreduces = self._collectives.counts() if steps else (0, 0)
+        broadcasts, averages = self._collectives.counts() if steps else (0, 0)
         points = []
         for training in steps:
             self._look(training)
@@ -286,13 +286,14 @@ class Sessions:
                     "iteration": len(training.trace),
                     "rate": self._value(session, rate, feeds) if rate else float("nan"),
                     "broadcasts": broadcasts,
-                    "allreduces": allreduces,
+                    "averages": averages,
                 }
             )
         batch: list[Any] = []
         yield batch
         for kind, what in found.collectives:
             self._collectives.add(kind, what)
+        self._collectives.sums += found.sums
         for training, point in zip(steps, points, strict=True):
             training.trace.append(point)
         if steps:

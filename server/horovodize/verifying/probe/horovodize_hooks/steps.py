@@ -34,7 +34,7 @@ class Watched:
     later holds what is trained, and the optimizer's, after each so many of the later ones.
     at_tape holds the same as of the last eager tape's beginning, where it is wanted.
     trace holds, for each step seen: the optimizer's step count before it, the rate it uses, and how many broadcasts
-    and allreduces had run by then."""
+    and averages had run by then."""
 
     optimizer: Any
     trained: list[Any]
@@ -51,7 +51,7 @@ class Watched:
 class Steps:
     """Watches every optimizer of the process.
 
-    collectives   returns how many broadcasts and allreduces have run so far"""
+    collectives   returns how many broadcasts and averages have run so far"""
 
     def __init__(self, collectives: Callable[[], tuple[int, int]]) -> None:
         self._collectives = collectives
@@ -197,13 +197,13 @@ class Steps:
         return len(watched.early) < min(EARLY, self._count(watched) - watched.started_at)
 
     def _trace(self, watched: Watched) -> None:
-        broadcasts, allreduces = self._collectives()
+        broadcasts, averages = self._collectives()
         watched.trace.append(
             {
                 "iteration": self._count(watched),
                 "rate": rate(watched.optimizer),
                 "broadcasts": broadcasts,
-                "allreduces": allreduces,
+                "averages": averages,
             }
         )
 
