@@ -14,7 +14,7 @@ def model_fn(features, labels, mode):
     if mode == tf.estimator.ModeKeys.PREDICT:
         return tf.estimator.EstimatorSpec(mode, predictions=predictions)
     loss = tf.losses.mean_squared_error(labels, predictions)
-    optimizer = tf.train.GradientDescentOptimizer(0.2)
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
     train_op = optimizer.minimize(loss, global_step=tf.train.get_global_step())
     return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
 

@@ -16,7 +16,7 @@ slope = tf.get_variable("slope", initializer=0.0)
 offset = tf.get_variable("offset", initializer=0.0)
 loss = tf.reduce_mean(tf.square(slope * x + offset - y))
 global_step = tf.train.get_or_create_global_step()
-train_op = tf.train.GradientDescentOptimizer(0.2).minimize(loss, global_step=global_step)
+train_op = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=global_step)
 
 hooks = [tf.train.StopAtStepHook(last_step=200)]
 with tf.train.MonitoredTrainingSession(checkpoint_dir=tempfile.mkdtemp(), hooks=hooks) as session:

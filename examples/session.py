@@ -13,7 +13,7 @@ y = tf.placeholder(tf.float32, [None])
 slope = tf.Variable(0.0)
 offset = tf.Variable(0.0)
 loss = tf.reduce_mean(tf.square(slope * x + offset - y))
-train_op = tf.train.GradientDescentOptimizer(0.2).minimize(loss)
+train_op = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
 
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())

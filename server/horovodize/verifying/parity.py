@@ -33,8 +33,8 @@ class Compared:
     rows   rows that all ranks together saw at the end; 0 where they can't be seen
     differs  what is different, or nothing
     since    the part of the way (0 to 1) from which on it lies above the band
-    scaled   whether it begins as another multiple than alone, for all that is seen
-    flat     whether it goes down alone by no more than it varies: a game's, that of adversaries, that of a few steps"""
+    flat     whether it goes down alone by no more than it varies: a game's, that of adversaries, that of a few steps
+    scaled   whether it begins as another multiple than alone, for all that is seen"""
 
     alone: list[list[float]]
     ranks: list[float]
@@ -144,6 +144,7 @@ def _compared(alone: Sequence[Curve], its: Curve, rows: int, shares: int) -> Com
         f"the loss ends at {its.last:.4g}, alone at {told} (from {start:.4g})",
         since / POINTS,
         flat,
+        scaled,
     )
 
 

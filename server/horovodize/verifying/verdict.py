@@ -163,7 +163,7 @@ def verify(
             other = judge(alone, train("distributed", size, SEED + 100), rate)
             if other.alike:
                 one = replace(other, parity=replace(other.parity, notes=(*other.parity.notes, _UNLUCKY)))
-        if one.alike and any(loss.scaled for loss in one.parity.losses):
+        if all(check.holds for check in one.checks) and any(loss.scaled for loss in one.parity.losses):
             tell(f"alone and {told}, without gradients: is the loss the same before anything is trained?")
             pair = untrained("original", 0), untrained("distributed", size)
             if all(still.complete for still in pair) and (differs := other_scale(*pair)):
