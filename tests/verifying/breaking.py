@@ -182,13 +182,13 @@ BROKEN = [
     Broken(
         "schedule not divided, session",
         DECAY,
-        (("max(1, 20 // hvd.size())", "20"),),
+        (("20 / hvd.size()", "20"),),
         says="of a rank the rate is",
     ),
     Broken(
         "schedule divided twice, session",
         DECAY,
-        (("max(1, 20 // hvd.size())", "20 // hvd.size() ** 2"),),
+        (("20 / hvd.size()", "20 / hvd.size() ** 2"),),
         says="of a rank the rate is",
     ),
     Broken(
