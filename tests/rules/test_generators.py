@@ -219,3 +219,81 @@ def test_a_generator_that_is_dealt_out_counts_as_it_did() -> None:
     text = plan_of(seeded).text
     assert "        n += 1\n" in text
     assert "shard_batches(batches())" in text
+
+
+# ---------------------------------------------------------------------- rows in order, and noise
+
+ORDERED = TAPE + "import queue, threading, mine\nx, y = mine.load()\n"
+STEP = "gen = batches()\nfor k in range(1000):\n    a, b = next(gen)\n    step(a, b)\n"
+OWN = "[next(gen) for _ in range(hvd.size())][hvd.rank()]"
+BLUR = "def blur(rows):\n    return rows + np.random.normal(0, 0.1, rows.shape)\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        for i in range(0, 960, 8):\n            yield blur(x[i:i + 8]), y[i:i + 8]\n",
+        "        for i in range(0, 960, 8):\n            yield x[i:i + 8] + np.random.rand(8, 1), y[i:i + 8]\n",
+        "        for i in range(0, 960, 8):\n            part = x[i:i + 8]\n            np.random.shuffle(part)\n"
+        "            yield part, part\n",
+        "        for rows in x:\n            yield blur(rows), rows\n",
+        "        yield blur(x[n:n + 8]), y[n:n + 8]\n        n = (n + 8) % len(x)\n",
+        "        first = n * 8\n        yield blur(x[first:first + 8]), y[first:first + 8]\n        n += 1\n",
+        "        rows = next(files)\n        yield blur(rows), rows\n",
+    ],
+)
+def test_noise_does_not_give_ranks_rows_of_their_own(body: str) -> None:
+    """Every rank would take the same first 1/size() of the rows, and no rank the rest."""
+    text = plan_of(ORDERED + BLUR + "def batches():\n    n = 0\n    while True:\n" + body + STEP).text
+    assert f"a, b = {OWN}" in text
+
+
+def test_nor_does_noise_in_what_a_fit_is_given() -> None:
+    made = generator("            yield x[i:i + 8] + np.random.rand(8, 1), y[i:i + 8]\n")
+    text = plan_of(HEAD + made + FIT).text
+    assert "for i in shard(range(0, 960, 8)):" in text or "shard_batches(batches())" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        i = np.random.randint(0, 960, 8)\n        yield blur(x[i]), y[i]\n",
+        "        order = np.random.permutation(len(x))\n        for i in range(0, 960, 8):\n"
+        "            yield x[order[i:i + 8]], y[order[i:i + 8]]\n",
+        "        if n + 8 > len(x):\n            np.random.shuffle(order)\n            n = 0\n"
+        "        yield x[order[n:n + 8]], y[order[n:n + 8]]\n        n += 8\n",
+        "        path = np.random.choice(names)\n        part = np.load(path)\n        for i in range(9):\n"
+        "            yield part[i:i + 8], part[i:i + 8]\n",
+        "        for k in range(100):\n            i = np.random.randint(0, 960, 8)\n            yield x[i], y[i]\n",
+        "        rows = []\n        for k in range(8):\n            i = np.random.randint(960)\n"
+        "            rows.append(x[i + k])\n        yield rows, rows\n",
+    ],
+)
+def test_rows_that_are_drawn_are_each_ranks_own(body: str) -> None:
+    """No rank draws batches to throw them away."""
+    head = "names = mine.names()\norder = list(range(960))\n"
+    text = plan_of(ORDERED + head + BLUR + "def batches():\n    n = 0\n    while True:\n" + body + STEP).text
+    assert "a, b = next(gen)\n" in text
+
+
+# ---------------------------------------------------------------------- queues
+
+FILLED = (
+    "rows = queue.Queue(8)\ndef fill():\n    for i in range(0, 8000, 8):\n        rows.put((x[i:i + 8], y[i:i + 8]))\n"
+    "threading.Thread(target=fill).start()\n"
+)
+
+
+def test_each_rank_takes_batches_of_its_own_from_a_queue() -> None:
+    plan = plan_of(ORDERED + FILLED + "for k in range(1000):\n    a, b = rows.get()\n    step(a, b)\n")
+    assert "a, b = [rows.get() for _ in range(hvd.size())][hvd.rank()]\n" in plan.text
+    assert any("in which order this gives its batches" in note.message for note in plan.notes)
+
+
+def test_what_is_got_from_a_dictionary_or_for_a_measurement_is_no_batch() -> None:
+    loop = "kept = {{}}\nfor k in range(1000):\n    {}\n    a, b = next(gen)\n    step(a, b)\n"
+    made = "def batches():\n    while True:\n        i = np.random.randint(0, 960, 8)\n        yield x[i], y[i]\n"
+    for line in ("n = kept.get(k)", "n = test_rows.get()"):
+        head = "test_rows = queue.Queue()\ngen = batches()\n"
+        text = plan_of(ORDERED + made + head + loop.format(line)).text
+        assert line + "\n" in text

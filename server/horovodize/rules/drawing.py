@@ -17,10 +17,10 @@ from horovodize.plan import Decision
 from horovodize.rules import own_counts, strong
 from horovodize.rules.decisions import Decided, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft
-from horovodize.rules.seeds_apart import draws, seed_generator
+from horovodize.rules.seeds_apart import draws, is_order, seed_generator
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
-from horovodize.summary.cursors import deals_by_cursor
+from horovodize.summary.cursors import deals_by_cursor, passes
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
 
@@ -43,6 +43,7 @@ _FIRST = (
 )
 _NUMBERS = ("itertools.count", "itertools.repeat")
 _YIELDS = (ast.Yield, ast.YieldFrom)
+_QUEUES = ("Queue", "LifoQueue", "PriorityQueue", "SimpleQueue", "JoinableQueue")
 _DEPTH = 3
 _WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
 
@@ -109,10 +110,40 @@ def _is_given_batch(draft: Draft, driver: Driver, call: ast.Call) -> bool:
 def draws_apart(draft: Draft, rule: str, generator: Function) -> bool:
     """Whether a generator function draws other batches on each rank: by a stream that no seed fixes, or by a seed of each
     rank's own, which it is then given. It then counts the batches of all ranks."""
+    if not _draws_its_rows(draft, generator):
+        return False
     apart = generates_freely(draft, generator) or seed_generator(draft, generator)
     if apart:
         own_counts.count_all(draft, rule, generator)
     return apart
+
+
+def _draws_its_rows(draft: Draft, generator: Function) -> bool:
+    """Whether what a generator function draws decides which rows it yields. Of one that goes through rows in order and only
+    turns or blurs them at random, every rank would get the same rows."""
+    loops = list(passes(generator))
+    inside = {n for loop in loops for s in loop.body for n in ast.walk(s)}
+    return not loops or any(
+        n not in inside or (_orders(draft, n) and draft.syntax.conditions(n))
+        for n in ast.walk(generator)
+        if isinstance(n, ast.Call) and _draws_itself(draft, n)
+    )
+
+
+def _draws_itself(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call draws, or runs a function of the program that does."""
+    callee = draft.values.callee(call)
+    return draws(draft, call) or (
+        isinstance(callee, FUNCTIONS)
+        and any(isinstance(n, ast.Call) and draws(draft, n) for n in ast.walk(callee))
+    )
+
+
+def _orders(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call draws an order, or runs a function of the program that does."""
+    callee = draft.values.callee(call)
+    called = [n for n in ast.walk(callee) if isinstance(n, ast.Call)] if isinstance(callee, FUNCTIONS) else []
+    return any(is_order(draft, c) for c in (call, *called))
 
 
 def generates_freely(draft: Draft, generator: Function) -> bool:
@@ -172,9 +203,19 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
         return False  # each rank plays for itself
     if isinstance(callee, FUNCTIONS):
         return _function_deals(draft, callee, depth)
+    if _is_of_queue(draft, call):
+        return True
     if not _DEALS.match(draft.names.last(call.func)):
         return False
     return not (isinstance(call.func, ast.Attribute) and feeding(draft).pipelines.is_dataset(call.func.value))
+
+
+def _is_of_queue(draft: Draft, call: ast.Call) -> bool:
+    """`queue.get()`: the next of what another thread or process puts there, the same on every rank if that reads in order."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("get", "get_nowait"):
+        return False
+    made = list(draft.values.calls(call.func.value))
+    return bool(made) and all(draft.names.last(c.func) in _QUEUES for c in made)
 
 
 def _function_deals(draft: Draft, function: Function, depth: int) -> bool:

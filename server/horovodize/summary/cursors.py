@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from horovodize.source.nodes import walk
 from horovodize.summary.feeding import Driver, Feeding, Kind
-from horovodize.summary.syntax import Function, Loop, end, position
+from horovodize.summary.syntax import LOOPS, Function, Loop, end, position
 from horovodize.summary.variables import Variables, is_number
 
 
@@ -85,6 +85,48 @@ def deals_by_cursor(function: Function) -> bool:
         ):
             return any(isinstance(n, (ast.Return, ast.Yield)) and n.value is not None for n in body)
     return False
+
+
+def passes(function: Function) -> Iterator[Loop]:
+    """The loops in which a generator function goes through rows in an order: it yields in them what it selects by a number that
+    they move on, an item that they go through, or the next of something else. What it draws beside that is noise."""
+    for loop in [n for s in function.body for n in walk(s) if isinstance(n, LOOPS)]:
+        body = [n for s in loop.body for n in walk(s)]
+        if not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in body):
+            continue
+        inner = {n for nested in body if isinstance(nested, LOOPS) for s in nested.body for n in walk(s)}
+        moved = {ast.unparse(target) for target, statement in _moves(body) if statement not in inner}
+        derived = {d for name in moved | _own_names(loop) for d in _derived(body, name, _BY_NAME)}
+        if _gives_items(loop, body) or any(
+            _takes_by(n, derived) or (n not in inner and _is_next(n)) for n in body
+        ):
+            yield loop
+
+
+def _takes_by(n: ast.AST, names: set[str]) -> bool:
+    """`x[i : i + 8]`; not a number of a list that is written out: `[0.1, 0.5][i]`."""
+    return (
+        isinstance(n, ast.Subscript)
+        and isinstance(n.ctx, ast.Load)
+        and not isinstance(n.value, (ast.List, ast.Tuple, ast.Dict))
+        and _mentions(n.slice, names, _BY_NAME)
+    )
+
+
+def _is_next(n: ast.AST) -> bool:
+    return isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "next"
+
+
+def _gives_items(loop: Loop, body: list[ast.AST]) -> bool:
+    """Whether a loop goes through something other than numbers, and reads what that gives: `for row in rows:`."""
+    if isinstance(loop, ast.While):
+        return False
+    over = loop.iter
+    called = ast.unparse(over.func).rsplit(".", 1)[-1] if isinstance(over, ast.Call) else ""
+    names = {n.id for n in walk(loop.target) if isinstance(n, ast.Name)}
+    return called not in ("range", "count", "trange") and any(
+        isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load) for n in body
+    )
 
 
 # ---------------------------------------------------------------------- what moves
