@@ -297,3 +297,11 @@ def test_what_is_got_from_a_dictionary_or_for_a_measurement_is_no_batch() -> Non
         head = "test_rows = queue.Queue()\ngen = batches()\n"
         text = plan_of(ORDERED + made + head + loop.format(line)).text
         assert line + "\n" in text
+
+
+def test_a_loop_until_a_last_item_is_divided_as_a_whole() -> None:
+    """`iter(f, last)` takes a function: of an iterator of batches in its place it makes a TypeError."""
+    text = plan_of(ORDERED + FILLED + "for a, b in iter(rows.get, None):\n    step(a, b)\n").text
+    assert "for a, b in shard_batches(iter(rows.get, None)):" in text
+    text = plan_of(TAPE + "import mine\nds = mine.load()\nfor a, b in iter(ds):\n    step(a, b)\n").text
+    assert "for a, b in iter(shard_batches(ds)):" in text

@@ -378,11 +378,13 @@ class _Walk:
 
 
 def looked_through(module: Module, call: ast.Call) -> bool:
-    """Whether a call only wraps an iterable: `enumerate(x)`, `tqdm(x, total=n)`, `iter(x)`."""
+    """Whether a call only wraps an iterable: `enumerate(x)`, `tqdm(x, total=n)`, `iter(x)`; not `iter(queue.get, None)`, which
+    calls a function for each item."""
     named = (
         isinstance(call.func, (ast.Name, ast.Attribute)) and module.names.last(call.func) in LOOKED_THROUGH
     )
-    return named and bool(call.args) and module.values.callee(call) is None
+    calls = named and module.names.last(call.func) == "iter" and len(call.args) == 2
+    return named and not calls and bool(call.args) and module.values.callee(call) is None
 
 
 def flat(arguments: Iterable[ast.expr]) -> Iterator[ast.expr]:
