@@ -68,6 +68,28 @@ def _of_ranks(reported: list[Violation]) -> list[Violation]:
 @pytest.mark.parametrize(
     "text",
     [
+        pytest.param(
+            KERAS
+            + "first = [*callbacks, tf.keras.callbacks.EarlyStopping() if hvd.rank() else tf.keras.callbacks.EarlyStopping()]\n"
+            "model.fit(x, y, callbacks=first)\n",
+            id="a callback that both arms of an expression give",
+        ),
+        pytest.param(
+            KERAS + "def train(given):\n    model.fit(x, y, callbacks=given)\n\n\ntrain(callbacks)\n",
+            id="callbacks that are handed over",
+        ),
+        pytest.param(
+            KERAS
+            + "epochs = 3\nif hvd.rank() == 0:\n    epochs = read()\nepochs = hvd.broadcast_object(epochs, 0)\n"
+            "model.fit(x, y, epochs=epochs, callbacks=callbacks)\n",
+            id="a number of epochs that rank 0 finds and sends",
+        ),
+        pytest.param(
+            KERAS + "steps = 100 // hvd.size() + (1 if hvd.rank() < 100 % hvd.size() else 0)\n"
+            "model.fit(rows.repeat(), steps_per_epoch=100 // hvd.size(), callbacks=callbacks)\n"
+            "print(steps, [b for b in rows.take(hvd.rank())])\n",
+            id="numbers of the rank that no training counts",
+        ),
         pytest.param(KERAS + "model.fit(x, y, callbacks=callbacks)\n", id="as the guide has it"),
         pytest.param(
             KERAS + "if hvd.rank() == 0:\n    model.fit(x, y)\nelse:\n    model.fit(x, y)\n",
@@ -158,6 +180,18 @@ def test_a_rank_test_of_another_name_is_respected() -> None:
             "model.fit(x, y, callbacks=callbacks)\n",
             ["HVD311"],
             id="added to the list by one rank",
+        ),
+        pytest.param(
+            KERAS
+            + "callbacks += [tf.keras.callbacks.EarlyStopping() if hvd.rank() == 0 else tf.keras.callbacks.History()]\n"
+            "model.fit(x, y, callbacks=callbacks)\n",
+            ["HVD311"],
+            id="chosen by the rank within the list",
+        ),
+        pytest.param(
+            KERAS + "model.fit(x, y, epochs=3 if hvd.rank() else 4, callbacks=callbacks)\n",
+            ["HVD323"],
+            id="epochs by the rank",
         ),
         pytest.param(
             KERAS

@@ -54,6 +54,9 @@ class CallbackItems:
                 for element in e.elts:
                     if isinstance(element, ast.Starred):
                         yield from self._items(element.value, by, unsure, depth + 1, seen)
+                    elif isinstance(element, ast.IfExp) and self.tests.decides(element.test):
+                        for arm in (element.body, element.orelse):
+                            yield self._item(arm, by or self.tests.deciding(arm), unsure)
                     else:
                         yield self._item(element, by, unsure)
             case ast.BinOp(op=ast.Add()):

@@ -6,9 +6,9 @@ gradients of the others.
 
 ## When it is reported
 On the first loop that trains, in a script that shows all of itself, averages gradients, and neither broadcasts anything nor
-sets a seed nor loads weights on all ranks; on a broadcast from `size()`, a rank that isn't there, or from a rank that each
-takes to be another; and on a broadcast of the weights of a model of the script's own class that has not been called yet, and
-so has none: nothing is sent.
+sets a seed nor loads weights on all ranks (a callback, hook or operation that broadcasts counts only if something gets it); on
+a broadcast from `size()`, a rank that isn't there, or from a rank that each takes to be another; and on a broadcast of the
+weights of a model of the script's own class that has not been called yet, and so has none: nothing is sent.
 
 ## Quick fix
 Give the `fit` Horovod's callback; send from rank 0.
@@ -72,7 +72,32 @@ for x in batches:
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.ModelCheckpoint("weights.h5"))
+model.fit(x, y)  # HVD306
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+first = hvd.callbacks.BroadcastGlobalVariablesCallback(0)
+callbacks = [first]
+model.fit(x, y, callbacks=callbacks)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -126,6 +151,9 @@ _ROOTS = {  # what sends, and at which place it is given the rank that sends
     "BroadcastGlobalVariablesCallback": 0,
     "BroadcastGlobalVariablesHook": 0,
 }
+# What makes something that broadcasts only when a training or a session gets it.
+_HANDED = ("BroadcastGlobalVariablesCallback", "BroadcastGlobalVariablesHook", "broadcast_global_variables")
+_ADDING = ("append", "extend", "insert")
 _WEIGHTS = ("variables", "weights", "trainable_variables", "trainable_weights")
 _BUILD = ("self", "build", "call", "add_weight", "Variable", "Input", "load_weights", "Sequential", "Model")
 _VALUES = (
@@ -182,8 +210,35 @@ def _may_make_same(context: Context, node: ast.expr) -> bool:
     call = context.syntax.parent.get(node)
     if isinstance(call, ast.Call) and call.func is node and use.is_call(call, *_VALUES):
         return False
+    if isinstance(call, ast.Call) and call.func is node and _is_left(context, call):
+        return False
     alone = tests.deciding(node) is not None
     return not (alone and _LOADS.search(context.names.last(node)))
+
+
+def _is_left(context: Context, call: ast.Call) -> bool:
+    """Whether what a call makes, to be handed to a training or run by a session, stays in a list or under a name that nothing
+    reads, so that it never broadcasts."""
+    if not context.facts.horovod.is_call(call, *_HANDED):
+        return False
+    value: ast.AST = call
+    while isinstance(parent := context.syntax.parent.get(value), ast.List | ast.Tuple):
+        value = parent
+    if not isinstance(parent, ast.Assign) or not all(isinstance(t, ast.Name) for t in parent.targets):
+        return False
+    names = {t.id for t in parent.targets if isinstance(t, ast.Name)}
+    reads = (n for name in names for n in context.module.loads.get(name) if isinstance(n, ast.Name))
+    return not any(_is_read(context, n) for n in reads)
+
+
+def _is_read(context: Context, name: ast.Name) -> bool:
+    """Whether a list, or another value, goes anywhere from here: not where something is only put into it."""
+    parent = context.syntax.parent
+    method = parent.get(name)
+    call = parent.get(method) if isinstance(method, ast.Attribute) else None
+    if not isinstance(call, ast.Call) or call.func is not method:
+        return True
+    return context.names.last(call.func) not in _ADDING or not isinstance(parent.get(call), ast.Expr)
 
 
 def _from_nobody(context: Context) -> Iterator[Violation]:

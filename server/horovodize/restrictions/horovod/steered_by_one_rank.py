@@ -94,7 +94,7 @@ def find(context: Context) -> Iterator[Violation]:
                 continue
             if any(context.drive.reaches(arm, set(item.made)) for arm in item.by.other):
                 continue
-            if any(_is_the_others(item, other) for other in items):
+            if any(_is_the_others(context, item, other) for other in items):
                 continue
             reported.add(item.node)
             yield RESTRICTION.at(
@@ -109,11 +109,14 @@ def find(context: Context) -> Iterator[Violation]:
             )
 
 
-def _is_the_others(item: CallbackItem, other: CallbackItem) -> bool:
-    """Whether the ranks that a test leaves out get the same callback in their own list."""
-    if other is item or item.by is None or other.by is None:
+def _is_the_others(context: Context, item: CallbackItem, other: CallbackItem) -> bool:
+    """Whether the ranks that a test leaves out get the same callback in their own list, or one that is made alike."""
+    if other is item or item.by is None or other.by is None or other.by.test is not item.by.test:
         return False
-    return set(other.made) == set(item.made) and other.by.test is item.by.test
+    alike = context.text(other.node) == context.text(item.node)
+    return set(other.made) == set(item.made) or (
+        alike and any(context.drive.reaches(arm, set(other.made)) for arm in item.by.other)
+    )
 
 
 def _fix(context: Context, item: CallbackItem) -> Fix | None:

@@ -8,6 +8,8 @@ rows more. Who has more batches waits for the others in its last steps: the job 
 On a `fit`, or a loop around a wrapped tape, that goes through all that its rank was dealt by `shard(hvd.size(), hvd.rank())` or
 `rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of steps and nothing cuts the rows before to a multiple of
 size(). Not where the script asks what is left by a division by size(), or calls `hvd.join()`.
+A warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`) that the rank
+decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0 alone finds and doesn't send.
 
 ## Quick fix
 None: usually `.repeat()` with `steps_per_epoch=steps // hvd.size()`, `.take(…)`, or rows cut to a multiple of `hvd.size()`.
@@ -39,7 +41,75 @@ for x in tf.data.TFRecordDataset(files).map(parse).batch(10):
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD323
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+rows = tf.data.Dataset.from_tensor_slices(images).repeat().batch(10)
+for x in rows.take(1000 // (hvd.rank() + 1)):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD323
+```
+
+```python
+import os
+
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+first = 0
+if hvd.rank() == 0:
+    for epoch in range(10, 0, -1):
+        if os.path.exists(f"checkpoint-{epoch}.h5"):
+            first = epoch
+            break
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(x, y, epochs=10, initial_epoch=first, callbacks=callbacks)  # HVD323
+```
+
 ## Near misses
+```python
+import os
+
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+first = 0
+if hvd.rank() == 0:
+    for epoch in range(10, 0, -1):
+        if os.path.exists(f"checkpoint-{epoch}.h5"):
+            first = epoch
+            break
+first = hvd.broadcast(first, 0, name="first")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(x, y, epochs=10, initial_epoch=first, callbacks=callbacks)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for i in range(hvd.rank(), 1000, hvd.size()):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(images[i]) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -98,8 +168,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
-from horovodize.facts.answers import Varies
+from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.horovod_use import TAPES
 from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
@@ -129,6 +200,69 @@ def find(context: Context) -> Iterator[Violation]:
             "many steps",
             related=[context.related(dealt, "divided here, perhaps unevenly")],
         )
+    yield from _chosen(context)
+
+
+def _chosen(context: Context) -> Iterator[Violation]:
+    """What trains with other ranks for as many steps or epochs as its rank says."""
+    use, uniform = context.facts.horovod, context.facts.uniform
+    seen: set[ast.AST] = set()
+    for site, counts in _numbers(context):
+        if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
+            continue
+        for count in counts:
+            asked = next((r.where for r in uniform.reasons(count) if _is_of_rank(context, r)), None)
+            if asked is None or asked in seen or use.depends_on(count, "size", "local_size"):
+                continue
+            seen.add(asked)
+            yield RESTRICTION.at(
+                context,
+                site,
+                "the rank decides how many steps are taken here, and who takes more waits for the others in vain: let all "
+                "take as many",
+                severity=Severity.WARNING,
+                related=[context.related(asked, "this differs between ranks")],
+            )
+            break
+
+
+def _is_of_rank(context: Context, reason: Varies | Unknown) -> TypeGuard[Varies]:
+    return isinstance(reason, Varies) and context.facts.horovod.is_call(reason.where, "rank", "local_rank")
+
+
+def _numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """What trains with other ranks, and the numbers that say for how long."""
+    for fit in context.sites.fits:
+        if fit.call in context.facts.collectives.all and fit.method == "fit" and not has_unpacking(fit.call):
+            given = [argument(fit.call, name) for name in ("steps_per_epoch", "epochs", "initial_epoch")]
+            data = argument(fit.call, "x", 0)
+            yield (
+                fit.call,
+                [e for e in given if e is not None] + (_limits(context, data) if data is not None else []),
+            )
+    for training in context.sites.read_estimators.trainings if context.facts.horovod.wrapped else ():
+        given = [argument(training.call, name) for name in ("steps", "max_steps")]
+        yield training.call, [e for e in given if e is not None]
+    if not context.facts.horovod.calls(*TAPES):
+        return
+    for update in context.sites.updates:
+        ways = context.ways(update.call) if update.step_of is None else []
+        loops = [loop for frame in ways[0] for loop in frame.loops] if len(ways) == 1 else []
+        yield (
+            update.call,
+            [e for loop in loops if isinstance(loop, ast.For) for e in _limits(context, loop.iter)],
+        )
+
+
+def _limits(context: Context, data: ast.expr) -> list[ast.expr]:
+    """The numbers by which calls that some data comes from end early: of `take`, `islice` and `range`."""
+    found: list[ast.expr] = []
+    for node in context.values.depends([data], _LIMIT):
+        if isinstance(node, ast.Call) and context.names.last(node.func) in ("take", "islice"):
+            found += node.args[-1:]
+        elif isinstance(node, ast.Call) and context.names.last(node.func) == "range":
+            found += node.args
+    return found
 
 
 def _counted(context: Context) -> Iterator[tuple[ast.Call, Iterable[object]]]:
