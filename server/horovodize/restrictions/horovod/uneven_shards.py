@@ -255,13 +255,16 @@ def _numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
 
 
 def _limits(context: Context, data: ast.expr) -> list[ast.expr]:
-    """The numbers by which calls that some data comes from end early: of `take`, `islice` and `range`."""
+    """The numbers by which calls that some data comes from end early: of `take`, `islice` and a `range` that all ranks count
+    through, not one that size() deals out."""
+    use = context.facts.horovod
     found: list[ast.expr] = []
     for node in context.values.depends([data], _LIMIT):
         if isinstance(node, ast.Call) and context.names.last(node.func) in ("take", "islice"):
             found += node.args[-1:]
         elif isinstance(node, ast.Call) and context.names.last(node.func) == "range":
-            found += node.args
+            if not any(use.depends_on(a, "size") for a in node.args):
+                found += node.args
     return found
 
 
