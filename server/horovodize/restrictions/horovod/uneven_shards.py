@@ -160,6 +160,22 @@ for x in rows.take(1000 // hvd.size()):
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+rows = tf.data.TFRecordDataset(files)
+rows = rows.concatenate(rows.repeat().take(hvd.rank())).shard(hvd.size(), hvd.rank()).map(parse).batch(10)
+for x in rows.repeat().take(500):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
 ## Source
 Horovod's guide for TensorFlow (`dataset.take(10000 // hvd.size())`) and its documentation of `join`; seen with Horovod 0.28.1.
 """
@@ -261,11 +277,21 @@ def _limits(context: Context, data: ast.expr) -> list[ast.expr]:
     found: list[ast.expr] = []
     for node in context.values.depends([data], _LIMIT):
         if isinstance(node, ast.Call) and context.names.last(node.func) in ("take", "islice"):
-            found += node.args[-1:]
+            found += node.args[-1:] if not _fills_up(context, node) else []
         elif isinstance(node, ast.Call) and context.names.last(node.func) == "range":
             if not any(use.depends_on(a, "size") for a in node.args):
                 found += node.args
     return found
+
+
+def _fills_up(context: Context, taken: ast.Call) -> bool:
+    """Whether rows are only put behind others, so that all ranks get equally many: `rows.concatenate(rows.take(rank))`."""
+    parent = context.syntax.parent.get(taken)
+    return (
+        isinstance(parent, ast.Call)
+        and context.names.last(parent.func) == "concatenate"
+        and taken in parent.args
+    )
 
 
 def _counted(context: Context) -> Iterator[tuple[ast.Call, Iterable[object]]]:
