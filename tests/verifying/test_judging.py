@@ -167,6 +167,27 @@ def test_rows_drawn_without_end_are_others_on_other_ranks(mine: Any, its: Any, a
     assert ("seen by no rank" in faults(found)) == (not alike)
 
 
+@pytest.mark.parametrize(
+    ("twice", "once", "alike"),
+    [
+        (15, 10, True),  # the others of its share than alone
+        (20, 0, False),  # the rest of its share never
+    ],
+)
+def test_which_rows_come_once_more_in_an_unfinished_pass_is_the_orders_affair(
+    twice: int, once: int, alike: bool
+) -> None:
+    before = alone(rows={f"row {n}": 2 if n < 30 else 1 for n in range(50)})
+    shares = [list(reversed(range(side, 50, 2))) for side in (0, 1)]
+    rows = [
+        {**{f"row {n}": 2 for n in share[:twice]}, **{f"row {n}": 1 for n in share[twice : twice + once]}}
+        for share in shares
+    ]
+    after = run(*(rank(i, 2, steps=10, rates=[0.2] * 10, rows=one) for i, one in enumerate(rows)))
+    found = judge(before, after, "linear")
+    assert ("seen by no rank" in faults(found)) == (not alike), faults(found)
+
+
 def test_rows_that_are_drawn_with_replacement_need_not_be_the_same_ones() -> None:
     before = alone(rows={f"row {n}": 1 + n % 3 for n in range(40)})
     drawn = [{f"row {n}": 1 + (n + side) % 3 for n in range(side, 40, 2)} for side in (1, 2)]
@@ -470,3 +491,13 @@ def test_variables_may_be_broadcast_after_each_epoch_but_not_with_each_step(ever
             point["broadcasts"] = 1 + (point["iteration"] + 1) // every + point["iteration"] // 8
     found = judge(alone(), after, "linear")
     assert found.alike == alike, faults(found)
+
+
+@pytest.mark.parametrize(("steps", "alike"), [(1, False), (20, True)])
+def test_a_broadcast_after_each_traced_loop_is_none_with_every_step(steps: int, alike: bool) -> None:
+    """Batch-norm statistics of a loop in a traced function: between two looks at it lie all of its steps."""
+    after = two()
+    for one in after.ranks:
+        for n, point in enumerate(one.report["optimizers"][0]["trace"]):
+            point.update(iteration=n * steps, broadcasts=n + 1)
+    assert ("broadcast with every step" in faults(judge(alone(), after, "linear"))) == (not alike)

@@ -71,8 +71,9 @@ def _weights(run: Run) -> Check:
         if found:
             broken.append(f"rank {other.number} differs from rank 0 {found}")
     for number, optimizer in enumerate(first.optimizers):
-        counts = [point["broadcasts"] for point in optimizer["trace"][1:]]
-        later = [b - a for a, b in pairwise(counts)]
+        # A loop in a traced function is looked at when it ends, after many steps.
+        each = [(a, b) for a, b in pairwise(optimizer["trace"][1:]) if b["iteration"] - a["iteration"] <= 1]
+        later = [b["broadcasts"] - a["broadcasts"] for a, b in each]
         if len(later) >= 4 and sum(count > 0 for count in later) > 0.8 * len(later):
             broken.append(f"optimizer {number}: variables are broadcast with every step, not once")
         averages = [b["averages"] - a["averages"] for a, b in pairwise(optimizer["trace"][1:-1])]
@@ -244,7 +245,7 @@ def _rows(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: boo
         )
     elif _drawn_afresh(alone[0], run):
         notes.append("other ranks than 0 draw rows of their own: only their number is compared")
-    elif fixed and (missed := _missed(had, has)) * totals[0] > slack + max(0, has.total() - totals[0]):
+    elif fixed and (missed := _seldom(had, has)) * totals[0] > slack + max(0, has.total() - totals[0]):
         broken.append(f"{missed:.0%} of the rows are seen by no rank, or by fewer than others")
     if not broken and not strong and (told := _in_one_pass(alone[0], run)):
         broken.append(told)
@@ -297,10 +298,22 @@ def _drawn_afresh(alone: Run, run: Run) -> bool:
     return once and goes_on and not any(had.keys() & rank.rows.keys() for rank in run.ranks[1:])
 
 
-def _missed(wanted: Any, found: Any) -> float:
+def _missed(wanted: Counter[str], found: Counter[str]) -> float:
     """The part of the rows that come less often than they should, of as many rows."""
     total, its = wanted.total(), found.total()
     return sum(max(0.0, count / total - found[row] / its) for row, count in wanted.items()) if its else 1.0
+
+
+def _seldom(wanted: Counter[str], found: Counter[str]) -> float:
+    """The same for all ranks together. Which rows come once more than others, in a pass that ends before its last row, follows
+    from the order in which ranks go through theirs."""
+    missed = _missed(wanted, found)
+    if not missed or found.keys() - wanted.keys() or max(wanted.values()) - min(wanted.values()) != 1:
+        return missed
+    had, has = (sorted(rows.values(), reverse=True) for rows in (wanted, found))
+    has += [0] * (len(had) - len(has))
+    total, its = sum(had), sum(has)
+    return sum(max(0.0, one / total - other / its) for one, other in zip(had, has, strict=True))
 
 
 def _output(alone: Run, run: Run) -> Check:
