@@ -215,6 +215,12 @@ def test_a_table_of_losses() -> None:
     )
 
 
+def test_a_table_of_losses_in_a_file_that_is_opened_before_any_rank_is_known() -> None:
+    head = "import csv\nfile = open('losses.csv', 'w')\ntable = csv.writer(file)\n"
+    text = plan_of(head + OPENED + LOOP + "    table.writerow([i])\n").text
+    assert "    if hvd.rank() == 0:\n        table.writerow([i])\n" in text
+
+
 def test_a_table_of_losses_in_a_file_that_is_opened_elsewhere() -> None:
     loop = """
         import csv

@@ -71,10 +71,13 @@ def outputs_of(draft: Draft) -> Outputs:
             early |= early_nodes(draft.module, place.last if place is not None else None)
         effects = draft.facts.effects
         spoken = Outputs(draft.module, effects, early)
+        if any(effects.opening.written(c) is not None and spoken.is_early(c) for c in draft.syntax.calls):
+            effects = Effects(draft.module, draft.sites, draft.drive, early=early)
+            spoken = Outputs(draft.module, effects, early)
         silenced = silence.is_wanted(draft, spoken)
         folders = made_everywhere(draft, spoken)
         if folders or silenced:
-            effects = Effects(draft.module, draft.sites, draft.drive, folders)
+            effects = Effects(draft.module, draft.sites, draft.drive, folders, early)
             spoken = Outputs(draft.module, effects, early, silenced)
         draft.outputs = spoken
     return draft.outputs

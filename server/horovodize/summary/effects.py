@@ -112,9 +112,16 @@ class Output:
 class Effects:
     """Effects of one module's calls and statements."""
 
-    def __init__(self, module: Module, sites: Sites, drive: Drive, of_all: Collection[ast.Call] = ()) -> None:
-        """of_all: calls that every rank may make, and that are no output therefore."""
-        self.module, self.sites, self.drive, self.of_all = module, sites, drive, of_all
+    def __init__(
+        self,
+        module: Module,
+        sites: Sites,
+        drive: Drive,
+        of_all: Collection[ast.Call] = (),
+        early: Collection[ast.AST] = (),
+    ) -> None:
+        """of_all: calls that every rank may make, and that are no output therefore. early: what runs while no rank is known."""
+        self.module, self.sites, self.drive, self.of_all, self.early = module, sites, drive, of_all, early
         self.opening = Opening(module)
         self._shared: dict[ast.AST, bool] = {}
         self._outputs: dict[ast.Call, Output | None] = {}
@@ -190,7 +197,7 @@ class Effects:
         imported = self.module.names.of(func) is not None and not self.is_model(receiver)
         if WRITER in self.module.values.class_names(receiver):
             return None  # on other ranks, a silent one stands in for it
-        if method in _ON_FILES and self.opening.is_opened_here(receiver):
+        if method in _ON_FILES and self.opening.is_opened_here(receiver, self.early):
             return None  # other ranks open the null device
         if method in catalogue.writer_methods:
             return Output("write", catalogue.writer_methods[method])

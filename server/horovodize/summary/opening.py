@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 
 from horovodize.summary.buffers import CSV_WRITERS, is_buffer
 from horovodize.summary.module import Module
@@ -54,18 +55,19 @@ class Opening:
             return None
         return path if name in _ALWAYS_WRITE or self._writes(argument(call, "mode", _MODES[name])) else None
 
-    def is_opened_here(self, e: ast.expr) -> bool:
+    def is_opened_here(self, e: ast.expr, early: Collection[ast.AST] = ()) -> bool:
         """Whether an expression surely is a file that a call of this module opens for writing, or a csv writer on one: what
-        ranks write is settled there."""
+        ranks write is settled there. Not where that runs `early`, while no rank is known."""
         origins = self.module.values.origins(e)
-        return all(not o.path and o.call is not None and self._opens(o.call) for o in origins)
+        return all(not o.path and o.call is not None and self._opens(o.call, early) for o in origins)
 
-    def _opens(self, call: ast.Call) -> bool:
-        if call not in self.module.syntax.parent:
+    def _opens(self, call: ast.Call, early: Collection[ast.AST]) -> bool:
+        syntax = self.module.syntax
+        if call not in syntax.parent or (syntax.function(call) or syntax.statement(call)) in early:
             return False
         if self.module.names.of(call.func) in CSV_WRITERS:
             file = argument(call, "csvfile", 0) or argument(call, "f", 0)
-            return isinstance(file, ast.Name | ast.Attribute | ast.Call) and self.is_opened_here(file)
+            return isinstance(file, ast.Name | ast.Attribute | ast.Call) and self.is_opened_here(file, early)
         return self.written(call) is not None
 
     def mode(self, call: ast.Call) -> str | None:
