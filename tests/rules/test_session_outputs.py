@@ -217,7 +217,11 @@ def test_a_table_of_losses() -> None:
 
 def test_a_table_of_losses_in_a_file_that_is_opened_before_any_rank_is_known() -> None:
     head = "import csv\nfile = open('losses.csv', 'w')\ntable = csv.writer(file)\n"
-    text = plan_of(head + OPENED + LOOP + "    table.writerow([i])\n").text
+    plan = plan_of(head + OPENED + LOOP + "    table.writerow([i])\n")
+    text = plan.text
+    assert [c.doubt for c in changes(plan, "C6") if not c.sure] == [
+        "every rank opens this file, before any rank is known: open it after Horovod is initialised"
+    ]
     assert "    if hvd.rank() == 0:\n        table.writerow([i])\n" in text
 
 

@@ -25,6 +25,7 @@ _CONTRIB_WRITERS = {
 # Methods of loggers.
 _TELLING = {"debug", "info", "warning", "warn", "error", "critical", "log", "exception"}
 _BY_NAME = {_WRITER, WRITER, _BUILDER, *_CONTRIB_WRITERS, "wandb.init", "logging.basicConfig"}
+_EARLY = "every rank opens this file, before any rank is known: open it after Horovod is initialised"
 _WHAT, _WHY = "Write the file on rank 0 only", "Every rank runs this; only one may write the file."
 _NO_DEVICE = {"h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get_writer", "zipfile.ZipFile"}
 
@@ -36,6 +37,8 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
         name = draft.names.of(call.func) or ""
         if name not in _BY_NAME and call not in by_hand and not outputs.writes(call):
             continue
+        if outputs.is_early(call) and outputs.opening.written(call) is not None:
+            draft.ask("C6", call, _WHAT, _WHY, _EARLY)
         if call in guarded or not in_place(draft.module, call) or outputs.is_early(call):
             continue
         if any(a in on_root for a in draft.syntax.ancestors(call)):
