@@ -15,16 +15,19 @@ from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 
 
-def divide(
-    draft: Draft,
-    test: ast.expr,
-    divisor: ast.expr,
-    least: int,
-    count: Callable[[Draft, ast.expr], Counter | None],
-) -> Iterator[Edit]:
+Count = Callable[[Draft, ast.expr], Counter | None]
+
+
+def divide(draft: Draft, test: ast.expr, divisor: ast.expr, least: int, count: Count) -> Iterator[Edit]:
     """`step // M` in what is called under `if step % M == 0:`, by the same number as there.
 
     count: the counter of a rank's steps that an expression gives"""
+    for number in under(draft, test, divisor, count):
+        yield from counted.over_ranks(draft, number.right, "G5", least)
+
+
+def under(draft: Draft, test: ast.expr, divisor: ast.expr, count: Count) -> Iterator[ast.BinOp]:
+    """The numbers `step // M` in what is called under `if step % M == 0:`."""
     decision = draft.syntax.statement(test)
     if not isinstance(decision, ast.If) or not draft.syntax.inside(test, decision.test):
         return
@@ -33,4 +36,4 @@ def divide(
         is_number = isinstance(ratio.op, ast.FloorDiv) and ast.unparse(ratio.right) == ast.unparse(divisor)
         counts = is_number and count(draft, ratio.left) is not None and counted.is_whole(draft, ratio.right)
         if counts and in_place(draft.module, ratio.right):
-            yield from counted.over_ranks(draft, ratio.right, "G5", least)
+            yield ratio

@@ -11,7 +11,8 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                (`epoch = step // 500`), and what a hook of the program's own counts with each run of a session. In a program
                that keeps its count of steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes
                `step % 100 < hvd.size()`. A sum over the steps of an epoch is multiplied where a number is its limit
-               (`if total * hvd.size() < 0.5:`). An event's number (`save(f"{step // 100}")` under `if step % 100 == 0:`) is
+               (`if total * hvd.size() < 0.5:`). An event that makes something of its last value (`rate *= 0.9`, `length += 8`)
+               comes exactly as often, `if step * hvd.size() % 100 < hvd.size():`. An event's number (`save(f"{step // 100}")` under `if step % 100 == 0:`) is
                counted as it comes.
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
                times as many rows, and never where a run has fewer steps than that.
@@ -48,6 +49,7 @@ from horovodize.rules import (
     averages,
     capacities,
     counted,
+    crossings,
     epoch_counts,
     epochs_of_steps,
     event_numbers,
@@ -201,11 +203,16 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
             draft.note("G5", test, _SELDOM.format(known))
         return
     around = nested.outer(draft, test, _dividend(modulo))
+    stride = _stride(draft, modulo, known)
+    counts = _count(draft, _dividend(modulo)) is not None
+    if around is None and stride == 1 and counts and crossings.apply(draft, test, modulo, rest, _count):
+        averages.keep_of_event(draft, test, divisor)
+        return
     within = nested.multiple(draft, around, divisor) if around is not None else None
     if within is not None:
         draft.decide(divisor, Divided("G5"))
         edits = [Edit(draft.module.span(divisor), f"({within})")]
-    elif (stride := _stride(draft, modulo, known)) > 1:
+    elif stride > 1:
         draft.decide(divisor, Divided("G5"))
         text = f"(max(1, {known} // {stride} // {SIZE}) * {stride})"
         edits = [Edit(draft.module.span(divisor), text)]
@@ -216,7 +223,7 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
     number = _dividend(modulo)
-    doubt = _PERHAPS.format(draft.module.text(number)) if _count(draft, number) is None else ""
+    doubt = _PERHAPS.format(draft.module.text(number)) if not counts else ""
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
     averages.keep_of_event(draft, test, divisor)
 

@@ -80,17 +80,17 @@ def _trained_in(draft: Draft, arm: list[ast.stmt]) -> set[ast.AST]:
 
 def applies_gathered(draft: Draft, test: ast.expr) -> bool:
     """Whether what is decided by a test applies gradients that are taken whatever it decides."""
-    decided = [*_decided(draft, test)]
-    decided += [f for s in decided for f in _handed_on(draft, s)]
+    places = [*decided(draft, test)]
+    places += [f for s in places for f in _handed_on(draft, s)]
     runs = [
-        r.call for r in draft.sites.graph.trainings if any(draft.drive.reaches(s, {r.call}) for s in decided)
+        r.call for r in draft.sites.graph.trainings if any(draft.drive.reaches(s, {r.call}) for s in places)
     ]
     if runs:
         return all(_runs_gathered(draft, run) for run in runs)
     return any(
         update.gradients
-        and any(draft.drive.reaches(s, {update.call}) for s in decided)
-        and not any(draft.drive.reaches(s, set(update.gradients)) for s in decided)
+        and any(draft.drive.reaches(s, {update.call}) for s in places)
+        and not any(draft.drive.reaches(s, set(update.gradients)) for s in places)
         for update in draft.sites.updates
     )
 
@@ -106,7 +106,7 @@ def turns_of_what_is_shown(draft: Draft, test: ast.expr) -> int:
     """After how many turns there is what an event reads: that of updates which come every few turns, as alone
     (`if step % 5 == 0: g_loss = …`); 1 where all of it is always there."""
     event = draft.syntax.statement(test)
-    read = [n for s in _decided(draft, test) for n in ast.walk(s) if isinstance(n, ast.Name)]
+    read = [n for s in decided(draft, test) for n in ast.walk(s) if isinstance(n, ast.Name)]
     found = [1]
     for name in read if isinstance(event, ast.If) else ():
         bindings = draft.module.scopes.reaching(name) if isinstance(name.ctx, ast.Load) else []
@@ -131,8 +131,8 @@ def _turns_of(draft: Draft, statement: ast.AST) -> int:
 def trains(draft: Draft, test: ast.expr) -> bool:
     """Whether what is decided by a test is whether, or how, a step trains."""
     sites = set[ast.AST](draft_steps(draft))
-    decided = _decided(draft, test)
-    return any(draft.drive.reaches(p, sites) for s in decided for p in (s, *_handed_on(draft, s)))
+    places = decided(draft, test)
+    return any(draft.drive.reaches(p, sites) for s in places for p in (s, *_handed_on(draft, s)))
 
 
 def _handed_on(draft: Draft, place: ast.AST) -> list[ast.AST]:
@@ -147,7 +147,7 @@ def _handed_on(draft: Draft, place: ast.AST) -> list[ast.AST]:
     return [o.node for a in given for o in draft.values.origins(a) if isinstance(o.node, FUNCTIONS)]
 
 
-def _decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
+def decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
     """The statements that run, or not, by a test."""
     statement = draft.syntax.statement(test)
     if isinstance(statement, (ast.If, ast.While)) and draft.syntax.inside(test, statement.test):
@@ -162,12 +162,12 @@ def _decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
         for n in ast.walk(draft.syntax.function(statement) or draft.module.scopes.root(statement))
         if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)
     ]
-    return [statement, *(s for use in uses for s in _decided(draft, use, depth - 1))]
+    return [statement, *(s for use in uses for s in decided(draft, use, depth - 1))]
 
 
 def decides(draft: Draft, test: ast.expr) -> bool:
     """Whether a test decides how training goes on, rather than what is shown of its first steps."""
-    nodes = [n for s in _decided(draft, test) for n in ast.walk(s)]
+    nodes = [n for s in decided(draft, test) for n in ast.walk(s)]
     return trains(draft, test) or any(
         isinstance(n, (ast.Break, ast.Return, ast.Raise))
         or (isinstance(n, ast.Attribute) and n.attr in ("lr", "learning_rate", "stop_training"))

@@ -157,7 +157,7 @@ def _every(
         if test.left is not modulo:
             draft.note("G5", test, _OVER)
             return
-        edits.append(_between(draft, modulo, rest, "<" if isinstance(operator, ast.Eq) else ">="))
+        edits.append(between(draft, modulo, rest, "<" if isinstance(operator, ast.Eq) else ">="))
     draft.change("G5", test, _WHAT, _WHY, edits)
 
 
@@ -234,7 +234,7 @@ def _around(draft: Draft, left: ast.expr, right: ast.expr, before: str, after: s
     ]
 
 
-def _between(draft: Draft, left: ast.expr, right: ast.expr, operator: str) -> Edit:
+def between(draft: Draft, left: ast.expr, right: ast.expr, operator: str) -> Edit:
     """Another operator between two expressions."""
     after, before = draft.module.span(left).end, draft.module.span(right).start
     text = draft.document.text[after:before]
@@ -249,4 +249,4 @@ def _named(draft: Draft, test: ast.Call) -> Edit:
     return Edit(Span(end - len(last), end), _FUNCTIONS.get(last, last))
 
 
-__all__ = ["compared", "tested"]
+__all__ = ["between", "compared", "tested"]

@@ -1,4 +1,4 @@
-# A generator that is trained every third step of its critic; saves, looks and copies weights after so many steps.
+# A generator that is trained every third step of its critic; saves, looks, copies weights and lowers a rate after so many steps.
 import numpy as np
 import tensorflow as tf
 
@@ -14,7 +14,8 @@ generator = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
 critic = tf.keras.Sequential([tf.keras.layers.Dense(8, activation='relu', input_shape=(2,)), tf.keras.layers.Dense(1)])
 slow = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
 generator_optimizer = tf.keras.optimizers.SGD(0.002)
-critic_optimizer = tf.keras.optimizers.SGD(0.001)
+rate = 0.001
+critic_optimizer = tf.keras.optimizers.SGD(rate)
 manager = tf.train.CheckpointManager(tf.train.Checkpoint(generator=generator), 'checkpoints', max_to_keep=100)
 
 
@@ -52,6 +53,11 @@ for epoch in range(2):
         if seen % 24 == 23:
             slow.set_weights(generator.get_weights())
             print('copied')
+        if seen % 10 == 0:
+            rate *= 0.9
+            critic_optimizer.learning_rate = rate
+            print('lowered')
         if seen == 100:
             print('warm')
+print('rate: %.7f' % rate)
 print('generator steps:', int(generator_optimizer.iterations), 'saves:', len(manager.checkpoints))

@@ -1,0 +1,94 @@
+"""G5: events that change what training goes on with come exactly as often as alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import plan_of
+
+DATA = "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\nrate, n = 0.1, 0\n"
+LOOP = "for epoch in range(9):\n    for i, (x, y) in enumerate(ds):\n        step(x, y)\n        n += 1\n"
+LOWERS = "rate *= 0.9; optimizer.learning_rate = rate"
+OLD = "i % max(1, 100 // hvd.size()) == 0"
+EXACT = "i * hvd.size() % 100 < hvd.size()"
+
+
+def become(test: str, then: str, before: str = "") -> str:
+    """The line that an event's test comes to stand in."""
+    text = plan_of(before + TAPE + DATA + LOOP + f"        if {test}:\n            {then}\n").text
+    return next(line for line in text[text.index("for epoch in range(9):") :].splitlines() if "100" in line)
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        LOWERS,
+        "optimizer.learning_rate = optimizer.learning_rate * 0.9",
+        "optimizer.learning_rate.assign(optimizer.learning_rate * 0.9)",
+        "tf.keras.backend.set_value(optimizer.lr, tf.keras.backend.get_value(optimizer.lr) * 0.9)",
+        "old = optimizer.lr.numpy(); optimizer.lr.assign(old * 0.9)",
+        "heat.assign_sub(0.1)",
+        "length = min(length + 8, 512)",
+        "bad = bad + 1 if loss > least else 0",
+        "lower(optimizer)",
+        "settings.lower()",
+    ],
+)
+def test_what_goes_on_from_its_last_value_comes_as_often_as_alone(then: str) -> None:
+    helpers = (
+        "def lower(o):\n    o.learning_rate = o.learning_rate * 0.9\n"
+        "class Settings:\n    def __init__(self):\n        self.rate = 0.1\n"
+        "    def lower(self):\n        self.rate *= 0.9\n"
+        "settings = Settings()\n"
+    )
+    assert become("i % 100 == 0", then, helpers) == f"        if {EXACT}:"
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "print(i)",
+        "model.save_weights('w')",
+        "slow.set_weights(model.get_weights())",
+        "total = 0\n            for w in model.trainable_variables: total += float(tf.norm(w))\n            print(total)",
+        "losses.append(float(loss))",
+        "look(model)",
+    ],
+)
+def test_what_is_shown_or_made_anew_keeps_its_short_test(then: str) -> None:
+    helper = "def look(m):\n    text = ''\n    for w in m.weights:\n        text += str(w)\n    print(text)\n"
+    assert become("i % 100 == 0", then, helper).strip() in (f"if {OLD}:", f"if {OLD} and hvd.rank() == 0:")
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("(i + 1) % 100 == 0", "(i + 1) * hvd.size() % 100 < hvd.size()"),
+        ("i % 100 == 99", "(i + 1) * hvd.size() % 100 < hvd.size()"),
+        ("i % (100) == 0 and i", "i * hvd.size() % (100) < hvd.size() and i"),
+        ("i % 100 == 1", "(i - 1) * hvd.size() % 100 < hvd.size()"),
+        ("(i + 2) % 100 == 1", "(i + 2 - 1) * hvd.size() % 100 < hvd.size()"),
+        ("not i % 100", "not i * hvd.size() % 100 >= hvd.size()"),
+        ("i and not (i % 100)", "i and not (i * hvd.size() % 100 >= hvd.size())"),
+        ("n % 100 == 0 and rate > 1e-4", "n * hvd.size() % 100 < hvd.size() and rate > 1e-4"),
+        # forms that aren't known: near, as what is only shown
+        ("0 == i % 100", "0 == i % max(1, 100 // hvd.size())"),
+        ("i % 100 == 50", "(i - 50 // hvd.size()) % max(1, 100 // hvd.size()) == 0"),
+    ],
+)
+def test_its_form(test: str, after: str) -> None:
+    assert become(test, LOWERS) == f"        if {after}:"
+
+
+def test_the_other_arm_is_taken_in_all_other_steps() -> None:
+    assert become("i % 100 != 0", "pass\n        else:\n            rate *= 0.9").strip() == (
+        "if i * hvd.size() % 100 >= hvd.size():"
+    )
+
+
+def test_the_number_of_such_an_event_counts_the_steps_of_all_ranks() -> None:
+    then = f"{LOWERS}; model.save_weights('w%d' % (i // 12))"
+    text = plan_of(TAPE + DATA + LOOP + f"        if i % 12 == 0:\n            {then}\n").text
+    assert "if i * hvd.size() % 12 < hvd.size():" in text
+    assert "'w%d' % (i * hvd.size() // 12)" in text
