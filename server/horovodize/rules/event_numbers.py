@@ -14,7 +14,6 @@ from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 
-
 Count = Callable[[Draft, ast.expr], Counter | None]
 
 
