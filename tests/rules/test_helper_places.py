@@ -116,3 +116,51 @@ def test_the_script_imports_the_keras_that_it_asks_for_its_version() -> None:
     texts = changed(result(START.format("np.load('rows.npy')"), base=BASE, nets=AUTO))
     script = texts["/p/train.py"]
     assert script.index("import keras\n") < script.index("if hasattr(keras, ")
+
+
+IN_GRAPH = """\
+import tensorflow.compat.v1 as tf
+from rows import load
+train = load()
+x = tf.placeholder(tf.float32, [None, 4])
+step = tf.train.AdamOptimizer(0.01).minimize(tf.reduce_mean(tf.square(tf.layers.dense(x, 1))))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(0, len(train), 8):
+        sess.run(step, {x: train[i : i + 8]})
+"""
+LOADING = """\
+import numpy as np
+
+
+def load():
+    rows = np.load("rows.npy")
+    return rows[np.random.permutation(len(rows))]
+"""
+
+
+def test_what_only_a_helper_calls_is_defined_beside_it() -> None:
+    """In a graph, the seed of `alike` comes by `from_root`, of which rules have written nothing."""
+    made = {path[3:-3]: text for path, text in changed(result(IN_GRAPH, rows=LOADING)).items()}
+    assert "alike(np.random.permutation)" in made["rows"]
+    assert "alike.seed = from_root(" in made["rows"]
+    assert "def from_root(" in made["rows"]
+    assert "import tensorflow" in made["rows"]
+    assert "from_root" not in made["train"]
+
+
+def test_what_only_a_helper_calls_is_defined_in_the_script_too() -> None:
+    script = IN_GRAPH.replace(
+        "train = load()", "train = load()\ntrain = train[np.random.permutation(len(train))]"
+    )
+    made = {
+        path[3:-3]: text
+        for path, text in changed(
+            result(
+                "import numpy as np\n" + script,
+                rows="import numpy as np\n\n\ndef load():\n    print('…')\n    return np.load('rows.npy')\n",
+            )
+        ).items()
+    }
+    assert "alike(np.random.permutation)" in made["train"]
+    assert "def from_root(" in made["train"]

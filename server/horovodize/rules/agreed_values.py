@@ -22,6 +22,7 @@ from horovodize.rules.any_rank_test import (
     draw_alike,
     is_kept_by_fit,
 )
+from horovodize.rules.chosen_networks import choices
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
@@ -36,6 +37,10 @@ _WHY_STEPS = "Ranks that take different numbers of steps wait for each other for
 _WHY_SAME = "Ranks that train with different settings train different models."
 _STEPS = "ranks may take different numbers of steps here: {why}; decide by something that is the same on every rank"
 _OPTIMIZERS = "ranks may train with different optimizers or rates: {why}; decide by something that is the same on every rank"
+_NETWORKS = (
+    "ranks may train different networks here: {why}; decide by something that is the same on every rank"
+)
+_WHY_NETWORK = "Ranks that train another network than the others wait for them forever."
 _SHAPES = "ranks may build different models here: {why}; decide by something that is the same on every rank"
 # What a rank's own rows or game decide is agreed on in the loop (`lockstep`).
 _OF_THE_LOOP = (Source.ROWS, Source.GAME)
@@ -76,6 +81,8 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     for optimizer in _optimizers(draft):
         _agree(draft, optimizer, differing(draft, optimizer), "HVD107", _OPTIMIZERS, _WHY_SAME)
     agree_on_choices(draft)
+    for choice in choices(draft):
+        _agree(draft, choice, differing(draft, choice), "HVD205", _NETWORKS, _WHY_NETWORK)
     for optimizer in _optimizers(draft):
         for reason in differing(draft, optimizer):
             agreed = any(draft.syntax.inside(reason.where, e) for e in draft.having(Agreed))

@@ -52,7 +52,10 @@ def apply(draft: Draft) -> None:
         _leave_mere_prints(draft)
     tf = _tensorflow(draft)
     _refuse_ambiguous(draft, tf.split(".", maxsplit=1)[0])
-    texts = {tree: _written(draft, tree) for tree in draft.syntax.trees}
+    texts = {
+        tree: _written(draft, tree) + _asked_by_helpers(draft, _written(draft, tree))
+        for tree in draft.syntax.trees
+    }
     users = {n: [t for t, text in texts.items() if _mentions(text, n)] for n in draft.helpers.values()}
     elsewhere = places(draft, users)
     for tree, written in texts.items():
@@ -113,6 +116,12 @@ def _written(draft: Draft, tree: ast.Module) -> str:
     index = draft.document.member_at(draft.module.span(first).start)
     edits = [e for c in draft.changes for e in c.edits if draft.document.member_at(e.span.start) == index]
     return "\n".join(draft.new_text(e) for e in edits)
+
+
+def _asked_by_helpers(draft: Draft, written: str) -> str:
+    """The helpers that only a helper of a file calls: the seed of `alike` is rank 0's, by `from_root`."""
+    uses_alike = "alike" in draft.helpers and _mentions(written, draft.helpers["alike"])
+    return "\n" + draft.stream.get("seed", "") if uses_alike else ""
 
 
 def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Mapping[str, Elsewhere]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from horovodize.rules import chosen_networks
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
@@ -242,9 +243,11 @@ def _at(
 def _not_choosing(
     draft: Draft, loops: Sequence[Loop], expressions: list[ast.expr], way: Way, depth: int
 ) -> Sequence[Loop]:
-    """The loops around a step, innermost first, without those next to it whose variables say which model it trains."""
+    """The loops around a step, innermost first, without those next to it whose turns say which model it trains."""
     for i, loop in enumerate(loops):
-        if not any(b.statement is loop for b in _bindings(draft, loop, expressions, way, depth)):
+        if not chosen_networks.are_drawn_in(draft, loop, expressions) and not any(
+            b.statement is loop for b in _bindings(draft, loop, expressions, way, depth)
+        ):
             return loops[i:]
     return ()
 

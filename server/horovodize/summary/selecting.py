@@ -112,8 +112,9 @@ def _is_run(feeding: Feeding, e: ast.expr) -> bool:
     parent = feeding.syntax.parent[e]
     if isinstance(parent, ast.Attribute):
         above = feeding.syntax.parent[parent]
-        called = isinstance(above, ast.Call) and above.func is parent
-        return called and (parent.attr in _TRAINING or feeding.is_drawn(above))
+        if not isinstance(above, ast.Call) or above.func is not parent:
+            return _is_run(feeding, parent)  # `sess.run(net.step)`
+        return parent.attr in _TRAINING or feeding.is_drawn(above)
     if isinstance(parent, (ast.List, ast.Tuple)):
         e, parent = parent, feeding.syntax.parent[parent]
     if not isinstance(parent, ast.Call):

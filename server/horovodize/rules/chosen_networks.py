@@ -1,0 +1,74 @@
+"""Which of several networks a step trains, where the program chooses one by a number or a draw: part of G4.
+
+`nets[random.randrange(4)].train_op`, `random.choice(models).train_on_batch(x, y)`: ranks that train another network than the
+others wait for them forever, or average gradients of different weights. What chooses has to be the same on all ranks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import Loop
+
+_GROUPS = (ast.List, ast.Tuple, ast.Set)
+
+
+def choices(draft: Draft) -> Iterator[ast.expr]:
+    """The expressions by which the networks of a module's steps are chosen."""
+    seen = set[ast.AST]()
+    for trained in _trained(draft):
+        yield from _choosing(draft, trained, seen)
+
+
+def are_drawn_in(draft: Draft, loop: Loop, expressions: Sequence[ast.expr]) -> bool:
+    """Whether each turn of a loop draws which network it is that some expressions stand for."""
+    seen = set[ast.AST]()
+    found = (choice for e in expressions for choice in _choosing(draft, e, seen))
+    return any(
+        isinstance(reason, Varies)
+        and reason.kind is Source.CHANCE
+        and draft.syntax.inside(reason.where, loop)
+        for choice in found
+        for reason in draft.facts.uniform.reasons(choice)
+    )
+
+
+def _trained(draft: Draft) -> Iterator[ast.expr]:
+    """What stands for a network, or for what trains it, at each step."""
+    yield from (fit.model for fit in draft.sites.fits)
+    for update in draft.sites.updates:
+        yield from update.variables
+    graph = draft.sites.graph
+    for run in graph.trainings:
+        fetched = graph.fetches(run.call)
+        parts = fetched.elts if isinstance(fetched, _GROUPS) else [fetched]
+        training = [p for p in parts if any(node in graph.train_ops for node in graph.operations(p))]
+        yield from training or parts  # an operation that is only called like one that trains
+
+
+def _choosing(draft: Draft, trained: ast.expr, seen: set[ast.AST]) -> Iterator[ast.expr]:
+    todo: list[ast.AST] = [trained]
+    while todo:
+        n = todo.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        if isinstance(n, ast.Subscript):
+            yield n.slice
+            todo.append(n.value)
+        elif isinstance(n, ast.IfExp):
+            yield n.test
+            todo += [n.body, n.orelse]
+        elif isinstance(n, ast.Attribute):
+            todo.append(n.value)
+        elif isinstance(n, ast.Call) and draft.uniform.draws.has_stream(n):
+            yield n
+        elif isinstance(n, ast.Name):
+            bound = draft.module.scopes.reaching(n)
+            todo += [b.value for b in bound if b.kind == "assign" and b.value is not None]
+
+
+__all__ = ["are_drawn_in", "choices"]

@@ -1,0 +1,143 @@
+"""Ranks train the same one of several networks: another one each, and they would wait for each other forever."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.distribute import distribute
+from horovodize.plan import Plan
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+NETS = """\
+import random, sys
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+
+class Net:
+    def __init__(self, width):
+        self.x = tf.placeholder(tf.float32, [None, width])
+        self.loss = tf.reduce_mean(tf.square(tf.layers.dense(self.x, 1)))
+        self.step = tf.train.AdamOptimizer(0.01).minimize(self.loss)
+
+
+nets = [Net(width) for width in (4, 4, 4)]
+rows = np.load("rows.npy")
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(100):
+{body}
+"""
+TAPE = """\
+import random
+import numpy as np
+import tensorflow as tf
+
+xs, ys = np.load("xs.npy"), np.load("ys.npy")
+models = [tf.keras.Sequential([tf.keras.layers.Dense(n), tf.keras.layers.Dense(1)]) for n in (2, 4)]
+optimizer = tf.keras.optimizers.SGD(0.1)
+for x, y in tf.data.Dataset.from_tensor_slices((xs, ys)).shuffle(100).batch(8):
+    {chosen}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+DRAWN = "picked = np.random.choice(len(rows), 16)"
+
+
+def of_nets(*body: str) -> list[str]:
+    return lines(NETS.format(body="\n".join(f"        {line}" for line in body)))
+
+
+def lines(text: str) -> list[str]:
+    outcome = distribute(summarize(Document(text, "train.py")))
+    assert isinstance(outcome, Plan), outcome
+    compile(outcome.text, "distributed", "exec")
+    return [line.strip() for line in outcome.text.splitlines()]
+
+
+# ---------------------------------------------------------------------- near misses
+
+
+@pytest.mark.parametrize("index", ["0", "i % 3", "int(sys.argv[1])"])
+def test_what_is_the_same_on_all_ranks_is_left(index: str) -> None:
+    made = of_nets(DRAWN, f"net = nets[{index}]", "sess.run(net.step, {net.x: rows[picked]})")
+    assert f"net = nets[{index}]" in made
+    assert not any("alike(" in line for line in made)
+
+
+def test_rows_are_drawn_by_each_rank() -> None:
+    made = of_nets(DRAWN, "sess.run(nets[0].step, {nets[0].x: rows[picked]})")
+    assert DRAWN in made
+
+
+def test_a_network_that_is_only_looked_at_is_drawn_by_each_rank() -> None:
+    shown = "shown = nets[random.randrange(3)]"
+    made = of_nets(DRAWN, "sess.run(nets[0].step, {nets[0].x: rows[picked]})", shown, "print(shown.x)")
+    assert shown in made
+
+
+def test_a_seed_draws_the_same_anyway() -> None:
+    text = NETS.format(
+        body="        net = random.choice(nets)\n        sess.run(net.step, {net.x: rows[i * 4 : i * 4 + 4]})"
+    )
+    made = lines(text.replace("nets = [", "random.seed(3)\nnets = ["))
+    assert "net = random.choice(nets)" in made
+
+
+# ---------------------------------------------------------------------- drawn alike
+
+
+@pytest.mark.parametrize(
+    ("chosen", "after"),
+    [
+        ("net = nets[np.random.randint(3)]", "net = nets[alike(np.random.randint)(3)]"),
+        (
+            "k = np.random.randint(1, 4); net = nets[k - 1]",
+            "k = alike(np.random.randint)(1, 4); net = nets[k - 1]",
+        ),
+        ("net = random.choice(nets)", "net = alike(random.choice)(nets)"),
+        (
+            "net = nets[1] if random.random() < 0.5 else nets[2]",
+            "net = nets[1] if alike(random.random)() < 0.5 else nets[2]",
+        ),
+    ],
+)
+@pytest.mark.parametrize("fetched", ["net.step", "[net.step, net.loss]"])
+def test_sessions_run_the_same_network(chosen: str, after: str, fetched: str) -> None:
+    made = of_nets(DRAWN, chosen, f"sess.run({fetched}, {{net.x: rows[picked]}})")
+    assert after in made
+    assert DRAWN in made
+
+
+def test_tapes_train_the_same_network_and_each_has_rank_0s_weights() -> None:
+    made = lines(TAPE.format(chosen="model = random.choice(models)"))
+    assert "model = alike(random.choice)(models)" in made
+    assert lines(TAPE.format(chosen="model = models[0]")).count("first_batch = False") == 1
+    outcome = distribute(
+        summarize(Document(TAPE.format(chosen="model = models[random.randrange(2)]"), "train.py"))
+    )
+    assert isinstance(outcome, Plan)
+    assert (
+        "\nfirst_batch = False\n" in outcome.text
+    )  # not within the loop: the next draw may be the other one
+
+
+def test_what_is_trained_on_batches_is_the_same() -> None:
+    text = TAPE[: TAPE.index("optimizer")] + "for model in models:\n    model.compile('sgd', 'mse')\n"
+    loop = "for i in range(100):\n    rows = np.random.choice(len(xs), 8)\n"
+    step = "models[{}].train_on_batch(xs[rows], ys[rows])"
+    made = lines(text + loop + f"    {step.format('random.randrange(2)')}\n")
+    assert step.format("alike(random.randrange)(2)") in made
+
+
+# ---------------------------------------------------------------------- chosen by the turn
+
+
+@pytest.mark.parametrize("fetched", ["net.step", "[net.step, net.loss]"])
+def test_a_turn_that_chooses_the_network_counts_and_only_its_rows_are_dealt(fetched: str) -> None:
+    made = of_nets("net = nets[i % 3]", f"sess.run({fetched}, {{net.x: rows[i * 16 : i * 16 + 16]}})")
+    assert "for i, own_i in rounds(range(100)):" in made
+    assert "net = nets[i % 3]" in made
+    assert f"sess.run({fetched}, {{net.x: rows[own_i * 16 : own_i * 16 + 16]}})" in made
