@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize.facts.callback_items import CallbackItems
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS, HorovodUse
 from horovodize.facts.optimizers import Optimizers
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 
 _HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
+_TOGETHER = (
+    "BroadcastGlobalVariablesCallback",
+    "MetricAverageCallback",
+)  # with which every `fit` waits for all
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +37,11 @@ class Collective:
 class Collectives:
     """The collectives of one module."""
 
-    def __init__(self, module: Module, sites: Sites, use: HorovodUse, optimizers: Optimizers) -> None:
+    def __init__(
+        self, module: Module, sites: Sites, use: HorovodUse, optimizers: Optimizers, callbacks: CallbackItems
+    ) -> None:
         self.module, self.sites, self.use, self.optimizers = module, sites, use, optimizers
+        self.callbacks = callbacks
 
     @cached_property
     def all(self) -> dict[ast.AST, Collective]:
@@ -46,21 +54,31 @@ class Collectives:
             yield Collective(call, self.module.names.last(call.func))
         for call in use.calls(*TAPES):
             yield Collective(call, self.module.names.last(call.func), trains=True)
+        for fit in sites.fits:
+            if self._is_compiled_wrapped(fit.model) or self._waits_by_callback(fit.call):
+                yield Collective(fit.call, "training", trains=True)
         if not use.wrapped:
             return
-        for fit in sites.fits:
-            given = [
-                e
-                for c in sites.compiles
-                if ast.unparse(c.model) == ast.unparse(fit.model)
-                for e in c.optimizers
-            ]
-            arrivals = [a.node for e in given for a in self.optimizers.arrivals(e)]
-            if arrivals and all(use.is_call(node, *WRAPPERS) for node in arrivals):
-                yield Collective(fit.call, "training", trains=True)
         if sites.builds_graph and all(self._is_wrapped(call) for call in sites.graph_minimizes):
             for run in sites.graph.trainings:
                 yield Collective(run.call, "training", trains=True)
+
+    def _is_compiled_wrapped(self, model: ast.expr) -> bool:
+        """Whether a model is surely compiled with an optimizer that averages."""
+        text = ast.unparse(model)
+        given = [e for c in self.sites.compiles if ast.unparse(c.model) == text for e in c.optimizers]
+        arrivals = [a.node for e in given for a in self.optimizers.arrivals(e)]
+        return bool(arrivals) and all(self.use.is_call(node, *WRAPPERS) for node in arrivals)
+
+    def _waits_by_callback(self, fit: ast.Call) -> bool:
+        """Whether each rank that fits surely has a callback that waits for all, whatever the optimizer does."""
+        return bool(self.use.calls(*_TOGETHER)) and any(
+            item.by is None
+            and not item.unsure
+            and item.made
+            and all(self.use.is_call(made, *_TOGETHER) for made in item.made)
+            for item in self.callbacks.of(fit)
+        )
 
     def _is_wrapped(self, minimize: ast.Call) -> bool:
         """Whether what makes a train op surely averages."""

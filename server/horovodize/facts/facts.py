@@ -120,7 +120,7 @@ class Facts:
     @cached_property
     def collectives(self) -> Collectives:
         """What all ranks must do together, in such a script."""
-        return Collectives(self.module, self.sites, self.horovod, self.optimizers)
+        return Collectives(self.module, self.sites, self.horovod, self.optimizers, self.callback_items)
 
     @cached_property
     def turn_state(self) -> TurnState:

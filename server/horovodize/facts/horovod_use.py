@@ -30,6 +30,8 @@ _ELSEWHERE = frozenset(
     "absl six psutil requests packaging tensorflow_datasets tensorflow_addons tensorflow_hub tensorflow_probability "
     "horovod_keras3 google mpi4py filelock joblib plotly __future__".split()
 )
+_SHARING = ("shard", "take")  # methods of datasets
+_STEPS = ("steps_per_epoch", "validation_steps", "num_shards")
 _DEPTH = 12
 
 
@@ -129,6 +131,28 @@ class HorovodUse:
         """How many times a value is multiplied by the number of ranks (0: not at all; -1: divided by it); None where that
         can't be seen, or differs from case to case."""
         return self._factor(e, 0)
+
+    def is_number_of_shares(self, read: ast.AST) -> bool:
+        """Whether `hvd.size` is read for nothing but to divide rows or the steps of an epoch, or to print it."""
+        parent = self.module.syntax.parent
+        child, e = read, parent.get(read)
+        while isinstance(
+            e, (ast.Call, ast.BinOp, ast.FormattedValue, ast.JoinedStr, ast.keyword, ast.UnaryOp)
+        ):
+            if isinstance(e, ast.BinOp) and not (
+                isinstance(e.op, (ast.FloorDiv, ast.Div)) and child is e.right
+            ):
+                if not isinstance(e.op, ast.Mod) or not isinstance(e.left, (ast.Constant, ast.JoinedStr)):
+                    return False
+            if isinstance(e, ast.keyword) and e.arg not in _STEPS:
+                return False
+            if isinstance(e, ast.keyword):
+                return True
+            if isinstance(e, ast.Call) and child is not e.func:
+                last = self.module.names.last(e.func)
+                return last in _SHARING or (last == "print" and isinstance(parent.get(e), ast.Expr))
+            child, e = e, parent.get(e)
+        return False
 
     def _factor(self, e: ast.expr, depth: int) -> int | None:
         if depth > _DEPTH:

@@ -57,7 +57,7 @@ FUNCTIONS: Mapping[str, Source] = {
     **_all(Source.FILES, "checkpoint_exists NewCheckpointReader", "tensorflow.compat.v1.train."),
     **_all(Source.CLOCK, "time monotonic perf_counter process_time clock time_ns monotonic_ns perf_counter_ns ctime localtime "
                          "gmtime strftime asctime", "time."),
-    **_all(Source.CLOCK, "timeit.default_timer tensorflow.timestamp"),
+    **_all(Source.CLOCK, "timeit. tensorflow.timestamp"),
     **_all(Source.CLOCK, "now today utcnow", "datetime.datetime."),
     **_all(Source.CLOCK, "datetime.date.today datetime.now datetime.today"),
     **_all(Source.HOST, "getpid getppid uname cpu_count getloadavg", "os."),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MODEL = "tensorflow.keras.Model"
 TAPE = "tensorflow.GradientTape"
 _FIT = ("fit", "fit_generator", "train_on_batch")
+_UNSCALING = "get_unscaled_gradients"  # of a loss scale: gives the gradients that it is given, divided
 _FIT_KEYWORDS = {
     "epochs", "nb_epoch", "batch_size", "steps_per_epoch", "samples_per_epoch", "callbacks", "validation_data",
     "validation_split", "validation_steps", "verbose",
@@ -361,6 +362,9 @@ class Sites(Tf1Sites):
                 continue
             seen.add(n)
             if isinstance(n, ast.Call):
+                if isinstance(n.func, ast.Attribute) and n.func.attr == _UNSCALING:
+                    todo += [*n.args, *(k.value for k in n.keywords)]
+                    continue
                 if is_source(n):
                     found.append(n)
                     continue

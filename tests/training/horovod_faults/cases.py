@@ -58,7 +58,7 @@ hvd.init()
 tf.random.set_seed(1 + hvd.rank())
 rows = tf.data.Dataset.range(100).shuffle(100).batch(10)
 weight = tf.Variable(0.0)
-optimizer = tf.keras.optimizers.SGD(1e-6)
+optimizer = tf.keras.optimizers.SGD(1e-6 * hvd.size())
 hvd.broadcast_variables([weight], 0)
 shown = []
 for batch in rows:
@@ -203,6 +203,100 @@ state = hvd.elastic.TensorFlowState([*model.variables, *optimizer.variables], ba
 state.sync()
 train.__wrapped__(state)
 """
+TWO_MODELS = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+x = tf.random.stateless_normal((64, 4), (1, hvd.rank()))
+model = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(4,))])
+critic = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+hvd.broadcast_variables(critic.variables, root_rank=0)
+hvd.broadcast_variables(model.variables, root_rank=0)
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+other = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for i in range(4):
+    with tf.GradientTape() as tape, tf.GradientTape() as second:
+        loss = tf.reduce_mean(critic(model(x)))
+        real = -loss
+    tape = hvd.DistributedGradientTape(tape)
+    second = hvd.DistributedGradientTape(second)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    other.apply_gradients(zip(second.gradient(real, critic.trainable_variables), critic.trainable_variables))
+"""
+BEGUN = """\
+import types
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+with tf.Graph().as_default():
+    weight = tf.get_variable("weight", (4, 1))
+    x = tf.random_normal((16, 4))
+    loss = tf.reduce_mean(tf.matmul(x, weight) ** 2)
+    train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size())).minimize(loss)
+    begin, send = tf.global_variables_initializer(), hvd.broadcast_global_variables(0)
+    with tf.Session() as session:
+        session.run(begin)
+        session.run(send)
+        for step in range(4):
+            session.run(train)
+        model = types.SimpleNamespace(weights=[session.run(weight)])
+"""
+LOSS_SCALED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+x = tf.random.stateless_normal((64, 4), (1, hvd.rank()))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+hvd.broadcast_variables(model.variables, root_rank=0)
+inner = tf.keras.optimizers.SGD(0.01 * hvd.size())
+optimizer = tf.keras.mixed_precision.LossScaleOptimizer(inner, dynamic=False, initial_scale=1024)
+for i in range(4):
+    with tf.GradientTape() as tape:
+        loss = optimizer.get_scaled_loss(tf.reduce_mean(model(x) ** 2))
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = optimizer.get_unscaled_gradients(tape.gradient(loss, model.trainable_variables))
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+BATCHED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+rows = tf.data.Dataset.from_tensor_slices(tf.random.stateless_normal((64, 4), (1, hvd.rank()))).batch(8)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+hvd.broadcast_variables(model.variables, root_rank=0)
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in rows.take(8 // hvd.size()):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+shown = float(optimizer.learning_rate)
+"""
+ESTIMATOR = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+def linear(features, labels, mode):
+    loss = tf.compat.v1.losses.mean_squared_error(labels, tf.compat.v1.layers.dense(features["x"], 1))
+    optimizer = hvd.DistributedOptimizer(tf.compat.v1.train.GradientDescentOptimizer(0.01 * hvd.size()))
+    return tf.estimator.EstimatorSpec(
+        mode, loss=loss, train_op=optimizer.minimize(loss, tf.compat.v1.train.get_global_step())
+    )
+
+
+hvd.init()
+x, y = np.ones((64, 4), "float32"), np.ones((64, 1), "float32")
+rows = tf.compat.v1.estimator.inputs.numpy_input_fn({"x": x}, y, batch_size=16, num_epochs=None, shuffle=True)
+estimator = tf.estimator.Estimator(linear, model_dir=f"estimated-{hvd.size()}-{hvd.rank()}-{time.time()}")
+estimator.train(rows, steps=8 // hvd.size(), hooks=[hvd.BroadcastGlobalVariablesHook(0)])
+shown = int(estimator.get_variable_value("global_step"))
+""".replace("import numpy", "import time\nimport numpy")
 _SENT = "horovod.broadcast_variables(model.variables, 0)\n"
 _ADDED = "if hvd.rank() == 0:\n    model.set_weights([1 + w for w in model.get_weights()])\n"
 
@@ -219,8 +313,13 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "HVD304": [
         (START + FIT, _changed(START + FIT, ("hvd.DistributedOptimizer(optimizer)", "optimizer"))),
         (START + TAPE, _changed(START + TAPE, ("    tape = horovod.DistributedGradientTape(tape)\n", ""))),
+        (
+            LOSS_SCALED,
+            _changed(LOSS_SCALED, ("    tape = hvd.DistributedGradientTape(tape)\n", "")),
+        ),
     ],
     "HVD308": [
+        (BATCHED, _changed(BATCHED, ("0.01 * hvd.size()", "0.01"))),
         (
             START + FIT + "shown = float(model.optimizer.learning_rate)\n",
             _changed(START, ("0.01 * hvd.size()", "0.01")) + FIT + "shown = float(model.optimizer.learning_rate)\n",
@@ -230,7 +329,10 @@ CASES: dict[str, list[tuple[str, str]]] = {
         (SAVED_BY_ONE, _changed(SAVED_BY_ONE, ("if hvd.rank() == 0:\n    model.save", "model.save"))),
         (NOTED, _changed(NOTED, ("if hvd.rank() == 0:\n    np.save", "np.save"))),
     ],
-    "HVD321": [(ENDLESS, _changed(ENDLESS, (" // hvd.size()", "")))],
+    "HVD321": [
+        (ENDLESS, _changed(ENDLESS, (" // hvd.size()", ""))),
+        (ESTIMATOR, _changed(ESTIMATOR, (" // hvd.size()", ""))),
+    ],
     "HVD324": [
         (JOINED, _changed(JOINED, ("State([*model.variables, *optimizer.variables],", "State(model.variables,")))
     ],
@@ -239,6 +341,8 @@ CASES: dict[str, list[tuple[str, str]]] = {
         (START + FIT, _changed(START + FIT, ("hvd.callbacks.BroadcastGlobalVariablesCallback(0)", ""))),
         (START + TAPE, START + _changed(TAPE, ("variables, 0)", "variables, hvd.rank())"))),
         (UNBUILT, _changed(UNBUILT, ("model(x)\nhvd", "hvd"))),
+        (BEGUN, _changed(BEGUN, ("run(send)\n", "run(send)\n        session.run(begin)\n"))),
+        (TWO_MODELS, _changed(TWO_MODELS, ("hvd.broadcast_variables(model.variables, root_rank=0)\n", ""))),
     ],
     "HVD309": [
         (

@@ -8,7 +8,9 @@ gradients of the others.
 On the first loop that trains, in a script that shows all of itself, averages gradients, and neither broadcasts anything nor
 sets a seed nor loads weights on all ranks (a callback, hook or operation that broadcasts counts only if something gets it); on
 a broadcast from `size()`, a rank that isn't there, or from a rank that each takes to be another; and on a broadcast of the
-weights of a model of the script's own class that has not been called yet, and so has none: nothing is sent.
+weights of a model of the script's own class that has not been called yet, and so has none: nothing is sent. Also on the
+update of a model, where only another one is broadcast, on a run that initialises the variables after the broadcast, and, where
+other modules aren't seen, on what broadcasts and is given to nothing.
 
 ## Quick fix
 Give the `fit` Horovod's callback; send from rank 0.
@@ -85,7 +87,114 @@ if hvd.rank() == 0:
 model.fit(x, y)  # HVD306
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+generator = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(2,))])
+critic = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+one, other = tf.keras.optimizers.SGD(0.01 * hvd.size()), tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(critic.variables, root_rank=0)
+for x in batches:
+    with tf.GradientTape() as first, tf.GradientTape() as second:
+        loss = tf.reduce_mean(critic(generator(x)))
+        real = -loss
+    first, second = hvd.DistributedGradientTape(first), hvd.DistributedGradientTape(second)
+    gradients = first.gradient(loss, generator.trainable_variables)
+    one.apply_gradients(zip(gradients, generator.trainable_variables))  # HVD306
+    other.apply_gradients(zip(second.gradient(real, critic.trainable_variables), critic.trainable_variables))
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+tf.disable_eager_execution()
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size())).minimize(loss)
+begin, send = tf.global_variables_initializer(), hvd.broadcast_global_variables(0)
+with tf.Session() as session:
+    session.run(begin)
+    session.run(send)
+    session.run(begin)  # HVD306
+    for rows in batches:
+        session.run(train, {x: rows})
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+from project.data import batches
+
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size())).minimize(loss)
+first = hvd.BroadcastGlobalVariablesHook(0)  # HVD306
+with tf.train.MonitoredTrainingSession(hooks=[tf.train.StopAtStepHook(100 // hvd.size())]) as session:
+    while not session.should_stop():
+        session.run(train, {x: next(batches)})
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+generator = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(2,))])
+critic = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+both = tf.keras.Sequential([generator, critic])
+one, other = tf.keras.optimizers.SGD(0.01 * hvd.size()), tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(both.variables, root_rank=0)
+for x in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(both(x))
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, generator.trainable_variables)
+    one.apply_gradients(zip(gradients, generator.trainable_variables))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+generator = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(2,))])
+critic = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+one, other = tf.keras.optimizers.SGD(0.01 * hvd.size()), tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(critic.variables, root_rank=0)
+for net in (generator, critic):
+    hvd.broadcast_variables(net.variables, root_rank=0)
+for x in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(critic(generator(x)))
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, generator.trainable_variables)
+    one.apply_gradients(zip(gradients, generator.trainable_variables))
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+tf.disable_eager_execution()
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size())).minimize(loss)
+begin, send = tf.global_variables_initializer(), hvd.broadcast_global_variables(0)
+with tf.Session() as session:
+    session.run(begin)
+    session.run(send)
+    session.run(tf.local_variables_initializer())
+    for rows in batches:
+        session.run(train, {x: rows})
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -132,6 +241,7 @@ from collections.abc import Iterator
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import with_callback
+from horovodize.restrictions.horovod.sent_weights import is_left, left, left_out, undone
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
@@ -151,9 +261,6 @@ _ROOTS = {  # what sends, and at which place it is given the rank that sends
     "BroadcastGlobalVariablesCallback": 0,
     "BroadcastGlobalVariablesHook": 0,
 }
-# What makes something that broadcasts only when a training or a session gets it.
-_HANDED = ("BroadcastGlobalVariablesCallback", "BroadcastGlobalVariablesHook", "broadcast_global_variables")
-_ADDING = ("append", "extend", "insert")
 _WEIGHTS = ("variables", "weights", "trainable_variables", "trainable_weights")
 _BUILD = ("self", "build", "call", "add_weight", "Variable", "Input", "load_weights", "Sequential", "Model")
 _VALUES = (
@@ -164,15 +271,18 @@ _VALUES = (
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if (
-        not context.loops
-        or not use.calls(*WRAPPERS, *TAPES)
-        or not (use.is_whole or _shows_callbacks(context))
-    ):
+    if not context.loops or not use.calls(*WRAPPERS, *TAPES):
+        return
+    yield from _too_early(context)
+    if not _may_start_alike(context, "broadcast_variables"):
+        yield from _of_one_model(context)
+    if not (use.is_whole or _shows_callbacks(context)):
+        if not _may_start_alike(context):
+            yield from _for_nobody(context)
         return
     yield from _from_nobody(context)
     yield from _of_nothing(context)
-    if any(_may_make_same(context, node) for node in _named(context)) or _has_seeded_weights(context):
+    if _may_start_alike(context):
         return
     loop = context.loops[0]
     if not use.runs(loop.node) or context.facts.rank_tests.may_be_guarded(loop.node):
@@ -197,6 +307,51 @@ def _fix(context: Context, node: ast.AST) -> Fix | None:
     )
 
 
+def _may_start_alike(context: Context, *but: str) -> bool:
+    """Whether anything may give all ranks the same weights, calls of `but` aside."""
+    sending = {call.func for call in context.facts.horovod.calls(*but)}
+    named = (node for node in _named(context) if node not in sending)
+    return any(_may_make_same(context, node) for node in named) or _has_seeded_weights(context)
+
+
+def _for_nobody(context: Context) -> Iterator[Violation]:
+    """What would broadcast, and is given to nothing: that is seen also where other modules aren't."""
+    for call in left(context)[:1]:
+        yield RESTRICTION.at(
+            context,
+            call,
+            "this broadcasts only when a training or a session gets it, and none does: ranks start with different weights",
+        )
+
+
+def _too_early(context: Context) -> Iterator[Violation]:
+    """Broadcasts of variables that are initialised after them."""
+    for run, send, again in undone(context):
+        if again and _may_start_alike(context, "broadcast_global_variables"):
+            continue
+        yield RESTRICTION.at(
+            context,
+            run,
+            "this draws new weights on each rank, after rank 0's were sent: initialise them before the broadcast"
+            if again
+            else "the variables have no values before this, and the broadcast of them fails: initialise them before it",
+            related=[context.related(send, "broadcast here")],
+        )
+
+
+def _of_one_model(context: Context) -> Iterator[Violation]:
+    """Models that are trained and not sent, beside others that are."""
+    for update, model, sent in left_out(context):
+        if not context.facts.rank_tests.may_be_guarded(update.call):
+            yield RESTRICTION.at(
+                context,
+                update.call,
+                f"ranks train a different `{context.text(model)}` each: its weights are never sent from rank 0, as those of "
+                "the other model are",
+                related=[context.related(sent, "those of another model are sent here")],
+            )
+
+
 def _named(context: Context) -> Iterator[ast.expr]:
     """What is read and bears a name that may give all ranks the same weights."""
     for name in context.module.loads:
@@ -210,35 +365,10 @@ def _may_make_same(context: Context, node: ast.expr) -> bool:
     call = context.syntax.parent.get(node)
     if isinstance(call, ast.Call) and call.func is node and use.is_call(call, *_VALUES):
         return False
-    if isinstance(call, ast.Call) and call.func is node and _is_left(context, call):
+    if isinstance(call, ast.Call) and call.func is node and is_left(context, call):
         return False
     alone = tests.deciding(node) is not None
     return not (alone and _LOADS.search(context.names.last(node)))
-
-
-def _is_left(context: Context, call: ast.Call) -> bool:
-    """Whether what a call makes, to be handed to a training or run by a session, stays in a list or under a name that nothing
-    reads, so that it never broadcasts."""
-    if not context.facts.horovod.is_call(call, *_HANDED):
-        return False
-    value: ast.AST = call
-    while isinstance(parent := context.syntax.parent.get(value), ast.List | ast.Tuple):
-        value = parent
-    if not isinstance(parent, ast.Assign) or not all(isinstance(t, ast.Name) for t in parent.targets):
-        return False
-    names = {t.id for t in parent.targets if isinstance(t, ast.Name)}
-    reads = (n for name in names for n in context.module.loads.get(name) if isinstance(n, ast.Name))
-    return not any(_is_read(context, n) for n in reads)
-
-
-def _is_read(context: Context, name: ast.Name) -> bool:
-    """Whether a list, or another value, goes anywhere from here: not where something is only put into it."""
-    parent = context.syntax.parent
-    method = parent.get(name)
-    call = parent.get(method) if isinstance(method, ast.Attribute) else None
-    if not isinstance(call, ast.Call) or call.func is not method:
-        return True
-    return context.names.last(call.func) not in _ADDING or not isinstance(parent.get(call), ast.Expr)
 
 
 def _from_nobody(context: Context) -> Iterator[Violation]:

@@ -128,6 +128,7 @@ def find(context: Context) -> Iterator[Violation]:
         loads = [call for call in made if call is not None and context.names.of(call.func) == _LOAD]
         if (
             not loads
+            or any(call is not None and _is_horovods(context, call) for call in made)
             or any(_without_optimizer(context, call) for call in loads)
             or _is_replaced(context, loads)
         ):
@@ -154,6 +155,12 @@ def find(context: Context) -> Iterator[Violation]:
             related=[context.related(loads[0], "loaded here")],
             fixes=[_fix(context, loads)],
         )
+
+
+def _is_horovods(context: Context, call: ast.Call) -> bool:
+    """Whether Horovod loads a model, as on several ranks: what Keras loads in the other arm is for a process alone."""
+    name = context.names.of(call.func) or ""
+    return name.startswith("horovod.") and name.endswith(".load_model")
 
 
 def _fix(context: Context, loads: list[ast.Call]) -> Fix | None:

@@ -7,7 +7,8 @@ better.
 
 ## When it is reported
 On a wrapped optimizer whose rate, or the first one of its schedule, is a constant, where `fit` trains on batches of more
-rows, in a script that uses size() for nothing at all.
+rows, or on the optimizer of a loop with a wrapped tape, in a script that uses size() for nothing but to divide the rows or the
+steps of an epoch (or to print it).
 
 ## Quick fix
 Multiply the rate by `size()`.
@@ -34,7 +35,51 @@ model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate)), "mse")  #
 model.fit(tf.data.Dataset.range(1000).batch(10), epochs=3)
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.01)  # HVD308
+for x in tf.data.Dataset.range(1000).batch(10).take(100 // hvd.size()):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.01)
+for x in tf.data.Dataset.range(1000).batch(60 // hvd.size()).take(100):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape, op=hvd.Sum)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.01)
+workers = hvd.size()
+optimizer.learning_rate.assign(0.01 * workers)
+for x in tf.data.Dataset.range(1000).batch(10).take(100 // hvd.size()):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -65,13 +110,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.horovod_use import TAPES, rates_of
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import times_size
 from horovodize.restrictions.horovod.summed_and_scaled import sums
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
-from horovodize.summary import TrainingLoop
+from horovodize.summary import LoopKind, TrainingLoop
 from horovodize.summary.syntax import argument
 
 _DECAYS = ("ExponentialDecay", "CosineDecay", "CosineDecayRestarts", "PolynomialDecay", "InverseTimeDecay")
@@ -79,12 +125,12 @@ _DECAYS = ("ExponentialDecay", "CosineDecay", "CosineDecayRestarts", "Polynomial
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if not use.is_whole or context.module.loads.get("size") or context.module.loads.get("local_size"):
+    if not use.is_whole or not all(map(use.is_number_of_shares, _asked(context))):
         return
     if not all(_is_of_batches(context, loop) for loop in context.loops):
         return
-    for wrapper in use.wrapped:
-        rates = [_first_of(context, rate) for rate in use.rates(wrapper)]
+    for wrapper, given in _optimizers(context):
+        rates = [_first_of(context, rate) for rate in given]
         constant = [o for rate in rates for o in context.values.origins(rate)]
         if (
             rates
@@ -101,6 +147,28 @@ def find(context: Context) -> Iterator[Violation]:
             )
 
 
+def _asked(context: Context) -> list[ast.expr]:
+    """Where the number of ranks is read."""
+    return [node for name in ("size", "local_size") for node in context.module.loads.get(name)]
+
+
+def _optimizers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """What trains on all ranks' gradients, and its rates: wrapped optimizers, and plain ones that a wrapped tape feeds."""
+    use = context.facts.horovod
+    for wrapper in use.wrapped:
+        yield wrapper, list(use.rates(wrapper))
+    tapes = use.calls(*TAPES)
+    if use.wrapped or not tapes or any(sums(context, tape) for tape in tapes):
+        return
+    made: dict[ast.Call, None] = {}
+    for update in context.sites.updates:
+        arrivals = context.facts.optimizers.arrivals(update.optimizer) if update.optimizer is not None else ()
+        made.update((a.node, None) for a in arrivals if isinstance(a.node, ast.Call) and not a.part)
+    for call in made:
+        if context.module.is_optimizer(call):
+            yield call, list(rates_of(call))
+
+
 def _fix(context: Context, rates: list[ast.expr]) -> Fix | None:
     edits = times_size(context, rates[0]) if len(rates) == 1 else None
     return Fix("Multiply it by the number of ranks", edits) if edits else None
@@ -114,9 +182,10 @@ def _first_of(context: Context, rate: ast.expr) -> ast.expr:
 
 
 def _is_of_batches(context: Context, loop: TrainingLoop) -> bool:
-    """Whether a loop is a `fit` whose steps each see a batch of more rows."""
+    """Whether each step of a `fit`, or of a loop with a tape, sees a batch of more rows."""
     by_fit = any(f.call is loop.node and f.method != "train_on_batch" for f in context.sites.fits)
-    return by_fit and context.facts.steps.of(loop.node).feed is Feed.BATCH
+    by_tape = loop.kind is LoopKind.GRADIENT_TAPE
+    return (by_fit or by_tape) and context.facts.steps.of(loop.node).feed is Feed.BATCH
 
 
 RESTRICTION = Restriction(

@@ -6,7 +6,7 @@ epoch, which takes as long as before. What counts epochs (schedules, patience) t
 
 ## When it is reported
 On the `steps_per_epoch` of a `fit` that is made without size(), where the rate grows by size(), over data without an end
-(`repeat()`).
+(`repeat()`), and on the `steps` of an Estimator's training over such arrays (`num_epochs=None`).
 
 ## Quick fix
 Divide the steps: `steps_per_epoch=steps // hvd.size()`.
@@ -23,7 +23,41 @@ model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size()
 model.fit(rows, steps_per_epoch=100, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD321
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+def model(features, labels, mode):
+    loss = tf.compat.v1.losses.mean_squared_error(labels, tf.compat.v1.layers.dense(features["x"], 1))
+    optimizer = hvd.DistributedOptimizer(tf.compat.v1.train.GradientDescentOptimizer(0.01 * hvd.size()))
+    train = optimizer.minimize(loss, tf.compat.v1.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+hvd.init()
+estimator = tf.estimator.Estimator(model)
+rows = tf.compat.v1.estimator.inputs.numpy_input_fn({"x": x}, y, batch_size=10, num_epochs=None, shuffle=True)
+estimator.train(rows, steps=100, hooks=[hvd.BroadcastGlobalVariablesHook(0)])  # HVD321
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+def model(features, labels, mode):
+    loss = tf.compat.v1.losses.mean_squared_error(labels, tf.compat.v1.layers.dense(features["x"], 1))
+    optimizer = hvd.DistributedOptimizer(tf.compat.v1.train.GradientDescentOptimizer(0.01 * hvd.size()))
+    train = optimizer.minimize(loss, tf.compat.v1.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+hvd.init()
+estimator = tf.estimator.Estimator(model)
+rows = tf.compat.v1.estimator.inputs.numpy_input_fn({"x": x}, y, batch_size=10, num_epochs=None, shuffle=True)
+estimator.train(rows, steps=100 // hvd.size(), hooks=[hvd.BroadcastGlobalVariablesHook(0)])
+once = tf.compat.v1.estimator.inputs.numpy_input_fn({"x": x}, y, batch_size=10, num_epochs=1, shuffle=True)
+estimator.train(once, steps=100, hooks=[hvd.BroadcastGlobalVariablesHook(0)])
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -72,6 +106,45 @@ def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     if not any(use.factor(rate) == 1 for wrapper in use.wrapped for rate in use.rates(wrapper)):
         return
+    yield from _fits(context)
+    yield from _estimators(context)
+
+
+def _estimators(context: Context) -> Iterator[Violation]:
+    """The `steps` of an Estimator's training, over arrays that are repeated without end."""
+    for training in context.sites.read_estimators.trainings:
+        steps = training.steps or training.max_steps
+        if (
+            steps is None
+            or has_unpacking(training.call)
+            or not is_of_one(context, steps)
+            or _is_single(steps)
+        ):
+            continue
+        made = context.values.calls(training.input_fn) if training.input_fn is not None else []
+        if not made or not all(_is_endless_input(context, call) for call in made):
+            continue
+        if context.facts.horovod.runs(training.call):
+            word = "steps" if steps is training.steps else "max_steps"
+            yield RESTRICTION.at(
+                context,
+                training.call,
+                f"each rank does {context.text(steps)} steps, which takes as long as with one: consider `{word}` divided by "
+                "`hvd.size()`",
+                related=[context.related(steps, "the steps")],
+                fixes=[_fix(context, steps)],
+            )
+
+
+def _is_endless_input(context: Context, call: ast.Call) -> bool:
+    """Whether an input function gives arrays again and again, without end."""
+    epochs = argument(call, "num_epochs", 3)
+    endless = isinstance(epochs, ast.Constant) and epochs.value is None
+    return context.names.last(call.func) in ("numpy_input_fn", "pandas_input_fn") and endless
+
+
+def _fits(context: Context) -> Iterator[Violation]:
+    use = context.facts.horovod
     for fit in context.sites.fits:
         steps, epochs = argument(fit.call, "steps_per_epoch"), argument(fit.call, "epochs")
         if steps is None or has_unpacking(fit.call) or not use.runs(fit.call):

@@ -325,7 +325,8 @@ def _given_to_all(context: Context) -> Iterator[tuple[ast.Call, set[str]]]:
 
 
 def _is_same(context: Context, path: ast.expr) -> bool:
-    """Whether a path is surely the same on every rank: made of constants and of the script's own arguments only."""
+    """Whether a path is surely the same on every rank: made of constants, the script's own arguments and
+    the number of ranks only."""
     if any(isinstance(o.node, ast.Constant) and o.node.value is None for o in context.values.origins(path)):
         return False
     nodes = list(context.values.depends([path], 300))
@@ -339,7 +340,7 @@ def _is_same(context: Context, path: ast.expr) -> bool:
                 if binding.kind == "parameter" and not context.values.passed(binding):
                     return False
                 if binding.kind == "import" and not binding.imported.startswith(
-                    ("os", "argparse", "pathlib", "absl")
+                    ("os", "argparse", "pathlib", "absl", "horovod")
                 ):
                     return False
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "argv", "pid"):
@@ -350,7 +351,7 @@ def _is_same(context: Context, path: ast.expr) -> bool:
 def _is_text(context: Context, call: ast.Call) -> bool:
     name = context.names.of(call.func) or ""
     if name:
-        return name.startswith(_SAFE)
+        return name.startswith(_SAFE) or context.facts.horovod.is_call(call, "size", "local_size")
     if isinstance(call.func, ast.Attribute):
         return call.func.attr in _TEXT
     return context.is_builtin(call.func, *_PLAIN) or context.values.callee(call) is not None

@@ -1,0 +1,160 @@
+"""Which broadcasts of a script never send anything, come too early, or leave a model out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.summary.sites import Update
+from horovodize.summary.syntax import argument, position
+
+# What makes something that broadcasts only when a training or a session gets it.
+HANDED = ("BroadcastGlobalVariablesCallback", "BroadcastGlobalVariablesHook", "broadcast_global_variables")
+_OPERATION = "broadcast_global_variables"
+_ADDING = ("append", "extend", "insert")
+_OF_MODELS = ("variables", "weights", "trainable_variables", "trainable_weights")
+_INITIALIZERS = ("global_variables_initializer", "initialize_all_variables")
+_LIMIT = 200
+
+
+def is_left(context: Context, call: ast.Call) -> bool:
+    """Whether what a call makes, to be handed to a training or run by a session, stays in a list or under a name that nothing
+    reads, or has none, so that it never broadcasts."""
+    use = context.facts.horovod
+    if not use.is_call(call, *HANDED):
+        return False
+    value: ast.AST = call
+    while isinstance(parent := context.syntax.parent.get(value), ast.List | ast.Tuple):
+        value = parent
+    if isinstance(parent, ast.Expr):  # an operation is one in a graph only
+        return context.sites.builds_graph or not use.is_call(call, _OPERATION)
+    if not isinstance(parent, ast.Assign) or not all(isinstance(t, ast.Name) for t in parent.targets):
+        return False
+    names = {t.id for t in parent.targets if isinstance(t, ast.Name)}
+    reads = (n for name in names for n in context.module.loads.get(name) if isinstance(n, ast.Name))
+    return not any(_is_read(context, n) for n in reads)
+
+
+def _is_read(context: Context, name: ast.Name) -> bool:
+    """Whether a list, or another value, goes anywhere from here: not where something is only put into it."""
+    parent = context.syntax.parent
+    method = parent.get(name)
+    call = parent.get(method) if isinstance(method, ast.Attribute) else None
+    if not isinstance(call, ast.Call) or call.func is not method:
+        return True
+    return context.names.last(call.func) not in _ADDING or not isinstance(parent.get(call), ast.Expr)
+
+
+def left(context: Context) -> list[ast.Call]:
+    """What was made to broadcast and never does, if that is all a script has to do it with."""
+    use = context.facts.horovod
+    made = use.calls(*HANDED)
+    sends = use.calls("broadcast_variables", "broadcast", "broadcast_")
+    return made if made and not sends and all(is_left(context, c) and use.runs(c) for c in made) else []
+
+
+def undone(context: Context) -> Iterator[tuple[ast.Call, ast.Call, bool]]:
+    """Runs that initialise the variables after the one that broadcast them, that one, and whether they had values before it."""
+    if not context.sites.builds_graph or not context.facts.horovod.calls(_OPERATION):
+        return
+    runs = sorted(context.sites.graph.all_runs, key=position)
+    sends = [
+        r for r in runs if any(context.facts.horovod.is_call(n, _OPERATION) for n in _fetched(context, r))
+    ]
+    begins = [
+        r for r in runs if r not in sends and any(_initializes(context, n) for n in _fetched(context, r))
+    ]
+    if len(sends) != 1:
+        return
+    (send,) = sends
+    after = [r for r in begins if _follows(context, r, send)]
+    others = [r for r in begins if r not in after]
+    if after:
+        yield after[0], send, any(not _follows(context, r, send) for r in others)
+
+
+def _fetched(context: Context, run: ast.Call) -> list[ast.AST]:
+    return list(context.values.depends(run.args[:1], _LIMIT))
+
+
+def _initializes(context: Context, node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and context.names.last(node.func) in _INITIALIZERS
+
+
+def _follows(context: Context, later: ast.Call, run: ast.Call) -> bool:
+    """Whether one run stands after another in the same block, in the same session."""
+    syntax = context.syntax
+    one, other = syntax.statement(run), syntax.statement(later)
+    block = syntax.block(one)
+    return (
+        other in block
+        and block.index(one) < block.index(other)
+        and context.text(run.func) == context.text(later.func)
+    )
+
+
+def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
+    """Updates of a model that no broadcast sends, the model, and a broadcast of another's weights. Only where all models are
+    told apart: each has a name, and is made by a call of its own."""
+    sends = context.facts.horovod.calls("broadcast_variables")
+    given = [m for call in sends for m in _models(context, argument(call, "variables", 0))]
+    if not given or None in given or context.facts.horovod.calls(*HANDED):
+        return
+    sent = {c for m in given if m is not None for c in context.values.calls(m)}
+    parts = set(context.values.depends([*sent], _LIMIT))
+    told = set[str]()
+    for update in context.sites.updates:
+        model = _trained(context, update)
+        made = context.values.calls(model) if model is not None else []
+        if model is None or len(made) != 1 or made[0] in sent | parts or context.text(model) in told:
+            continue
+        if sent & set(context.values.depends([*made], _LIMIT)):
+            continue
+        told.add(context.text(model))
+        yield update, model, sends[0]
+
+
+def _models(context: Context, given: ast.expr | None) -> Iterator[ast.Name | None]:
+    """The models whose weights an expression is; None for what can't be told. An optimizer's variables are no model's."""
+    match given:
+        case ast.Attribute(value=ast.Name() as model, attr=attr) if attr in _OF_MODELS:
+            if context.facts.optimizers.arrivals(model) and _is_optimizer(context, model):
+                return
+            yield model if len(context.values.calls(model)) == 1 else None
+        case ast.BinOp(op=ast.Add()):
+            yield from _models(context, given.left)
+            yield from _models(context, given.right)
+        case ast.List() | ast.Tuple():
+            for e in given.elts:
+                yield from _models(context, e.value) if isinstance(e, ast.Starred) else (None,)
+        case ast.Call(func=ast.Attribute(value=ast.Name() as made, attr="variables"), args=[]) if (
+            _is_optimizer(context, made)
+        ):
+            return
+        case _:
+            yield None
+
+
+def _is_optimizer(context: Context, e: ast.expr) -> bool:
+    made = context.values.calls(e)
+    return bool(made) and all(
+        context.module.is_optimizer(c) or context.facts.horovod.is_call(c, "DistributedOptimizer")
+        for c in made
+    )
+
+
+def _trained(context: Context, update: Update) -> ast.Name | None:
+    """The model whose weights an update changes, and no other's: `zip(gradients, model.trainable_variables)`."""
+    pairs = argument(update.call, "grads_and_vars", 0)
+    if not isinstance(pairs, ast.Call) or not context.is_builtin(pairs.func, "zip") or len(pairs.args) != 2:
+        return None
+    second = pairs.args[1]
+    if isinstance(second, ast.Name):
+        bound = context.scopes.reaching(second)
+        if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path or bound[0].value is None:
+            return None
+        second = bound[0].value
+    if isinstance(second, ast.Attribute) and second.attr in _OF_MODELS and isinstance(second.value, ast.Name):
+        return second.value
+    return None
