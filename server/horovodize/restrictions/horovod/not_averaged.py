@@ -63,6 +63,18 @@ for x, y in batches:
 ## Near misses
 ```python
 import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(tf.keras.optimizers.SGD(0.01), "mse")
+model.fit(rows.shard(hvd.size(), hvd.rank()))
+```
+
+```python
+import tensorflow as tf
 import horovod.tensorflow as hvd
 
 hvd.init()
@@ -129,7 +141,11 @@ def _fits(context: Context) -> Iterator[Violation]:
     sites, use = context.sites, context.facts.horovod
     by_keras_3 = context.world.keras is Keras.THREE and not sites.is_tf1 and not _stops_by_keras(context)
     for fit in sites.fits:
-        compiles = [c for c in sites.compiles if _is_same(context, c.model, fit.model)]
+        compiles = [
+            c
+            for c in sites.compiles
+            if _is_same(context, c.model, fit.model) and not _by_strategy(context, c.call)
+        ]
         given = [e for c in compiles for e in c.optimizers]
         if by_keras_3 and _is_ignored(context, fit, given):
             yield RESTRICTION.at(
@@ -152,6 +168,16 @@ def _fits(context: Context) -> Iterator[Violation]:
             related=[context.related(compiles[0].call, "compiled here")],
             fixes=[_wrap(context, given[0], keras(context))] if len(compiles) == 1 else [],
         )
+
+
+def _by_strategy(context: Context, compiled: ast.Call) -> bool:
+    """Whether a model is compiled for TensorFlow's own strategy, which averages: `with strategy.scope():`."""
+    return any(
+        isinstance(item.context_expr, ast.Call) and context.names.last(item.context_expr.func) == "scope"
+        for a in context.syntax.ancestors(compiled)
+        if isinstance(a, ast.With)
+        for item in a.items
+    )
 
 
 def _is_ignored(context: Context, fit: Fit, optimizers: list[ast.expr]) -> bool:
