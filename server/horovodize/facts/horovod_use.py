@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, position
 
 _LAUNCHERS = ("horovod.spark.", "horovod.ray.")  # start ranks of their own
 _OTHER = ("torch", "mxnet", "spark", "ray", "runner", "run", "common")
@@ -171,12 +171,32 @@ class HorovodUse:
                 return 1
             case ast.Attribute() if self._is_argument(e):
                 return 0
+            case ast.Name() if changed := self._changed_by(e):
+                return self._factor_after(changed, depth)
             case ast.Call() if self.module.names.last(e.func) in ("float", "int") and len(e.args) == 1:
                 return self._factor(e.args[0], depth + 1)
         found = {
             self._factor_of(e, o.node if not o.path else None, depth) for o in self.module.values.origins(e)
         }
         return found.pop() if len(found) == 1 else None
+
+    def _changed_by(self, name: ast.Name) -> list[ast.AugAssign]:
+        """The statements such as `rate *= …` that may have changed a name before it is read."""
+        bound = (b.statement for b in self.module.scopes.reaching(name))
+        return [s for s in bound if isinstance(s, ast.AugAssign)]
+
+    def _factor_after(self, changed: list[ast.AugAssign], depth: int) -> int | None:
+        """The same after the last of these, if that is done once, whatever happens."""
+        last = max(changed, key=position)
+        syntax = self.module.syntax
+        if not isinstance(last.op, ast.Mult | ast.Div | ast.FloorDiv):
+            return None
+        if syntax.conditions(last) or syntax.loops(last):
+            return None
+        before, by = self._factor(last.target, depth + 1), self._factor(last.value, depth + 1)
+        if before is None or by is None:
+            return None
+        return before + by if isinstance(last.op, ast.Mult) else before - by
 
     def _is_argument(self, e: ast.Attribute) -> bool:
         """Whether a value is one that the script was started with, and that nothing sets: `args.lr`."""

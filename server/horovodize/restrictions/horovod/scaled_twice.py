@@ -22,7 +22,30 @@ optimizer = tf.keras.optimizers.SGD(rate * hvd.size())  # HVD309
 model.compile(hvd.DistributedOptimizer(optimizer), "mse")
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rate = 0.01 * hvd.size()
+rate *= hvd.size()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate)), "mse")  # HVD309
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rate = 0.01 * hvd.size()
+if averages_by_itself:
+    rate *= hvd.size()
+rate /= hvd.size()
+rate *= hvd.size()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate)), "mse")
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
