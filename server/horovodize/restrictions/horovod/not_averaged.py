@@ -60,6 +60,20 @@ for x, y in batches:
     step(x, y)
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size()))
+for x in batches:
+    with tf.GradientTape() as tape:
+        loss = optimizer.get_scaled_loss(tf.reduce_mean(model(x) ** 2))
+    scaled = tape.gradient(loss, model.trainable_variables)
+    gradients = optimizer.get_unscaled_gradients(scaled)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD304
+```
+
 ## Near misses
 ```python
 import tensorflow as tf

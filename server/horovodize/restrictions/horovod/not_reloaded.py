@@ -35,6 +35,20 @@ model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  
 
 ## Near misses
 ```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+def load(path, several):
+    if several:
+        return hvd.load_model(path)
+    return tf.keras.models.load_model(path)
+
+hvd.init()
+model = load("model.h5", hvd.size() > 1)
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+```python
 import os
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd

@@ -35,7 +35,30 @@ hvd.init()
 report(tf.constant(1.0))
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from project.models import compiled_model
+
+hvd.init()
+model = compiled_model(hvd.size())
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+if hvd.rank() == 0:
+    model.fit(x, y, callbacks=callbacks)  # HVD313
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from project.models import compiled_model
+
+hvd.init()
+model = compiled_model(hvd.size())
+if hvd.rank() == 0:
+    model.fit(x, y)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd

@@ -53,6 +53,17 @@ with open("losses.txt", "w") as file:  # HVD314
     file.write(str(history.history["loss"]))
 ```
 
+```python
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.fit(x, y)
+np.save(f"weights-of-{hvd.size()}.npy", model.get_weights()[0])  # HVD314
+```
+
 ## Near misses
 ```python
 import sys
