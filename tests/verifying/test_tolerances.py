@@ -163,6 +163,21 @@ def test_the_loss_is_no_other_multiple(first: float, still: float | None, sums: 
     assert ("original untrained" in asked) == (still is not None)
 
 
+@pytest.mark.parametrize(("weights", "alike"), [((1.0, 2.0), False), ((1.0, 2.3), True)])
+def test_a_loss_before_training_is_of_the_same_weights(weights: tuple[float, ...], alike: bool) -> None:
+    """Where they are drawn after something else on ranks, another loss says nothing."""
+
+    def train(which: str, size: int, seed: int) -> Run:
+        later = 1.0 if "untrained" in which else 0.05
+        if which.startswith("original"):
+            return run(rank(losses=[1.0] * 10 + [later] * 10))
+        return two(losses=[0.5] * 5 + [later / 2] * 5, weights=weights)
+
+    found = verify("train.py", train, [2], seeds=1)
+    assert found.alike == alike
+    assert any("begins with other weights" in note for note in found.judged[0].parity.notes) == alike
+
+
 def test_shares_of_a_sum_are_added_up() -> None:
     alone_, half = (run(rank(losses=[level] * 20)) for level in (1.0, 0.5))
     assert other_scale(alone_, half)
@@ -217,11 +232,46 @@ def test_files_that_are_written_half_as_often(untrained: dict[str, Any], alike: 
 
 
 def test_how_far_rounding_takes_the_weights_is_asked_of_the_script() -> None:
-    original, near, far = (run(rank(weights=(1.0, end))) for end in (2.0, 2.0001, 2.1))
-    assert far_enough(original, original, None, 1e-3)
-    assert not far_enough(original, original, None, 1e-6)  # some digits
-    assert far_enough(original, near, None, 1e-2)
-    assert not far_enough(original, near, None, 1e-4)
-    assert not far_enough(original, near, far, 0.05)  # not further than one step
-    assert far_enough(original, near, far, 0.2)
-    assert far_enough(original, run(rank(error="ValueError: no"), status=1), None, 1e-3)
+    original, near = (run(rank(weights=(1.0, end))) for end in (2.0, 2.0001))
+    assert far_enough(original, original, 1e-3)
+    assert not far_enough(original, original, 1e-6)  # some digits
+    assert far_enough(original, near, 1e-2)
+    assert not far_enough(original, near, 1e-4)
+    assert far_enough(original, run(rank(error="ValueError: no"), status=1), 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("broadcasts", "rest", "alike"),
+    [
+        (0, 2.3, True),  # the first step is from each rank's own weights; without it the ends are the same
+        (0, 2.4, False),  # the rest differs, too
+        (0, None, False),
+        (1, 2.3, False),  # the broadcast comes first: no step is any rank's own
+    ],
+)
+def test_a_first_step_before_the_broadcast_is_left_out(
+    broadcasts: int, rest: float | None, alike: bool
+) -> None:
+    """Four rows in each step, as alone; the weights end far from the original's."""
+    rows = [{f"row {n}": 20 for n in range(4) if n % 2 == side} for side in (0, 1)]
+    ends = {
+        "original": 2.0,
+        "original rounded": 2.0,
+        "original headless": 2.3,
+        "distributed": 2.5,
+        "distributed headless": rest,
+    }
+
+    def train(which: str, size: int, seed: int) -> Run:
+        end = ends[which]
+        if end is None:
+            return run(rank(error="ValueError: no"), status=1)
+        if not size:
+            return run(rank(rows={f"row {n}": 20 for n in range(4)}, weights=(1.0, end)))
+        made = [rank(side, 2, rows=rows[side], batch=2, weights=(1.0, end)) for side in (0, 1)]
+        for one in made:
+            one.optimizers[0]["trace"][0]["broadcasts"] = broadcasts
+        return run(*made)
+
+    found = verify("train.py", train, [2], seeds=1)
+    assert found.alike == alike, found.judged[0].parity

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from horovodize.cli import main
+from horovodize.options import Options
+from horovodize.running.prepared import prepare
 from horovodize.verifying.runs import Run
 from horovodize.verifying.verdict import verify
 from tests.training import running
@@ -76,3 +78,54 @@ def test_what_other_runs_find_and_what_other_programs_write_is_said(tmp_path: Pa
     assert [note for note in found.notes if f"their copies of the folder: {left}. " in note]  # that alone
     notes = [note for check in found.judged[0].checks for note in check.notes]
     assert any(note.startswith("touched: written by another program") for note in notes)
+
+
+EPOCHS_IN_A_FUNCTION = """import numpy as np
+import tensorflow as tf
+
+rng = np.random.RandomState(3)
+x = rng.rand(192, 4).astype("float32")
+y = x.sum(1, keepdims=True)
+train = tf.data.Dataset.from_tensor_slices((x[:128], y[:128])).shuffle(128).batch(16)
+valid = tf.data.Dataset.from_tensor_slices((x[128:], y[128:])).batch(8)
+net = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.05)
+
+
+@tf.function
+def train_epoch(batches):
+    for a, b in batches:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(net(a) - b))
+        gradients = tape.gradient(loss, net.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+
+
+for epoch in range(4):
+    train_epoch(train)
+    for a, b in valid:
+        net(a)
+"""
+# The same loop, without a function: the probe sees what the data set deals, of both.
+EPOCHS_BY_HAND = EPOCHS_IN_A_FUNCTION.replace("@tf.function\n", "")
+
+
+@pytest.mark.parametrize("original", [EPOCHS_IN_A_FUNCTION, EPOCHS_BY_HAND], ids=["in a function", "by hand"])
+@pytest.mark.parametrize("broken", [False, True], ids=["right", "broken"])
+def test_batches_that_are_only_validated_are_not_those_of_training(
+    original: str, broken: bool, tmp_path: Path
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(original, encoding="utf-8")
+    distributed = prepare(script, Options()).main.text
+    share = ".apply(lambda ds: ds.shard(hvd.size(), hvd.rank()).take(len(ds) // hvd.size()))"
+    assert distributed.count(share) == 1
+    if broken:
+        distributed = distributed.replace(share, "")
+    found = verify("train.py", WarmTrainer(original, distributed, tmp_path, {}), [2], seeds=1)
+    assert found.alike == (not broken), found.judged[0].conclusion
+    (rows,) = (check for check in found.judged[0].checks if check.name == "the rows are divided")
+    assert rows.seen
+    assert bool(rows.broken) == broken
+    assert not set(found.alone[0].rows.values()) - {4}  # the training rows, each in four epochs
+    assert len(found.alone[0].rows) == 128

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import inf, isfinite
 
 from horovodize.verifying.contract import Check
 from horovodize.verifying.runs import Curve, Run, distance
@@ -16,9 +16,6 @@ WAY = 0.75  # of the loss's way down that a run with larger batches has to go
 CLOSE = 1e-5
 # How many times as far as another rounding of each gradient takes the weights: ranks round sums over rows, and over ranks.
 ROUNDINGS = 10
-# The same where ranks take their first step before the broadcast, each from weights of its own: their mean may be opposite to
-# the step of one process.
-FIRST_STEPS = 2
 # How many times the loss of the first step may be larger or smaller than alone before both are trained without gradients: a
 # share of two ranks is half of it.
 SCALE = 1.4
@@ -180,17 +177,19 @@ def _weights(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling]) -> tuple
     return ("", apart, (f"{told}: {', '.join(excuses)}",)) if excuses else (told, apart, ())
 
 
-def far_enough(original: Run, rounded: Run, headless: Run | None, apart: float) -> bool:
-    """Whether weights end further from the original's than other roundings of its gradients take them; nor, where ranks take
-    their first step before the broadcast, than one step less takes them (`headless`)."""
-    runs = [(rounded, ROUNDINGS), (headless, FIRST_STEPS)]
-    known = [(run, times) for run, times in runs if run is not None and run.complete]
-    pairs = [
-        times * distance(a, b)
-        for run, times in known
-        for a, b in zip(original.ranks[0].weights, run.ranks[0].weights, strict=False)
-    ]
-    return apart > max(CLOSE, *pairs, CLOSE)
+def far_enough(original: Run, rounded: Run, apart: float) -> bool:
+    """Whether weights end further from the original's than other roundings of its gradients take them."""
+    known = rounded.complete
+    pairs = zip(original.ranks[0].weights, rounded.ranks[0].weights, strict=False) if known else ()
+    return apart > max((ROUNDINGS * distance(a, b) for a, b in pairs), default=0.0) and apart > CLOSE
+
+
+def ends_apart(one: Run, other: Run) -> float:
+    """How far the weights of two runs end from each other, by their length. Without end where one of them fails."""
+    if not one.complete or not other.complete:
+        return inf
+    pairs = zip(one.ranks[0].weights, other.ranks[0].weights, strict=False)
+    return max((distance(a, b) for a, b in pairs), default=0.0)
 
 
 def steps_first(run: Run) -> bool:

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from horovodize.verifying.contract import Check, contract
-from horovodize.verifying.parity import Parity, far_enough, other_scale, parity, steps_first
+from horovodize.verifying.parity import Parity, ends_apart, far_enough, other_scale, parity, steps_first
 from horovodize.verifying.runs import Run, repeats
 from horovodize.verifying.scalings import (
     FREELY,
@@ -33,8 +33,12 @@ _UNREPEATED = (
     "alone it doesn't repeat itself with the same seed, either: the weights at the end are not compared"
 )
 _ROUNDED = (
-    "the weights end elsewhere than the original's, but not by more than other rounding, or a first step of each rank's own, "
-    "take them there"
+    "the weights end elsewhere than the original's, but not by more than other rounding takes them; or only by a first step "
+    "from each rank's own weights"
+)
+_OTHER_WEIGHTS = (
+    "rank 0 begins with other weights than alone, as they are drawn after something else: whether the loss is the same number "
+    "before anything is trained can't be compared"
 )
 _UNLUCKY = "with one seed the loss differs, with another it doesn't: it says little, for alone it doesn't go down either"
 
@@ -162,12 +166,15 @@ def verify(
             tell(f"{told}, with another seed: the loss differs")
             other = judge(alone, train("distributed", size, SEED + 100), rate)
             if other.alike:
-                one = replace(other, parity=replace(other.parity, notes=(*other.parity.notes, _UNLUCKY)))
+                one = _noted(other, _UNLUCKY)
         if all(check.holds for check in one.checks) and any(loss.scaled for loss in one.parity.losses):
             tell(f"alone and {told}, without gradients: is the loss the same before anything is trained?")
             pair = untrained("original", 0), untrained("distributed", size)
-            if all(still.complete for still in pair) and (differs := other_scale(*pair)):
-                one = _with_scale(one, differs)
+            if all(still.complete for still in pair):
+                if not repeats(*pair):
+                    one = _noted(one, _OTHER_WEIGHTS)
+                elif differs := other_scale(*pair):
+                    one = _with_scale(one, differs)
         if one.parity.weights:
             if repeated is None:
                 tell("alone, again: does it repeat itself?")
@@ -185,18 +192,23 @@ def verify(
 
 
 def differs_by_more(alone: Run, one: Judged, train: Train, tell: Callable[[str], None]) -> bool:
-    """Whether weights end elsewhere by more than rounding, and a first step of each rank's own, take them in this script."""
-    if not far_enough(alone, alone, None, one.parity.apart):
+    """Whether weights end elsewhere by more than rounding takes them in this script. Where ranks take their first step before
+    the broadcast, each from weights of its own, that step is left out, on ranks and alone: the rest must be the same."""
+    if not far_enough(alone, alone, one.parity.apart):
         return False
     tell(
         "alone, with gradients that are rounded otherwise: how far do the weights end from where they would?"
     )
     rounded = train("original rounded", 0, SEED)
-    headless = None
-    if steps_first(one.run) and far_enough(alone, rounded, None, one.parity.apart):
-        tell("alone, without its first step: how far do the weights end from where they would?")
-        headless = train("original headless", 0, SEED)
-    return far_enough(alone, rounded, headless, one.parity.apart)
+    apart = one.parity.apart
+    if steps_first(one.run) and far_enough(alone, rounded, apart):
+        tell(f"alone and on {one.size} ranks, without the first step: is the rest the same?")
+        apart = ends_apart(train("original headless", 0, SEED), train("distributed headless", one.size, SEED))
+    return far_enough(alone, rounded, apart)
+
+
+def _noted(one: Judged, note: str) -> Judged:
+    return replace(one, parity=replace(one.parity, notes=(*one.parity.notes, note)))
 
 
 def _with_scale(one: Judged, differs: str) -> Judged:

@@ -72,7 +72,9 @@ class Probe:
         self.steps = self._made(
             "steps", "Steps", lambda: self.collectives.counts() if self.collectives else (0, 0)
         )
-        self.examples = self._made("examples", "Examples")
+        self.examples = self._made(
+            "examples", "Examples", lambda: self._objectives.steps if self._objectives else 0
+        )
         self.arguments = self._made("arguments", "Arguments")
         self.losses = self._made("losses", "Losses")
         self.decisions = self._made("decisions", "Decisions")

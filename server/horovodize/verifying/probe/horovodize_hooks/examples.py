@@ -1,7 +1,8 @@
 """The examples that a script trains on, told apart by their bytes.
 
 Keras' own loops: what reaches `Model.train_step`. Loops written by hand: what eager iteration over a `tf.data`
-dataset yields, for each dataset on its own. What a script slices from arrays by itself is not seen here."""
+dataset yields, for each dataset on its own, where a step follows: what is only looked at, as in a validation, is not trained
+on. What a script slices from arrays by itself is not seen here."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,22 +48,45 @@ class Rows:
         return {"rows": dict(self.counts), "batches": self.batches, "marks": self.marks, "fresh": self.fresh}
 
 
-class Examples:
-    """seconds: how long eager loops waited for the next element of a dataset."""
+@dataclass
+class Dealt:
+    """A dataset that is gone through eagerly: the batches after which a step was taken, the others, and the one that was dealt
+    last, with the steps taken before it."""
 
-    def __init__(self) -> None:
+    dataset: Any
+    trained: Rows = field(default_factory=Rows)
+    looked_at: Rows = field(default_factory=Rows)
+    last: tuple[list[Any], int] | None = None
+
+    def settle(self, steps: int) -> None:
+        """Tells whether the last batch was trained on."""
+        if self.last is not None:
+            arrays, before = self.last
+            (self.trained if steps > before else self.looked_at).note(*arrays)
+        self.last = None
+
+
+class Examples:
+    """steps    returns how many steps have been taken so far; where none is ever seen, all that is dealt counts
+    seconds  how long eager loops waited for the next element of a dataset"""
+
+    def __init__(self, steps: Callable[[], int] = lambda: 0) -> None:
         self.seconds = 0.0
         self.keras = Rows()
-        self._datasets: dict[int, tuple[Any, Rows]] = {}
+        self._steps = steps
+        self._datasets: dict[int, Dealt] = {}
 
     def install(self) -> None:
         Model.make_train_function = self._around_make(Model.make_train_function)
         iterator_ops.OwnedIterator.__next__ = self._around_next(iterator_ops.OwnedIterator.__next__)
 
     def report(self) -> dict[str, Any]:
+        steps, every = self._steps(), list(self._datasets.values())
+        for dealt in every:
+            dealt.settle(steps)
         return {
             "keras": self.keras.report(),
-            "datasets": [rows.report() for _, rows in self._datasets.values()],
+            "datasets": [(dealt.trained if steps else dealt.looked_at).report() for dealt in every],
         }
 
     def _around_make(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,13 +111,16 @@ class Examples:
 
     def _around_next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __next__(iterator: Any) -> Any:
+            if not tf.executing_eagerly():
+                return original(iterator)
+            dataset = iterator._dataset
+            dealt = self._datasets.setdefault(id(dataset), Dealt(dataset))
+            dealt.settle(self._steps())
             started = time.monotonic()
             element = original(iterator)
             self.seconds += time.monotonic() - started
-            if tf.executing_eagerly():
-                dataset = iterator._dataset
-                _, rows = self._datasets.setdefault(id(dataset), (dataset, Rows()))
-                rows.note(*[t.numpy() for t in tf.nest.flatten(element) if hasattr(t, "numpy")])
+            arrays = [t.numpy() for t in tf.nest.flatten(element) if hasattr(t, "numpy")]
+            dealt.last = (arrays, self._steps())
             return element
 
         return __next__

@@ -21,6 +21,7 @@ class Objectives:
     def __init__(self, after: Callable[[int], None] = lambda steps: None) -> None:
         """after: called with the number of losses so far, of the same variables, each time one more is noted."""
         self._after = after
+        self.steps = 0  # of all variables
         self._times: dict[tuple[int, ...], list[float]] = {}
         self._losses: dict[tuple[int, ...], list[float]] = {}
         self._held: list[Any] = []  # so that no other object gets the identity of a variable
@@ -54,6 +55,7 @@ class Objectives:
         def add(value: Any) -> None:
             losses.append(float(value))
             times.append(time.monotonic())
+            self.steps += 1
             self._after(len(losses))
 
         parts = [tf.reduce_mean(tf.cast(part, tf.float32)) for part in tf.nest.flatten(target)]
