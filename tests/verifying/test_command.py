@@ -43,6 +43,28 @@ def test_a_script_that_does_not_train_alone(tmp_path: Path, capsys: pytest.Captu
     assert "doesn't train alone: it fails: SystemExit: 3" in told
 
 
+def test_where_it_fails_or_does_not_end_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("def read():\n    raise KeyError('rows')\n\n\nread()\n" + SCRIPT)
+    told = said(capsys, str(script), "--python", sys.executable)
+    assert "doesn't train alone: it fails (train.py:2): KeyError: 'rows'" in told
+    script.write_text("import time\ntime.sleep(60)\n" + SCRIPT)
+    told = said(capsys, str(script), "--python", sys.executable, "--limit", "2")
+    assert "doesn't end within the time limit (train.py:2): raise --limit" in told
+
+
+@pytest.mark.parametrize("option", ["-o", "--report"])
+@pytest.mark.parametrize(("path", "why"), [("none/report.html", "No such file"), (".", "Is a directory")])
+def test_where_a_report_can_not_be_written_is_said_first(
+    option: str, path: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    told = said(capsys, str(script), option, str(tmp_path / path), "--python", sys.executable)
+    assert why in told
+    assert "training alone" not in told
+
+
 @pytest.mark.parametrize("sizes", ["0", "two", "1,,2"])
 def test_numbers_of_ranks(sizes: str) -> None:
     with pytest.raises(SystemExit) as stopped:

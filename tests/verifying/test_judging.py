@@ -263,6 +263,19 @@ def test_rates_are_compared_to_the_end(
     assert says in told if says else not told, told
 
 
+@pytest.mark.parametrize(("decay", "alike"), [(0.8, True), (0.9, False), (0.7, False)])
+def test_a_rate_goes_on_where_passes_are_rounded_up(decay: float, alike: bool) -> None:
+    """Five passes of seven steps are twenty steps of each of two ranks, at rates of forty steps of one process."""
+    rows = [{f"row {n}": 5 for n in range(28) if n % 2 == side} for side in (0, 1)]
+    before = alone(
+        steps=35, rates=[0.1 * 0.8 ** (n / 10) for n in range(35)], rows={f"row {n}": 5 for n in range(28)}
+    )
+    rates = [0.2 * decay ** (2 * n / 10) for n in range(20)]
+    after = run(*(rank(side, 2, steps=20, rates=rates, rows=rows[side]) for side in (0, 1)))
+    told = faults(judge(before, after, "linear"))
+    assert (not told) == alike, told
+
+
 @pytest.mark.parametrize(
     ("untrained", "alike"),
     [

@@ -275,3 +275,29 @@ def test_a_first_step_before_the_broadcast_is_left_out(
 
     found = verify("train.py", train, [2], seeds=1)
     assert found.alike == alike, found.judged[0].parity
+
+
+@pytest.mark.parametrize(
+    ("still", "weights", "alike"),
+    [
+        (0.5, (1.0, 2.0), True),  # a rank's loss is its share of the mean
+        (1.0, (1.0, 2.0), False),  # it is the whole: gradients are twice as large
+        (0.25, (1.0, 2.0), False),  # divided twice
+        (0.5, (1.0, 2.3), False),  # of other weights: that it is half as large says nothing
+    ],
+)
+def test_what_is_divided_before_it_is_added_up_is_averaged(
+    still: float, weights: tuple[float, ...], alike: bool
+) -> None:
+    def train(which: str, size: int, seed: int) -> Run:
+        level = 1.0 if which.startswith("original") else still
+        later = level if "untrained" in which else 0.05 * level
+        if which.startswith("original"):
+            return run(rank(losses=[level] * 10 + [later] * 10))
+        begun = weights if "untrained" in which else (1.0, 2.0)
+        return two(losses=[level] * 5 + [later] * 5, sums=10, weights=begun)
+
+    found = verify("train.py", train, [2], seeds=1)
+    assert found.alike == alike
+    told = "\n".join(text for check in found.judged[0].checks for text in check.broken)
+    assert ("added up, not averaged" in told) == (not alike)

@@ -82,6 +82,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     from horovodize.verifying.training import Trainer
     from horovodize.verifying.verdict import CouldNotRun, verify
 
+    for path in filter(None, (arguments.output_file, arguments.report)):
+        _check_writable(path)
     script = Path(arguments.path)
     distributed = Path(arguments.distributed) if arguments.distributed else None
     options = Configuration(arguments, console).settings(script.absolute().parent).options
@@ -124,6 +126,16 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if not all(one.run.complete for one in verdict.judged):
         tell_problems(python, max(arguments.sizes), "", console, explained=False)
     return ExitStatus.OK if verdict.alike else ExitStatus.FINDINGS
+
+
+def _check_writable(path: str) -> None:
+    """Raises CommandError before anything is trained, which takes minutes, rather than after it."""
+    from pathlib import Path
+
+    if Path(path).is_dir():
+        raise CommandError(f"{path}: Is a directory")
+    if not Path(path).absolute().parent.is_dir():
+        raise CommandError(f"{path}: No such file or directory")
 
 
 def _tell_prepared(trainer: Trainer, console: Console) -> None:

@@ -18,13 +18,15 @@ from horovodize.verifying.tolerances import MONITORED, Passes, events, of_weight
 class Check:
     """One thing that was looked at. `broken` and `notes` say what was found; with neither it holds.
 
-    length  whether how much was trained is broken"""
+    length    whether how much was trained is broken
+    added_up  whether gradients are added up where they should be averaged, unless the losses were divided before"""
 
     name: str
     broken: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seen: bool = True
     length: bool = False
+    added_up: bool = False
 
     @property
     def holds(self) -> bool:
@@ -32,12 +34,17 @@ class Check:
 
 
 def contract(
-    alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool, settled: Settled
+    alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool, settled: Settled, shares: bool
 ) -> list[Check]:
     """All that is checked of a run that came to its end. `alone` has one run for each seed; `sooner`: it stopped sooner, being
-    as good."""
+    as good; `shares`: the loss of a rank is known to be its share of a mean."""
     first = alone[0]
-    found = [_collectives(run), _weights(run), _rates(first, run, scaled), _files(alone, run, settled.files)]
+    found = [
+        _collectives(run),
+        _weights(run),
+        _rates(first, run, scaled, shares),
+        _files(alone, run, settled.files),
+    ]
     return [*found, _rows(alone, run, scaled, sooner), _output(first, run)]
 
 
@@ -140,7 +147,7 @@ def _close(one: float, other: float, off: float) -> bool:
     return one == other or abs(one - other) <= off or (isnan(one) and isnan(other))
 
 
-def _rates(alone: Run, run: Run, scaled: Sequence[Scaling]) -> Check:
+def _rates(alone: Run, run: Run, scaled: Sequence[Scaling], shares: bool) -> Check:
     name = "steps and rates as they should be"
     broken = []
     had, has = len(alone.ranks[0].optimizers), len(run.ranks[0].optimizers)
@@ -154,9 +161,11 @@ def _rates(alone: Run, run: Run, scaled: Sequence[Scaling]) -> Check:
             broken.append(which + one.fault)
     steps = sum(run.ranks[0].steps)
     larger = any(one.kind == "weak" and one.larger_rate for one in scaled)
-    if run.size > 1 and larger and run.ranks[0].report["sums"] >= max(1, steps):
+    added_up = larger and not shares and run.size > 1 and run.ranks[0].report["sums"] >= max(1, steps)
+    if added_up:
         broken.append("the gradients are added up, not averaged, and the rate is multiplied, too")
-    return Check(name, tuple(broken), length=any(one.length for one in scaled))
+    length = any(one.length for one in scaled)
+    return Check(name, tuple(broken), length=length, added_up=added_up)
 
 
 def _files(alone: Sequence[Run], run: Run, settled: bool) -> Check:

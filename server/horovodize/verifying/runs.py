@@ -228,12 +228,21 @@ class Run:
         """What went wrong, in a line or a few."""
         errors = [rank.report["error"] for rank in self.ranks if rank.report["error"]]
         own = [e for e in errors if "HorovodInternalError" not in e and "shut down" not in e]
+        if self.stalled and self.size == 1 and not own:
+            return f"it doesn't end within the time limit{self._stood()}: raise --limit, or end it sooner with --steps"
         if self.stalled and not own:
             return f"it stalls: a rank waits for another that never comes to the same collective{self._standing()}"
         if own or errors:
-            return f"it fails: {_last_line((own or errors)[0])}"
+            told = (own or errors)[0]
+            return f"it fails{_place(told) if self.size == 1 else ''}: {_last_line(told)}"
         said = [line for line in self.output.strip().splitlines() if line.strip()]
         return f"it ends with status {self.status}" + (f": {said[-1][:200]}" if said else "")
+
+    def _stood(self) -> str:
+        """Where it stood then, as the probe's timer shows it: innermost first."""
+        _, _, shown = self.output.partition("Timeout (")
+        frames = [] if not shown else _frames(shown)
+        return _told_place(frames[0]) if frames else ""
 
     def _standing(self) -> str:
         lines = re.findall(r"Stalled ranks:.*|\[.*\] \[ready ranks: .*\]", self.output)
@@ -272,6 +281,26 @@ def _without_rank(path: str, rank: int) -> list[str]:
 
 def _values(variables: Sequence[dict[str, Any]]) -> list[float]:
     return [value for variable in variables for value in variable["values"]]
+
+
+def _frames(text: str) -> list[tuple[str, str]]:
+    """The files, and lines in them, of the script and its modules in a traceback."""
+    found = re.findall(r'File "([^"]+)", line (\d+)', text)
+    return [
+        (path, line)
+        for path, line in found
+        if not re.search(r"/lib/python|-packages/|/verifying/probe/|^<", path)
+    ]
+
+
+def _told_place(frame: tuple[str, str]) -> str:
+    path, line = frame
+    return f" ({path.replace(chr(92), '/').rpartition('/')[2]}:{line})"
+
+
+def _place(error: str) -> str:
+    frames = _frames(error)
+    return _told_place(frames[-1]) if frames else ""
 
 
 def _last_line(error: str) -> str:

@@ -221,12 +221,22 @@ def _leaves(
             else max(_AROUND * (len(original) - 1), 2 * size)
         )
         near = [factor * value for value in original[max(0, round(at - around)) : round(at + around) + 1]]
+        if not seldom and (more := at + way * rounding - (len(original) - 1)) > 0:
+            near += [factor * value for value in _further(original, min(more, way * rounding))]
         if isnan(rate) or not near:
             continue
         low, high = min(near), max(near)
         if not low - RATE * abs(low) - digits <= rate <= high + RATE * abs(high) + digits:
             return step, rate, near[len(near) // 2]
     return None
+
+
+def _further(rates: Sequence[float], steps: float) -> list[float]:
+    """What a rate that changes with each step comes to, `steps` after its end, where it goes on as it does there: by the same
+    factor, or the same difference. (Ranks whose passes are rounded up take more steps than their share.)"""
+    before, last = rates[-2:] if len(rates) > 1 else (rates[-1], rates[-1])
+    by_factor = last * (last / before) ** steps if before and last / before > 0 else last
+    return [by_factor, last + steps * (last - before)]
 
 
 def _turns(trace: Sequence[float], original: Sequence[float], factor: float, size: int) -> str:

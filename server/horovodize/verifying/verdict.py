@@ -64,6 +64,11 @@ class Judged:
         return any(check.length for check in self.checks)
 
     @property
+    def added_up(self) -> bool:
+        """Whether gradients seem to be added up that should be averaged."""
+        return any(check.added_up for check in self.checks)
+
+    @property
     def loss_alone(self) -> bool:
         """Whether it differs in its loss, and in nothing else, where the loss says little: alone it doesn't go down."""
         if self.alike or not all(check.holds for check in self.checks) or self.parity.weights:
@@ -147,13 +152,18 @@ def verify(
         told = f"on {size} rank{'s' if size > 1 else ''}"
         tell(told)
         run = train("distributed", size, SEED)
-        one, settled = judge(alone, run, rate, FREELY), FREELY
-        if one.alike and not judge(alone, run, rate).alike:
+        one, settled, shares = judge(alone, run, rate, FREELY), FREELY, False
+        if one.added_up:
+            tell(f"alone and {told}, without gradients: are losses that are added up divided before?")
+            pair = untrained("original", 0), untrained("distributed", size)
+            shares = all(still.complete for still in pair) and repeats(*pair) and not other_scale(*pair)
+            one = judge(alone, run, rate, FREELY, shares)
+        if one.alike and not judge(alone, run, rate, STRICTLY, shares).alike:
             tell(f"{told}, without gradients: do steps, rates and files follow from how well it trains?")
             settled = settled_by(run, untrained("distributed", size))
         elif one.alike:
             settled = STRICTLY
-        one = judge(alone, run, rate, settled)
+        one = judge(alone, run, rate, settled, shares)
         while one.length and alone[0].ranks[0].report["drew"] and len(alone) < seeded + MORE_SEEDS:
             seed = SEED + 100 * len(alone)
             tell(f"alone, seed {seed}: it may draw how long it trains")
@@ -161,10 +171,10 @@ def verify(
             if not more.complete:
                 break
             alone.append(more)
-            one = judge(alone, run, rate, settled)
+            one = judge(alone, run, rate, settled, shares)
         if one.loss_alone:
             tell(f"{told}, with another seed: the loss differs")
-            other = judge(alone, train("distributed", size, SEED + 100), rate)
+            other = judge(alone, train("distributed", size, SEED + 100), rate, STRICTLY, shares)
             if other.alike:
                 one = _noted(other, _UNLUCKY)
         if all(check.holds for check in one.checks) and any(loss.scaled for loss in one.parity.losses):
@@ -227,16 +237,19 @@ def _without_weights(one: Judged, why: str) -> Judged:
     return replace(one, parity=replace(found, weights="", cause=cause, notes=(*found.notes, why)))
 
 
-def judge(alone: Sequence[Run], run: Run, rate: str, settled: Settled = STRICTLY) -> Judged:
-    """settled: what is known not to follow from how well it trains. What does may differ: it may stop sooner, its rate may
-    change at other steps, and it may write more or less often."""
+def judge(
+    alone: Sequence[Run], run: Run, rate: str, settled: Settled = STRICTLY, shares: bool = False
+) -> Judged:
+    """settled  what is known not to follow from how well it trains. What does may differ: it may stop sooner, its rate may
+             change at other steps, and it may write more or less often
+    shares   whether the loss of a rank is known to be its share of the mean over all ranks, so that adding up averages"""
     if not run.complete:
         if "No module named 'horovod'" in run.why():
             raise CouldNotRun("the interpreter has no Horovod: install it, or name another with --python")
         return Judged(run.size, run, [Check("it trains to its end", (run.why(),))])
     sooner = not settled.length and done_sooner(alone, run)
     scaled = scalings(alone, run, rate, sooner, settled)
-    checks = contract(alone, run, scaled, sooner, settled)
+    checks = contract(alone, run, scaled, sooner, settled, shares)
     if run.size == 1:
         checks = [check for check in checks if check.seen]
         return Judged(run.size, run, checks, scaled, parity(alone, run, scaled, checks))
