@@ -31,6 +31,7 @@ _OWN_ORDER = (
     "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at all; "
     "seed NumPy with the same number on all ranks"
 )
+_LIMIT = 200
 SHARED = "Every rank takes its part of the same order; in orders of their own the parts would overlap and leave rows out."
 
 
@@ -79,7 +80,9 @@ class _Feeds:
         known, values = feeding(self.draft), self.draft.values
         for e in data:
             found: list[ast.AST | None] = [known.kinds.generator(e)]
-            for made in values.calls(e):
+            # also of functions that return a list which they shuffle
+            made_by = [n for n in values.depends([e], _LIMIT) if isinstance(n, ast.Call)]
+            for made in (*values.calls(e), *made_by):
                 found.append(values.callee(made))
             for step in known.pipelines.trail(e):
                 if isinstance(step, ast.Call) and self.draft.names.last(step.func) == "from_generator":

@@ -197,10 +197,11 @@ class Kinds:
         return isinstance(e, ast.Call) and self.names.of(e.func) == "itertools.count"
 
     def is_literal(self, e: ast.expr) -> bool:
-        """Whether a value is written out: a list of rates to try, say."""
+        """Whether a value is written out: a list of rates to try, say; not an empty one, which is filled later."""
         written = (ast.List, ast.Tuple, ast.Constant)
         return all(
-            isinstance(o.node, written) and _is_data(o.node) and not o.path for o in self.values.origins(e)
+            isinstance(o.node, written) and _is_data(o.node) and not o.path and not _is_empty(o.node)
+            for o in self.values.origins(e)
         )
 
     def is_opaque(self, e: ast.expr) -> bool:
@@ -217,6 +218,10 @@ class Kinds:
         }
         value = values.pop() if len(values) == 1 else None
         return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _is_empty(e: ast.AST) -> bool:
+    return isinstance(e, (ast.List, ast.Tuple)) and not e.elts
 
 
 def _is_data(e: ast.expr) -> bool:
