@@ -20,7 +20,7 @@ from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.seeds_apart import draws, is_order, seed_generator
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
-from horovodize.summary.cursors import deals_by_cursor, passes
+from horovodize.summary.cursors import deals_by_cursor, moved, passes
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
 
@@ -69,6 +69,35 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits, doubt, Decision.SHARED)
         if not _is_seen(draft, call):
             draft.note(rule, call, ORDER)
+
+
+def ends_loop(draft: Draft, driver: Driver, end: ast.expr) -> bool:
+    """Whether a loop goes on by what its batches' source counts: `while train.epochs_done < n` of `train.next_batch(8)`. Where
+    the batches of all ranks are drawn in each turn, it ends with a rank's share of the turns."""
+    read = [n for n in ast.walk(end) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
+    return not draft.drive.in_traced(driver.loop) and any(
+        isinstance(call.func, ast.Attribute)
+        and ast.unparse(n.value) == ast.unparse(call.func.value)
+        and _counts(draft, call, n.attr)
+        for call in _drawn_in(draft, driver)
+        for n in read
+    )
+
+
+def _counts(draft: Draft, call: ast.Call, attribute: str) -> bool:
+    """Whether the class of a method that deals out batches moves an attribute on there, or can't be seen."""
+    callee = draft.values.callee(call)
+    owner = draft.syntax.method_class(callee) if isinstance(callee, FUNCTIONS) else None
+    if owner is None:
+        return callee is None
+    names = {attribute, *_returned(owner, attribute)}
+    return isinstance(callee, FUNCTIONS) and any(kept.rsplit(".", 1)[-1] in names for kept in moved(callee))
+
+
+def _returned(owner: ast.ClassDef, name: str) -> Iterator[str]:
+    """The attributes that a property gives: `_epochs_completed` of `epochs_completed`."""
+    for method in (s for s in owner.body if isinstance(s, ast.FunctionDef) and s.name == name):
+        yield from (n.attr for n in ast.walk(method) if isinstance(n, ast.Attribute))
 
 
 def _dealt_out(draft: Draft, call: ast.Call) -> list[Edit]:

@@ -69,7 +69,7 @@ from horovodize.rules import (
 )
 from horovodize.rules.decisions import Fewer, Shared, Unseen
 from horovodize.rules.draft import RANK, SIZE, Draft
-from horovodize.rules.drawing import ORDER, draws_apart, own_batches
+from horovodize.rules.drawing import ORDER, draws_apart, ends_loop, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.ranges import (
     EVERYTHING,
@@ -496,6 +496,10 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     if isinstance(test, ast.Constant) and any(
         _ends_with_its_share(draft, f) for f in feeding(draft).graph_feeds
     ):
+        return
+    if ends_loop(draft, driver, test):
+        draft.decide(loop, Fewer(loop_rule(draft)))
+        draft.divided = True
         return
     if (
         isinstance(test, ast.Compare)

@@ -72,10 +72,7 @@ def deals_by_cursor(function: Function) -> bool:
     """Whether a function selects what it returns by something that outlives it, and moves that on: an attribute of an
     object, a global."""
     body = [n for s in function.body for n in walk(s)]
-    outside = {name for n in body if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
-    for target in {
-        ast.unparse(t) for t, _ in _moves(body) if isinstance(t, ast.Attribute) or ast.unparse(t) in outside
-    }:
+    for target in moved(function):
         derived = _derived(body, target, _BY_NAME)
         if any(
             isinstance(n, ast.Subscript)
@@ -85,6 +82,20 @@ def deals_by_cursor(function: Function) -> bool:
         ):
             return any(isinstance(n, (ast.Return, ast.Yield)) and n.value is not None for n in body)
     return False
+
+
+def moved(function: Function) -> set[str]:
+    """What outlives a function and is moved on by it, as it is written: `self.at` of `self.at += n`, and of
+    `start, self.at = self.at, self.at + n`."""
+    body = [n for s in function.body for n in walk(s)]
+    outside = {name for n in body if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+    found = [target for target, _ in _moves(body)]
+    for target, value in (pair for n in body if isinstance(n, ast.Assign) for pair in _paired(n)):
+        if isinstance(target, (ast.Name, ast.Attribute)) and _mentions(
+            value, {ast.unparse(target)}, _BY_NAME
+        ):
+            found.append(target)
+    return {ast.unparse(t) for t in found if isinstance(t, ast.Attribute) or ast.unparse(t) in outside}
 
 
 def passes(function: Function) -> Iterator[Loop]:
@@ -149,6 +160,14 @@ def _moves(body: list[ast.AST]) -> Iterator[tuple[ast.Name | ast.Attribute, ast.
                 value, {ast.unparse(target)}, _BY_NAME
             ):
                 yield target, n
+
+
+def _paired(n: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(target, value) of each part of `a, b = c, d`."""
+    for target in n.targets:
+        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(n.value, (ast.Tuple, ast.List)):
+            if len(target.elts) == len(n.value.elts):
+                yield from zip(target.elts, n.value.elts, strict=True)
 
 
 def _own_names(loop: Loop) -> set[str]:
