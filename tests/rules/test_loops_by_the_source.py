@@ -26,7 +26,13 @@ class Rows(object):
 rows = Rows(np.ones([64, 1]))
 step = 0
 """
-LOOP = "while {test}:\n    sess.run(train, {{x: rows.next_batch(8)}})\n    step += 1\n    if step % 100 == 0:\n        print(step)\n"
+LOOP = """\
+while {test}:
+    sess.run(train, {{x: rows.next_batch(8)}})
+    step += 1
+    if step % 100 == 0:
+        print(step)
+"""
 OWN = "[rows.next_batch(8) for _ in range(hvd.size())][hvd.rank()]"
 
 
