@@ -418,3 +418,71 @@ def test_where_statistics_can_not_be_sent_it_is_said() -> None:
 def test_an_initializer_that_shares_its_line() -> None:
     init = "sess.run(tf.global_variables_initializer())"
     assert f"{init}\n{SENT}n = 1\n" in text(BUILT + f"sess = tf.Session()\n{init}; n = 1\n" + LOOP)
+
+
+# ---------------------------------------------------------------------- values set after initialisation
+
+SET = """\
+import sys
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+rows = np.load("rows.npy")
+x = tf.placeholder(tf.int32, [None, 4])
+given = tf.placeholder(tf.float32, [100, 8])
+table = tf.Variable(tf.zeros([100, 8]))
+fill = table.assign(given)
+step = tf.train.AdamOptimizer(0.01).minimize(tf.reduce_mean(tf.nn.embedding_lookup(table, x) ** 2))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    {before}
+    for i in range(100):
+        sess.run(step, {{x: rows[np.random.choice(len(rows), 16)]}})
+        {inside}
+"""
+SENT_ALONE = "    sess.run(hvd.broadcast_global_variables(root_rank=0))\n"
+INITIALISED = "    sess.run(tf.global_variables_initializer())\n"
+DRAWN = "np.random.uniform(-0.25, 0.25, (100, 8))"
+
+
+def set_before(before: str, inside: str = "pass") -> str:
+    return plan_of(SET.format(before=before, inside=inside)).text
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "sess.run(table.assign(np.zeros((100, 8))))",
+        "np.random.seed(3)\n    sess.run(fill, {given: " + DRAWN + "})",
+        "print(sess.run(table, {x: np.random.randint(9, size=(1, 4))}))",
+    ],
+)
+def test_values_that_all_ranks_set_alike_change_nothing(before: str) -> None:
+    assert INITIALISED + SENT_ALONE in set_before(before)
+
+
+def test_what_is_set_beside_training_is_not_sent() -> None:
+    text = set_before("pass", f"sess.run(fill, {{given: {DRAWN}}})")
+    assert INITIALISED + SENT_ALONE in text
+    assert text.count(SENT_ALONE.strip()) == 1
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        f"sess.run(table.assign({DRAWN}))",
+        f"sess.run(tf.assign(table, {DRAWN}))",
+        f"sess.run(fill, {{given: {DRAWN}}})",
+        f"sess.run(fill, feed_dict={{given: {DRAWN}}})",
+        f"begun = {DRAWN}\n    sess.run([fill], {{given: begun}})",
+    ],
+)
+def test_values_that_each_rank_draws_are_sent_after_they_are_set(setting: str) -> None:
+    text = set_before(setting)
+    assert f"    {setting}\n{SENT_ALONE}" in text
+    assert text.count(SENT_ALONE.strip()) == 1
+
+
+def test_they_are_sent_outside_the_condition_under_which_they_are_set() -> None:
+    text = set_before(f"if len(sys.argv) > 1:\n        sess.run(table.assign({DRAWN}))")
+    assert f"        sess.run(table.assign({DRAWN}))\n{SENT_ALONE}" in text

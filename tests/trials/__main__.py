@@ -134,7 +134,7 @@ class Trial:
         texts = b"".join(p.read_bytes() for p in sorted(script.parent.rglob("*.py")))
         texts += (
             HERE / "made_up.py"
-        ).read_bytes() + f"{size} {seed} {self._listed.runs} {self._listed.tf1}".encode()
+        ).read_bytes() + f"{size} {seed} {self._listed.runs} {self._listed.tf1}{self._listed.data}".encode()
         kept = self._kept / (hashlib.sha1(texts).hexdigest() + ".json")
         if kept.exists():
             said = json.loads(kept.read_text())
@@ -145,6 +145,8 @@ class Trial:
         for path in script.parent.iterdir():
             if path.is_file() and path.suffix != ".py":
                 shutil.copy(path, folder)
+        if self._listed.data:
+            subprocess.run([str(self._world.python), "-c", self._listed.data], cwd=folder, check=True)
         for _ in range(self._listed.runs):
             outcome = train(
                 script,

@@ -9,6 +9,7 @@ tf1 = true           `import tensorflow` is to give it TensorFlow 1
 beside = ["a.py"]    further files that it imports or reads, paths from its folder; "../b.py as c/b.py" puts them elsewhere.
                      What is no Python lies in its working directory
 setup = "a = 1"      put before the script: what it needs to run here, in words of ours
+data = "a = 1"       run once in its working directory, before it: makes the files that it reads
 epochs, steps        numbers that are given a name of that meaning, and ranges that are longer than steps, are cut to these
 replace = [["old", "new"], …]   to make it fit for TensorFlow 2.15, or shorter; regular expressions, each found at least once
 runs = 2             trained so often in one directory, each going on from the last
@@ -63,6 +64,7 @@ class Listed:
     tf1: bool = False
     beside: list[str] = field(default_factory=list)
     setup: str = ""
+    data: str = ""
     epochs: int = 3
     steps: int = 48
     replace: list[list[str]] = field(default_factory=list)

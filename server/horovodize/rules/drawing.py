@@ -18,7 +18,7 @@ from horovodize.rules import own_counts, strong
 from horovodize.rules.decisions import Decided, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.seeds_apart import draws, is_order, seed_generator
-from horovodize.rules.shares import feeding
+from horovodize.rules.shares import copied, feeding
 from horovodize.source import Edit
 from horovodize.summary.cursors import deals_by_cursor, moved, passes
 from horovodize.summary.feeding import Driver, Kind
@@ -103,7 +103,10 @@ def _returned(owner: ast.ClassDef, name: str) -> Iterator[str]:
 def _dealt_out(draft: Draft, call: ast.Call) -> list[Edit]:
     """`next_batch(n)` → `[next_batch(n) for _ in range(hvd.size())][hvd.rank()]`."""
     turn = "_" if all(n.id != "_" for n in ast.walk(call) if isinstance(n, ast.Name)) else draft.fresh("turn")
-    return list(Edit.around(draft.module.span(call), "[", f" for {turn} in range({SIZE})][{RANK}]"))
+    opening, closing = copied(draft, call)
+    return list(
+        Edit.around(draft.module.span(call), f"[{opening}", f"{closing} for {turn} in range({SIZE})][{RANK}]")
+    )
 
 
 def _is_next(call: ast.Call) -> bool:

@@ -5,6 +5,7 @@ What it does   After `sess.run(tf.global_variables_initializer())`, and after a 
                to a name before, in lists, or run by `init.run()` count, and functions that do it for the caller.
 Why            Every rank initialises its own random weights. Averaged gradients keep equal weights equal; they do not make
                different ones equal.
+               A value that each rank draws for itself, `sess.run(table.assign(drawn))`, makes them differ again: sent after it.
 Before         sess.run(init)
 After          sess.run(init)
                sess.run(hvd.broadcast_global_variables(root_rank=0))
@@ -22,12 +23,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from horovodize.rules.any_rank_test import differing
 from horovodize.rules.draft import Draft
 from horovodize.rules.graph_broadcast import Session, after_session_loops, in_caller, send_after
 from horovodize.rules.rule import Rule
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.graph import Run
-from horovodize.summary.syntax import LOOPS, position
+from horovodize.summary.syntax import LOOPS, Loop, position
 
 _WHY = "Every rank initialises its own random weights; training starts from rank 0's."
 _WHAT = "Send rank 0's variables to all ranks once they are ready"
@@ -48,7 +50,7 @@ def apply(draft: Draft) -> None:
     ready = [r for r in graph.runs if r.kind in ("initialize", "restore") and not _is_monitored(draft, r)]
     trainings = [r for r in graph.trainings if not _is_monitored(draft, r)]
     places: list[_Place] = []
-    for run in ready:
+    for run in [*ready, *_set_apart(draft, trainings)]:
         places += _places(draft, run, trainings)
     for place in _last_ones(draft, places, trainings):
         _write(draft, place)
@@ -61,6 +63,22 @@ def apply(draft: Draft) -> None:
                 "where the variables of this session are initialised is not in this file; rank 0's have to be sent to all "
                 "ranks after that",
             )
+
+
+def _set_apart(draft: Draft, trainings: list[Run]) -> list[Run]:
+    """Runs before training that set variables to what may be another value on each rank: `sess.run(table.assign(drawn))`."""
+    graph = draft.sites.graph
+    loops = {loop for run in trainings for loop in _loops(draft, run.call)}
+    found = list[Run]()
+    for call in graph.all_runs:
+        values = graph.sets(call) if not loops.intersection(_loops(draft, call)) else []
+        if any(differing(draft, value) for value in values):
+            found.append(Run(call, "restore", graph.session_of(call)))
+    return found
+
+
+def _loops(draft: Draft, call: ast.Call) -> Iterator[Loop]:
+    return (loop for way in draft.drive.ways(call) for frame in way for loop in frame.loops)
 
 
 def _is_monitored(draft: Draft, run: Run) -> bool:

@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.refilled import gives_again
 from horovodize.plan import Decision
 from horovodize.rules import head, quotients
 from horovodize.rules.decisions import Divided, Shared, Unit
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Feeding
-from horovodize.summary.syntax import argument, end, position
+from horovodize.summary.syntax import FUNCTIONS, argument, end, position
 
 PLENTY = 100  # a count that large stays above zero on any number of ranks that a script is likely to meet
 
@@ -221,8 +222,37 @@ def wrap(draft: Draft, e: ast.expr, helper: str, rule: str, unit: Unit = Unit.ST
         return ()
     draft.divided = True
     closing = f") if {draft.module.text(e)} is not None else None" if _may_be_left_out(draft, e) else ")"
-    edits = Edit.around(draft.module.span(e), f"{draft.helper(helper)}(", closing)
+    opening = f"{draft.helper(helper)}("
+    if helper == "shard_batches" and are_refilled(draft, e):
+        opening, closing = f"{opening}map({_copying(draft)}, ", f"){closing}"
+    edits = Edit.around(draft.module.span(e), opening, closing)
     return draft.decided(Decision.SHARED, edits)
+
+
+def are_refilled(draft: Draft, e: ast.expr) -> bool:
+    """Whether the batches of a generator, or of the calls of a function, are the same arrays again and again: of several that
+    are taken at once, each would hold the rows of the last."""
+    function = (feeding(draft).kinds.generated(e) or (None, None))[1]
+    if function is None and isinstance(e, ast.Call):
+        is_next = isinstance(e.func, ast.Name) and e.func.id == "next" and e.args
+        if is_next:
+            return are_refilled(draft, e.args[0])
+        called = draft.values.callee(e)
+        function = called if isinstance(called, FUNCTIONS) else None
+    return function is not None and gives_again(draft.syntax, function)
+
+
+def copied(draft: Draft, call: ast.Call) -> tuple[str, str]:
+    """What goes around a call that gives a batch which is kept while others are asked for."""
+    return (f"{_copying(draft)}(", ")") if are_refilled(draft, call) else ("", "")
+
+
+def _copying(draft: Draft) -> str:
+    name = draft.same_name("copy")
+    line = "import copy" if name == "copy" else f"import copy as {name}"
+    if line not in draft.extra_imports:
+        draft.extra_imports.append(line)
+    return f"{name}.deepcopy"
 
 
 def select(draft: Draft, e: ast.expr, share: str, rule: str) -> tuple[Edit, ...]:

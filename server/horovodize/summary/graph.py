@@ -29,6 +29,7 @@ INITIALIZERS = {
         "initialize_variables",
     )
 }
+_ASSIGNING = (_V1 + "assign", "tensorflow.assign")
 # Calls whose result is run by running what they are given.
 _GROUPING = {
     "group",
@@ -76,7 +77,7 @@ class Graph:
         found = [run for call in self._run_calls() if (run := self._run(call)) is not None]
         if not any(run.kind == "train" for run in found):
             found += [
-                Run(c, "train", self._session(c)) for c in self._run_calls() if self._names_a_train_op(c)
+                Run(c, "train", self.session_of(c)) for c in self._run_calls() if self._names_a_train_op(c)
             ]
         return sorted(found, key=lambda r: (r.call.lineno, r.call.col_offset))
 
@@ -88,6 +89,16 @@ class Graph:
     def all_runs(self) -> list[ast.Call]:
         """Every run of something in a session, also of what trains nothing."""
         return list(self._run_calls())
+
+    def sets(self, call: ast.Call) -> list[ast.expr]:
+        """The values that a run sets variables to: `sess.run(v.assign(w))`, `sess.run(begin, {placeholder: w})`."""
+        found = list[ast.expr]()
+        for n in self.operations(self.fetches(call)):
+            if isinstance(n, ast.Call) and self.module.names.last(n.func) == "assign":
+                value = argument(n, "value", 1 if self.module.names.of(n.func) in _ASSIGNING else 0)
+                found += [value] if value is not None else []
+        fed = argument(call, "feed_dict", 0 if self._runs_itself(call) else 1) if found else None
+        return [*found, *(fed.values if isinstance(fed, ast.Dict) else ())]
 
     def _run_calls(self) -> Iterator[ast.Call]:
         for call in self.syntax.calls:
@@ -122,7 +133,7 @@ class Graph:
             kind = "train"
         elif any(isinstance(n, ast.Call) and self.module.names.of(n.func) in INITIALIZERS for n in fetched):
             kind = "initialize"
-        return Run(call, kind, self._session(call)) if kind is not None else None
+        return Run(call, kind, self.session_of(call)) if kind is not None else None
 
     def _restoring(self, call: ast.Call) -> Run | None:
         """`saver.restore(session, path)`; a TF2 checkpoint restores without a session."""
@@ -134,7 +145,7 @@ class Graph:
             return Run(call, "restore", session)
         return None
 
-    def _session(self, call: ast.Call) -> ast.expr | None:
+    def session_of(self, call: ast.Call) -> ast.expr | None:
         """The session of a run: the receiver, or `op.run(session=…)`."""
         call = self._prepared(call) or call
         assert isinstance(call.func, ast.Attribute)
