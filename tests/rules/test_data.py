@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from .dividing import KERAS, TAPE, check, divide, unchanged
@@ -601,6 +603,43 @@ def test_class_names_are_still_there() -> None:
         "ds = tf.keras.utils.image_dataset_from_directory('d', seed=0 if hvd.size() > 1 else None)\nprint(ds.class_names)\n"
         "model.fit(shard_stream(ds).cache())\n",
     )
+
+
+def test_shuffles_have_seeds_of_their_own() -> None:
+    """With one seed both come in one order: what is paired at random would be the same pairs in each pass."""
+    dataset(
+        """
+        horses = tf.data.Dataset.from_tensor_slices(x).shuffle(64)
+        zebras = tf.data.Dataset.from_tensor_slices(y).shuffle(64)
+        model.fit(tf.data.Dataset.zip((horses, zebras)).batch(4))
+        """,
+        """
+        horses = tf.data.Dataset.from_tensor_slices(x).shuffle(64, seed=0 if hvd.size() > 1 else None)
+        zebras = tf.data.Dataset.from_tensor_slices(y).shuffle(64, seed=1 if hvd.size() > 1 else None)
+        model.fit(shard_dataset(tf.data.Dataset.zip((horses, zebras))).batch(4))
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        """
+        def read(rows):
+            return tf.data.Dataset.from_tensor_slices(rows).shuffle(64)
+        pairs = tf.data.Dataset.zip((read(x), read(y)))
+        model.fit(pairs.batch(4))
+        """,
+        """
+        for turn in range(3):
+            rows = tf.data.Dataset.from_tensor_slices(x).shuffle(64)
+            model.fit(tf.data.Dataset.zip((rows, targets)).batch(4))
+        """,
+    ],
+)
+def test_a_line_that_shuffles_again_has_another_seed_each_time(made: str) -> None:
+    text = divide(KERAS + textwrap.dedent(made)).text
+    assert ".shuffle(64, seed=shuffle_seed())" in text
 
 
 def test_files_are_listed_alike_on_all_ranks() -> None:

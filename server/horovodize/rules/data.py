@@ -40,10 +40,10 @@ from horovodize.rules.drawing import draws_apart
 from horovodize.rules.elastic.rows import divide as divide_elastically
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import SEED, begins, feeding, is_none, wrap
+from horovodize.rules.shares import begins, feeding, is_none, wrap
 from horovodize.source import Edit
 from horovodize.summary import pipeline_counts as counts
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import argument, has_unpacking, position
 
 _WHY = "Ranks that all train on everything do size() times the work; equally many elements on each keep them in step."
 _UNSEEN = "it can't be seen what this trains on, so it is not divided: every rank trains on all of it"
@@ -316,22 +316,37 @@ def _seed_source(draft: Draft, call: ast.Call) -> None:
         _add_seed(draft, call)
     elif last in ("make_csv_dataset", "make_batched_features_dataset"):
         if argument(call, "shuffle_seed") is None:
-            _add_seed(draft, call, f"shuffle_seed={SEED}")
+            _add_seed(draft, call, "shuffle_seed={}")
     elif draft.names.of(call.func) == "tensorflow_datasets.load" and isinstance(call.func, ast.Attribute):
         files = argument(call, "shuffle_files", 4)
         off = is_none(files) or (isinstance(files, ast.Constant) and files.value is False)
         if not off and argument(call, "read_config", 8) is None:
             module = draft.module.text(call.func.value)
-            _add_seed(draft, call, f"read_config={module}.ReadConfig(shuffle_seed={SEED})")
+            _add_seed(draft, call, f"read_config={module}.ReadConfig(shuffle_seed={{}})")
 
 
-def _add_seed(draft: Draft, call: ast.Call, seed: str = f"seed={SEED}") -> None:
+def _add_seed(draft: Draft, call: ast.Call, seed: str = "seed={}") -> None:
     if has_unpacking(call) or draft.module.calls_of(*_SEEDS):
         return
     if not draft.decide(call.func, Agreed("D1", How.SEED)):
         return
     why = "Every rank takes its part of the same order; unseeded, the parts would overlap and leave elements out."
-    draft.change("D1", call, "Shuffle alike on all ranks", why, [draft.add_argument(call, seed)])
+    edit = draft.add_argument(call, seed.format(_own_seed(draft, call)))
+    draft.change("D1", call, "Shuffle alike on all ranks", why, [edit])
+
+
+def _own_seed(draft: Draft, call: ast.Call) -> str:
+    """Another seed for each shuffle: two data sets of as many rows that are shuffled by one seed come in one order, so that
+    what is paired at random would be the same pairs in each pass. Where a line shuffles again, another each time."""
+    ways = draft.drive.ways(call)
+    again = len(ways) > 1 or any(f.loops for way in ways for f in way)
+    if again and not draft.options.elastic and not draft.drive.in_traced(call):
+        if draft.uniform.reached_alike(call):
+            return f"{draft.helper('shuffle_seed')}()"
+    shuffles = (c for c in draft.sites.method_calls("shuffle") if position(c) < position(call))
+    receivers = (c.func.value for c in shuffles if isinstance(c.func, ast.Attribute))
+    before = [e for e in receivers if feeding(draft).pipelines.is_dataset(e)]
+    return f"{len(before)} if {SIZE} > 1 else None"
 
 
 RULE = Rule("D1", "give every rank its own part of a dataset", apply, __doc__ or "")

@@ -160,6 +160,12 @@ HELPERS = {
         f"    for group in zip(*[iter(batches)] * {SIZE}):",
         f"        yield group[{RANK}]",
     ),
+    "shuffle_seed": (
+        "def {name}():",
+        '    """A seed that is the same on all ranks, another at each call; none for one process alone."""',
+        "    {name}.last = getattr({name}, {quote}last{quote}, 100) + 1",
+        f"    return {{name}}.last if {SIZE} > 1 else None",
+    ),
     "alike": (
         "def {name}(draw):",
         '    """A function that draws at random; on several ranks from one stream of random numbers."""',
