@@ -7,6 +7,8 @@ What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `Metri
                measures the loss, and is not trained, takes rank 0's weights; likewise what a callback keeps of the weights from
                before the first step, and sets into the model later, and a model that says before its first step what is trained
                on (`rows = model.predict(x)[:, 0] > 0.9`): one without weights yet is asked, and rank 0's answer sent.
+               What a class of the user's own puts into the logs (`logs["val_f1"] = f1`), and another callback steers by, is
+               averaged where each rank measures its own.
                Averaged metrics are NumPy's numbers: what writes them as JSON is told to make floats of them.
 Why            All ranks must start from rank 0's weights, take the same decisions, and not write over each other.
 Before         model.fit(x, y, callbacks=[EarlyStopping(), ModelCheckpoint("m.h5")])
@@ -31,6 +33,7 @@ from horovodize import catalogue
 from horovodize.rules import (
     averaged_numbers,
     callback_decisions,
+    callback_metrics,
     callback_state,
     drawn_weights,
     first_answers,
@@ -84,6 +87,7 @@ def apply(draft: Draft) -> None:
     broadcast_untrained(draft)
     averaged_numbers.apply(draft)
     callback_decisions.apply(draft)
+    callback_metrics.apply(draft)
     callback_state.apply(draft)
     drawn_weights.apply(draft)
     layer_state.apply(draft)
