@@ -54,3 +54,42 @@ def test_a_seeded_order_stays_as_it_is() -> None:
     text = plan_of(TAPE + function + LOOP.format("batches(a, b)")).text
     assert "for x, y in shard_batches(batches(a, b)):" in text
     assert "alike" not in text
+
+
+ITERATED = """\
+import random
+from tqdm import tqdm
+class Rows:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+    def __iter__(self):
+        order = list(range(len(self.x)))
+        random.shuffle(order)
+        for i in range(0, len(order), 16):
+            yield self.x[order[i:i + 16]], self.y[order[i:i + 16]]
+rows, others = Rows(a, b), Rows(c, d)
+"""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "for x, y in rows:",
+        "for i, (x, y) in enumerate(rows):",
+        "for i, (x, y) in enumerate(tqdm(rows), 1):",
+        "for (x, y), k in zip(rows, range(9)):",
+    ],
+)
+def test_objects_that_loops_go_through_shuffle_alike(head: str) -> None:
+    loop = f"for epoch in range(4):\n    {head}\n        step(x, y)\n    print(sum(f(x, y) for x, y in others))\n"
+    plan = plan_of(TAPE + ITERATED + loop)
+    assert "alike(random.shuffle)(order)" in plan.text
+    assert not [n for n in plan.notes if "never reach" in n.message]
+
+
+def test_where_only_some_ranks_go_through_one_it_is_said() -> None:
+    loop = "for epoch in range(4):\n    for x, y in rows:\n        step(x, y)\n"
+    loop += "    if random.random() < 0.5:\n        print([f(x, y) for x, y in others])\n"
+    plan = plan_of(TAPE + ITERATED + loop)
+    assert "alike(random.shuffle)(order)" not in plan.text
+    assert [n for n in plan.notes if "never reach" in n.message] or not all(c.sure for c in plan.changes)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from horovodize.facts.answers import Answer, Uniform, Unknown, Varies
@@ -44,6 +44,7 @@ _BUDGET = 4000
 _TAKE_ALL = frozenset("list tuple set frozenset dict sum min max sorted fsum mean join extend".split())
 _GRAVEST = tuple(Source)
 _ITERATED = ("__iter__", "__next__")
+_PASSING_ON = ("enumerate", "zip", "iter", "list", "tuple", "sorted", "reversed", "islice", "tqdm", "track")
 _CALLED = ("__init__", "__new__", "__post_init__", "__call__", "__enter__", "__exit__")
 _TOO_MUCH = "it depends on more than can be followed"
 
@@ -197,13 +198,22 @@ class Uniformity:
         return _gravest([f for f in found if not isinstance(f, Uniform)])
 
     def _iterates(self, method: ast.AST) -> list[ast.AST]:
-        """The loops that go through the objects whose `__iter__` or `__next__` a method is."""
+        """Where loops go through the objects whose `__iter__` or `__next__` a method is, also by `enumerate`, `zip` and bars."""
         owner = self.module.syntax.method_class(method)
+        loops = self.module.syntax.every(ast.For, ast.comprehension) if owner is not None else ()
         return [
-            loop
-            for loop in self.module.syntax.every(ast.For)
-            if owner is not None and owner in self.module.values.receiver(loop.iter)
+            loop.iter
+            for loop in loops
+            if isinstance(loop, (ast.For, ast.comprehension))
+            and any(owner in self.module.values.receiver(e) for e in self._gone_through(loop.iter))
         ]
+
+    def _gone_through(self, e: ast.expr) -> Iterator[ast.expr]:
+        """What a loop goes through by going through something: `x` of `enumerate(tqdm(x))`."""
+        yield e
+        if isinstance(e, ast.Call) and self.module.names.last(e.func) in _PASSING_ON:
+            for given in e.args:
+                yield from self._gone_through(given)
 
     def _turns(self, loop: ast.For | ast.AsyncFor | ast.comprehension) -> Answer:
         """Whether a loop has equally many turns everywhere; what can't be seen is taken to."""
