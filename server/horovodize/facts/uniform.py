@@ -198,7 +198,7 @@ class Uniformity:
         return _gravest([f for f in found if not isinstance(f, Uniform)])
 
     def _iterates(self, method: ast.AST) -> list[ast.AST]:
-        """Where loops go through the objects whose `__iter__` or `__next__` a method is, also by `enumerate`, `zip` and bars."""
+        """Where loops go through the objects whose `__iter__` or `__next__` a method is, also by `enumerate` or a bar."""
         owner = self.module.syntax.method_class(method)
         loops = self.module.syntax.every(ast.For, ast.comprehension) if owner is not None else ()
         return [
