@@ -19,6 +19,7 @@ from horovodize.facts.occasions import Occasions
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
 from horovodize.summary.feeding import Driver, Feeding
+from horovodize.summary.flags import is_left_out
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, argument, numbered
@@ -239,7 +240,11 @@ class Counters:
         """What a function gives back: of `loss, train_op, step = build()` what it returns as its third."""
         function = self.values.callee(call)
         assert isinstance(function, FUNCTIONS)
-        returned = self.values.returned(function)
+        returned = [
+            value
+            for value in self.values.returned(function)
+            if not is_left_out(self.module, value, function, call)
+        ]
         for value in returned:
             part = self.fetched.part(value, path) if self.values.path_in(value, path) == path else None
             yield from self._read(part, known, depth - 1) if part is not None else [None]

@@ -51,6 +51,11 @@ _SAME_FILES = "Let all ranks find the same files"
 _LISTED = (
     "the files that are found decide here how many steps there are: check that all ranks find the same ones"
 )
+_THERE = ("exists", "isfile", "is_file", "Exists")
+_KEPT = (
+    "whether a file is there decides here how many steps there are, as data that an earlier run has kept does: check that all "
+    "ranks find it, or that none does"
+)
 _FIT_NUMBERS = (
     "epochs",
     "initial_epoch",
@@ -113,6 +118,8 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
         used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
         if used and all(_lists_files(draft, r) for r in used):
             draft.ask(_rule(draft), loop.iter, _SAME_FILES, _WHY_STEPS, _LISTED)
+        elif any(_asks_for_file(draft, r) for r in used):
+            draft.ask(_rule(draft), loop.iter, _SAME_FILES, _WHY_STEPS, _KEPT)
         elif used and not _agree_on_counts(draft, loop.iter, used):
             draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
         found = [r for r in found if isinstance(r, Varies) and r not in used]
@@ -150,6 +157,12 @@ def _lists_files(draft: Draft, reason: Varies) -> bool:
     """Whether a value differs only where ranks find different files: what a folder of training data holds."""
     where = reason.where
     return isinstance(where, ast.Call) and draft.names.last(where.func) in _LISTING
+
+
+def _asks_for_file(draft: Draft, reason: Varies) -> bool:
+    """Whether a value differs where some ranks find a file and others don't: `if os.path.exists(path): x = load(path)`. What
+    they read there is what a run before this one has written."""
+    return isinstance(reason.where, ast.Call) and draft.names.last(reason.where.func) in _THERE
 
 
 def _ask_whether(draft: Draft, frame: Frame) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from horovodize.source.nodes import walk
+from horovodize.summary.flags import is_left_out
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.syntax import FUNCTIONS, Function, Loop
@@ -67,11 +68,10 @@ class Drive:
         frame = Frame(function, node, tuple(syntax.loops(node)))
         if function is None or function in seen or len(seen) >= _DEPTH:
             return [(frame,)]
-        found = [
-            (frame, *rest)
-            for call in self.module.values.callers(function)
-            for rest in self._up(call, seen | {function})
-        ]
+        callers = self.module.values.callers(function)
+        # What no call runs is a program's switch, which its user will set another time.
+        running = [call for call in callers if not is_left_out(self.module, node, function, call)] or callers
+        found = [(frame, *rest) for call in running for rest in self._up(call, seen | {function})]
         return found[:32] or [(frame,)]
 
     def in_traced(self, node: ast.AST) -> bool:
@@ -89,26 +89,33 @@ class Drive:
     def reaches(self, place: ast.AST, sites: set[ast.AST]) -> bool:
         """Whether running `place` (a statement or expression) runs one of the sites, in it or in a function called there."""
         around = {node for site in sites for node in (site, *self.module.syntax.ancestors(site))}
-        todo: list[ast.AST] = [place]
+        todo: list[tuple[ast.AST, ast.Call | None]] = [(place, None)]
         seen: set[ast.AST] = set()
         while todo:
-            root = todo.pop()
-            if root in around:
+            root, call = todo.pop()
+            if root in around and (call is None or self._runs_one(root, call, sites)):
                 return True
             if root not in seen:
                 seen.add(root)
                 todo += self._run_in(root)
         return False
 
+    def _runs_one(self, root: ast.AST, call: ast.Call, sites: set[ast.AST]) -> bool:
+        """Whether a call that runs a function runs one of the sites in it."""
+        if not isinstance(root, FUNCTIONS):
+            return True
+        inside = (site for site in sites if root in (site, *self.module.syntax.ancestors(site)))
+        return any(site is root or not is_left_out(self.module, site, root, call) for site in inside)
+
     @once
-    def _run_in(self, root: ast.AST) -> list[ast.AST]:
-        """The functions of this module that calls in a node run; of a class, its `__init__`."""
-        found: dict[ast.AST, None] = {}
+    def _run_in(self, root: ast.AST) -> list[tuple[ast.AST, ast.Call | None]]:
+        """The functions of this module that calls in a node run, and those calls; of a class, its `__init__`."""
+        found: dict[tuple[ast.AST, ast.Call | None], None] = {}
         for call in (n for n in walk(root) if isinstance(n, ast.Call)):
             for callee in self.module.values.graph.runs(call):
                 if isinstance(callee, ast.ClassDef):
                     begins = (s for s in callee.body if isinstance(s, FUNCTIONS) and s.name == "__init__")
-                    found.update(dict.fromkeys(begins))
+                    found.update(dict.fromkeys((s, None) for s in begins))
                 else:
-                    found[callee] = None
+                    found[callee, call] = None
         return list(found)

@@ -260,6 +260,20 @@ class CallGraph:
                 found.append(default)
         return found
 
+    def given(self, call: ast.Call, function: Function, name: str) -> ast.expr | None:
+        """What a parameter gets by a call that runs a function: what is passed, or its default."""
+        a = function.args
+        positional = [*a.posonlyargs, *a.args]
+        names = [p.arg for p in positional]
+        is_method = self.syntax.method_class(function) is not None and not self._is_static(function)
+        index = names.index(name) - is_method if name in names else None
+        value = self.argument(call, function, name, index)
+        if value is not None:
+            return value
+        defaults = dict(zip(reversed(names), reversed(a.defaults), strict=False))
+        by_name = {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None}
+        return {**defaults, **by_name}.get(name)
+
     def argument(self, call: ast.Call, function: ast.AST, name: str, index: int | None) -> ast.expr | None:
         """What a call that runs a function passes for one of its parameters: `index` is its place among the arguments (None:
         it is passed by name only). What `functools.partial` holds ready comes first."""
