@@ -99,3 +99,44 @@ def test_whether_a_file_is_there_is_asked_about() -> None:
     found = [c for c in changes(plan, "S5") if "whether a file is there" in c.doubt]
     assert found
     assert not any(c.sure for c in found)
+
+
+TRAINER = """\
+import tensorflow as tf
+class Trainer:
+    def __init__(self, model):
+        self.model, self.opt, self.n = model, tf.keras.optimizers.SGD(0.1), 0
+        self.rows = tf.data.Dataset.from_tensor_slices((a, b)).shuffle(99).batch(16)
+        self.others = tf.data.Dataset.from_tensor_slices((c, d)).batch(16)
+    def {one}(self, x, y, training):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.model(x, training=training) - y) ** 2)
+        if training:
+            variables = self.model.trainable_variables
+            self.opt.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return float(loss)
+    def epoch(self, data, training):
+        losses = [0]
+        for x, y in data:
+            losses.append(self.{one}(x, y, training))
+        return sum(losses) / len(losses)
+    def fit(self):
+        for _ in range(9):
+            print(self.epoch(self.rows, True), self.epoch(self.others, {off}))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+Trainer(model).fit()
+"""
+
+
+@pytest.mark.parametrize("one", ["one", "batch"])  # a method may be called as one of a data set is
+def test_a_flag_may_be_handed_on_and_data_that_only_evaluates_stays_whole(one: str) -> None:
+    text = plan_of(TRAINER.format(one=one, off="training=False")).text
+    assert "self.others = tf.data.Dataset.from_tensor_slices((c, d)).batch(16)" in text
+    assert "self.rows = tf.data.Dataset.from_tensor_slices((a, b)).batch(16)" not in text
+    assert ".shard(hvd.size(), hvd.rank())" in text
+    assert "for x, y in data:" in text
+
+
+def test_data_that_may_train_is_divided() -> None:
+    text = plan_of(TRAINER.format(one="one", off="self.n > 3")).text
+    assert "self.others = tf.data.Dataset.from_tensor_slices((c, d)).batch(16)" not in text

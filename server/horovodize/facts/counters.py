@@ -19,7 +19,7 @@ from horovodize.facts.occasions import Occasions
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
 from horovodize.summary.feeding import Driver, Feeding
-from horovodize.summary.flags import is_left_out
+from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, argument, numbered
@@ -243,7 +243,7 @@ class Counters:
         returned = [
             value
             for value in self.values.returned(function)
-            if not is_left_out(self.module, value, function, call)
+            if not is_left_out(self.module, [Level(value, function, call)])
         ]
         for value in returned:
             part = self.fetched.part(value, path) if self.values.path_in(value, path) == path else None

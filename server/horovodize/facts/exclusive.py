@@ -10,13 +10,12 @@ from __future__ import annotations
 import ast
 from itertools import product
 
-from horovodize.summary.call_paths import Drive, Frame
+from horovodize.summary.call_paths import MOST_WAYS, Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import COMPREHENSIONS, LOOPS, Function
 
 _RUNNERS = ("absl.app.run", "tensorflow.compat.v1.app.run")  # they run a function once, and end the program
 _SETTING = ("setattr", "vars", "exec", "eval")
-_MOST_WAYS = 32  # as many as `Drive.ways` follows; with that many, there may be more
 
 
 class Exclusive:
@@ -29,7 +28,7 @@ class Exclusive:
     def apart(self, a: ast.AST, b: ast.AST) -> bool:
         """Whether it is certain that in one run of the program at most one of two places runs."""
         ways_a, ways_b = self.drive.ways(a), self.drive.ways(b)
-        if len(ways_a) >= _MOST_WAYS or len(ways_b) >= _MOST_WAYS:
+        if len(ways_a) >= MOST_WAYS or len(ways_b) >= MOST_WAYS:
             return False
         return all(self._ways_apart(way_a, way_b) for way_a, way_b in product(ways_a, ways_b))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from horovodize.source.nodes import walk
-from horovodize.summary.flags import is_left_out
+from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.syntax import FUNCTIONS, Function, Loop
@@ -19,6 +19,8 @@ _TRACERS = (
     "tensorflow.autograph.convert",
 )
 _DEPTH = 8
+MOST_WAYS = 32  # as many are followed; with that many, there may be more
+_FLAGS = 3  # calls in each other by which a flag is handed on
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +64,27 @@ class Drive:
         """All ways from a site up to where nothing in this module calls further, innermost frame first."""
         return list(self._up(site, frozenset()))
 
-    def _up(self, node: ast.AST, seen: frozenset[ast.AST]) -> list[tuple[Frame, ...]]:
+    def _up(
+        self, node: ast.AST, seen: frozenset[ast.AST], below: tuple[Level, ...] = ()
+    ) -> list[tuple[Frame, ...]]:
+        """below: the levels that lead to the site, innermost first"""
         syntax = self.module.syntax
         function = syntax.function(node)
         frame = Frame(function, node, tuple(syntax.loops(node)))
         if function is None or function in seen or len(seen) >= _DEPTH:
             return [(frame,)]
-        callers = self.module.values.callers(function)
+        ways = [
+            (call, (*below, Level(node, function, call))) for call in self.module.values.callers(function)
+        ]
         # What no call runs is a program's switch, which its user will set another time.
-        running = [call for call in callers if not is_left_out(self.module, node, function, call)] or callers
-        found = [(frame, *rest) for call in running for rest in self._up(call, seen | {function})]
-        return found[:32] or [(frame,)]
+        running = [w for w in ways if not self._is_left_out(w[1])] or ways
+        found = [
+            (frame, *rest) for call, levels in running for rest in self._up(call, seen | {function}, levels)
+        ]
+        return found[:MOST_WAYS] or [(frame,)]
+
+    def _is_left_out(self, levels: tuple[Level, ...]) -> bool:
+        return any(is_left_out(self.module, levels[i:]) for i in range(len(levels)))
 
     def in_traced(self, node: ast.AST) -> bool:
         """Whether a node stands in a traced function, however deep."""
@@ -88,24 +100,36 @@ class Drive:
 
     def reaches(self, place: ast.AST, sites: set[ast.AST]) -> bool:
         """Whether running `place` (a statement or expression) runs one of the sites, in it or in a function called there."""
-        around = {node for site in sites for node in (site, *self.module.syntax.ancestors(site))}
-        todo: list[tuple[ast.AST, ast.Call | None]] = [(place, None)]
-        seen: set[ast.AST] = set()
+        syntax = self.module.syntax
+        around = {node for site in sites for node in (site, *syntax.ancestors(site))}
+        todo: list[tuple[ast.AST, tuple[ast.Call, ...]]] = [(place, ())]
+        seen: set[tuple[ast.AST, tuple[ast.Call, ...]]] = set()
         while todo:
-            root, call = todo.pop()
-            if root in around and (call is None or self._runs_one(root, call, sites)):
+            root, calls = todo.pop()
+            if root in around and any(self._runs(site, root, calls) for site in sites):
                 return True
-            if root not in seen:
-                seen.add(root)
-                todo += self._run_in(root)
+            if (root, calls) not in seen:
+                seen.add((root, calls))
+                todo += [
+                    (function, (call, *calls)[:_FLAGS] if call is not None else ())
+                    for function, call in self._run_in(root)
+                    if call is None or self._runs(call, root, calls)
+                ]
         return False
 
-    def _runs_one(self, root: ast.AST, call: ast.Call, sites: set[ast.AST]) -> bool:
-        """Whether a call that runs a function runs one of the sites in it."""
-        if not isinstance(root, FUNCTIONS):
-            return True
-        inside = (site for site in sites if root in (site, *self.module.syntax.ancestors(site)))
-        return any(site is root or not is_left_out(self.module, site, root, call) for site in inside)
+    def _runs(self, node: ast.AST, root: ast.AST, calls: tuple[ast.Call, ...]) -> bool:
+        """Whether a node in a function is run by the last of some calls in each other."""
+        syntax = self.module.syntax
+        if root is not node and root not in syntax.ancestors(node):
+            return False
+        levels, inner = list[Level](), node
+        for call in calls:
+            function = syntax.function(inner)
+            if function is None or inner is root and not levels:
+                break
+            levels.append(Level(inner, function, call))
+            inner = call
+        return not levels or not is_left_out(self.module, levels)
 
     @once
     def _run_in(self, root: ast.AST) -> list[tuple[ast.AST, ast.Call | None]]:

@@ -184,12 +184,15 @@ class CallGraph:
             and owner not in self.values.family(cls)
         ]
 
-    def _known_elsewhere(self, e: ast.expr) -> Iterator[str]:
-        """Canonical names of what an object is made by, where that is not this module."""
+    def _known_elsewhere(self, e: ast.expr, depth: int = 8) -> Iterator[str]:
+        """Canonical names of what an object is made by, where that is not this module; also of the first of calls in a chain:
+        `tf.data.Dataset.range(9).shuffle(9)`."""
         for call in self.values.calls(e):
             name = self.names.of(call.func)
             if name is not None:
                 yield name
+            elif isinstance(call.func, ast.Attribute) and depth:
+                yield from self._known_elsewhere(call.func.value, depth - 1)
 
     def _find_runs(self, call: ast.Call) -> tuple[ast.AST, ...]:
         """The functions that a call runs."""

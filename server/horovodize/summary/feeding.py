@@ -63,7 +63,7 @@ class Feeding:
     def __init__(self, module: Module, sites: Sites, drive: Drive) -> None:
         self.module, self.sites, self.drive = module, sites, drive
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
-        self.pipelines = Pipelines(module, drive)
+        self.pipelines = Pipelines(module, drive, self._steps)
         self.kinds = Kinds(module, self.pipelines)
 
     # ------------------------------------------------------------------ fits

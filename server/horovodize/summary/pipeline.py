@@ -8,11 +8,13 @@ elements there are unevenly (`filter` keeps other counts on each rank; `map`, `b
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import pairwise
 
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
-from horovodize.summary.call_paths import Drive
+from horovodize.summary.call_paths import MOST_WAYS, Drive
 from horovodize.summary.dataset_methods import (
     APPLIED_EVENLY,
     BATCHING,
@@ -34,8 +36,9 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpack
 class Pipelines:
     """The pipelines of one module. `feeds` are the expressions that training consumes."""
 
-    def __init__(self, module: Module, drive: Drive) -> None:
-        self.module, self.drive = module, drive
+    def __init__(self, module: Module, drive: Drive, steps: Callable[[], Iterable[ast.AST]]) -> None:
+        """steps: the places that train"""
+        self.module, self.drive, self._steps = module, drive, steps
         self.syntax, self.scopes, self.values, self.names = (
             module.syntax,
             module.scopes,
@@ -204,10 +207,26 @@ class Pipelines:
                 return [max(plain, key=lambda b: getattr(b.statement, "lineno", 0))]
         return found
 
+    @cached_property
+    def _evaluating(self) -> set[ast.AST]:
+        """The calls of functions that train elsewhere, which tell them not to: `run_epoch(others, training=False)`."""
+        training: dict[ast.AST, set[ast.AST]] = {}
+        for site in self._steps():
+            ways = self.drive.ways(site)
+            if len(ways) >= MOST_WAYS:
+                return set()
+            for frame, caller in (pair for way in ways for pair in pairwise(way)):
+                if frame.function is not None:
+                    training.setdefault(frame.function, set()).add(caller.node)
+        return {c for f, calls in training.items() for c in self.values.callers(f) if c not in calls}
+
     def given(self, b: Binding) -> list[ast.expr]:
         """The expressions whose value a binding gives."""
         if b.kind == "parameter":
-            return self.values.passed(b)
+            passed = self.values.passed(b)
+            return [
+                e for e in passed if not self._evaluating.intersection(self.syntax.ancestors(e))
+            ] or passed
         if b.value is None:
             return []
         if b.kind == "assign" and not b.path:
