@@ -22,8 +22,8 @@ class Level(NamedTuple):
 
 
 def is_left_out(module: Module, levels: Sequence[Level]) -> bool:
-    """Whether a node is surely not run by a call of its function: it stands in an arm, or after one that leaves, which constants
-    that the call passes decide against; or the call hands on what it was passed itself.
+    """Whether a node is surely not run by a call of its function: it stands in an arm, or after one that leaves, which
+    constants that the call passes decide against; or the call hands on what it was passed itself.
 
     levels: the node's, and those of the calls, innermost first"""
     node, function, _ = levels[0]
