@@ -156,7 +156,9 @@ def verify(
         if one.added_up:
             tell(f"alone and {told}, without gradients: are losses that are added up divided before?")
             pair = untrained("original", 0), untrained("distributed", size)
-            shares = all(still.complete for still in pair) and repeats(*pair) and not other_scale(*pair)
+            # What isn't seen is no share: only a loss that is there to be compared says so.
+            seen = all(still.complete and still.curves for still in pair)
+            shares = seen and repeats(*pair) and not other_scale(*pair)
             one = judge(alone, run, rate, FREELY, shares)
         if one.alike and not judge(alone, run, rate, STRICTLY, shares).alike:
             tell(f"{told}, without gradients: do steps, rates and files follow from how well it trains?")
