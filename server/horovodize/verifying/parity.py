@@ -103,6 +103,21 @@ def other_scale(alone: Run, run: Run) -> str:
     return ""
 
 
+def is_share(alone: Run, run: Run) -> bool:
+    """Whether the losses of a rank are surely its shares of those alone, where neither trains: they are as shares, and aren't
+    as wholes. Where they vary so much from batch to batch that they may be either, or none is seen, it isn't known."""
+    pairs = list(zip(alone.curves, run.curves, strict=False))
+
+    def are(shares: int) -> list[bool]:
+        means = [(before.mean_and_error, after.mean_and_error) for before, after in pairs]
+        return [
+            abs(one - other * shares) <= SAME_MEAN * abs(one) + 4 * (off + odd * shares)
+            for (one, off), (other, odd) in means
+        ]
+
+    return bool(pairs) and all(are(run.size)) and not any(are(1))
+
+
 def _models(run: Run) -> tuple[int, ...]:
     """The sizes of what each optimizer trains: they differ where a script draws its models."""
     return tuple(len(weights) for weights in run.ranks[0].weights)

@@ -9,7 +9,15 @@ from math import isfinite
 from typing import Any
 
 from horovodize.verifying.contract import Check, contract
-from horovodize.verifying.parity import Parity, ends_apart, far_enough, other_scale, parity, steps_first
+from horovodize.verifying.parity import (
+    Parity,
+    ends_apart,
+    far_enough,
+    is_share,
+    other_scale,
+    parity,
+    steps_first,
+)
 from horovodize.verifying.runs import Run, repeats
 from horovodize.verifying.scalings import (
     FREELY,
@@ -156,9 +164,7 @@ def verify(
         if one.added_up:
             tell(f"alone and {told}, without gradients: are losses that are added up divided before?")
             pair = untrained("original", 0), untrained("distributed", size)
-            # What isn't seen is no share: only a loss that is there to be compared says so.
-            seen = all(still.complete and still.curves for still in pair)
-            shares = seen and repeats(*pair) and not other_scale(*pair)
+            shares = all(still.complete for still in pair) and repeats(*pair) and is_share(*pair)
             one = judge(alone, run, rate, FREELY, shares)
         if one.alike and not judge(alone, run, rate, STRICTLY, shares).alike:
             tell(f"{told}, without gradients: do steps, rates and files follow from how well it trains?")
