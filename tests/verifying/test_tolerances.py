@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from horovodize.verifying.parity import far_enough, other_scale
+from horovodize.verifying.parity import far_enough, is_share, other_scale
 from horovodize.verifying.runs import Run
 from horovodize.verifying.tolerances import Passes, events, may_be_divided, of_weights, spread
 from horovodize.verifying.verdict import Judged, judge, verify
@@ -184,6 +184,9 @@ def test_shares_of_a_sum_are_added_up() -> None:
     assert not other_scale(alone_, two(losses=[0.5] * 10, sums=10))
     noisy = two(losses=[0.1, 2.0, 0.3, 1.5, 0.2, 0.1, 1.9, 0.4, 1.0, 0.2])
     assert not other_scale(alone_, noisy)
+    assert is_share(alone_, two(losses=[0.5] * 10, sums=10))
+    assert not is_share(alone_, two(losses=[1.0] * 10, sums=10))  # the whole loss
+    assert not is_share(alone_, noisy)  # either
 
 
 @pytest.mark.parametrize(

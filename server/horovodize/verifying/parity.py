@@ -96,8 +96,8 @@ def other_scale(alone: Run, run: Run) -> str:
     batches of other rows, so that only the mean over them can be compared."""
     shares = run.size if added_up(run) else 1
     for before, after in zip(alone.curves, run.curves, strict=False):
-        (one, off), (other, odd) = before.mean_and_error, after.mean_and_error
-        if not abs(one - other * shares) <= SAME_MEAN * abs(one) + 4 * (off + odd * shares):
+        if not _same_mean(before, after, shares):
+            one, other = before.mean_and_error[0], after.mean_and_error[0]
             told = f"{other:.4g}" + (f" a share, {other * shares:.4g} in all" if shares > 1 else "")
             return f"the loss is another multiple: before anything is trained it is {told}, alone {one:.4g}"
     return ""
@@ -107,15 +107,16 @@ def is_share(alone: Run, run: Run) -> bool:
     """Whether the losses of a rank are surely its shares of those alone, where neither trains: they are as shares, and aren't
     as wholes. Where they vary so much from batch to batch that they may be either, or none is seen, it isn't known."""
     pairs = list(zip(alone.curves, run.curves, strict=False))
+    as_shares = all(_same_mean(before, after, run.size) for before, after in pairs)
+    return bool(pairs) and as_shares and not any(_same_mean(before, after, 1) for before, after in pairs)
 
-    def are(shares: int) -> list[bool]:
-        means = [(before.mean_and_error, after.mean_and_error) for before, after in pairs]
-        return [
-            abs(one - other * shares) <= SAME_MEAN * abs(one) + 4 * (off + odd * shares)
-            for (one, off), (other, odd) in means
-        ]
 
-    return bool(pairs) and all(are(run.size)) and not any(are(1))
+def _same_mean(alone: Curve, its: Curve, shares: int) -> bool:
+    """Whether two losses have one mean, within what batches of other rows make of it.
+
+    shares: by how many a rank's is multiplied"""
+    (one, off), (other, odd) = alone.mean_and_error, its.mean_and_error
+    return abs(one - other * shares) <= SAME_MEAN * abs(one) + 4 * (off + odd * shares)
 
 
 def _models(run: Run) -> tuple[int, ...]:
