@@ -129,3 +129,48 @@ def test_batches_that_are_only_validated_are_not_those_of_training(
     assert bool(rows.broken) == broken
     assert not set(found.alone[0].rows.values()) - {4}  # the training rows, each in four epochs
     assert len(found.alone[0].rows) == 128
+
+
+COMPILED = """import numpy as np
+import tensorflow as tf
+
+x = np.random.RandomState(3).rand(128, 4).astype("float32")
+rows = tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True))).shuffle(128).batch(16)
+net = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.05)
+
+
+@tf.function(jit_compile=True)
+def step(a, b):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(net(a) - b))
+    optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+
+
+for epoch in range(4):
+    for a, b in rows:
+        step(a, b)
+"""
+COMPILED_FIT = (
+    COMPILED[: COMPILED.index("@tf")]
+    + """net.compile(optimizer, "mse", jit_compile=True)
+net.fit(rows, epochs=4, verbose=0)
+"""
+)
+
+
+@pytest.mark.parametrize("original", [COMPILED, COMPILED_FIT], ids=["a function", "fit"])
+def test_what_xla_compiles_is_watched_without_it_and_fails_where_it_holds_a_collective(
+    original: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(original, encoding="utf-8")
+    distributed = prepare(script, Options()).main.text
+    assert "jit_compile=False" in distributed
+    found = verify("train.py", WarmTrainer(original, distributed, tmp_path, ALONE), [2], seeds=1)
+    assert found.alike, found.judged[0].conclusion
+    assert any("XLA" in note for note in found.notes)
+    left = distributed.replace("jit_compile=False", "jit_compile=True")
+    found = verify("train.py", WarmTrainer(original, left, tmp_path, ALONE), [2], seeds=1)
+    assert not found.alike
+    assert "`jit_compile=True` has XLA compile a function" in found.judged[0].conclusion

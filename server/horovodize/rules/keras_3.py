@@ -1,4 +1,4 @@
-"""What differs where Keras 3 trains: the module that Horovod's names come from, XLA, and a guard where it is not known.
+"""What differs where Keras 3 trains: the module that Horovod's names come from, and a guard where it is not known. (XLA: C9.)
 
 Horovod's own `DistributedOptimizer` averages nothing under Keras 3 and says nothing. For Keras 3, Horovod's names come from
 `horovod_keras3.py`, a module of ours that is written beside the script. Where it is not known which Keras it will be, the
@@ -7,34 +7,12 @@ Loops around a tape need no such guard: Horovod's tape stops there with an error
 
 from __future__ import annotations
 
-import ast
-
 from horovodize.rules import keras_session
 from horovodize.rules.draft import KERAS, Draft
-from horovodize.source import Edit
-from horovodize.summary.sites import Compile
-from horovodize.summary.syntax import FUNCTIONS, argument
 from horovodize.world.world import Keras
 
 MODULE = "horovod_keras3"
 _STOP = "Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later"
-_WHAT = "Train without XLA"
-_WHY = "Horovod's operations can't be compiled by XLA, which Keras 3 uses on GPUs unless it is told not to."
-
-
-def turn_off_xla(draft: Draft, site: Compile) -> None:
-    """Writes `jit_compile=False` into a `compile` of Keras."""
-    if isinstance(draft.values.callee(site.call), FUNCTIONS):
-        return  # the user's own `compile`, with parameters of its own: the callback of `fit` sees to it
-    given = argument(site.call, "jit_compile")
-    if given is None and any(k.arg is None for k in site.call.keywords):
-        return  # `**settings` may hold it: so, too
-    if given is None:
-        draft.change(
-            "K1", site.call, _WHAT, _WHY, [draft.add_argument(site.call, "jit_compile=False", level=1)]
-        )
-    elif not (isinstance(given, ast.Constant) and given.value is False):
-        draft.change("K1", given, _WHAT, _WHY, [Edit(draft.module.span(given), "False")])
 
 
 def guard(draft: Draft) -> list[str]:

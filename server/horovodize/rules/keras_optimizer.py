@@ -6,8 +6,7 @@ What it does   `Adam(…)` becomes `hvd.DistributedOptimizer(Adam(…))` where i
                written out.
                Where the program names `.keras` files, the wrapper is `distributed`, a function in the head of the file: what
                Horovod's own writes into them can't be loaded again, by any script.
-               For Keras 3, the wrapper is that of `horovod_keras3.py`, which is written beside the script, and XLA is turned
-               off: `jit_compile=False` (Horovod's operations are none of XLA's; Keras 3 uses it on GPUs by itself).
+               For Keras 3, the wrapper is that of `horovod_keras3.py`, which is written beside the script.
 Why            `fit` applies what the optimizer is given; unwrapped, every rank trains a model of its own.
 Before         model.compile(optimizer="adam", loss="mse")
 After          model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())),
@@ -25,7 +24,7 @@ import ast
 import os.path
 
 from horovodize import catalogue
-from horovodize.rules import keras_3, keras_session, strong
+from horovodize.rules import keras_session, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, is_of_base, keras_wrapper, trained_optimizers, wrap
 from horovodize.rules.rule import Rule
@@ -80,8 +79,6 @@ def apply(draft: Draft) -> None:
     for site in draft.sites.compiles:
         if not site.optimizers and _can_lack_optimizer(draft, site):
             _add_default(draft, site)
-        if draft.keras_3:
-            keras_3.turn_off_xla(draft, site)
     for fit in draft.sites.fits:
         if is_compiled_here(draft, fit):
             continue

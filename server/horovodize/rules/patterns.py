@@ -36,6 +36,7 @@ from horovodize.rules import (
     tape,
     unpin,
     verbosity,
+    xla,
 )
 from horovodize.rules.rule import Rule
 from horovodize.summary.lattice import LoopKind
@@ -55,6 +56,7 @@ _AFTER = (
     schedule.RULE,
     events.RULE,
     moving_averages.RULE,
+    xla.RULE,
     elastic.RULE,
     head.RULE,
     head.PIN,

@@ -42,23 +42,40 @@ class Drive:
     @cached_property
     def traced(self) -> set[Function]:
         """Functions whose Python code runs only while TensorFlow traces them: `@tf.function`, `tf.function(f)`."""
-        m, found = self.module, set[Function]()
+        return {function for function, _ in self.tracings}
+
+    @cached_property
+    def tracings(self) -> list[tuple[Function, ast.Call | None]]:
+        """The same, each with the call that says how it is traced, if there is one: `@tf.function(jit_compile=True)`."""
+        m, found = self.module, list[tuple[Function, ast.Call | None]]()
         for function in m.syntax.functions:
             for decorator in function.decorator_list:
                 called = decorator.func if isinstance(decorator, ast.Call) else decorator
                 if m.names.of(called) in _TRACERS:
-                    found.add(function)
-                elif isinstance(decorator, ast.Call) and m.names.last(called) == "partial":
-                    if any(m.names.of(a) in _TRACERS for a in decorator.args):
-                        found.add(function)
+                    found.append((function, decorator if isinstance(decorator, ast.Call) else None))
+                else:
+                    found += [(function, call) for call in self._tracers(decorator)]
         for call in m.syntax.calls:
-            if m.names.of(call.func) in _TRACERS and call.args:
-                found.update(
-                    o.node
-                    for o in m.values.origins(call.args[0])
-                    if isinstance(o.node, FUNCTIONS) and not o.path
-                )
+            tracers = [call] if m.names.of(call.func) in _TRACERS else self._tracers(call.func)
+            if tracers and call.args:
+                origins = m.values.origins(call.args[0])
+                functions = [o.node for o in origins if isinstance(o.node, FUNCTIONS) and not o.path]
+                found += [(function, tracer) for function in functions for tracer in tracers]
         return found
+
+    def _tracers(self, e: ast.expr) -> list[ast.Call]:
+        """The calls that give something to trace functions with: `tf.function(…)` without a function, `partial(tf.function, …)`,
+        perhaps by a name."""
+        m = self.module
+        if not isinstance(e, (ast.Call, ast.Name)):
+            return []
+        made = [e] if isinstance(e, ast.Call) else m.values.calls(e)
+        return [
+            call
+            for call in made
+            if (m.names.of(call.func) in _TRACERS and not call.args)
+            or (m.names.last(call.func) == "partial" and any(m.names.of(a) in _TRACERS for a in call.args))
+        ]
 
     def ways(self, site: ast.AST) -> list[tuple[Frame, ...]]:
         """All ways from a site up to where nothing in this module calls further, innermost frame first."""

@@ -12,6 +12,7 @@ from math import sqrt
 from typing import Any
 
 SAME = 1e-4  # how far the weights of two runs of one process may end from each other: rounding
+_SAYS = re.compile(r"\w[\w.]*(Error|Exception|Exit|Interrupt)\b")
 TAIL = 0.1  # the part of the steps whose losses make the first and the final loss
 
 
@@ -304,9 +305,9 @@ def _place(error: str) -> str:
 
 
 def _last_line(error: str) -> str:
-    said = [
-        line
-        for line in error.strip().splitlines()
-        if re.match(r"\w[\w.]*(Error|Exception|Exit|Interrupt)\b", line)
-    ]
-    return (said[-1] if said else error.strip().splitlines()[-1])[:300]
+    """What an error says, in a line: what comes last, or, where AutoGraph puts the whole of it behind "in user code:", within."""
+    lines = error.strip().splitlines()
+    said = [line.strip() for line in lines if _SAYS.match(line)]
+    if said and said[-1].endswith("in user code:"):
+        said = [line.strip() for line in lines if _SAYS.match(line.lstrip())]
+    return (said[-1] if said else lines[-1].strip())[:300]

@@ -68,7 +68,13 @@ class Probe:
 
         self.randomness = Randomness(self.options.seed + self.rank)
         self._tried("random numbers", self.randomness.install)
-        self.collectives = self._made("collectives", "Collectives", install=self.size > 1)
+        self.xla = self._made("xla", "Xla")
+        self.collectives = self._made(
+            "collectives",
+            "Collectives",
+            self.xla.stop_at if self.xla else lambda kind: None,
+            install=self.size > 1,
+        )
         self.steps = self._made(
             "steps", "Steps", lambda: self.collectives.counts() if self.collectives else (0, 0)
         )
@@ -131,6 +137,8 @@ class Probe:
             if source is not None:
                 objectives += source.losses() if source is sessions else source.report()
                 times += source.times()
+        if self.xla and self.xla.seen:
+            self.unseen.append("XLA: what it compiles is watched without it (jit_compile=False)")
         examples = {
             **(self.examples.report() if self.examples else {}),
             **(self.arguments.report() if self.arguments else {}),

@@ -28,9 +28,12 @@ KINDS = (
 
 
 class Collectives:
-    """The collectives that have run: `log` holds ("allreduce", "float32[3,1]") and so on."""
+    """The collectives that have run: `log` holds ("allreduce", "float32[3,1]") and so on.
 
-    def __init__(self) -> None:
+    before  called with the kind of each, before it runs or is traced"""
+
+    def __init__(self, before: Callable[[str], None] = lambda kind: None) -> None:
+        self._before = before
         self.log: list[tuple[str, str]] = []
         self.sums = 0  # allreduces whose result is the sum, not the mean
         self._broadcasts = self._averages = 0
@@ -56,6 +59,7 @@ class Collectives:
 
     def _around(self, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def operation(*args: Any, **kwargs: Any) -> Any:
+            self._before(kind)
             result = original(*args, **kwargs)
             what = describe(args[0]) if args else ""
             factors = (float(kwargs.get(f"{side}_factor", 1)) for side in ("prescale", "postscale"))
