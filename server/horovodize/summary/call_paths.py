@@ -64,8 +64,8 @@ class Drive:
         return found
 
     def _tracers(self, e: ast.expr) -> list[ast.Call]:
-        """The calls that give something to trace functions with: `tf.function(…)` without a function, `partial(tf.function, …)`,
-        perhaps by a name."""
+        """The calls that give something to trace functions with: `tf.function(…)` without a function, or
+        `partial(tf.function, …)`, perhaps by a name."""
         m = self.module
         if not isinstance(e, (ast.Call, ast.Name)):
             return []

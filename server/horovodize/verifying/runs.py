@@ -305,7 +305,7 @@ def _place(error: str) -> str:
 
 
 def _last_line(error: str) -> str:
-    """What an error says, in a line: what comes last, or, where AutoGraph puts the whole of it behind "in user code:", within."""
+    """What an error says, in a line: what comes last; where AutoGraph puts it all behind "in user code:", within that."""
     lines = error.strip().splitlines()
     said = [line.strip() for line in lines if _SAYS.match(line)]
     if said and said[-1].endswith("in user code:"):

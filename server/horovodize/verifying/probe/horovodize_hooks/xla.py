@@ -1,4 +1,4 @@
-"""Functions that XLA compiles (`jit_compile=True`), which can hold none of the notes that a probe takes: XLA is turned off in them.
+"""Functions that XLA compiles (`jit_compile=True`): as it can't compile the notes that a probe takes, it is turned off in them.
 
 Horovod's operations can't be compiled either. There a script would stop, so it does."""
 
