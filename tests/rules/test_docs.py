@@ -35,6 +35,12 @@ PROGRAMS: dict[str, tuple[str, str, int]] = {
     "C6": (STEP + "for epoch in range(9):\n  for batch in data:\n", "", 4),
     "C7": (COMPILED, "", 0),
     "C8": (STEP + DATASET.replace(".repeat()", ""), "", 0),
+    "C9": (
+        OPTIMIZER,
+        "    grads = tape.gradient(loss, model.trainable_variables)\n"
+        "    optimizer.apply_gradients(zip(grads, model.trainable_variables))\nfor x, y in data:\n    step(x, y)\n",
+        0,
+    ),
     "D1": (COMPILED, "", 0),
     "D2": (COMPILED.replace("\n", "\nimport numpy as np\nx_train, y_train = np.load('x.npy'), np.load('y.npy')\n", 1), "", 0),
     "D3": (STEP.replace("train_step", "step"), "", 0),
@@ -96,7 +102,7 @@ PROGRAMS |= {
 PROGRAMS |= {"C2": PROGRAMS["C1"], "K2": PROGRAMS["K1"], "K6": PROGRAMS["G2"], "K7": PROGRAMS["G1"]}
 
 # Rules whose example shows what another one does, too: the scaled rate, the session's config.
-TOO = {"G3": ["C5", "G4"], "S2": ["C5"], "S3": ["C2"], "E1": ["C2", "S3"]}
+TOO = {"C9": ["G1"], "G3": ["C5", "G4"], "S2": ["C5"], "S3": ["C2"], "E1": ["C2", "S3"]}
 
 every_rule = pytest.mark.parametrize("rule", sorted(RULES))
 
