@@ -37,6 +37,7 @@ def rank(
     losses = losses or [1.0 / (1 + step) for step in range(steps)]
     rows = rows if rows is not None else {f"row {n}": 1 for n in range(batch * steps)}
     marks = marks or [f"batch {size * step + number}" for step in range(steps)]
+    examples = {"rows": rows, "batches": [batch] * steps, "marks": marks, "parts": more.pop("parts", [])}
     fresh = [max(0, min(batch, len(rows) - batch * step)) for step in range(steps)]
     trace = [{"iteration": i, "rate": r, "broadcasts": 1, "averages": i} for i, r in enumerate(rates)]
     optimizer = {
@@ -58,7 +59,7 @@ def rank(
         "clock": 0.0,
         "optimizers": [optimizer],
         "examples": {
-            "keras": {"rows": rows, "batches": [batch] * steps, "marks": marks, "fresh": fresh},
+            "keras": {**examples, "fresh": fresh},
             "datasets": [],
         },
         "input_seconds": 0.0,

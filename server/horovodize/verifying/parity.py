@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 
-from horovodize.verifying.contract import Check
+from horovodize.verifying.averaging import added_up
+from horovodize.verifying.check import Check
 from horovodize.verifying.runs import Curve, Run, distance
 from horovodize.verifying.scalings import Scaling, drawn_length
 
@@ -21,6 +22,8 @@ ROUNDINGS = 10
 SCALE = 1.4
 # By how much means over the same rows may differ then: short batches count as much as full ones.
 SAME_MEAN = 0.1
+# How far the rows of two runs may be from what chance makes of one source.
+DEVIATIONS = 4
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,6 @@ def parity(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], checks: Se
     return replace(found, cause=_cause(checks, scaled, run))
 
 
-def added_up(run: Run) -> bool:
-    """Whether gradients are added up, not averaged, with every step: a loss is a rank's share then."""
-    first = run.ranks[0]
-    return run.size > 1 and bool(first.report["sums"] >= max(1, *first.steps, 0))
-
-
 def _seems_scaled(alone: Curve, its: Curve, shares: int) -> bool:
     """Whether the loss of the first step, where nothing has been trained, is of another size. Rows may make it so."""
     if not alone.losses or not its.losses or not min(alone.losses[0], its.losses[0]) > 0:
@@ -92,8 +89,8 @@ def _seems_scaled(alone: Curve, its: Curve, shares: int) -> bool:
 
 
 def other_scale(alone: Run, run: Run) -> str:
-    """How a loss is another multiple than alone, where neither trains: both see the same rows with the same weights, in
-    batches of other rows, so that only the mean over them can be compared."""
+    """How a loss is another multiple than alone, where neither trains: both see rows of the same source with the same weights,
+    in other batches, so that only the mean over them can be compared."""
     shares = run.size if added_up(run) else 1
     for before, after in zip(alone.curves, run.curves, strict=False):
         if not _same_mean(before, after, shares):
@@ -108,7 +105,20 @@ def is_share(alone: Run, run: Run) -> bool:
     as wholes. Where they vary so much from batch to batch that they may be either, or none is seen, it isn't known."""
     pairs = list(zip(alone.curves, run.curves, strict=False))
     as_shares = all(_same_mean(before, after, run.size) for before, after in pairs)
-    return bool(pairs) and as_shares and not any(_same_mean(before, after, 1) for before, after in pairs)
+    as_wholes = any(_same_mean(before, after, 1) for before, after in pairs)
+    return bool(pairs) and same_source(alone, run) and as_shares and not as_wholes
+
+
+def same_source(alone: Run, run: Run) -> bool:
+    """Whether two runs take their rows from the same source: dealt, or drawn by chance alone. Not those of a game, whose own
+    moves lead to other rows: losses of these can't be compared. (Where rows aren't seen, it is taken for granted.)"""
+    one, other = alone.rows, run.rows
+    if not one or not other:
+        return True
+    # Of a row that both have found n times together, each has its part, but for chance: as in a test of homogeneity.
+    part, rows = one.total() / (one.total() + other.total()), one.keys() | other.keys()
+    off = sum((one[row] - part * (one[row] + other[row])) ** 2 / (one[row] + other[row]) for row in rows)
+    return off / (part * (1 - part)) <= len(rows) + DEVIATIONS * sqrt(2 * len(rows))
 
 
 def _same_mean(alone: Curve, its: Curve, shares: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
@@ -101,6 +101,15 @@ class Rank:
         if found["batches"]:
             return found
         return max(examples.get("datasets", ()), key=lambda place: len(place["batches"]), default=nothing)
+
+    @property
+    def parts(self) -> int:
+        """Of how many arrays its rows are, where these can be told apart."""
+        return len(self._place.get("parts", ()))
+
+    def of_part(self, number: int) -> Rank:
+        """As if its rows were of one array only."""
+        return Rank({**self.report, "examples": {"eager": self._place["parts"][number]}})
 
     @property
     def rows(self) -> Counter[str]:
@@ -199,6 +208,15 @@ class Run:
         for rank in self.ranks:
             found.update(rank.rows)
         return found
+
+    @property
+    def parts(self) -> int:
+        """Of how many arrays the rows of every rank are."""
+        return min((rank.parts for rank in self.ranks), default=0)
+
+    def of_part(self, number: int) -> Run:
+        """As if rows were of one array only."""
+        return replace(self, ranks=[rank.of_part(number) for rank in self.ranks])
 
     def written_unseen(self) -> list[str]:
         """The files in its folder that no rank was seen to write: another program did, which ranks have started."""

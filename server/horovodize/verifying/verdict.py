@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from typing import Any
 
-from horovodize.verifying.contract import Check, contract
+from horovodize.verifying.check import Check
+from horovodize.verifying.contract import contract
 from horovodize.verifying.parity import (
     Parity,
     ends_apart,
@@ -16,6 +17,7 @@ from horovodize.verifying.parity import (
     is_share,
     other_scale,
     parity,
+    same_source,
     steps_first,
 )
 from horovodize.verifying.runs import Run, repeats
@@ -47,6 +49,10 @@ _ROUNDED = (
 _OTHER_WEIGHTS = (
     "rank 0 begins with other weights than alone, as they are drawn after something else: whether the loss is the same number "
     "before anything is trained can't be compared"
+)
+_OTHER_ROWS = (
+    "ranks train on other rows than alone, as those of a game: whether the loss is the same number before anything is trained "
+    "can't be compared"
 )
 _UNLUCKY = "with one seed the loss differs, with another it doesn't: it says little, for alone it doesn't go down either"
 
@@ -191,6 +197,8 @@ def verify(
             if all(still.complete for still in pair):
                 if not repeats(*pair):
                     one = _noted(one, _OTHER_WEIGHTS)
+                elif not same_source(*pair):
+                    one = _noted(one, _OTHER_ROWS)
                 elif differs := other_scale(*pair):
                     one = _with_scale(one, differs)
         if one.parity.weights:

@@ -85,6 +85,7 @@ class Probe:
         self.losses = self._made("losses", "Losses")
         self.decisions = self._made("decisions", "Decisions")
         self.files = self._made("files", "Files", self.options.root or os.getcwd())
+        self.averaging = self._made("averaging", "Averaging")
         self._objectives = self._made("objectives", "Objectives", self._after_step)
         if self.collectives and self.files:
             self._sessions = self._made(
@@ -162,6 +163,7 @@ class Probe:
             "times": times,
             "collectives": self.collectives.log if self.collectives else [],
             "sums": self.collectives.sums if self.collectives else 0,
+            "averaging": self.averaging.steps if self.averaging else [],
             "files": self.files.report() if self.files else {},
             "decided": self.decisions.seen if self.decisions else [],
             "kept": self._kept(),

@@ -19,12 +19,17 @@ from tensorflow.python.data.ops import iterator_ops
 
 from horovodize_hooks.kinds import Model
 
+MOST_PARTS = 4  # arrays of a row that are looked at each for itself
+
 
 class Rows:
     """Rows (single examples) seen at one place: how often each, in the order of their first times; how large the batches were,
-    how many of their rows had not come before, and what tells them apart: the same rows in any order make the same mark."""
+    how many of their rows had not come before, and what tells them apart: the same rows in any order make the same mark.
+
+    parts  the same of each array of a row, where there are a few"""
 
     def __init__(self) -> None:
+        self.parts: list[Rows] = []
         self.counts: Counter[str] = Counter()
         self.batches: list[int] = []
         self.marks: list[str] = []
@@ -42,10 +47,20 @@ class Rows:
         self.counts.update(rows)
         self.fresh.append(len(self.counts) - known)
         self.batches.append(len(rows))
+        if 2 <= len(arrays) <= MOST_PARTS:
+            self.parts = self.parts or [Rows() for _ in arrays]
+            for part, array in zip(self.parts, arrays, strict=False):
+                part.note(array)
         self.marks.append(hashlib.blake2b("".join(sorted(rows)).encode(), digest_size=6).hexdigest())
 
     def report(self) -> dict[str, Any]:
-        return {"rows": dict(self.counts), "batches": self.batches, "marks": self.marks, "fresh": self.fresh}
+        return {
+            "rows": dict(self.counts),
+            "batches": self.batches,
+            "marks": self.marks,
+            "fresh": self.fresh,
+            "parts": [part.report() for part in self.parts],
+        }
 
 
 @dataclass
