@@ -188,3 +188,35 @@ def test_codes_for_each_row() -> None:
     before = "c = tf.Variable(tf.random.uniform([64, 2]))\n"
     assert over("tf.reduce_mean(tf.square(model(c) - Y))", before) is Over.COUPLED
     assert over("tf.reduce_mean(tf.square(p - Y)) + tf.reduce_mean(tf.square(c))", before) is Over.MEAN
+
+
+# ---------------------------------------------------------------------- models that compute their loss
+
+SCORED = """class Scored(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1)
+    def call(self, inputs):
+        rows, truth = inputs
+        return {}
+scored = Scored()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("tf.reduce_mean(tf.square(self.dense(rows) - truth))", Over.MEAN),
+        ("tf.reduce_sum(tf.square(self.dense(rows) - truth))", Over.SUM),
+        ("judge(self.dense(rows), truth)", Over.UNKNOWN),
+    ],
+)
+def test_a_loss_that_a_model_computes_is_what_its_call_gives(given: str, found: Over) -> None:
+    """No value for each row, whose gradients would be added up."""
+    assert over("scored((X, Y))", SCORED.format(given)) is found
+
+
+def test_a_loss_of_a_model_that_is_not_seen() -> None:
+    before = "from models import GCN\ngcn = GCN()\n"
+    assert over("gcn((X, Y))", before) is Over.UNKNOWN
+    assert over("tf.reduce_mean(gcn((X, Y)))", before) is Over.MEAN

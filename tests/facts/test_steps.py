@@ -55,6 +55,26 @@ def test_fits_by_batches(fit: str) -> None:
     assert step_of(KERAS + fit + "\n").feed is Feed.BATCH
 
 
+@pytest.mark.parametrize("fit", ["model.fit(load(), steps_per_epoch=n)", "model.fit_generator(load(), 9)"])
+def test_a_fit_of_what_is_not_seen_may_get_all_of_the_data_in_each_step(fit: str) -> None:
+    """A loader of a library that gives one graph: rows and rate would both be those of all ranks."""
+    step = step_of(KERAS + "from graphs import load\n" + fit + "\n")
+    assert step.feed is Feed.UNSEEN
+    assert step.vague
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "tf.data.Dataset.from_tensor_slices((x, y)).batch(8).repeat()",
+        "((x[i : i + 8], y[i : i + 8]) for i in range(0, 64, 8))",
+        "tf.keras.preprocessing.image.ImageDataGenerator().flow(x, y)",
+    ],
+)
+def test_a_fit_of_what_is_seen_gets_batches(data: str) -> None:
+    assert step_of(KERAS + f"model.fit({data}, steps_per_epoch=8)\n").feed is Feed.BATCH
+
+
 # ---------------------------------------------------------------------- all rows
 
 

@@ -451,3 +451,43 @@ def test_a_flag_that_one_rank_takes_down_ends_the_loop_for_all() -> None:
     assert agreed(start + "done = False\nwhile not done:\n" + flag.format("done = True")) == [
         "while not any_rank(done):"
     ]
+
+
+# ---------------------------------------------------------------------- games, and networks from files
+
+GAME = """
+import gym
+class Agent:
+    def __init__(self):
+        self.seen, self.q = [], tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        self.q.compile(tf.keras.optimizers.Adam(0.001), "mse")
+    def choose(self, state):
+        return np.argmax(self.q.predict(state[None]))
+    def learn(self):
+        if len(self.seen) > 8:
+            rows = np.array([self.seen[i] for i in np.random.choice(len(self.seen), 8)])
+            self.q.fit(rows, self.q.predict(rows), verbose=0)
+    def load(self):
+        self.q = tf.keras.models.load_model("q.h5")
+env, agent = gym.make("CartPole-v1"), Agent()
+for game in range(20):
+    done, state = False, env.reset()
+    while not done:
+        agent.seen.append(state)
+        state, reward, done, info = env.step(agent.choose(state))
+        agent.learn()
+"""
+
+
+def test_a_game_of_a_network_from_a_file_ends_on_all_ranks_together() -> None:
+    """Rank 0's `done` of before the loop would hold for its first test only; then one rank trains, and another plays anew."""
+    assert agreed(GAME) == ["while not any_rank(done):"]
+
+
+def test_a_count_of_games_from_a_file_is_rank_0s() -> None:
+    text = GAME.replace(
+        "for game in range(20):",
+        "games = int(tf.train.latest_checkpoint('c'))\nwhile games < 20:\n    games += 1",
+    )
+    assert agreed(text)[0] == "games = hvd.broadcast_object(games)"
+    assert agreed(text)[1:] == ["while not any_rank(done):"]

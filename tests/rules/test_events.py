@@ -1121,3 +1121,44 @@ def test_what_picks_the_data_of_each_step_is_left(turn: str) -> None:
 def test_what_happens_beside_the_steps_comes_as_often(turn: str) -> None:
     result = plan_of(TAPE + DATA + PICKED.format(turn)).text
     assert "if i % max(1, 4 // hvd.size()) == 0:" in result
+
+
+# ---------------------------------------------------------------------- a function's own count
+
+EVALUATE = """
+def evaluate(n):
+    batches, step, losses = iter(other), 0, []
+    while step < n:
+        step += 1
+        u, v = next(batches)
+        losses.append(loss_of(u, v))
+        if step == n:
+            return np.mean(losses)
+"""
+
+
+def test_what_a_call_counts_from_the_start_is_no_count_of_the_steps() -> None:
+    """An evaluation on the first of its batches alone: the count begins anew in each call, whoever calls it when."""
+    text = (
+        TAPE + DATA + EVALUATE + LOOP + "        if i % 100 == 0:\n            evaluate(40)\nevaluate(40)\n"
+    )
+    after = plan_of(text).text
+    for kept in ("while step < n:", "if step == n:", "i % max(1, 100"):
+        assert kept in after
+
+
+@pytest.mark.parametrize(
+    ("head", "counting"),
+    [
+        ("", "            step(x, y)\n            total += 1\n"),
+        (
+            "    def train(x, y):\n        nonlocal total\n        step(x, y)\n        total += 1\n",
+            "            train(x, y)\n",
+        ),
+    ],
+)
+def test_a_count_that_a_function_keeps_over_its_turns_counts_them(head: str, counting: str) -> None:
+    loop = textwrap.indent(LOOP + THEN.format("total == 500"), "    ")
+    loop = loop.replace("            step(x, y)\n            total += 1\n", counting)
+    after = plan_of(f"{TAPE}{DATA}def main():\n{head}{loop}main()\n").text
+    assert "if total == max(1, 500 // hvd.size()):" in after

@@ -16,6 +16,7 @@ from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.facts.occasions import Occasions
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
 from horovodize.summary.feeding import Driver, Feeding
@@ -295,7 +296,7 @@ class Counters:
                 or self.occasions.are_seldom(b.statement, counted[0])
             ):
                 return None
-            if self._fills(b):
+            if self._fills(b) or self._begins_again(b, counted[0]):
                 return None
             drivers |= counted[0]
             fitted |= counted[1]
@@ -394,6 +395,16 @@ class Counters:
             and ast.unparse(decision.test.left) == name
             for decision, _ in self.syntax.conditions(b.statement)
         )
+
+    def _begins_again(self, b: Binding, drivers: set[Driver]) -> bool:
+        """Whether a number is a function's own, which each turn of a loop around its calls begins again: it counts what is
+        done in one of them, as the batches that an evaluation goes through. A generator goes on with its own."""
+        home = self.module.scopes.lookup(b.name, b.anchor) if isinstance(b.anchor, ast.Name) else None
+        if not isinstance(home, FUNCTIONS) or any(
+            isinstance(n, (ast.Yield, ast.YieldFrom)) for n in walk(home)
+        ):
+            return False
+        return not all(self.syntax.inside(d.loop, home) for d in drivers)
 
     # ------------------------------------------------------------------ turns
 

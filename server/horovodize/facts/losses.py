@@ -101,10 +101,20 @@ class Losses:
             self._depth -= 1
         return self._known[key]
 
-    def trained(self, e: ast.AST, context: Context) -> Over:
-        """What it is as a loss: gradients of one value for each row add up."""
+    def trained(self, e: ast.expr, context: Context) -> Over:
+        """What it is as a loss: gradients of one value for each row add up. A model of the program's own that computes its loss
+        itself may give one of all rows, whatever is made of them in it."""
         found = self.over(e, context)
+        if found is Over.ROWS and any(self._is_of_own_model(o.node) for o in self.values.origins(e)):
+            return Over.UNKNOWN
         return Over.SUM if found in (Over.ROWS, Over.VECTOR) else found
+
+    def _is_of_own_model(self, e: ast.AST) -> bool:
+        """Whether a value is what something gives that isn't Keras' own: `loss = model(x, y)`."""
+        if not isinstance(e, ast.Call) or self.names.of(e.func) is not None or not self._is_object(e.func):
+            return False
+        made = [self.names.of(c.func) or "" for c in self.values.calls(e.func)]
+        return not made or not all(name.startswith("tensorflow.") for name in made)
 
     # ------------------------------------------------------------------ expressions
 
@@ -263,14 +273,13 @@ class Losses:
 
     # ------------------------------------------------------------------ calls
 
-    def _is_joined_inside(self, e: ast.Call, context: Context) -> bool:
-        """Whether a layer of this module's own joins the rows that a model is called with: `tf.matmul(adjacency, x)`."""
+    def _given_back(self, e: ast.Call, context: Context) -> set[Over]:
+        """What a model's layers that stand in this module make of its rows: `tf.matmul(adjacency, x)` joins them."""
         self._layers += 1
         methods = [m for m in methods_called(self.module, e.func) if not context.is_running(m)]
-        found = (self.over(r, context.calling(m, e)) for m in methods for r in self.values.returned(m))
-        joined = Over.COUPLED in found
+        found = {self.over(r, context.calling(m, e)) for m in methods for r in self.values.returned(m)}
         self._layers -= 1
-        return joined
+        return found
 
     def joins_inside(self, function: Function | ast.Lambda) -> bool:
         """Whether a function that a model calls with rows joins them."""
@@ -323,8 +332,12 @@ class Losses:
             return Over.MEAN
         if not self._is_object(e.func):
             return Over.NONE if set(inner) <= {Over.NONE, Over.COUNT} else Over.UNKNOWN
-        if set(inner) & {Over.ROWS, Over.VECTOR} and self._is_joined_inside(e, context):
-            return Over.COUPLED
+        if set(inner) & {Over.ROWS, Over.VECTOR}:
+            back = self._given_back(e, context)
+            if Over.COUPLED in back:
+                return Over.COUPLED
+            if len(back) == 1 and back <= set(_UNARY):
+                return back.pop()  # it computes its loss itself
         held = [self.over(e.func.value, context)] if isinstance(e.func, ast.Attribute) else []
         if set(inner) | set(held) <= {Over.NONE, Over.COUNT}:
             return Over.NONE

@@ -26,6 +26,7 @@ from horovodize.summary.sites import Sites, Update
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
 
 _ONE_BATCH = "the batch holds all rows"
+_PERHAPS_ALL = "it can't be seen whether this is all of the data"
 _NOT_SEEN = "where the data of this step come from can't be seen"
 
 
@@ -337,7 +338,7 @@ class Steps:
         """All rows in every step, where the batch holds at least as many as there are."""
         call = fed.fit.call
         size = argument(call, "batch_size", 2)
-        steps = argument(call, "steps_per_epoch")
+        steps = fed.fit.steps
         rows = tuple(part for e in (fed.x, fed.y, fed.weight) if e is not None for part in arrays_in(e))
         one = isinstance(steps, ast.Constant) and steps.value == 1 and fed.y is not None
         if fed.y is not None and (one or (size is not None and self._one_batch.has_size_of(size, *rows))):
@@ -348,6 +349,8 @@ class Steps:
         batch = self.feeding.kinds.constant(size) if size is not None else 32
         if fed.y is not None and count is not None and batch is not None and count <= batch:
             return self._of_all_rows(fed, call, rows)
+        if fed.y is None and fed.kind is Kind.UNKNOWN and steps is not None:  # without, it is left whole
+            return Step(call, Feed.UNSEEN, fed.x, _PERHAPS_ALL, vague=(fed.x,))
         return Step(call, Feed.BATCH, call, "batches of the rows")
 
     def _of_all_rows(self, fed: FitFeed, node: ast.AST, rows: tuple[ast.expr, ...]) -> Step:
@@ -469,7 +472,7 @@ class Steps:
                 )
             return said(Feed.WHOLE, turns.rows, "every step sees the same data")
         if turns.vague:
-            return said(Feed.UNSEEN, turns.vague, "it can't be seen whether this is all of the data")
+            return said(Feed.UNSEEN, turns.vague, _PERHAPS_ALL)
         if turns.drawn:
             return said(Feed.DRAW, turns.drawn, "each step draws its data at random")
         played = self._games.played(site)

@@ -203,11 +203,18 @@ def _agree_on_test(draft: Draft, loop: ast.While) -> None:
     found = [r for r in differing(draft, loop.test) if isinstance(r, Varies)]
     before = [r for r in found if not draft.syntax.inside(r.where, loop)]
     used = [r for r in before if r.kind in _WHERE_USED]
-    names = [n for n in _parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute))]
+    parts = (n for n in _parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute)))
+    names = [n for n in parts if not _comes_up_in(draft, n, loop)]
     if used and names and all(agree_value(draft, n, _rule(draft), _WHAT, _WHY_STEPS) for n in names):
         draft.settled |= {(loop.test, r.where) for r in used}
     if before == found:
         _agree(draft, loop.test, [r for r in before if r not in used], "HVD205", _STEPS, _WHY_STEPS)
+
+
+def _comes_up_in(draft: Draft, e: ast.expr, loop: Loop) -> bool:
+    """Whether each turn of a loop gives something another value, a rank's own: rank 0's of before would hold for one test."""
+    found = (r for r in differing(draft, e) if isinstance(r, Varies))
+    return any(draft.syntax.inside(r.where, loop) for r in found)
 
 
 def _numbers(draft: Draft) -> Iterator[ast.expr]:

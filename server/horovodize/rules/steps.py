@@ -141,9 +141,7 @@ def divide_fits(draft: Draft) -> None:
 
 
 def _divide_fit(draft: Draft, fed: FitFeed) -> None:
-    call = fed.fit.call
-    steps = argument(call, "steps_per_epoch", 1 if fed.fit.method == "fit_generator" else None)
-    steps = steps if steps is not None else argument(call, "samples_per_epoch")
+    call, steps = fed.fit.call, fed.fit.steps
     if strong.takes_one_batch(draft, "K4", [call]) or strong.scaling(draft, call) is strong.Scaling.SAME:
         return _divide_validation(draft, call)
     if not is_none(steps):

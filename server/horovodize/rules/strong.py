@@ -16,7 +16,8 @@ Leaves alone   Rows of which ranks can't get equally many, for a mean: every ran
                no faster; it says so when it runs. Rows that are constants of a graph, and those of a program that is made for
                their number (a state, a placeholder whose size is read), which is said.
 Asks           A loss of which it can't be seen whether it is a mean over rows, and a compiled model with a layer that is not in
-               the file. Batch normalization, whose statistics are those of a rank's rows.
+               the file. Batch normalization, whose statistics are those of a rank's rows. `fit` for a number of steps on data
+               that can't be seen: each step may get all of it.
 Refuses        Rows that the loss or a layer of the program's own joins with each other (by a graph's adjacency matrix or its
                edges, say), also where `fit` gives them to a model made of such layers; rows that come second in a matrix
                product, or that are set against weights of as many rows, as in a matrix factorization; sparse tensors

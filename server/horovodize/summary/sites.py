@@ -46,6 +46,12 @@ class Fit:
         assert isinstance(self.call.func, ast.Attribute)
         return self.call.func.value
 
+    @property
+    def steps(self) -> ast.expr | None:
+        """How many steps, or rows, it is told that an epoch has."""
+        steps = argument(self.call, "steps_per_epoch", 1 if self.method == "fit_generator" else None)
+        return steps if steps is not None else argument(self.call, "samples_per_epoch")
+
 
 @dataclass(frozen=True, eq=False)
 class Compile:
