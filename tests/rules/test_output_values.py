@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from horovodize.rules import root_rank
 
 from .guarding import HEAD, Guarded, apply, check
@@ -54,10 +56,28 @@ def test_files_that_stay_open_go_to_the_null_device() -> None:
     )
 
 
-def test_a_file_that_can_not_be_redirected_is_refused() -> None:
-    result = apply(HEAD + "import h5py\nf = h5py.File('a', 'w')\nf['x'] = 1\n", *RULES)
+@pytest.mark.parametrize(
+    "program",
+    [
+        "f = h5py.File('a', 'w')\nf['x'] = 1\n",
+        "f = h5py.File('a', 'w')\nrows = f.create_dataset('x', (3,))\n",
+        "f = h5py.File('a', 'w')\nkeep(f)\n",
+    ],
+)
+def test_a_file_that_can_not_be_redirected_is_refused(program: str) -> None:
+    result = apply(HEAD + "import h5py\n" + program, *RULES)
     assert len(result.reasons) == 1
     assert "h5py.File" in result.reasons[0]
+
+
+def test_a_file_whose_methods_alone_are_called() -> None:
+    head, silent = "import imageio\n", " if hvd.rank() == 0 else SilentWriter()"
+    rest = "while not done:\n    done = play()\n    video.append_data(frame())\nvideo.close()\n"
+    made = "video = imageio.get_writer('a.mp4', fps=30)"
+    turns(f"{head}{made}\n{rest}", f"{head}{made}{silent}\n{rest}")
+    rest = "    for x in data:\n        model.fit(x)\n        video.append_data(frame())\n"
+    opened = "imageio.get_writer('a.mp4')"
+    turns(f"{head}with {opened} as video:\n{rest}", f"{head}with {opened}{silent} as video:\n{rest}")
 
 
 def test_wandb_and_logging() -> None:

@@ -68,7 +68,10 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                 )
         elif (path := outputs.opening.written(call)) is not None:
             null = _null_device(draft, call, path)
-            if name in _NO_DEVICE or null is None:
+            if name in _NO_DEVICE and _is_only_called(draft, call, name):
+                silent = f"{draft.helper('SilentWriter')}()"
+                draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(call, silent))
+            elif name in _NO_DEVICE or null is None:
                 name = name or draft.module.text(call.func)
                 draft.refuse("HVD006", call, f"every rank would write this file, and `{name}` can't be given another one; "
                              "open it in a `with` that only writes")  # fmt: skip
@@ -78,6 +81,22 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
             output = outputs.effects.output(call)
             if output is not None and output.kind == "write":
                 _written_value(draft, guards, outputs, call, guarded)
+
+
+def _is_only_called(draft: Draft, made: ast.Call, name: str) -> bool:
+    """Whether statements call methods of what is opened, and nothing else is done with it: `video.append_data(frame)`."""
+    parent = draft.syntax.parent[made]
+    reads = _reads(draft, parent)
+    is_entered = isinstance(parent, ast.withitem)
+    if reads is None or (is_entered and "writer" not in name.lower()):  # what `SilentWriter` is made for
+        return False
+    for n in reads:
+        method = draft.syntax.parent[n]
+        call = draft.syntax.parent[method]
+        is_called = isinstance(method, ast.Attribute) and isinstance(call, ast.Call) and call.func is method
+        if not is_called or not isinstance(draft.syntax.parent[call], ast.Expr):
+            return False
+    return True
 
 
 def _no_op_writer(draft: Draft, guards: Guards, call: ast.Call) -> None:
@@ -221,6 +240,8 @@ def _reads(draft: Draft, parent: ast.AST) -> list[ast.Name] | None:
     target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
     if isinstance(parent, ast.AnnAssign):
         target = parent.target
+    elif isinstance(parent, ast.withitem):
+        target, parent = parent.optional_vars, draft.syntax.parent[parent]
     if not isinstance(target, ast.Name):
         return None
     scope = draft.module.scopes.lookup(target.id, target)
