@@ -80,6 +80,32 @@ def test_a_file_whose_methods_alone_are_called() -> None:
     turns(f"{head}with {opened} as video:\n{rest}", f"{head}with {opened}{silent} as video:\n{rest}")
 
 
+UPDATED = """
+with open("list.txt", "r+") as f:
+    lines = f.readlines()
+    f.seek(0)
+    for line in lines:
+        f.write(line.lower())
+    f.truncate()
+"""
+
+
+def test_a_file_that_is_read_and_written_again() -> None:
+    """Nothing can be read from the null device, and it can't be cut off."""
+    guarded = "if hvd.rank() == 0:\n" + "".join(f"    {line}\n" for line in UPDATED.strip().splitlines())
+    turns(UPDATED.lstrip(), guarded)
+    result = apply(HEAD + UPDATED + "keep(lines)\n", *RULES)
+    assert "read this file and write it" in result.reasons[0]
+    result = apply(HEAD + "import json\nf = open('a', 'r+')\nstate = json.load(f)\n", *RULES)
+    assert "read this file and write it" in result.reasons[0]
+
+
+def test_a_file_that_might_be_read_but_is_only_written() -> None:
+    head = "f = open('a', 'a+')\n"
+    rest = "f.seek(0)\nf.write('x')\nkeep(x, file=f)\nf.close()\n"
+    turns(head + rest, head.replace("'a',", "'a' if hvd.rank() == 0 else os.devnull,") + rest)
+
+
 def test_wandb_and_logging() -> None:
     turns(
         "import logging, wandb\nwandb.init(project='p')\nwandb.log({})\nlogging.basicConfig(filename='l')\n",

@@ -27,6 +27,12 @@ _TELLING = {"debug", "info", "warning", "warn", "error", "critical", "log", "exc
 _BY_NAME = {_WRITER, WRITER, _BUILDER, *_CONTRIB_WRITERS, "wandb.init", "logging.basicConfig"}
 _EARLY = "every rank opens this file, before any rank is known: open it after Horovod is initialised"
 _WHAT, _WHY = "Write the file on rank 0 only", "Every rank runs this; only one may write the file."
+_UPDATED = (
+    "every rank would read this file and write it; do both on rank 0, and send the others what it has read "
+    "(`hvd.broadcast_object`)"
+)
+_READING = ("read", "readline", "readlines", "truncate")
+_LOADING = ("load", "safe_load", "full_load", "reader", "DictReader", "loadtxt", "genfromtxt", "read_csv")
 _NO_DEVICE = {"h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get_writer", "zipfile.ZipFile"}
 
 
@@ -68,9 +74,11 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                 )
         elif (path := outputs.opening.written(call)) is not None:
             null = _null_device(draft, call, path)
-            if name in _NO_DEVICE and _is_only_called(draft, call, name):
+            if name in _NO_DEVICE and _may_stand_for(draft, call, name):
                 silent = f"{draft.helper('SilentWriter')}()"
                 draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(call, silent))
+            elif "+" in (outputs.opening.mode(call) or "") and _is_read(draft, call):
+                draft.refuse("HVD006", call, _UPDATED)
             elif name in _NO_DEVICE or null is None:
                 name = name or draft.module.text(call.func)
                 draft.refuse("HVD006", call, f"every rank would write this file, and `{name}` can't be given another one; "
@@ -83,12 +91,12 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                 _written_value(draft, guards, outputs, call, guarded)
 
 
-def _is_only_called(draft: Draft, made: ast.Call, name: str) -> bool:
-    """Whether statements call methods of what is opened, and nothing else is done with it: `video.append_data(frame)`."""
+def _may_stand_for(draft: Draft, made: ast.Call, name: str) -> bool:
+    """Whether `SilentWriter` does all that is done with what is opened: statements call its methods, as in
+    `video.append_data(frame)`. A `with` is given one for what is called a writer."""
     parent = draft.syntax.parent[made]
     reads = _reads(draft, parent)
-    is_entered = isinstance(parent, ast.withitem)
-    if reads is None or (is_entered and "writer" not in name.lower()):  # what `SilentWriter` is made for
+    if reads is None or (isinstance(parent, ast.withitem) and "writer" not in name.lower()):
         return False
     for n in reads:
         method = draft.syntax.parent[n]
@@ -97,6 +105,19 @@ def _is_only_called(draft: Draft, made: ast.Call, name: str) -> bool:
         if not is_called or not isinstance(draft.syntax.parent[call], ast.Expr):
             return False
     return True
+
+
+def _is_read(draft: Draft, made: ast.Call) -> bool:
+    """Whether what is opened is read or cut off, neither of which the null device bears: `f.read()`, `json.load(f)`."""
+    for n in _reads(draft, draft.syntax.parent[made]) or ():
+        around = draft.syntax.parent[n]
+        if isinstance(around, ast.Attribute) and around.attr in _READING:
+            return True
+        if isinstance(around, ast.Call) and n in around.args and draft.names.last(around.func) in _LOADING:
+            return True
+        if isinstance(around, (ast.For, ast.comprehension)) and around.iter is n:
+            return True
+    return False
 
 
 def _no_op_writer(draft: Draft, guards: Guards, call: ast.Call) -> None:

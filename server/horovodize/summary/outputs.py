@@ -134,10 +134,14 @@ class Outputs:
         return None
 
     def _argument_shares(self, s: ast.Expr, root: ast.stmt) -> bool:
-        """Whether something in an output call is shared: the call itself aside, and reading a file opened in `root`."""
+        """Whether something in an output call is shared: the call itself aside."""
+        return any(self._shares(c, root) for c in ast.iter_child_nodes(s.value))
+
+    def _shares(self, e: ast.AST, root: ast.stmt) -> bool:
+        """Whether an expression in `root` is shared between ranks: reading a file that is opened in there aside."""
         own = {
             n
-            for n in walk(s.value)
+            for n in walk(e)
             if isinstance(n, ast.Call)
             and isinstance(n.func, ast.Attribute)
             and n.func.attr in _READING
@@ -147,7 +151,7 @@ class Outputs:
                 for b in self.module.scopes.reaching(n.func.value)
             )
         }
-        return any(self.effects.shares(c, own) for c in ast.iter_child_nodes(s.value))
+        return self.effects.shares(e, own)
 
     @cached_property
     def _around_output(self) -> set[ast.AST]:
@@ -191,13 +195,17 @@ class Outputs:
                 ast.Assign(targets=[ast.Name() as target], value=value)
                 | ast.AugAssign(target=ast.Name() as target, value=value)
             ):
-                return s is not root and not effects.shares(value) and self.private(target, root)
+                return s is not root and not self._shares(value, root) and self.private(target, root)
             case ast.If():
                 if is_main_guard(s) or effects.shares(s.test):
                     return False
                 return all(self._whole(x, root) for x in (*s.body, *s.orelse))
             case ast.For():
-                if not self._repeatable(s.iter) or effects.shares(s.iter) or not self.private(s.target, root):
+                if (
+                    not self._repeatable(s.iter)
+                    or self._shares(s.iter, root)
+                    or not self.private(s.target, root)
+                ):
                     return False
                 return all(self._whole(x, root) for x in (*s.body, *s.orelse))
             case ast.With():
@@ -279,7 +287,15 @@ class Outputs:
                 )
             case ast.Call(
                 func=ast.Attribute(
-                    attr="items" | "keys" | "values" | "split" | "splitlines" | "flatten" | "tolist" | "numpy"
+                    attr="items"
+                    | "keys"
+                    | "values"
+                    | "split"
+                    | "splitlines"
+                    | "readlines"
+                    | "flatten"
+                    | "tolist"
+                    | "numpy"
                 )
             ):
                 return True
