@@ -204,9 +204,21 @@ def test_the_null_device_by_its_name_where_os_is_no_name() -> None:
     )
 
 
-def test_a_writer_that_has_no_other_place_is_refused() -> None:
-    result = apply(
-        HEAD + "import pandas\nbook = tensorboardX.SummaryWriter('a')\n".replace("pandas", "tensorboardX"),
-        *RULES,
-    )
+@pytest.mark.parametrize(
+    "rest", ["keep(book)\n", "folder = book.logdir\n", "where = book.add_scalar('a', 1)\n"]
+)
+def test_a_writer_that_has_no_other_place_is_refused(rest: str) -> None:
+    result = apply(HEAD + "import tensorboardX\nbook = tensorboardX.SummaryWriter('a')\n" + rest, *RULES)
     assert len(result.reasons) == 1
+
+
+def test_a_writer_of_another_library_is_told_nothing_elsewhere() -> None:
+    made, rest = (
+        "book = tensorboardX.SummaryWriter('a')",
+        "for x in data:\n    book.add_scalar('a', look(x))\n",
+    )
+    turns(
+        f"import tensorboardX\n{made}\n{rest}",
+        f"import tensorboardX\n{made} if hvd.rank() == 0 else SilentWriter()\n"
+        "for x in data:\n    if hvd.rank() == 0:\n        book.add_scalar('a', look(x))\n",
+    )

@@ -9,6 +9,7 @@ from functools import cached_property
 from horovodize import catalogue
 from horovodize.summary.module import Module
 from horovodize.summary.opening import Opening
+from horovodize.summary.syntax import CALLABLES
 
 _SAVERS = (
     "save",
@@ -39,6 +40,21 @@ _READERS = {
 _OF_A_RUN = re.compile(
     r"ckpt|checkpoint|model|weight|log|save|snapshot|result|output|state|resume|done|stop|\.h5$|\.pb$", re.I
 )
+# These are given what they save, then the path; the others the path first. What is saved is made of much that is no path.
+_GIVEN_WHAT_FIRST = (
+    "tensorflow.keras.models.save_model",
+    "tensorflow.saved_model.save",
+    "tensorflow.keras.utils.plot_model",
+    "torch.save",
+    "shutil.copy",
+    "shutil.copy2",
+    "shutil.copyfile",
+    "shutil.copytree",
+    "shutil.move",
+    "os.rename",
+    "os.replace",
+)
+_NOWHERE = ("dump", "imshow", "show")  # into an open file, into a window
 _LIMIT = 80
 
 
@@ -90,8 +106,10 @@ class Written:
             if self._opening.is_open(call):
                 path = self._opening.written(call)
                 found += [path] if path is not None else []
-            elif last in ("dump",):
-                continue  # into an open file
+            elif last in _NOWHERE or isinstance(self.module.values.callee(call), CALLABLES):
+                continue  # where a function of the program's own writes, there
+            elif name is not None and catalogue.writes_files(name) and len(call.args) > 1:
+                found.append(call.args[name in _GIVEN_WHAT_FIRST])
             elif last in _SAVERS or last in _KEEPERS or (name is not None and catalogue.writes_files(name)):
                 found += given[:2]
         return found

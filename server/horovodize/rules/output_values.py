@@ -26,6 +26,7 @@ _CONTRIB_WRITERS = {
 _TELLING = {"debug", "info", "warning", "warn", "error", "critical", "log", "exception"}
 _BY_NAME = {_WRITER, WRITER, _BUILDER, *_CONTRIB_WRITERS, "wandb.init", "logging.basicConfig"}
 _EARLY = "every rank opens this file, before any rank is known: open it after Horovod is initialised"
+_SUMMARIES = "Write summaries on rank 0 only"
 _WHAT, _WHY = "Write the file on rank 0 only", "Every rank runs this; only one may write the file."
 _UPDATED = (
     "every rank would read this file and write it; do both on rank 0, and send the others what it has read "
@@ -54,14 +55,11 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
         elif name == _WRITER:
             _no_op_writer(draft, guards, call)
         elif name in (WRITER, _BUILDER):
-            silent = f"{draft.helper('SilentWriter')}()"
-            draft.change(
-                "C6", call, "Write summaries on rank 0 only", _WHY, guards.only_on_root(call, silent)
-            )
+            _silent_writer(draft, guards, call, _SUMMARIES)
         elif name in _CONTRIB_WRITERS:
             path = argument(call, "logdir", 0)
             if path is not None:  # without a directory, this makes a writer that does nothing
-                draft.change("C6", call, "Write summaries on rank 0 only", _WHY, guards.only_on_root(path))
+                draft.change("C6", call, _SUMMARIES, _WHY, guards.only_on_root(path))
         elif name == "wandb.init":
             if argument(call, "mode") is None and not any(k.arg is None for k in call.keywords):
                 edit = draft.add_argument(call, f"mode=None if {ON_ROOT} else {draft.quoted('disabled')}")
@@ -75,8 +73,7 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
         elif (path := outputs.opening.written(call)) is not None:
             null = _null_device(draft, call, path)
             if name in _NO_DEVICE and _may_stand_for(draft, call, name):
-                silent = f"{draft.helper('SilentWriter')}()"
-                draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(call, silent))
+                _silent_writer(draft, guards, call, _WHAT)
             elif "+" in (outputs.opening.mode(call) or "") and _is_read(draft, call):
                 draft.refuse("HVD006", call, _UPDATED)
             elif name in _NO_DEVICE or null is None:
@@ -89,6 +86,11 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
             output = outputs.effects.output(call)
             if output is not None and output.kind == "write":
                 _written_value(draft, guards, outputs, call, guarded)
+
+
+def _silent_writer(draft: Draft, guards: Guards, made: ast.Call, what: str) -> None:
+    """`FileWriter(d)` → `FileWriter(d) if hvd.rank() == 0 else SilentWriter()`"""
+    draft.change("C6", made, what, _WHY, guards.only_on_root(made, f"{draft.helper('SilentWriter')}()"))
 
 
 def _may_stand_for(draft: Draft, made: ast.Call, name: str) -> bool:
@@ -133,7 +135,7 @@ def _no_op_writer(draft: Draft, guards: Guards, call: ast.Call) -> None:
             "every rank would write these summaries; call it as `tf.summary.create_file_writer`",
         )
         return
-    draft.change("C6", call, "Write summaries on rank 0 only", _WHY, guards.only_on_root(call, noop))
+    draft.change("C6", call, _SUMMARIES, _WHY, guards.only_on_root(call, noop))
 
 
 def _to_null_device(draft: Draft, guards: Guards, path: ast.expr) -> list[Edit]:
@@ -175,6 +177,8 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
     if isinstance(parent, ast.withitem) or name.rsplit(".", 1)[-1][:1].isupper():
         if name.startswith("mlflow."):
             draft.note("C6", call, "every rank starts a run here; start it on rank 0 only")
+        elif _may_stand_for(draft, call, name):
+            _silent_writer(draft, guards, call, _SUMMARIES if "summary" in name.lower() else _WHAT)
         else:
             draft.refuse(
                 "HVD006", call, f"every rank would write what `{name}` writes; make it on rank 0 only"
