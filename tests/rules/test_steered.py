@@ -221,3 +221,55 @@ for x in ds:
 
 def _asked(source: str) -> bool:
     return any("differs more and more" in c.doubt for c in plan_of(source).changes)
+
+
+NORMALIZER = """\
+import gym
+import numpy as np
+import tensorflow as tf
+
+
+class Normalizer:
+    def __init__(self):
+        self.sum, self.last = np.zeros(4), np.zeros(4)
+        self.count = 1e-4
+
+    def update(self, rows):
+        self.count += len(rows)
+        self.sum += rows.sum(axis=0)
+        self.mean = self.sum / self.count
+
+    def normalize(self, rows):
+        return {given}
+
+
+norm = Normalizer()
+model = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+opt = tf.keras.optimizers.SGD(0.1)
+{loop}
+    norm.update(rows)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(norm.normalize(rows)) - rows) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+ROWS = "x = np.load('x.npy')\nfor i in range(0, 256, 8):\n    rows = x[i : i + 8]"
+PLAYED = """\
+env = gym.make("CartPole-v1")
+for game in range(9):
+    seen, state = [], env.reset()
+    for i in range(64):
+        state, reward, done, info = env.step(int(np.argmax(model(norm.normalize(state[None])))))
+        seen.append(state)
+    rows = np.array(seen)
+"""
+
+
+@pytest.mark.parametrize("loop", [ROWS, PLAYED])
+def test_sums_that_an_object_keeps_of_a_ranks_rows_are_asked_about(loop: str) -> None:
+    """Also where the method that adds to them reads them after; and where each rank plays: all train one network."""
+    assert _asked(NORMALIZER.format(loop=loop, given="rows - self.mean"))
+
+
+@pytest.mark.parametrize("given", ["rows - self.last", "rows / 255"])
+def test_sums_that_training_does_not_compute_with_are_not_asked_about(given: str) -> None:
+    assert not _asked(NORMALIZER.format(loop=ROWS, given=given))

@@ -61,7 +61,7 @@ def keep_alike(draft: Draft) -> None:
             if not _carries(draft, b, read, loops):
                 continue
             if not _begins(draft, b, read, _is_number):
-                if not games and b.value is not None and _begins(draft, b, read, _is_filled):
+                if b.value is not None and _begins(draft, b, read, _is_filled):
                     _ask_of_statistics(draft, b, b.value, text)
                 continue
             if not draft.once("steered", b.statement):
@@ -217,6 +217,20 @@ def _bindings(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
     return list(draft.module.scopes.reaching(read))
 
 
+def _ever_bound(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
+    """The same, of an attribute also what stands before a statement of its function that sets it again."""
+    if not isinstance(read, ast.Attribute):
+        return _bindings(draft, read)
+    homes = draft.values.receiver(read.value)
+    named = draft.module.scopes.attributes.get(read.attr, ())
+    same = [
+        b
+        for b in named
+        if isinstance(b.anchor, ast.Attribute) and draft.values.receiver(b.anchor.value) & homes
+    ]
+    return same or _bindings(draft, read)
+
+
 def _carries(draft: Draft, b: Binding, read: ast.Name | ast.Attribute, loops: set[Loop]) -> bool:
     """Whether a statement makes the next number out of the last, from step to step."""
     if b.kind not in ("assign", "augment") or b.value is None or not isinstance(b.statement, ast.stmt):
@@ -235,7 +249,7 @@ def _begins(
 ) -> bool:
     """Whether what a statement carries on begins as something such before the loop."""
     turns = _turns(draft, b.statement)
-    begins = [o for o in _bindings(draft, read) if o is not b and o.value is not None and not o.path]
+    begins = [o for o in _ever_bound(draft, read) if o is not b and o.value is not None and not o.path]
     return any(is_such(draft, o.value) and not _runs_in(draft, o.statement, turns) for o in begins if o.value)
 
 
