@@ -155,6 +155,7 @@ COMPILED_FIT = (
     COMPILED[: COMPILED.index("@tf")]
     + """net.compile(optimizer, "mse", jit_compile=True)
 net.fit(rows, epochs=4, verbose=0)
+net.save("net", save_format="tf")
 """
 )
 

@@ -111,7 +111,8 @@ def _in_one_pass(alone: Run, run: Run) -> str:
 
 def _by_a_part(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool) -> Check:
     """What is known of rows that are others each time, with noise or changed at random: an array of theirs that stays the same,
-    such as what they are to be taken for, may tell them apart, or whole batches."""
+    such as what they are to be taken for, tells them apart where no two rows have the same. (Classes don't: the shares of two
+    ranks may well have the same ones, batch by batch.)"""
     name = "the rows are divided"
     for number in range(run.parts):
         views, view = [one.of_part(number) for one in alone], run.of_part(number)
@@ -121,8 +122,6 @@ def _by_a_part(alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner
         )
         if tells:
             return replace(rows_are_divided(views, view, scaled, sooner), notes=(_BY_PART,))
-        if not any(one.kind == "strong" for one in scaled) and (told := _repeated(views[0], view)):
-            return Check(name, (told,), (_BY_PART,))
     return Check(name, notes=(_NEW_ROWS,))
 
 

@@ -17,18 +17,15 @@ _UNCOMPILED = (
 )
 
 
-class _Off:
-    """Stands for `jit_compile=True`, and counts as false."""
-
-    def __bool__(self) -> bool:
-        return False
+class _Off(int):
+    """Stands for `jit_compile=True`, and is as good as false, also where a function is saved."""
 
 
-_OFF = _Off()
+_OFF = _Off(0)
 
 
 class Xla:
-    """seen  whether XLA was asked to compile anything"""
+    """seen  whether a function ran that XLA was asked to compile"""
 
     def __init__(self) -> None:
         self.seen = False
@@ -48,7 +45,7 @@ class Xla:
     def _around_init(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __init__(function: Any, *args: Any, jit_compile: Any = None, **kwargs: Any) -> None:
             if jit_compile:
-                self.seen, jit_compile = True, _OFF
+                jit_compile = _OFF
             original(function, *args, jit_compile=jit_compile, **kwargs)
 
         return __init__
@@ -57,7 +54,7 @@ class Xla:
         def __call__(function: Any, *args: Any, **kwargs: Any) -> Any:
             if function._jit_compile is not _OFF:
                 return original(function, *args, **kwargs)
-            self._within += 1
+            self.seen, self._within = True, self._within + 1
             try:
                 return original(function, *args, **kwargs)
             finally:
