@@ -143,6 +143,20 @@ def test_ranks_with_rows_of_their_own_under_noise_are_right(labels: str, seeds: 
     assert any("isn't seen" in note for note in check.notes) == (labels == "class")
 
 
+def test_numbers_of_a_ranks_own_make_no_rows_of_another() -> None:
+    """Some pipelines number the rows that they give: each rank from 0."""
+
+    def numbered(rows: range) -> dict[str, Any]:
+        numbers = {f"number {n}": 1 for n in range(len(rows))}
+        both = {f"{n} {row}": 1 for n, row in enumerate(rows)}
+        marks = [f"batch {row}" for row in rows[::4]]
+        parts = [_part(numbers, marks), _part({f"row {row}": 1 for row in rows}, marks)]
+        return {"rows": both, "marks": [f"{len(rows)} {mark}" for mark in marks], "parts": parts}
+
+    first, second = numbered(range(1, 80, 2)), numbered(range(0, 80, 2))
+    assert judge(alone(**numbered(range(80))), two(**first, second=second), "linear").alike
+
+
 # ---------------------------------------------------------------------- trained
 
 BY_HAND = """import numpy as np

@@ -26,7 +26,7 @@ class Rows:
     """Rows (single examples) seen at one place: how often each, in the order of their first times; how large the batches were,
     how many of their rows had not come before, and what tells them apart: the same rows in any order make the same mark.
 
-    parts  the same of each array of a row, where there are a few"""
+    parts  the same of each array of a row, where there are a few; without those that may be classes, or a rank's own numbers"""
 
     def __init__(self) -> None:
         self.parts: list[Rows] = []
@@ -47,9 +47,10 @@ class Rows:
         self.counts.update(rows)
         self.fresh.append(len(self.counts) - known)
         self.batches.append(len(rows))
-        if 2 <= len(arrays) <= MOST_PARTS:
-            self.parts = self.parts or [Rows() for _ in arrays]
-            for part, array in zip(self.parts, arrays, strict=False):
+        telling = [array for array in arrays if not _may_number(array)]
+        if len(arrays) > 1 and len(telling) <= MOST_PARTS:
+            self.parts = self.parts or [Rows() for _ in telling]
+            for part, array in zip(self.parts, telling, strict=False):
                 part.note(array)
         self.marks.append(hashlib.blake2b("".join(sorted(rows)).encode(), digest_size=6).hexdigest())
 
@@ -139,6 +140,12 @@ class Examples:
             return element
 
         return __next__
+
+
+def _may_number(array: Any) -> bool:
+    """Whether each row has one whole number in an array."""
+    found = np.asarray(array)
+    return bool(found.dtype.kind in "biu" and found.ndim and found.size == len(found))
 
 
 def _digest(values: Any) -> str:
