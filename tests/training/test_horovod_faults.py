@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,15 @@ from horovodize.restrictions.violation import Violation
 from horovodize.source import Document, compose
 from horovodize.source.edits import apply
 from horovodize.summary import summarize
-from tests.training.horovod_faults.cases import CASES, FAILS, STALLS
-from tests.training.running import train
+from tests.training.horovod_faults.cases import CASES, FAILS, SECOND_MACHINE, STALLS
+from tests.training.running import environment, python, train
 
 pytestmark = pytest.mark.training
 INFORMATIONS = ("HVD308", "HVD321", "HVD323", "HVD325")
 PAIRS = [(code, right, faulty) for code, pairs in CASES.items() for right, faulty in pairs]
 FIXED = (
+    "HVD302",
+    "HVD303",
     "HVD304",
     "HVD305",
     "HVD306",
@@ -37,8 +40,9 @@ FIXED = (
 SECONDS = 9.0  # then a rank that waits says where, and ends
 
 
-def _codes(text: str) -> set[str]:
-    return {v.code for v in _found(text) if v.severity.value == "warning" or v.code in INFORMATIONS}
+def _codes(text: str, of: str = "") -> set[str]:
+    """What is found in a text: warnings, what these programs show besides, and what one is about (`of`)."""
+    return {v.code for v in _found(text) if v.severity.value == "warning" or v.code in (*INFORMATIONS, of)}
 
 
 def _found(text: str) -> list[Violation]:
@@ -63,8 +67,8 @@ def test_each_faulty_program_shows_its_fault_and_the_right_one_does_not(part: in
     assert outcome.complete, outcome.why()
     shown = dict(zip(every, json.loads((tmp_path / "run" / "shown.json").read_text()), strict=True))
     for code, right, faulty in pairs:
-        assert _codes(right) == set(), code
-        assert _codes(faulty) == {code}
+        assert _codes(right, code) == set(), code
+        assert _codes(faulty, code) == {code}
         assert not _is_faulty(code, shown[right]), (code, shown[right])
         assert _is_faulty(code, shown[faulty]), (code, shown[faulty])
         for text in mended[faulty]:
@@ -72,7 +76,8 @@ def test_each_faulty_program_shows_its_fault_and_the_right_one_does_not(part: in
 
 
 def test_a_faulty_program_of_each_code_that_has_a_fix_is_mended_by_it() -> None:
-    assert {code for code, _, faulty in PAIRS if _fixed(code, faulty)} >= {*FIXED}
+    faulty = [*((code, text) for code, _, text in PAIRS), ("HVD302", SECOND_MACHINE[0])]
+    assert {code for code, text in faulty if _fixed(code, text)} >= {*FIXED}
 
 
 def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
@@ -80,6 +85,10 @@ def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
     if "error" in shown:
         return shown["error"] == {"HVD305": "RecursionError", "HVD306": "FailedPreconditionError"}.get(code)
     match code:
+        case "HVD303":  # what TensorFlow takes: all memory of all that a process sees
+            return len({gpu for gpus in shown["gpus"] for gpu in gpus}) < sum(map(len, shown["gpus"]))
+        case "HVD307":
+            return bool(shown["sent"] > 1)
         case "HVD308" | "HVD309" | "HVD310":
             return any(abs(rate - 0.02) > 1e-6 for rate in shown["shown"])
         case "HVD312":
@@ -126,3 +135,35 @@ def test_a_failing_program_says_so_and_the_right_one_ends(code: str, tmp_path: P
         outcome = train(script, tmp_path / f"run-{text == faulty}", ranks=2)
         assert outcome.complete == (text != faulty), outcome.why()
         assert (words in outcome.output + outcome.why()) == (text == faulty)
+
+
+def test_the_second_machine_has_no_device_of_the_second_rank_and_one_of_its_first(tmp_path: Path) -> None:
+    """Two machines of one device each, by two names of this one: the second rank is the first of its machine."""
+    faulty, words = SECOND_MACHINE
+    assert _codes(faulty) == {"HVD302"}
+    (mended,) = _fixed("HVD302", faulty)
+    assert _codes(mended) == set()
+    for number, text in enumerate((faulty, mended)):
+        script = tmp_path / f"{number}.py"
+        script.write_text(text)
+        machines = ["-H", "localhost:1,127.0.0.1:1", "--network-interfaces", "lo"]
+        done = subprocess.run(
+            [
+                str(python().with_name("horovodrun")),
+                "--gloo",
+                "-np",
+                "2",
+                *machines,
+                str(python()),
+                str(script),
+            ],
+            cwd=tmp_path,
+            env=environment(60),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        assert (done.returncode == 0) == (text == mended), said
+        assert (words in said) == (text == faulty), said

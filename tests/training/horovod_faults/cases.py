@@ -308,8 +308,48 @@ def _changed(text: str, *changes: tuple[str, str]) -> str:
     return text
 
 
+_FLAGGED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+x = tf.random.stateless_normal((64, 4), (1, hvd.rank()))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+first = True
+
+
+@tf.function
+def step(rows):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(rows) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if first:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+
+
+for i in range(4):
+    step(x)
+    first = False
+"""
+_ONCE = "hvd.broadcast_variables(model.variables, root_rank=0)\n"
+_BEFORE = _FLAGGED.replace(f"    if first:\n        {_ONCE}", "").replace("    first = False\n", "")
+_BEFORE = _BEFORE.replace("first = True\n", _ONCE)
+_APPLIED = "    optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n"
+_PINS = """\
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+"""
 # By code: the right text, and the faulty one.
 CASES: dict[str, list[tuple[str, str]]] = {
+    "HVD303": [(_changed(START + FIT, ("hvd.init()\n", _PINS)), START + FIT)],
+    "HVD307": [
+        (START + TAPE, START + _changed(TAPE, (_SENT, ""), (_APPLIED, _APPLIED + "    " + _SENT))),
+        (_BEFORE, _FLAGGED),
+    ],
     "HVD304": [
         (START + FIT, _changed(START + FIT, ("hvd.DistributedOptimizer(optimizer)", "optimizer"))),
         (START + TAPE, _changed(START + TAPE, ("    tape = horovod.DistributedGradientTape(tape)\n", ""))),
@@ -418,3 +458,8 @@ FAILS: dict[str, tuple[str, str, str]] = {
         "cannot be modified after being initialized",
     ),
 }
+# A program that fails on the second of two machines, each with one device, and what it says there.
+SECOND_MACHINE = (
+    _changed(_PINNED, ("hvd.local_rank() + 1 :", "hvd.rank()")) + "hvd.allreduce(tf.constant(1.0))\n",
+    "IndexError: list index out of range",
+)

@@ -13,7 +13,9 @@ import pytest
 from horovodize.distribute import distribute
 from horovodize.options import Options
 from horovodize.plan import Plan
-from horovodize.source import Document
+from horovodize.restrictions import check
+from horovodize.source import Document, compose
+from horovodize.source.edits import apply
 from horovodize.summary import summarize
 from tests.training.running import KERAS_3, environment
 
@@ -71,3 +73,28 @@ def test_without_the_mend_the_callbacks_stop(tmp_path: Path) -> None:
     assert mend in plan.text
     with pytest.raises(AssertionError, match="AttributeError"):
         trained(plan.text.replace(mend, ""), tmp_path)
+
+
+OTHER = """\
+import tensorflow as tf
+import horovod.keras as hvd
+
+hvd.init()
+x = tf.random.stateless_normal((64, 4), (1, hvd.rank()))
+y = tf.reduce_sum(x, 1, keepdims=True) * (1 + 9 * hvd.rank())
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+losses = model.fit(x, y, batch_size=16, verbose=0, callbacks=callbacks).history["loss"]
+"""
+
+
+def test_horovods_module_of_the_other_keras_stops_and_the_fix_mends_it(tmp_path: Path) -> None:
+    """HVD315: here `keras` is Keras 3, and TensorFlow's is another package."""
+    (found,) = [v for v in check(summarize(Document(OTHER))) if v.code == "HVD315"]
+    (fix,) = found.fixes
+    with pytest.raises(AssertionError, match="_implements_|Horovod has been shut down"):
+        trained(OTHER, tmp_path)
+    one, other = trained(apply(OTHER, compose(OTHER, fix.edits)), tmp_path)
+    assert one["weights"] == other["weights"]
+    assert one["losses"] != other["losses"]  # of rows of their own
