@@ -76,6 +76,9 @@ def test_without_the_mend_the_callbacks_stop(tmp_path: Path) -> None:
 
 
 OTHER = """\
+import os
+
+os.environ["TF_USE_LEGACY_KERAS"] = "1"
 import tensorflow as tf
 import horovod.keras as hvd
 
@@ -91,9 +94,9 @@ losses = model.fit(x, y, batch_size=16, verbose=0, callbacks=callbacks).history[
 
 def test_horovods_module_of_the_other_keras_stops_and_the_fix_mends_it(tmp_path: Path) -> None:
     """HVD315: here `keras` is Keras 3, and TensorFlow's is another package."""
-    (found,) = [v for v in check(summarize(Document(OTHER))) if v.code == "HVD315"]
+    (found,) = (v for v in check(summarize(Document(OTHER))) if v.code == "HVD315")
     (fix,) = found.fixes
-    with pytest.raises(AssertionError, match="_implements_|Horovod has been shut down"):
+    with pytest.raises(AssertionError, match="_implements_train_batch_hooks"):
         trained(OTHER, tmp_path)
     one, other = trained(apply(OTHER, compose(OTHER, fix.edits)), tmp_path)
     assert one["weights"] == other["weights"]
