@@ -399,3 +399,55 @@ def test_a_line_or_a_cosine_that_goes_on_beyond_its_last_step_is_said(setting: s
 def test_a_loop_of_so_many_steps_ends_with_them() -> None:
     text = TAPE + "for n in range(500):\n    opt.learning_rate = 0.1 * (1 - n / 500)\n    step(x, y)\n"
     assert not any("keep the rate at its end" in note.message for note in plan_of(text).notes)
+
+
+DATA = "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\ntotal = 9 * len(ds)\n"
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        (
+            "0.1 * np.cos((count - 10) / (total - 10))",
+            "0.1 * np.cos((count * hvd.size() - 10) / (total * hvd.size() - 10)) * hvd.size()",
+        ),
+        (
+            "0.1 * count / 10 if count < 10 else 0.1 * (1 - count / total)",
+            "(0.1 * (count * hvd.size()) / 10 if count * hvd.size() < 10 "
+            "else 0.1 * (1 - count * hvd.size() / (total * hvd.size()))) * hvd.size()",
+        ),
+        (
+            "min(0.1, count / 50) * (1 - count / len(ds))",
+            "min(0.1, count * hvd.size() / 50) * (1 - count * hvd.size() / (len(ds) * hvd.size())) * hvd.size()",
+        ),
+    ],
+)
+def test_lengths_of_a_ranks_data_are_told_where_a_number_stands_beside_them(rate: str, told: str) -> None:
+    text = plan_of(TAPE + DATA + EPOCHS.format("0.1", f"{STEP}\n        opt.learning_rate = {rate}")).text
+    assert f"opt.learning_rate = {told}\n" in text
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        "0.1 * (1 - (count + 1) / total)",
+        "0.1 * np.cos(np.pi * float(count) / float(total))",
+        "0.1 * (1 - min(count, total) / total)",
+        "0.1 * (count - warm) / (total - warm) if count > warm else 0.1 * count / warm",
+    ],
+)
+def test_a_formula_of_a_ranks_numbers_alone_is_left(rate: str) -> None:
+    data = DATA + "warm = total // 10\n"
+    text = plan_of(TAPE + data + EPOCHS.format("0.1", f"{STEP}\n        opt.learning_rate = {rate}")).text
+    assert "count * hvd.size()" not in text
+    assert "total * hvd.size()" not in text
+    assert "opt.learning_rate = " + rate.split(" if ", maxsplit=1)[0] in text.replace("= (", "= ")
+
+
+def test_a_function_of_the_step_is_told_the_length_that_it_takes() -> None:
+    function = "def rate_at(n):\n    return 0.1 * n / 50 if n < 50 else 0.1 * (1 - (n - 50) / (total - 50))\n"
+    text = plan_of(
+        TAPE + DATA + function + EPOCHS.format("0.1", STEP + "\n        opt.learning_rate = rate_at(count)")
+    ).text
+    assert "rate_at(count * hvd.size())" in text
+    assert "(total * hvd.size() - 50)" in text

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from horovodize import catalogue
 from horovodize.plan import Decision
-from horovodize.rules import counted, decays, rates_by_step, running_means, schedule, steered
+from horovodize.rules import counted, decays, rate_reads, running_means, schedule, steered
 from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
@@ -107,7 +107,7 @@ def _decayed(draft: Draft) -> Iterator[ast.Call]:
     of a noise, of the decay of an average."""
     for call in draft.syntax.calls:
         step = schedule.step_of(draft, call)
-        if step is not None and (counted.of(draft, step) is not None or rates_by_step.reads(draft, step)):
+        if step is not None and (counted.of(draft, step) is not None or rate_reads.reads(draft, step)):
             yield call
 
 
@@ -117,7 +117,7 @@ def _made(draft: Draft, n: ast.AST) -> set[ast.AST]:
 
 def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
     """Tells the formulas in a value, which read how many steps were taken, the steps of all ranks."""
-    for read in rates_by_step.reads(draft, given):
+    for read in rate_reads.reads(draft, given):
         mean = running_means.around(draft, read)
         if mean is not None:
             running_means.ask(draft, mean, rule)

@@ -11,16 +11,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize import catalogue
 from horovodize.facts.counters import within
 from horovodize.plan import Decision
-from horovodize.rules import counted, decays
-from horovodize.rules.decisions import OfAll, Scheduled, Strided
+from horovodize.rules import counted, decays, measured
+from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.rate_reads import reads
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import CALLABLES
 
 _SAID = (
     "this rate goes by a count of steps of one process; with the data split, each rank takes size() times fewer: check that it "
@@ -32,8 +31,6 @@ _BEYOND = (
 )
 _WHAT = "Tell the rate the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; the rate goes by how much has been seen."
-_SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
-_READ = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _BOUNDS = {"min", "max", "minimum", "maximum", "clip", "clip_by_value"}
 _LIMIT = 400
 _PLACEHOLDERS = ("tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default")
@@ -44,7 +41,8 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting |
 
     own: that an optimizer's rate is set there, or a variable's"""
     if draft.options.split_data and draft.divided and counts_a_share(draft, rate):
-        return  # what the count is measured by is a rank's, too
+        measured.tell(draft, rate, _WHAT, _WHY)
+        return
     if _tell_counts(draft, rate, _by_batches(draft, setting)) or decays.follow(draft, rate, own):
         return
     if not (draft.options.split_data and draft.divided):
@@ -147,59 +145,6 @@ def fed(draft: Draft, rate: ast.expr, *, directly: bool = False) -> Iterator[ast
         for key, value in zip(feed.keys, feed.values, strict=True):
             if key is not None and holders & set(draft.values.calls(key)):
                 yield value
-
-
-def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
-    """The places where a rate reads a counter of a rank's steps: in it, in what it is set from, in functions that give it.
-    What functions are given comes before what they read of it."""
-    todo: list[ast.AST] = [rate]
-    seen, found = set[ast.AST](), list[ast.expr]()
-    while todo and len(seen) < _LIMIT:
-        n = todo.pop(0)
-        if n in seen or draft.was(n, OfAll):
-            continue
-        seen.add(n)
-        if isinstance(n, ast.Call) and gives_schedule(draft, n) and not _is_asked_by_hand(draft, n):
-            continue  # told already (C4)
-        if isinstance(n, _READ) and counted.of(draft, n) is not None:
-            found.append(n)
-            continue
-        if isinstance(n, ast.Name) and draft.facts.dealt.is_own(n):
-            continue  # a batch: the count says which rows a rank gets, and is dealt out itself
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
-            for b in draft.module.scopes.reaching(n):
-                todo += (
-                    draft.values.passed(b)
-                    if b.kind == "parameter"
-                    else [b.value]
-                    if b.value is not None
-                    else []
-                )
-        elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):
-            bound = draft.values.attribute_bindings(n)
-            todo += [b.value for b in bound if b.value is not None]
-            if not bound:  # what a property computes
-                todo += [o.node for o in draft.values.origins(n) if o.node is not n]
-        todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, (ast.stmt, ast.expr_context))]
-        callee = draft.values.callee(n) if isinstance(n, ast.Call) else None
-        if isinstance(callee, CALLABLES):
-            todo += draft.values.returned(callee)
-    return found
-
-
-def gives_schedule(draft: Draft, call: ast.Call) -> bool:
-    """Whether a call makes a schedule, or asks one for its rate: `schedule(step)`."""
-    name = draft.names.of(call.func)
-    if name is not None and catalogue.schedule_parameters(name) is not None:
-        return True
-    made = [call, *draft.values.calls(call.func)]
-    return any(_SCHEDULE in draft.values.made_by(c) for c in made)
-
-
-def _is_asked_by_hand(draft: Draft, call: ast.Call) -> bool:
-    """Whether a call asks a schedule that no optimizer has: `optimizer.learning_rate.assign(schedule(step))`."""
-    made = [c for c in draft.values.calls(call.func) if _SCHEDULE in draft.values.made_by(c)]
-    return bool(made) and not any(draft.was(c, Scheduled) for c in made)
 
 
 def _by_batches(draft: Draft, setting: ast.AST) -> bool:

@@ -33,7 +33,7 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
-from horovodize.rules import counted, epoch_ends, rates_by_step
+from horovodize.rules import counted, epoch_ends, rate_reads
 from horovodize.rules.any_rank_test import can_agree
 from horovodize.rules.decisions import Agreed, Counted, Divided, Fewer, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -85,7 +85,7 @@ def apply(draft: Draft) -> None:
             if isinstance(plus.op, ast.Add) and _is_one(plus.right) and counted.all_of(draft, plus.left):
                 _go_on(draft, plus.right)
         for call in draft.syntax.calls:
-            if rates_by_step.gives_schedule(draft, call):
+            if rate_reads.gives_schedule(draft, call):
                 _ask_schedule(draft, call)
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):

@@ -24,7 +24,7 @@ import ast
 from horovodize import catalogue
 from horovodize.facts.kept import VARIABLES
 from horovodize.plan import Decision
-from horovodize.rules import counted, rates_by_step
+from horovodize.rules import counted, measured, rate_reads, rates_by_step
 from horovodize.rules.decisions import Counted, Divided, OfAll, Scaled, Scheduled
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
@@ -133,7 +133,7 @@ def _counts_all_ranks(draft: Draft, step: ast.expr | None) -> bool:
     if step is None or counted.of(draft, step) is not None:
         return False
     fed = list(rates_by_step.fed(draft, step))
-    for read in (read for e in (step, *fed) for read in rates_by_step.reads(draft, e)):
+    for read in (read for e in (step, *fed) for read in rate_reads.reads(draft, e)):
         if counted.of(draft, read) is not None:
             draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read, "C4"))
     told = any(draft.was(n, OfAll) for n in draft.values.depends([step, *fed], _LIMIT))
@@ -213,8 +213,8 @@ def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
         for statement in member.body:
             if isinstance(statement, FUNCTIONS) and statement.name == "__call__":
                 scale_function(draft, statement, "C4")
-                if draft.divided and not _is_given_a_share(draft, cls):
-                    _count_all_steps(draft, statement)
+                if draft.divided:
+                    _count_all_steps(draft, statement, _is_given_a_share(draft, cls))
                 return
     draft.refuse(
         "HVD006",
@@ -223,22 +223,36 @@ def _scale_own_class(draft: Draft, cls: ast.ClassDef) -> None:
     )
 
 
-def _count_all_steps(draft: Draft, call: Function) -> None:
-    """A schedule of the user's own is told the steps of all ranks together: `step = step * hvd.size()`."""
+def _count_all_steps(draft: Draft, call: Function, by_share: bool) -> None:
+    """A schedule of the user's own is told the steps of all ranks together, `step = step * hvd.size()`, and so are the lengths
+    of a rank's data, unless it goes by their quotient alone. `by_share`: that it is made with such a length."""
     first, parameters = draft.start_of_body(call), [*call.args.posonlyargs, *call.args.args]
     if len(parameters) < 2:
         draft.ask("C4", call, _COUNT, _WHY_STEPS, _COUNTED)
         return
     step = parameters[1].arg
+    reads = [
+        n for n in ast.walk(call) if isinstance(n, ast.Name) and n.id == step and isinstance(n.ctx, ast.Load)
+    ]
+    own = [n for n in reads if all(b.kind == "parameter" for b in draft.module.scopes.reaching(n))]
+    if all(measured.is_measured(draft, read) for read in own):
+        return
+    if any(measured.asks_a_rank(draft, draft.syntax.parent[n]) for n in reads):
+        draft.ask("C4", call, _COUNT, _WHY_STEPS, _COUNTED)
+        return
+    made = draft.values.returned(call)
+    told = [measured.tell_lengths(draft, e, _COUNT, _WHY_STEPS, "C4", known=reads) for e in made]
+    if by_share and not any(told):
+        draft.ask("C4", call, _COUNT, _WHY_STEPS, _COUNTED)
+        return
     if draft.can_insert(first):
         line = draft.before(first, [f"{step} = {step} * {SIZE}"])
         draft.change("C4", call, _COUNT, _WHY_STEPS, [line])
-    for read in ast.walk(call):
-        if isinstance(read, ast.Name) and read.id == step and isinstance(read.ctx, ast.Load):
-            if draft.can_insert(first):
-                draft.decide(read, OfAll("C4"))
-            else:  # a body on the line of its `def`
-                draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read, "C4"))
+    for read in reads:
+        if draft.can_insert(first):
+            draft.decide(read, OfAll("C4"))
+        else:  # a body on the line of its `def`
+            draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read, "C4"))
 
 
 def _is_given_a_share(draft: Draft, cls: ast.ClassDef) -> bool:

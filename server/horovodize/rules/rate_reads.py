@@ -1,0 +1,73 @@
+"""What the formula of a learning rate reads, and where: in it, in what it is set from, in functions that give it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from horovodize import catalogue
+from horovodize.rules import counted
+from horovodize.rules.decisions import OfAll, Scheduled
+from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import CALLABLES
+
+_SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
+_READ = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_LIMIT = 400
+
+
+def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
+    """The places where a rate reads a counter of a rank's steps: in it, in what it is set from, in functions that give it.
+    What functions are given comes before what they read of it."""
+    return list(places(draft, rate, lambda n: counted.of(draft, n) is not None))
+
+
+def places(draft: Draft, rate: ast.expr, is_read: Callable[[ast.expr], bool]) -> Iterator[ast.expr]:
+    """The places where a rate reads what `is_read` says, as `reads`."""
+    todo: list[ast.AST] = [rate]
+    seen = set[ast.AST]()
+    while todo and len(seen) < _LIMIT:
+        n = todo.pop(0)
+        if n in seen or draft.was(n, OfAll):
+            continue
+        seen.add(n)
+        if isinstance(n, ast.Call) and gives_schedule(draft, n) and not _is_asked_by_hand(draft, n):
+            continue  # told already (C4)
+        if isinstance(n, _READ) and is_read(n):
+            yield n
+            continue
+        if isinstance(n, ast.Name) and draft.facts.dealt.is_own(n):
+            continue  # a batch: the count says which rows a rank gets, and is dealt out itself
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+            for b in draft.module.scopes.reaching(n):
+                todo += (
+                    draft.values.passed(b)
+                    if b.kind == "parameter"
+                    else [b.value]
+                    if b.value is not None
+                    else []
+                )
+        elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):
+            bound = draft.values.attribute_bindings(n)
+            todo += [b.value for b in bound if b.value is not None]
+            if not bound:  # what a property computes
+                todo += [o.node for o in draft.values.origins(n) if o.node is not n]
+        todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, (ast.stmt, ast.expr_context))]
+        callee = draft.values.callee(n) if isinstance(n, ast.Call) else None
+        if isinstance(callee, CALLABLES):
+            todo += draft.values.returned(callee)
+
+
+def gives_schedule(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call makes a schedule, or asks one for its rate: `schedule(step)`."""
+    name = draft.names.of(call.func)
+    if name is not None and catalogue.schedule_parameters(name) is not None:
+        return True
+    made = [call, *draft.values.calls(call.func)]
+    return any(_SCHEDULE in draft.values.made_by(c) for c in made)
+
+
+def _is_asked_by_hand(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call asks a schedule that no optimizer has: `optimizer.learning_rate.assign(schedule(step))`."""
+    made = [c for c in draft.values.calls(call.func) if _SCHEDULE in draft.values.made_by(c)]
+    return bool(made) and not any(draft.was(c, Scheduled) for c in made)
