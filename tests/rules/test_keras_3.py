@@ -265,3 +265,22 @@ def test_legacy_keras_has_its_own_default_rate() -> None:
 def test_an_optimizer_that_only_keras_3_has_is_given_its_own_rate() -> None:
     made = text(KERAS.replace("'adam'", "tf.keras.optimizers.ScheduleFreeAdamW()"))
     assert "ScheduleFreeAdamW(learning_rate=0.0025 * hvd.size())" in made
+
+
+SEQUENCE = TF + (
+    "class Rows(tf.keras.utils.Sequence):\n"
+    "    def __len__(self):\n        return 9\n"
+    "    def __getitem__(self, i):\n        return x[i], y[i]\n"
+    "{}" + MODEL + COMPILE + "model.fit(Rows(workers=4))\n"
+)
+BEGINS = "    def on_epoch_begin(self):\n        self.order = 0\n"
+
+
+def test_a_share_of_a_sequence_reads_with_as_many_workers_and_hears_of_epochs() -> None:
+    workers = "super().__init__(sequence.workers, sequence.use_multiprocessing, sequence.max_queue_size)"
+    begun = "    def on_epoch_begin(self):\n        self.sequence.on_epoch_begin()\n"
+    assert workers in text(SEQUENCE.format(""))
+    assert begun not in text(SEQUENCE.format(""))
+    assert workers in text(SEQUENCE.format(BEGINS))
+    assert begun in text(SEQUENCE.format(BEGINS))
+    assert begun not in text(SEQUENCE.format(BEGINS), "2.15")

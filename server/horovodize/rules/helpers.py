@@ -313,6 +313,8 @@ def helper_lines(
     lines = table[purpose]
     if purpose == "SilentWriter" and not _may_be_entered(draft):
         lines = (*_SILENT, *_DOES_NOTHING)
+    if purpose == "ShardedSequence" and draft.keras_3:
+        lines = _as_py_dataset(draft, lines)
     config = draft.config_to_make[0] if draft.config_to_make else "None"
     if draft.config_to_make and not has_config:
         config = _CONFIG.format(v1=draft.config_to_make[1])
@@ -324,6 +326,16 @@ def helper_lines(
         "growth": draft.growth,
     }
     return [line.format(**names, **draft.stream) for line in lines]
+
+
+def _as_py_dataset(draft: Draft, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """A sequence of Keras 3 also says how many workers read it, and may be told when an epoch begins."""
+    workers = "sequence.workers, sequence.use_multiprocessing, sequence.max_queue_size"
+    lines = tuple(line.replace("super().__init__()", f"super().__init__({workers})") for line in lines)
+    named = {f.name for f in draft.syntax.every(ast.FunctionDef)}
+    if "on_epoch_begin" not in named and "__getitem__" in named:
+        return lines
+    return (*lines, "", "    def on_epoch_begin(self):", "        self.sequence.on_epoch_begin()")
 
 
 def _may_be_entered(draft: Draft) -> bool:
