@@ -420,3 +420,20 @@ def test_an_epoch_that_each_rank_counts_by_itself_is_another_on_each() -> None:
     result = distribute(summarize(Document(by_itself)), Options())
     assert isinstance(result, Refusal)
     assert {reason.code for reason in result.reasons} == {"HVD205"}
+
+
+COUNTED_SEED = """\
+class Rows(tf.keras.utils.Sequence):
+    def __init__(self):
+        self.{}, self.p = {}, np.arange(9)
+    def on_epoch_end(self):
+        {}
+        np.random.RandomState(self.epoch).shuffle(self.p)
+model.fit(Rows())
+"""
+
+
+def test_what_an_object_counts_seeds_a_shuffle_alike() -> None:
+    counted = plan_of(KERAS + COUNTED_SEED.format("epoch", "0", "self.epoch += 1")).text
+    assert "alike(" not in counted
+    assert "alike(" in plan_of(KERAS + COUNTED_SEED.format("epoch", "None", "pass")).text

@@ -189,10 +189,17 @@ class Draws:
             if isinstance(o.node, ast.Constant) and o.node.value is None:
                 return True
             if isinstance(o.node, ast.Attribute) and self.module.names.of(o.node) is None:
+                if self._is_counted(o.node):
+                    continue
                 default = self._default(o.node.attr) or self._set_in_class(o.node.attr)
                 if default is None or (isinstance(default, ast.Constant) and default.value is None):
                     return True
         return False
+
+    def _is_counted(self, held: ast.Attribute) -> bool:
+        """Whether something is added to what an object holds, which is a number then: `self.epoch += 1`."""
+        bound = self.module.values.attribute_bindings(held)
+        return any(isinstance(b.statement, ast.AugAssign) for b in bound)
 
     def _default(self, option: str) -> ast.expr | None:
         """The default of an option of the command line: of `add_argument("--seed", default=7)`."""
