@@ -177,6 +177,35 @@ for epoch in range(9):
 )
 
 
+OF_MODEL = """\
+class Cool(tf.keras.callbacks.Callback):
+    def {}(self, n, logs=None):
+        {}
+class Other(tf.keras.layers.Layer):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("hook", "sets", "told"),
+    [
+        ("on_train_batch_end", "self.model.beta.assign(self.model.beta * 0.99)", "* 0.99 ** hvd.size())"),
+        ("on_train_batch_end", "self.model.beta.assign_add(0.01)", "assign_add(0.01 * hvd.size())"),
+        ("on_epoch_end", "self.model.beta.assign(self.model.beta * 0.99)", "* 0.99)\n"),
+        ("on_train_batch_end", "self.other.beta.assign(self.other.beta * 0.99)", "* 0.99)\n"),
+        (
+            "on_train_batch_end",
+            "tf.keras.backend.set_value(self.model.beta, tf.keras.backend.get_value(self.model.beta) * 0.99)",
+            "* 0.99 ** hvd.size())",
+        ),
+    ],
+)
+def test_what_a_callback_changes_of_the_model_that_it_is_given(hook: str, sets: str, told: str) -> None:
+    model = STEP.format("pass", "self.beta").replace("epochs=20", "epochs=20, callbacks=[Cool()]")
+    text = plan_of("import numpy as np\n" + TF + OF_MODEL.format(hook, sets) + model).text
+    assert told in text[text.index("class Cool") : text.index("class Other")]
+
+
 def kept(step: str = "pass", epoch: str = "pass", more: str = "") -> str:
     return plan_of(KEPT.format(step=step, epoch=epoch, more=more)).text
 

@@ -75,21 +75,30 @@ def _set(draft: Draft) -> Iterator[ast.expr]:
 
 def _going_on(draft: Draft) -> Iterator[decays.Setting]:
     """The variables of one number that losses are made with, where they are set: `heat.assign(heat * 0.999)`."""
-    calls = [] if draft.in_graph else draft.sites.method_calls("assign", "assign_add", "assign_sub")
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
-    used = {made for n in steered.used_in_losses(draft) for made in _made(draft, n)} if calls else set()
-    for call in calls:
-        assert isinstance(call.func, ast.Attribute)
-        kept, last = call.func.value, call.func.attr
-        if call in by_hand or not call.args or not used & _made(draft, kept):
+    found = [] if draft.in_graph else [s for s in _settings(draft) if s.place not in by_hand]
+    used = {made for n in steered.used_in_losses(draft) for made in _made(draft, n)} if found else set()
+    for setting in found:
+        if not used & _made(draft, setting.kept) or not steered.is_one_number(draft, setting.kept):
             continue
-        if not steered.is_one_number(draft, kept) or draft.uniform.of_values.varies(call.args[0]):
+        if not draft.uniform.of_values.varies(setting.value):
+            yield setting
+
+
+def _settings(draft: Draft) -> Iterator[decays.Setting]:
+    """Where something sets a variable to a value, or changes it by one."""
+    for call in draft.module.calls_of(_SET_VALUE):
+        if len(call.args) == 2:
+            yield decays.Setting(call, call.args[0], call.args[1])
+    for call in draft.sites.method_calls("assign", "assign_add", "assign_sub"):
+        if not (isinstance(call.func, ast.Attribute) and call.args):
             continue
-        if last == "assign":
-            yield decays.Setting(call, kept, call.args[0])
+        kept, value = call.func.value, call.args[0]
+        if call.func.attr == "assign":
+            yield decays.Setting(call, kept, value)
         else:
-            operator = ast.Add() if last == "assign_add" else ast.Sub()
-            yield replace(decays.going_on(call, kept, call.args[0], operator), is_scaled=False)
+            operator = ast.Add() if call.func.attr == "assign_add" else ast.Sub()
+            yield replace(decays.going_on(call, kept, value, operator), is_scaled=False)
 
 
 def _schedules(draft: Draft) -> Iterator[ast.Call]:

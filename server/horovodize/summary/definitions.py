@@ -33,6 +33,7 @@ class Definitions:
         methods = [(s.name, c.name) for c in classes for s in c.body if isinstance(s, FUNCTIONS)]
         return (
             self.reads.of("class", {c.name for c in classes})
+            | self.reads.of("classes", {"all"} if classes else ())
             | self.reads.of("any method", before ^ set(self._methods))
             | self.reads.of("method", {name for name, _ in methods})
             | self.reads.of("method of", {f"{name} {cls}" for name, cls in methods})
@@ -42,6 +43,11 @@ class Definitions:
         """The (last) class of the module that is called so."""
         self.reads.note("class", name)
         return self._classes.get(name)
+
+    def classes(self) -> list[ast.ClassDef]:
+        """All classes of the module, of several with one name the last."""
+        self.reads.note("classes", "all")
+        return list(self._classes.values())
 
     def has_method(self, name: str) -> bool:
         """Whether some class has a method that is called so."""

@@ -38,6 +38,9 @@ class Origin(NamedTuple):
         return self.node if isinstance(self.node, ast.Call) and not self.path else None
 
 
+_CALLBACK, _MODEL = "tensorflow.keras.callbacks.Callback", "tensorflow.keras.Model"
+
+
 class Values:
     """Data flow of one module. `before`: a reading of the same module that knows less of who calls whom, and is what callers
     are found by."""
@@ -246,9 +249,19 @@ class Values:
             ):
                 return frozenset(self.family(owner))
         classes = [c for call in self.calls(e) if isinstance(c := self.callee(call), ast.ClassDef)]
+        classes = classes or self._models_of_callback(e)
         if classes:
             return frozenset(member for c in classes for member in self.family(c))
         return self._handed(e) or frozenset([ast.unparse(e)])
+
+    def _models_of_callback(self, e: ast.expr) -> list[ast.ClassDef]:
+        """What Keras sets as `self.model` of a callback: a model of whatever class this module has."""
+        if not (isinstance(e, ast.Attribute) and e.attr == "model" and _is_self(self.syntax, e.value)):
+            return []
+        owner = self.syntax.method_class(self.syntax.function(e))
+        if owner is None or _CALLBACK not in self.ancestors(owner):
+            return []
+        return [c for c in self.definitions.classes() if _MODEL in self.ancestors(c)]
 
     def _handed(self, e: ast.expr) -> frozenset[object]:
         """What an object that a function is handed is an instance of, where that is the caller's `self`."""
