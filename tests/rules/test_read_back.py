@@ -356,3 +356,28 @@ if options.phase == {}:
 @pytest.mark.parametrize(("phase", "waits"), [("'test'", False), ("'train'", True), ("mine.phase", True)])
 def test_ranks_wait_only_where_one_run_writes_and_reads(phase: str, waits: bool) -> None:
     assert ("name='saved'" in apply(HEAD + PHASES.format(phase), *RULES).text) is waits
+
+
+FOLDER = (
+    "import glob, os\nimport numpy as np\nimport tensorflow as tf\n"
+    "def write(folder):\n    for i in range(4):\n        np.save({}, rows)\n"
+    "def train(args):\n    write(args.data)\n    x = [np.load(f) for f in glob.glob({})]\n"
+    "    model = tf.keras.Sequential([])\n    model.compile('sgd', 'mse')\n    model.fit(np.concatenate(x), y)\n"
+    "train(options())\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "waits"),
+    [
+        ('os.path.join(args.data, f"{i}.npy")', 'os.path.join(args.data, "*.npy")', True),
+        ('f"{args.data}/{i}.npy"', 'args.data + "/*.npy"', True),
+        ('args.data / f"{i}.npy"', 'f"{args.data}/*.npy"', True),
+        ('os.path.join(args.data, f"{i}.npy")', 'os.path.join(args.other, "*.npy")', False),
+        ('os.path.join(args.data, "rows.npy")', 'os.path.join(args.data, "images*.npy")', False),
+        ('os.path.join("data", f"{i}.npy")', 'os.path.join(args.data, "*.npy")', False),
+    ],
+)
+def test_a_folder_that_is_only_named_is_waited_for(written: str, read: str, waits: bool) -> None:
+    text = plan_of(FOLDER.format(written, read)).text
+    assert ("name='saved'" in text) is waits

@@ -11,6 +11,7 @@ from horovodize.source import Document
 from horovodize.summary import summarize
 
 from .guarding import HEAD, Guarded, apply, check, unchanged
+from .pairs import TF, plan_of
 
 RULES = (root_rank.RULE,)
 
@@ -435,3 +436,12 @@ for turn in range(9):
     assert "    if hvd.rank() == 0:\n        np.save(" in outcome.text
     assert outcome.text.index("= np.random.rand(4, 2)\n") < outcome.text.index("np.save(")
     assert outcome.text.endswith("\n    i += 1\n")
+
+
+def test_what_is_drawn_for_a_file_on_the_line_of_its_loop_gets_a_line_of_its_own() -> None:
+    loop = "for i in range(4): np.save(f'{i}.npy', np.random.rand(9))\n"
+    text = plan_of("import numpy as np\n" + TF + loop + "model.compile('sgd', 'mse')\nmodel.fit(x, y)\n").text
+    assert (
+        "    result = np.random.rand(9)\n    if hvd.rank() == 0:\n        np.save(f'{i}.npy', result)\n"
+        in text
+    )

@@ -102,7 +102,8 @@ class _RootRank:
                     run, lifted = [], []
                 continue
             for statement in group:
-                self._inside(statement, len(group) > 1)
+                shares_line = len(group) > 1 or not self.guards.can_indent(statement, statement)
+                self._inside(statement, shares_line)
         self._flush(run, lifted)
 
     def _is_followed(self, statement: ast.stmt) -> bool:

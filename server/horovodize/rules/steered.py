@@ -46,6 +46,7 @@ _REDUCING = (
     "moments",
     "cov",
 )
+_VARIABLES = ("tensorflow.Variable", "tensorflow.keras.backend.variable")
 _FAR = 2000  # nodes that a loss is made of
 
 
@@ -170,7 +171,7 @@ def is_one_number(draft: Draft, variable: ast.expr) -> bool:
     begins = [
         argument(made, "initial_value", 0)
         for made in made_of(draft, variable)
-        if isinstance(made, ast.Call) and draft.names.of(made.func) == "tensorflow.Variable"
+        if isinstance(made, ast.Call) and draft.names.of(made.func) in _VARIABLES
     ]
     return bool(begins) and all(e is not None and _is_number(draft, e) for e in begins)
 

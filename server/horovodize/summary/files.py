@@ -41,6 +41,7 @@ _FOLDER_READERS = {
     "tensorflow.keras.utils.image_dataset_from_directory", "tensorflow.keras.utils.text_dataset_from_directory",
     "tensorflow.keras.utils.audio_dataset_from_directory",
 }  # fmt: skip
+_KEPT = "\0"  # before the name of a folder that isn't written out
 _THERE = ("exists", "isfile", "is_file")
 _PATH_TYPES = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath", "os.fspath")
 _CALLBACK = "tensorflow.keras.callbacks.Callback"
@@ -217,7 +218,7 @@ class Files:
         (text, written), (other, wanted) = self._where(write.path), self._where(read.path)
         if text == other:
             return True
-        if written is not None and wanted is not None:
+        if written is not None and wanted is not None and (written[0] == _KEPT) is (wanted[0] == _KEPT):
             return _may_be_same(written, wanted)
         return write.family == "model"
 
@@ -235,7 +236,8 @@ class Files:
         return self._paths[path]
 
     def _beginning(self, path: ast.expr, depth: int = 6) -> str | None:
-        """How a path begins, as far as it is written out: what varies is put as `{`. None when it varies from the start."""
+        """How a path begins, as far as it is written out: what varies is put as `{`; a folder that isn't, as it is called,
+        after a mark. None when it varies from the start."""
         for origin in self.module.values.origins(path):
             if origin.path or not isinstance(origin.node, ast.expr) or not depth:
                 continue
@@ -244,6 +246,10 @@ class Files:
                     return text
                 case ast.JoinedStr(values=[ast.Constant(value=str() as text), *_]):
                     return text + "{"
+                case ast.JoinedStr(
+                    values=[ast.FormattedValue(value=folder), ast.Constant(value=str() as text), *_]
+                ) if text.startswith("/"):
+                    start, end = self._beginning(folder, depth - 1), text + "{"
                 case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str() as text))):
                     return text
                 case ast.BinOp(op=ast.Add() | ast.Mod(), left=left):
@@ -256,6 +262,8 @@ class Files:
                 ):
                     start = self._beginning(left, depth - 1)
                     end = f"/{self._beginning(right, depth - 1) or '{'}"
+                case ast.Name() | ast.Attribute():
+                    start, end = _KEPT + ast.unparse(origin.node), ""
                 case _:
                     continue
             if start:
