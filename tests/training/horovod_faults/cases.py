@@ -336,6 +336,13 @@ for i in range(4):
 _ONCE = "hvd.broadcast_variables(model.variables, root_rank=0)\n"
 _BEFORE = _FLAGGED.replace(f"    if first:\n        {_ONCE}", "").replace("    first = False\n", "")
 _BEFORE = _BEFORE.replace("first = True\n", _ONCE)
+_GIVEN = _changed(
+    _FLAGGED,
+    ("first = True\n", ""),
+    ("step(rows)", "step(rows, first)"),
+    ("step(x)", "step(x, i == 0)"),
+    ("    first = False\n", ""),
+)
 _APPLIED = "    optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n"
 _PINS = """\
 hvd.init()
@@ -349,6 +356,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "HVD307": [
         (START + TAPE, START + _changed(TAPE, (_SENT, ""), (_APPLIED, _APPLIED + "    " + _SENT))),
         (_BEFORE, _FLAGGED),
+        (_GIVEN, _changed(_GIVEN, ("step(x, i == 0)", "step(x, True)"))),
     ],
     "HVD304": [
         (START + FIT, _changed(START + FIT, ("hvd.DistributedOptimizer(optimizer)", "optimizer"))),

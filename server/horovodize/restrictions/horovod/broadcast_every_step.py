@@ -5,8 +5,9 @@ A broadcast sends all weights to all ranks. In every step that costs more than a
 ranks drift apart.
 
 ## When it is reported
-On `broadcast_variables` in the innermost loop around a step, under no condition; and in a `tf.function` under a variable of the
-script that is changed after the step: the function was traced with what it was first, and goes on with that.
+On `broadcast_variables` in the innermost loop around a step, under no condition, or one that is always true (`step(x, True)`);
+and in a `tf.function` under a variable of the script that is changed after the step: the function was traced with what it was
+first, and goes on with that.
 
 ## Quick fix
 None.
@@ -49,7 +50,48 @@ for x in batches:
     first = False
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+
+@tf.function
+def step(x, first):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if first:
+        hvd.broadcast_variables(model.variables, root_rank=0)  # HVD307
+
+for x in batches:
+    step(x, True)
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+
+@tf.function
+def step(x, first):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if first:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+
+step(next(batches), True)
+for x in batches:
+    step(x, False)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -142,7 +184,21 @@ def _may_be_left_out(context: Context, call: ast.Call, loop: Loop) -> bool:
     """Whether a condition decides in the loop, or the loop is left after it."""
     if any(isinstance(n, (ast.Break, ast.Return, ast.Continue)) for n in ast.walk(loop)):
         return True
-    return any(context.is_conditional(frame.node) for way in context.ways(call) for frame in way)
+    return any(_is_conditional(context, frame.node) for way in context.ways(call) for frame in way)
+
+
+def _is_conditional(context: Context, node: ast.AST) -> bool:
+    """Whether a condition decides that may be false: not a flag that is true wherever it comes from."""
+    around = context.syntax.conditions(node)
+    certain = bool(around) and all(_is_true(context, test, field) for test, field in around)
+    return context.is_conditional(node) and not certain
+
+
+def _is_true(context: Context, around: ast.AST, field: str) -> bool:
+    if not isinstance(around, ast.If) or field != "body":
+        return False
+    nodes = [o.node for o in context.values.origins(around.test)]
+    return bool(nodes) and all(isinstance(n, ast.Constant) and n.value is True for n in nodes)
 
 
 RESTRICTION = Restriction(
