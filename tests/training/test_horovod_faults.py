@@ -14,7 +14,7 @@ from horovodize.restrictions.violation import Violation
 from horovodize.source import Document, compose
 from horovodize.source.edits import apply
 from horovodize.summary import summarize
-from tests.training.horovod_faults.cases import CASES, FAILS, SECOND_MACHINE, STALLS
+from tests.training.horovod_faults.cases import CASES, FAILS, HARMLESS, SECOND_MACHINE, STALLS
 from tests.training.running import environment, python, train
 
 pytestmark = pytest.mark.training
@@ -73,6 +73,21 @@ def test_each_faulty_program_shows_its_fault_and_the_right_one_does_not(part: in
         assert _is_faulty(code, shown[faulty]), (code, shown[faulty])
         for text in mended[faulty]:
             assert not _is_faulty(code, shown[text]), (code, text, shown[text])
+
+
+def test_what_is_harmless_is_not_found(tmp_path: Path) -> None:
+    assert _codes(HARMLESS) == set()
+    texts = tmp_path / "texts.json"
+    texts.write_text(json.dumps([HARMLESS]))
+    script = Path(__file__).parent / "horovod_faults" / "one_after_another.py"
+    outcome = train(script, tmp_path / "run", ranks=2, args=[str(texts)])
+    assert outcome.complete, outcome.why()
+    (shown,) = json.loads((tmp_path / "run" / "shown.json").read_text())
+    one, other = shown["shown"]
+    assert shown["apart"] == 0
+    assert one == other  # slots, too
+    assert one[0] == 1.5  # of 0 and 1: their mean, and that of twice as much
+    assert len(one) > 10
 
 
 def test_a_faulty_program_of_each_code_that_has_a_fix_is_mended_by_it() -> None:

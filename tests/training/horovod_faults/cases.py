@@ -471,3 +471,32 @@ SECOND_MACHINE = (
     _changed(_PINNED, ("hvd.local_rank() + 1 :", "hvd.rank()")) + "hvd.allreduce(tf.constant(1.0))\n",
     "IndexError: list index out of range",
 )
+# What looks like a fault and is none: Horovod begun twice, slots that are sent before there are any (they are zero on all
+# ranks), a tape that is wrapped once for all steps, one name for two collectives.
+HARMLESS = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+hvd.init()
+x = tf.random.stateless_normal((64, 4), (1, hvd.rank()))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.legacy.Adam(0.01 * hvd.size())
+hvd.broadcast_variables(model.variables, root_rank=0)
+hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+tape = hvd.DistributedGradientTape(tf.GradientTape(persistent=True))
+for i in range(4):
+    with tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+slots = tf.concat([tf.reshape(tf.cast(slot, tf.float32), [-1]) for slot in optimizer.variables()], 0)
+
+
+@tf.function
+def twice(y):
+    return hvd.allreduce(y, name="y") + hvd.allreduce(2 * y, name="y")
+
+
+mean = float(twice(tf.constant(float(hvd.rank()))))
+shown = [mean, *slots.numpy().tolist()]
+"""
