@@ -301,3 +301,33 @@ def train(sess, op, step, x):
         "def from_root(value):" in text and "visible_device_list=str(hvd.local_rank())" in text
         for text in texts
     )
+
+
+def test_a_session_that_a_module_opens_is_told_its_gpu_in_one_line() -> None:
+    """A config in the module's head would take six, and initialise Horovod a second time."""
+    script = """\
+import tensorflow.compat.v1 as tf
+from trainer import train
+config_of_data = 3
+train(config_of_data)
+"""
+    trainer = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+x = tf.placeholder(tf.float32, [None, 3])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+
+
+def train(n):
+    op = tf.train.AdamOptimizer(0.1).minimize(loss)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for i in range(1000):
+            sess.run(op, {x: np.random.rand(8, n)})
+"""
+    texts = changed(result(script, trainer=trainer))
+    assert [text.count("hvd.init()") for text in texts.values()] == [0, 1]
+    inline = "tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))"
+    assert f"tf.Session(config={inline})" in texts["/p/trainer.py"]
+    assert not any("config.gpu_options" in text for text in texts.values())

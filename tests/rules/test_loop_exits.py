@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.distribute import distribute
+from horovodize.plan import Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
 from .dividing import TAPE, check, divide
 from .pairs import plan_of
 
@@ -108,3 +113,26 @@ def test_one_that_ends_otherwise_is_left_with_its_rate(loop: str) -> None:
     plan = plan_of(HEAD + loop)
     assert "SGD(0.1)" in plan.text
     assert any("it can't be seen how many steps this loop takes" in n.message for n in plan.notes)
+
+
+PATIENCE = """\
+best, bad = 9.0, 0
+for x, y in ds:
+    loss = step(x, y)
+    if {}:
+        {}
+        if {}:
+            bad += 1
+            if bad > 3:
+                break
+        else:
+            bad, best = 0, score
+"""
+
+
+def test_what_is_first_measured_after_a_decision_cannot_be_told_before_it() -> None:
+    """`score` would have no value there, in the first turn."""
+    loop = PATIENCE.format("loss < 0.5", "score = measure()", "score > best")
+    refusal = distribute(summarize(Document(HEAD + "from mine import measure\n" + MADE + loop)))
+    assert isinstance(refusal, Refusal)
+    assert [r.code for r in refusal.reasons] == ["HVD205"]

@@ -236,3 +236,51 @@ def test_a_generator_is_nothing_that_rank_0_sends() -> None:
     text = plan_of(LOOP.format(made="0.1", set="pass") + STREAM).text
     assert "broadcast_object(batches(6))" not in text
     assert "from_root(batches(6))" not in text
+
+
+TRAINER = """\
+from tensorflow.keras import backend as K
+class Trainer:
+    def update(self, x, y):
+        K.set_value(model.optimizer.lr, self.rate)
+        for e in range(5):
+            model.train_on_batch(x, y)
+            loss = np.mean(model.predict_on_batch(x))
+        {}
+trainer = Trainer()
+for i in range(40):
+    trainer.update(*draw())
+"""
+BUILT = (
+    "import numpy as np\nimport tensorflow as tf\nfrom mine import draw\nmodel = tf.keras.Sequential([])\n"
+)
+BUILT += "model.compile(tf.keras.optimizers.SGD(0.1), 'mse')\n"
+
+
+def test_a_rate_that_a_method_changes_for_the_next_time_is_changed_on_all_ranks() -> None:
+    changes = (
+        "if loss > 0.5:\n            self.rate *= 1.1\n        elif loss < 0.1:\n            self.rate /= 1.5"
+    )
+    text = plan_of(BUILT + TRAINER.format(changes)).text
+    assert "if any_rank(loss > 0.5):\n" in text
+    assert "elif any_rank(loss < 0.1):\n" in text
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "if loss > 0.5:\n            self.worst = loss",  # no setting
+        "self.turns = 1\n        if self.turns > 3:\n            self.rate *= 0.5",  # the same on all ranks
+    ],
+)
+def test_what_a_method_keeps_besides_is_its_own(rest: str) -> None:
+    assert "any_rank" not in plan_of(BUILT + TRAINER.format(rest)).text
+
+
+def test_a_method_that_the_loop_does_not_call_is_left() -> None:
+    after = BUILT + TRAINER.format("self.last = loss") + "trainer.end()\n"
+    method = (
+        "    def end(self):\n        if self.last > 0.5:\n            self.rate = 0.1\ntrainer = Trainer()\n"
+    )
+    text = plan_of(after.replace("trainer = Trainer()\n", method)).text
+    assert "any_rank" not in text

@@ -146,3 +146,60 @@ def test_a_test_of_what_training_on_draws_gives_is_taken_together() -> None:
     )
     assert "if any_rank(right < 90):" in plan.text
     assert any("values of its own" in c.doubt for c in plan.changes)
+
+
+ROWS = """\
+import gym
+import numpy as np
+import tensorflow as tf
+
+env = gym.make("CartPole-v1")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+
+
+def episode():
+    states, rewards = [], []
+    state, done = env.reset(), False
+    {}:
+        states.append(state)
+        state, reward, done, _ = env.step(env.action_space.sample())
+        rewards.append(reward)
+    return np.array(states), np.array(rewards)
+
+
+def build(found):
+    return np.concatenate([f["x"] for f in found]), np.concatenate([f["y"] for f in found])
+
+
+def fit(x, y):
+    model.fit(x, y, epochs=3{})
+
+
+for i in range(30):
+    found = []
+    for k in range(5):
+        x, y = episode()
+        found.append({{"x": x, "y": y}})
+    x, y = build(found)
+    fit(x, y)
+"""
+
+
+def outcome(turns: str, size: str = "", source: str = ROWS) -> object:
+    return distribute(summarize(Document(source.format(turns, size))))
+
+
+def test_rows_of_games_as_long_as_each_rank_plays_are_no_data_of_a_fit() -> None:
+    """Ranks would take different numbers of steps."""
+    for source in (ROWS, ROWS.replace("y = build(found)", "y = episode()")):
+        refusal = outcome("while not done", source=source)
+        assert isinstance(refusal, Refusal)
+        assert [r.code for r in refusal.reasons] == ["HVD006"]
+
+
+@pytest.mark.parametrize(
+    ("turns", "size"), [("for t in range(200)", ""), ("while not done", ", batch_size=len(x)")]
+)
+def test_games_of_so_many_turns_or_all_rows_in_one_step_are(turns: str, size: str) -> None:
+    assert not isinstance(outcome(turns, size), Refusal)

@@ -381,3 +381,50 @@ FOLDER = (
 def test_a_folder_that_is_only_named_is_waited_for(written: str, read: str, waits: bool) -> None:
     text = plan_of(FOLDER.format(written, read)).text
     assert ("name='saved'" in text) is waits
+
+
+PASSED = """
+import h5py
+def write(target):
+    with open(target, "w") as f:
+        f.write("1 2 3")
+def read(source):
+    with open(source) as f:
+        return f.read()
+{}
+x = read({})
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "read"),
+    [
+        ("ids = folder + '/rows' + tag\nwrite(ids)", "ids"),
+        ("def prepare(folder):\n    ids = folder + tag\n    write(ids)\n    return ids, 3\nids, n = prepare(folder)", "ids"),
+        # the same name, in folders that are written in two ways
+        ("write(os.path.join(os.getcwd(), 'made/rows.txt'))", "os.path.join('./{}'.format(folder), 'rows.txt')"),
+        ("write(folder + '/rows.txt')", "f'{place}/rows.txt'"),
+    ],
+)  # fmt: skip
+def test_a_path_that_functions_are_passed_is_followed(made: str, read: str) -> None:
+    text = apply(HEAD + PASSED.format(made, read), *RULES).text
+    assert f"\n{WAIT}\nx = read(" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "read"),
+    [
+        ("write(folder + '/rows.txt')", "folder + '/other.txt'"),
+        ("write(os.path.join(folder, 'rows.txt'))", "os.path.join(folder, 'rows.csv')"),
+        ("write(folder + tag)", "place"),
+        ("write(folder + '.txt')", "place + '.txt'"),  # only how their names end
+    ],
+)
+def test_other_paths_that_functions_are_passed_need_no_wait(made: str, read: str) -> None:
+    assert "broadcast" not in apply(HEAD + PASSED.format(made, read), *RULES).text
+
+
+def test_paths_that_begin_with_what_varies_are_not_taken_for_one() -> None:
+    """Nothing is known of where either is: files of training data would be waited for in each epoch."""
+    program = "np.save(f'./{folder}/{epoch}.npy', x)\ny = np.load('./data/{}/rows.npy'.format(name))\n"
+    assert "broadcast" not in apply(HEAD + program, *RULES).text

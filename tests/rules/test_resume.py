@@ -477,3 +477,11 @@ def test_an_iterator_whose_buffer_is_kept(shuffled: str, kept: str, asks: bool) 
     found = [c for c in changes(plan, "G6") if not c.sure]
     assert [plan.document.text[c.span.start : c.span.end] for c in found] == ["batches"] * asks
     assert "while int(ck.step) < 1000:" in plan.text
+
+
+def test_an_end_in_parentheses_gets_no_second_part() -> None:
+    """`(b)` must not become `(b, hvd.size())`."""
+    text = plan_of(
+        TAPE + "for e in range(3):\n    for i in range((e * n), ((e + 1) * n)):\n        step(*draw(3))\n"
+    ).text
+    assert "range((e * n), ((e + 1) * n), hvd.size())" in text

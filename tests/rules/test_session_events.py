@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .pairs import changes, doubts, plan_of
+from .pairs import changes, doubts, plan_of, refused
 from .sessions import INIT, LOSS
 
 STEP = "step = tf.train.get_or_create_global_step()\n"
@@ -263,3 +263,77 @@ def test_a_number_outside_of_the_event_counts_alike() -> None:
     more = "    if n % 100 == 0:\n        keep(n)\n    show(n // 100)\n"
     text = plan_of(LOSS + TRAIN.format("None") + COUNTED + more).text
     assert "    show(n // max(1, 100 // hvd.size()))\n" in text
+
+
+@pytest.mark.parametrize(
+    ("run", "test"),
+    [
+        ("n = sess.run([train, step], {x: a})[1] + 1", "n % 100 == 0"),
+        ("sess.run(train, {x: a})\n    n = sess.run(step) + 1", "n % 100 == 0"),
+        ("sess.run(train, {x: a})\n    k = sess.run(step)\n    n = k - 1", "n % 100 == 0"),
+    ],
+)
+def test_a_name_for_the_step_after_or_before_is_divided(run: str, test: str) -> None:
+    assert becomes(STEP + TRAIN.format("step"), run, test) == "n % max(1, 100 // hvd.size()) == 0"
+
+
+@pytest.mark.parametrize("made", ["a.shape[0] + 1", "sess.run(step) + a.shape[0]", "sess.run(loss) + 1"])
+def test_a_name_for_another_sum_is_left(made: str) -> None:
+    run = f"sess.run(train, {{x: a}})\n    n = {made}"
+    assert becomes(STEP + TRAIN.format("step"), run, "n % 100 == 0") == "n % 100 == 0"
+
+
+TURNS = (
+    "for i in range({}):\n    step = i + 1\n    sess.run(train, {{x: draw()}})\n    if {}:\n        keep()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("step % 100 == 0", "step % max(1, 100 // hvd.size()) == 0"),
+        ("step == 100", "step == max(1, 100 // hvd.size())"),
+        ("step > 100", "step > max(1, 100 // hvd.size())"),
+    ],
+)
+def test_a_name_for_how_many_turns_there_were_is_divided(test: str, after: str) -> None:
+    text = plan_of(LOSS + TRAIN.format("None") + OPEN + TURNS.format(500, test)).text
+    assert f"    if {after}:\n" in text
+
+
+def test_it_counts_the_steps_of_all_ranks_where_the_turn_does() -> None:
+    resumed = "path = tf.train.latest_checkpoint('a')\nstart = int(path[9:]) if path else 0\n"
+    kept = TURNS.replace("keep()", "tf.train.Saver().save(sess, 'a/m', global_step=step)")
+    text = plan_of(
+        LOSS + TRAIN.format("None") + OPEN + resumed + kept.format("start, 500", "step % 100 == 0")
+    ).text
+    assert "    step = i + hvd.size()\n" in text
+    assert "    if step % 100 < hvd.size() and hvd.rank() == 0:\n" in text
+
+
+VARIABLE = "step = tf.Variable(0, trainable=False, name='steps')\n"
+STOPS = """\
+for i in range(500):
+    _, n = sess.run([train, step], {x: draw()})
+    if n % 100 == 0:
+        score = sess.run(loss, {x: draw()})
+        if score > best:
+            bad += 1
+            if bad > 3:
+                break
+        else:
+            bad, best = 0, score
+"""
+
+
+def test_a_variable_that_is_the_global_step_is_the_same_on_all_ranks() -> None:
+    """Only what is measured then is agreed on, not in each step."""
+    begin = VARIABLE + TRAIN.format("step") + OPEN + "bad, best = 0, 9.0\n"
+    text = plan_of(LOSS + begin + STOPS).text
+    assert "    if n * hvd.size() % 100 < hvd.size():\n        score = mean_over_ranks(" in text
+    assert "from_root(" not in text
+
+
+def test_another_variable_is_each_rank_s_own() -> None:
+    begin = VARIABLE + TRAIN.format("None") + OPEN + "bad, best = 0, 9.0\n"
+    refused(LOSS + begin + STOPS, "HVD205")

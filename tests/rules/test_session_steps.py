@@ -577,3 +577,55 @@ def test_the_last_step_by_its_number(steps: str, last: str, divided_steps: str, 
     loop = "for step in range({}):\n    sess.run(train, {{x: draw()}})\n"
     loop += "    if step % 9 == 0 or step == {}:\n        print(step)\n"
     divided(loop.format(steps, last), loop.format(divided_steps, divided_last))
+
+
+def test_a_total_that_a_fed_step_is_divided_by_in_the_graph_stays_whole() -> None:
+    """The step is told there that it counts those of all ranks; or the rate would fall size() times too fast."""
+    graph = LOSS + "TOTAL = 400\ni = tf.placeholder(tf.int32, [])\n"
+    graph += "left = tf.maximum(0.0, 1.0 - tf.cast(i, tf.float32) / TOTAL)\n"
+    graph += "train = tf.train.AdamOptimizer(0.1 * left).minimize(loss)\n"
+    loop = "for k in range(TOTAL):\n    sess.run(train, {x: draw(), i: k})\n"
+    text = plan_of(graph + "sess = tf.Session()\n" + INIT + loop).text
+    assert "TOTAL = 400\n" in text
+    assert "for k in range(TOTAL // hvd.size()):" in text
+    assert "i: k * hvd.size()}" in text
+
+
+def test_a_total_that_a_sum_is_divided_by_in_the_graph_is_divided_where_it_is_made() -> None:
+    graph = LOSS + "TOTAL = 400\ni = tf.placeholder(tf.float32, [])\nshown = i / TOTAL\n"
+    graph += "train = tf.train.AdamOptimizer(0.1).minimize(loss)\nadded = 0.0\n"
+    loop = "for k in range(TOTAL):\n    added += sess.run([loss, train], {x: draw()})[0]\n"
+    text = plan_of(graph + "sess = tf.Session()\n" + INIT + loop + "sess.run(shown, {i: added})\n").text
+    assert "TOTAL = 400 // hvd.size()\n" in text
+
+
+FILLED = """\
+given = tf.placeholder(tf.float32, [None, 1])
+queue = tf.{}
+fill = queue.enqueue(given)
+x = queue.{}
+loss = tf.reduce_mean(x * w)
+train = tf.train.AdamOptimizer(0.1).minimize(loss)
+def run():
+    while True:
+        sess.run(fill, {{given: draw()}})
+"""
+THREAD = "import threading\nthreading.Thread(target=run, daemon=True).start()\n"
+
+
+@pytest.mark.parametrize("taken", ["dequeue()", "dequeue_many(8)"])
+def test_steps_that_take_rows_from_a_queue_are_divided_and_what_fills_it_is_asked(taken: str) -> None:
+    loop = "for i in range(500):\n    sess.run(train)\n"
+    graph = LOSS + FILLED.format("FIFOQueue(8, [tf.float32])", taken)
+    plan = plan_of(graph + "sess = tf.Session()\n" + INIT + THREAD + loop)
+    assert "for i in range(500 // hvd.size()):" in plan.text
+    assert "AdamOptimizer(0.1 * hvd.size())" in plan.text
+    assert len([d for d in doubts(plan, "S5") if d.startswith("every rank fills this queue")]) == 1
+
+
+def test_a_queue_that_draws_from_what_it_holds_is_only_noted() -> None:
+    loop = "for i in range(500):\n    sess.run(train)\n"
+    graph = LOSS + FILLED.format("RandomShuffleQueue(80, 8, [tf.float32])", "dequeue_many(8)")
+    plan = plan_of(graph + "sess = tf.Session()\n" + INIT + THREAD + loop)
+    assert not doubts(plan, "S5")
+    assert any("queue is not divided" in n.message for n in plan.notes)

@@ -437,3 +437,85 @@ def test_what_an_object_counts_seeds_a_shuffle_alike() -> None:
     counted = plan_of(KERAS + COUNTED_SEED.format("epoch", "0", "self.epoch += 1")).text
     assert "alike(" not in counted
     assert "alike(" in plan_of(KERAS + COUNTED_SEED.format("epoch", "None", "pass")).text
+
+
+# ---------------------------------------------------------------------- states, and what is shuffled from them
+
+EPOCHS = """\
+def epochs(x, y):
+    s = np.random.get_state()
+    np.random.shuffle(x)
+    np.random.set_state(s)
+    np.random.shuffle(y)
+    def one():
+        s = np.random.get_state()
+        np.random.shuffle(x)
+        np.random.set_state(s)
+        np.random.shuffle(y)
+        for i in range(0, len(x), 4):
+            yield x[i : i + 4], y[i : i + 4]
+    return one
+"""
+ENDLESS = "def endless():\n    while True:\n        for x, y in train():\n            yield x, y\n"
+DRAWN = "for i in range(400):\n    step(*next(batches))\n"
+
+
+def test_what_a_generator_within_a_function_shuffles_is_shuffled_alike() -> None:
+    begun = (
+        "a = np.random.RandomState(1).rand(64, 3)\ntrain = epochs(a, b)\n" + ENDLESS + "batches = endless()\n"
+    )
+    text = divide(HEAD + EPOCHS + begun + DRAWN).text
+    assert "[next(batches) for _ in range(hvd.size())][hvd.rank()]" in text
+    assert text.count("alike(np.random.shuffle)(") == 4
+    assert text.count("alike(np.random.get_state)(") == text.count("alike(np.random.set_state)(") == 2
+
+
+def test_states_of_what_each_rank_shuffles_for_itself_are_its_own() -> None:
+    """Half of it drawn from another stream, rows and targets would be put into two orders."""
+    freely = ENDLESS.replace("def endless():", "def endless(train):")
+    begun = "batches = endless(mine.first(epochs(a, b)))\n"
+    text = divide(HEAD + "import mine\n" + EPOCHS + freely + begun + DRAWN).text
+    for one in text.split("def ")[1:]:
+        states = one.count("alike(np.random.get_state)(") + one.count("alike(np.random.set_state)(")
+        assert states in (0, 2 * (one.count("alike(np.random.shuffle)(") // 2))
+
+
+SEEDED = """\
+def load():
+    np.random.seed(547)
+    np.random.shuffle(a)
+    np.random.seed(547)
+    np.random.shuffle(b)
+"""
+EPOCH = "for e in range(9):\n    np.random.shuffle(a)\n    for i in range(0, n, 3):\n        step(a[i : i + 3], b)\n"
+
+
+def test_a_seed_that_a_function_gives_under_a_condition_makes_no_other_order_the_same() -> None:
+    text = divide(HEAD + SEEDED + "if kind == 'digits':\n    load()\n" + EPOCH).text
+    assert "for e in range(9):\n    alike(np.random.shuffle)(a)\n" in text
+    assert SEEDED in text  # rows and targets belong together
+
+
+def test_a_seed_that_a_function_gives_in_any_case_does() -> None:
+    assert "alike" not in divide(HEAD + SEEDED + "load()\n" + EPOCH).text
+
+
+NEW_ORDER = """\
+for i in range(400):
+    if i % 16 == 0:
+        p = np.random.permutation(48)
+    k = i % 16
+    step(a[p[k * 3 : k * 3 + 3]], b)
+    print(i)
+"""
+
+
+def test_an_order_that_is_drawn_again_now_and_then_is_drawn_alike() -> None:
+    text = divide(HEAD + NEW_ORDER).text
+    assert "for i, own_i in rounds(range(400)):" in text
+    assert "        p = alike(np.random.permutation)(48)\n" in text
+
+
+def test_one_that_each_turn_draws_is_each_rank_s_own() -> None:
+    drawn = NEW_ORDER.replace("    if i % 16 == 0:\n        p", "    p").replace("k = i % 16", "k = 0")
+    assert "alike" not in divide(HEAD + drawn).text

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from horovodize import catalogue
 from horovodize.facts.draws import Draws
 from horovodize.facts.games import is_game
+from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.kept import VARIABLES
 from horovodize.facts.sources import AGREEING, FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
@@ -177,6 +178,11 @@ class Calls:
     def _runs(self) -> set[ast.AST]:
         return set(self.flow.sites.graph.all_runs) if self.flow.sites.builds_graph else set()
 
+    @cached_property
+    def _global_steps(self) -> set[ast.Call]:
+        """The variables that are global steps, however they are made."""
+        return GraphCounts(self.module, self.flow.sites).global_step_variables
+
     def _run(self, step: Step, call: ast.Call, item: Item) -> None:
         """What a session gives: computed from a rank's rows, but for the global step, and what is restored before training."""
         fetched: list[ast.AST] = list(call.args[:1])
@@ -189,6 +195,8 @@ class Calls:
         names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
         if names and all(name in _STEPS or is_agreed(name) for name in names):
             return
+        if made and self.syntax.loops(call) and self._global_steps.issuperset(made):
+            return  # as all ranks take each step, whatever they began with has been sent to them
         before_training = names and names <= {*_STEPS, *VARIABLES} and not self.syntax.loops(call)
         restored = before_training and bool(self.flow.sites.method_calls("restore"))
         step.varies(Source.FILES if restored else Source.ROWS, call)
@@ -219,6 +227,8 @@ class Calls:
         if name in _JOINING and item.size and given and isinstance(given[0], (ast.List, ast.Tuple)):
             step.ask_all(given[0].elts, size=True)
             return
+        if name in _JOINING and item.size and given:  # as many as all its items have together
+            step.ask(given[0], (ITEM,), True)
         if is_agreed(name):
             if any(k.arg in ("process_set", None) for k in call.keywords):
                 self._unresolved(step, call, item)  # of some ranks only

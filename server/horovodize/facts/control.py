@@ -208,8 +208,8 @@ class Control:
         for place, given in [*own, *self._changes_of_object(e)]:
             if self._comes_later(place, e):
                 continue
-            for value in given if not item.size or _adds_all(self.syntax.parent[place]) else ():
-                step.ask(value, _path_of_added(self.syntax.parent[place], item.path), item.size)
+            for value in given if not item.size or item.path or _adds_all(self.syntax.parent[place]) else ():
+                step.ask(value, _path_of_added(self.syntax.parent[place], item), item.size)
             self.of_statement(step, self.syntax.statement(place), e, adds_up=True)
             if self.counted:
                 self.of_calls(step, place, e)
@@ -267,10 +267,11 @@ class Control:
         return not any(syntax.inside(place, loop) for loop in around)
 
 
-def _path_of_added(change: ast.AST, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Which part of what is appended to a list is asked for, where it is whether an item is there; else all of it."""
+def _path_of_added(change: ast.AST, item: Item) -> tuple[int | str, ...]:
+    """Which part of what is appended to a list is asked for, where it is whether an item is there or how many it holds; else
+    all of it."""
     appended = isinstance(change, ast.Attribute) and change.attr == "append"
-    return path[1:] if appended and path[1:] == (PRESENCE,) else ()
+    return item.path[1:] if appended and (item.size or item.path[1:] == (PRESENCE,)) else ()
 
 
 def _adds_all(method: ast.AST) -> bool:

@@ -197,7 +197,7 @@ class Counters:
                     yield from self._of_returned(b.value, b.path, known, depth)
                 else:
                     part = self.fetched.part(b.value, b.path)
-                    yield from self._read(part, known, depth - 1) if part is not None else [None]
+                    yield from self._read(_counted(part), known, depth - 1) if part is not None else [None]
             else:
                 yield None
 
@@ -258,7 +258,7 @@ class Counters:
             yield from self._read(fetched, known, depth - 1)
             return
         if self.sites.builds_graph and any(
-            self.fetched.same(e, step) for step in self._global_step_arguments
+            self.fetched.same(e, step) for step in self.graph_counts.global_steps
         ):
             yield self._global_step
             return
@@ -455,7 +455,7 @@ class Counters:
     def _find_variable(self, made: ast.Call) -> Counter | None:
         if self.names.of(made.func) not in VARIABLES:
             return None
-        if made in self._global_step_variables:
+        if made in self.graph_counts.global_step_variables:
             return self._global_step
         if self.sites.builds_graph:
             return self._graph_variable(made)
@@ -529,29 +529,9 @@ class Counters:
     @cached_property
     def _global_step(self) -> Counter | None:
         """The global step, where a train op counts it."""
-        if not self.sites.builds_graph or not self._global_step_arguments:
+        if not self.sites.builds_graph or not self.graph_counts.global_steps:
             return None
         return Counter(CounterKind.GLOBAL_STEP, frozenset(self.feeding.drivers))
-
-    @cached_property
-    def _global_step_arguments(self) -> list[ast.expr]:
-        # of `minimize` and `apply_gradients`, the second parameter
-        found = [
-            argument(
-                op,
-                "global_step",
-                1 if isinstance(op.func, ast.Attribute) and op.func.attr in _COUNTING else None,
-            )
-            for op in self.sites.graph_minimizes
-        ]
-        return [e for e in found if e is not None and not (isinstance(e, ast.Constant) and e.value is None)]
-
-    @cached_property
-    def _global_step_variables(self) -> set[ast.Call]:
-        return {c for e in self._global_step_arguments for c in self.values.calls(e)}
-
-
-_COUNTING = ("minimize", "apply_gradients")
 
 
 def within(called: str, call: ast.Call) -> ast.expr | None:
@@ -561,6 +541,13 @@ def within(called: str, call: ast.Call) -> ast.expr | None:
     if isinstance(call.func, ast.Attribute) and called in _READING:
         return call.func.value
     return None
+
+
+def _counted(e: ast.expr) -> ast.expr:
+    """What a name counts that is given `i + 1`: as many steps, from another number on."""
+    moved = isinstance(e, ast.BinOp) and isinstance(e.op, (ast.Add, ast.Sub))
+    by_number = moved and isinstance(e, ast.BinOp) and isinstance(e.right, ast.Constant)
+    return e.left if by_number and isinstance(e, ast.BinOp) else e
 
 
 def _is_stored_to(n: ast.expr) -> bool:

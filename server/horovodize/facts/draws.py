@@ -103,7 +103,7 @@ class Draws:
             return True
         return any(
             name.startswith(SEEDS[self.module.names.of(seed.func) or ""])
-            and not self._is_conditional(seed)
+            and not self._is_conditional(seed, draw)
             and (draw is None or not self._comes_after(seed, draw))
             and not self.is_undone(seed, draw)
             for seed in self._seeds
@@ -233,9 +233,17 @@ class Draws:
         doubtful = [v for v in found if not isinstance(v, ast.Constant) or v.value is None]
         return (doubtful or found or [None])[0]
 
-    def _is_conditional(self, call: ast.Call) -> bool:
-        """`if args.seed is not None: …`"""
-        return any(isinstance(a, ast.If) and not is_main_guard(a) for a in self.module.syntax.ancestors(call))
+    def _is_conditional(self, call: ast.Call, draw: ast.AST | None = None) -> bool:
+        """`if args.seed is not None: …`; of a draw elsewhere also where a function seeds that is called under a condition."""
+        syntax = self.module.syntax
+
+        def is_under_test(node: ast.AST) -> bool:
+            return any(isinstance(a, ast.If) and not is_main_guard(a) for a in syntax.ancestors(node))
+
+        if draw is None or syntax.function(draw) is syntax.function(call):
+            return is_under_test(call)
+        ways = self.uniformity.drive.ways(call)
+        return all(any(is_under_test(frame.node) for frame in way) for way in ways)
 
     def _comes_after(self, seed: ast.Call, draw: ast.AST) -> bool:
         syntax = self.module.syntax

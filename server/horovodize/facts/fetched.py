@@ -4,13 +4,14 @@ of `run_values.results` in a session hook."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from horovodize import catalogue
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
+_PLACEHOLDERS = ("tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default")
 # Libraries whose functions make no count of steps that isn't known.
 _SEEN = ("tensorflow.", "numpy.")
 
@@ -34,6 +35,14 @@ class Fetched:
             )
         parts = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
         return parts[path[0]] if len(path) == 1 and 0 <= path[0] < len(parts) else None
+
+    def fed(self, made: Iterable[ast.AST]) -> Iterator[ast.expr]:
+        """What sessions feed those placeholders that are among some nodes: `feed_dict={rate: 0.1 * step}`."""
+        holders = {n for n in made if isinstance(n, ast.Call) and self.names.of(n.func) in _PLACEHOLDERS}
+        for feed in self.syntax.every(ast.Dict) if holders else ():
+            for key, value in zip(feed.keys, feed.values, strict=True):
+                if key is not None and holders & set(self.values.calls(key)):
+                    yield value
 
     def item(self, e: ast.Subscript) -> ast.expr | None:
         """What is fetched as `results[1]` or `results["step"]`, where all that `results` may be fetches it."""

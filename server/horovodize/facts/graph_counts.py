@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import argument
 
 _MODULE = "tensorflow."
+_COUNTING = ("minimize", "apply_gradients")
 
 
 class GraphCounts:
     """The operations of one module's graphs that add to variables."""
 
     def __init__(self, module: Module, sites: Sites) -> None:
-        self.module, self.graph = module, sites.graph
+        self.module, self.sites, self.graph = module, sites, sites.graph
+
+    @cached_property
+    def global_steps(self) -> list[ast.expr]:
+        """What train ops are given as the global step, which they count with each step."""
+        # of `minimize` and `apply_gradients`, the second parameter
+        found = [
+            argument(
+                op,
+                "global_step",
+                1 if isinstance(op.func, ast.Attribute) and op.func.attr in _COUNTING else None,
+            )
+            for op in self.sites.graph_minimizes
+        ]
+        return [e for e in found if e is not None and not (isinstance(e, ast.Constant) and e.value is None)]
+
+    @cached_property
+    def global_step_variables(self) -> set[ast.Call]:
+        """The calls that make the variables which are global steps."""
+        return {c for e in self.global_steps for c in self.module.values.calls(e)}
 
     def runs(self, made: ast.Call) -> list[ast.Call]:
         """The runs of sessions that add to the variable which a call makes; none where some operation sets it otherwise."""

@@ -27,6 +27,10 @@ DEALING = re.compile(
     r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random|read|feed)_?\w*batch|batch\w*(gen|sampl|iter)"
     r"|^sample|sampler?$|^fetch|next_?\w*(data|example|minibatch)"
 )
+# What gives the next rows in a graph: of an iterator, of a queue.
+GRAPH_SOURCES = (
+    "get_next", "batch", "shuffle_batch", "batch_join", "shuffle_batch_join", "dequeue", "dequeue_many", "dequeue_up_to",
+)  # fmt: skip
 _RANDOM = (
     "numpy.random.",
     "random.",
@@ -632,7 +636,9 @@ class Turns:
         if isinstance(e.func, ast.Name) and e.func.id == "next":
             return True
         if name.startswith("tensorflow"):
-            return last in ("batch", "shuffle_batch", "slice_input_producer", "get_next") or ".data." in name
+            return last in (*GRAPH_SOURCES, "slice_input_producer") or ".data." in name
+        if self.graph and last.startswith("dequeue"):
+            return True
         callee = self.values.callee(e)
         if isinstance(callee, FUNCTIONS):
             if deals_by_cursor(callee) and not is_game(self.syntax, callee):

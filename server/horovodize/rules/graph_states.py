@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from horovodize.facts.turns import GRAPH_SOURCES
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import argument
 
@@ -24,15 +25,6 @@ _SCATTERING = (
 )
 _SHAPING = {"clip_by_value", "maximum", "minimum", "identity", "cast", "stop_gradient"}
 _ADDING = {"add", "subtract", "add_n"}
-_READING = {
-    "get_next",
-    "batch",
-    "shuffle_batch",
-    "batch_join",
-    "shuffle_batch_join",
-    "dequeue",
-    "dequeue_many",
-}
 _BY_HAND = (
     "this trains a variable without an optimizer, by each rank's own rows: the ranks would train different models; use one of "
     "`tf.train`"
@@ -106,7 +98,7 @@ def _is_of_rows(draft: Draft, value: ast.expr) -> bool:
     if any(draft.names.last(c.func) == "moments" for c in calls):
         return False
     return any(
-        draft.names.last(c.func) in _READING
+        draft.names.last(c.func) in GRAPH_SOURCES
         or (draft.names.last(c.func) == "placeholder" and draft.facts.steps.shape(c) != [])
         for c in calls
     )

@@ -15,6 +15,7 @@ from functools import cached_property
 from horovodize.rules import silence
 from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
 from horovodize.rules.folders import made_everywhere
+from horovodize.rules.helpers import config_at
 from horovodize.rules.import_block import head_place
 from horovodize.source import Edit, Span
 from horovodize.summary.call_paths import Frame
@@ -38,11 +39,11 @@ def barrier(draft: Draft, name: str) -> str:
     return f"{HVD}.broadcast(0, root_rank=0, name={draft.quoted(name)})"
 
 
-def barrier_once(draft: Draft, name: str) -> list[str]:
-    """The same as lines without a helper, for a place that is come to once: in a graph, they open a session for it."""
+def barrier_once(draft: Draft, name: str, place: ast.AST) -> list[str]:
+    """The same as lines without a helper, at a place that is come to once: in a graph, they open a session for it."""
     if not draft.in_graph:
         return [barrier(draft, name)]
-    config = draft.session_config(draft.sites.any_v1)
+    config = config_at(draft, place, draft.sites.any_v1)
     waiting, (_, v1) = draft.same_name("waiting"), draft.config_to_make or ("", "")
     return [
         f"with {v1}.Graph().as_default(), {v1}.Session(config={config}) as {waiting}:",

@@ -214,7 +214,8 @@ def _from_files(elsewhere: Mapping[str, Elsewhere]) -> list[tuple[ast.stmt | Non
 
 
 def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) is not None
+    """Whether a text reads a name: not as that of an argument, `config=…`."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w|=[^=])", text) is not None
 
 
 # ---------------------------------------------------------------------- imports

@@ -291,6 +291,15 @@ GRAPH_HELPERS = {
 # What a session of a helper is told where a module has no config for others: it may be imported before `hvd.init()`.
 _CONFIG = f"{{v1}}.ConfigProto(gpu_options={{v1}}.GPUOptions(allow_growth=True, visible_device_list=str({LOCAL_RANK})))"
 
+
+def config_at(draft: Draft, place: ast.AST, used: ast.expr) -> str:
+    """What a session is told at a place: the config that the head of the script makes. In a function of one of its modules
+    all of it, where one line does for a config's lines in each of their heads. `used`: a use of TensorFlow 1."""
+    name = draft.session_config(used)
+    in_script = draft.module.scopes.root(place) is draft.module.tree
+    return name if in_script or draft.syntax.function(place) is None else _CONFIG.format(v1=draft.v1(used))
+
+
 # What a module defines that may be imported before Horovod is initialised.
 IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
     "alike": (

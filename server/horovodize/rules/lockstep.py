@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.answers import Uniform
+from horovodize.facts.answers import Uniform, Varies
 from horovodize.facts.exits import deciding, exits, skips, tests
+from horovodize.facts.sources import Source
 from horovodize.rules import means, rate_changes_in_loops, reached_together, threads
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, cause_of
@@ -19,8 +20,8 @@ from horovodize.rules.guards import from_root
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
-from horovodize.summary.feeding import Kind
-from horovodize.summary.syntax import CALLABLES, Loop, end, position
+from horovodize.summary.feeding import FitFeed, Kind
+from horovodize.summary.syntax import CALLABLES, Loop, argument, end, position
 
 _FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it forever"
 _VALUES = (ast.Name, ast.Attribute, ast.Call)
@@ -51,7 +52,9 @@ def keep_in_step(draft: Draft) -> None:
     rate_changes_in_loops.keep_weights_alike(draft)
     for fed in known.fits:
         made = _is_self_made(draft, fed.x) if fed.kind is Kind.UNKNOWN else _is_played(draft, fed.x)
-        if made and draft.syntax.loops(fed.fit.call):
+        again = any(frame.loops for way in draft.drive.ways(fed.fit.call) for frame in way)
+        steps_differ = again and _ends_by_a_game(draft, fed.x) and not _is_one_batch(draft, fed)
+        if steps_differ or (made and draft.syntax.loops(fed.fit.call)):
             draft.refuse(
                 "HVD006",
                 fed.x,
@@ -153,10 +156,12 @@ def _tell(draft: Draft, leaving: ast.stmt, loop: Loop) -> bool:
 
 
 def _can_be_told(draft: Draft, name: ast.Name | ast.Attribute, decision: ast.If) -> bool:
-    """Whether a variable can be given rank 0's value before a decision: nothing in there counts it on, its object is known."""
+    """Whether a variable can be given rank 0's value before a decision: it has a value then, nothing in there counts it on, and
+    its object is known."""
     bound = _bound(draft, name)
-    if any(draft.syntax.inside(b.statement, decision) and b.kind != "assign" for b in bound):
-        return False
+    within = [b for b in bound if draft.syntax.inside(b.statement, decision)]
+    if any(b.kind != "assign" for b in within) or (bound and len(within) == len(bound)):
+        return False  # what is first set in there has no value before
     return isinstance(name, ast.Name) or bool(bound)
 
 
@@ -242,6 +247,20 @@ def _is_played(draft: Draft, data: ast.expr) -> bool:
             if ends and any(_predicts(draft, n) for n in (player, *made.args)):
                 return True
     return False
+
+
+def _ends_by_a_game(draft: Draft, data: ast.expr) -> bool:
+    """Whether how many rows there are goes by how long a game of the rank's own took."""
+    return any(isinstance(r, Varies) and r.kind is Source.GAME for r in draft.uniform.number_reasons(data))
+
+
+def _is_one_batch(draft: Draft, fed: FitFeed) -> bool:
+    """`fit(x, y, batch_size=len(x))`: one step, however many rows there are."""
+    size = argument(fed.fit.call, "batch_size", 2)
+    if size is None:
+        return False
+    rows = ast.unparse(fed.x)
+    return ast.unparse(size) in (f"len({rows})", f"{rows}.shape[0]")
 
 
 def _predicts(draft: Draft, n: ast.AST) -> bool:

@@ -173,7 +173,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         draft.decide(stop, Shared(rule))
         draft.divided = True
         draft.decide(driver.loop, Strided(rule))
-        edits = [Edit.insert(draft.module.span(stop).end, f", {SIZE}", None)]
+        edits = [draft.add_argument(numbers, SIZE)]
         draft.change(rule, stop, "Let each step count for those of all ranks", WHY, edits)
         resume.begin_after(draft, start)
     else:

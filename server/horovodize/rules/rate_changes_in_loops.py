@@ -9,6 +9,7 @@ the model gets them back: steps of one's own send weights once, when training be
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
@@ -29,13 +30,14 @@ _OWN = (
     "`hvd.broadcast_variables(model.variables, root_rank=0)` (of `horovod.tensorflow`) after it"
 )
 _RATES = ("learning_rate", "lr")
+_SET_VALUE = "tensorflow.keras.backend.set_value"
 _BY_FILES = (Source.FILES, Source.FAILURE)
 _WEIGHTS = ("set_weights", "load_weights", "restore")
 
 
 def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     """Makes ranks agree where one would change a setting of training in a loop."""
-    fed = _fed(draft, sites)
+    fed = _fed(draft, sites) | _set_from(draft)
     for decision in _decisions(draft, loop):
         if draft.was(decision.test, Agreed) or cause_of(draft, decision.test, loop) is Cause.COUNT:
             continue
@@ -87,9 +89,15 @@ def _bindings(draft: Draft, n: ast.Name | ast.Attribute) -> list[Binding]:
     return draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else draft.values.attribute_bindings(n)
 
 
-def _decisions(draft: Draft, loop: Loop) -> list[ast.If]:
-    """The `if`s of a loop, those of loops in it left out."""
-    return [n for n in _inside(loop) if isinstance(n, ast.If) and draft.syntax.loops(n)[:1] == [loop]]
+def _decisions(draft: Draft, loop: Loop) -> Iterator[ast.If]:
+    """The `if`s of a loop, those of loops in it left out; and those of functions that it calls, where all ranks come to them
+    once those before are agreed on."""
+    syntax = draft.syntax
+    yield from (n for n in _inside(loop) if isinstance(n, ast.If) and syntax.loops(n)[:1] == [loop])
+    for n in syntax.every(ast.If):
+        called = (loop in frame.loops for way in draft.drive.ways(n) for frame in way[1:])
+        if not syntax.loops(n) and any(called) and draft.uniform.reached_alike(n):
+            yield n
 
 
 def _inside(root: ast.AST) -> list[ast.AST]:
@@ -109,12 +117,13 @@ def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
     if isinstance(n, (ast.Assign, ast.AugAssign)):
         targets = n.targets if isinstance(n, ast.Assign) else [n.target]
         return any(
-            (isinstance(t, ast.Name) and t.id in fed) or (isinstance(t, ast.Attribute) and t.attr in _RATES)
+            (isinstance(t, (ast.Name, ast.Attribute)) and ast.unparse(t) in fed)
+            or (isinstance(t, ast.Attribute) and t.attr in _RATES)
             for t in targets
         )
     if not isinstance(n, ast.Call):
         return False
-    if draft.names.of(n.func) == "tensorflow.keras.backend.set_value":
+    if draft.names.of(n.func) == _SET_VALUE:
         return True
     if n in draft.sites.graph.all_runs and draft.in_graph:
         return any(
@@ -155,3 +164,16 @@ def _fed(draft: Draft, sites: set[ast.AST]) -> set[str]:
                     given = [*frame.node.args, *(k.value for k in frame.node.keywords)]
                     found |= {n.id for n in draft.values.depends(given, 200) if isinstance(n, ast.Name)}
     return {name for name in found if "lr" in name.lower() or "rate" in name.lower()}
+
+
+def _set_from(draft: Draft) -> set[str]:
+    """Names, also of attributes, that a setting is set from: `self.rate` of `K.set_value(optimizer.lr, self.rate)`."""
+    given = [argument(c, "value", 1) for c in draft.module.calls_of(_SET_VALUE)]
+    for call in draft.sites.method_calls("assign"):
+        if isinstance(call.func, ast.Attribute) and _is_rate(call.func.value):
+            given.append(argument(call, "value", 0))
+    for s in draft.syntax.every(ast.Assign):
+        if any(isinstance(t, ast.Attribute) and t.attr in _RATES for t in s.targets):
+            given.append(s.value)
+    made_of = (n for e in given if e is not None for n in ast.walk(e))
+    return {ast.unparse(n) for n in made_of if isinstance(n, (ast.Name, ast.Attribute))}

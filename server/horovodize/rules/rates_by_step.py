@@ -33,7 +33,6 @@ _WHAT = "Tell the rate the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; the rate goes by how much has been seen."
 _BOUNDS = {"min", "max", "minimum", "maximum", "clip", "clip_by_value"}
 _LIMIT = 400
-_PLACEHOLDERS = ("tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default")
 
 
 def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting | None = None) -> None:
@@ -136,15 +135,8 @@ def follow_fed(draft: Draft, rate: ast.expr) -> None:
 
 def fed(draft: Draft, rate: ast.expr, *, directly: bool = False) -> Iterator[ast.expr]:
     """What sessions feed a rate; `directly`: only where it is what they feed itself, not one that is made of it."""
-    holders = {
-        n
-        for n in (draft.values.calls(rate) if directly else draft.values.depends([rate], _LIMIT))
-        if isinstance(n, ast.Call) and draft.names.of(n.func) in _PLACEHOLDERS
-    }
-    for feed in draft.syntax.every(ast.Dict) if holders else ():
-        for key, value in zip(feed.keys, feed.values, strict=True):
-            if key is not None and holders & set(draft.values.calls(key)):
-                yield value
+    made = draft.values.calls(rate) if directly else draft.values.depends([rate], _LIMIT)
+    yield from draft.facts.counters.fetched.fed(made)
 
 
 def _by_batches(draft: Draft, setting: ast.AST) -> bool:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import LOCAL_RANK, Draft
+from horovodize.rules.helpers import config_at
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument
@@ -59,7 +60,7 @@ def _pin_creator(draft: Draft, call: ast.Call) -> None:
     """`MonitoredSession(session_creator=ChiefSessionCreator(…))`: the creator has the config."""
     creator = argument(call, "session_creator", 0)
     if creator is None or (isinstance(creator, ast.Constant) and creator.value is None):
-        made = f"{draft.v1(call.func)}.train.ChiefSessionCreator(config={draft.session_config(call.func)})"
+        made = f"{draft.v1(call.func)}.train.ChiefSessionCreator(config={config_at(draft, call, call.func)})"
         edit = (
             Edit(draft.module.span(creator), made)
             if creator is not None
@@ -90,7 +91,7 @@ def pin_session(draft: Draft, call: ast.Call, parameter: str, index: int | None)
                 "HVD006", call, f"`**` may pass a config, which has to be pinned; give `{parameter}=…`"
             )
             return
-        name = draft.session_config(call.func)
+        name = config_at(draft, call, call.func)
         edit = (
             Edit(draft.module.span(config), name)
             if config is not None

@@ -16,7 +16,8 @@ After          for i in range(total_batch // hvd.size()):
 Leaves alone   The loop over epochs. Loops that only evaluate. Steps that come from a game, or that are fed by queues
                (`tf.train.shuffle_batch`): that is said.
 Refuses        Training in threads (HVD006): they take turns differently on every rank, and ranks wait for each other's steps.
-Asks           As G4. Queues that give all ranks the same rows in the same order: unshuffled, by a seed, of one file.
+Asks           As G4. Queues that give all ranks the same rows in the same order: unshuffled, by a seed, of one file; those that
+               a thread of the program fills.
 Source         Beyond the seed, which divides no steps of a Session.
 """
 
@@ -24,10 +25,11 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.steps import Feed
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import begins, feeding
+from horovodize.rules.shares import begins, feeding, is_none
 from horovodize.rules.steps import divide_loops
 from horovodize.summary.syntax import argument
 
@@ -45,6 +47,12 @@ _SOURCES = ("string_input_producer", "slice_input_producer")
 _SEEDS = {"string_input_producer": 3, "slice_input_producer": 3, "shuffle_batch": 5, "shuffle_batch_join": 4}
 _UNDIVIDED = "this queue is not divided: every rank reads all of it, in an order of its own; give each rank its own files"
 _WHY_QUEUES = "Ranks that take the same rows in the same order average what is the same already."
+_TAKING = ("dequeue", "dequeue_many", "dequeue_up_to")
+_MADE = ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQueue")
+_FILLED = (
+    "every rank fills this queue by itself: unless it draws its rows at random, by no seed, all ranks train on the same ones; "
+    "let it go through `rows[hvd.rank()::hvd.size()]`"
+)
 _SAME_ROWS = (
     "every rank reads the same rows here in the same order; give each its own, as `files[hvd.rank()::hvd.size()]`, or let "
     "the queue shuffle without a seed"
@@ -58,6 +66,7 @@ def apply(draft: Draft) -> None:
     _unseen_datasets(draft)
     _unseen_runs(draft)
     _queues(draft)
+    _filled_by_hand(draft)
 
 
 def _queues(draft: Draft) -> None:
@@ -71,6 +80,22 @@ def _queues(draft: Draft) -> None:
             draft.names.last(q.func) in _SOURCES for q in queues
         ):
             draft.ask("S5", queue, "Give every rank its own rows", _WHY_QUEUES, _SAME_ROWS)
+
+
+def _filled_by_hand(draft: Draft) -> None:
+    """Queues that a thread of the program fills: `self.x, self.y = queue.dequeue()`."""
+    for call in draft.sites.method_calls(*_TAKING):
+        assert isinstance(call.func, ast.Attribute)
+        made = [c for c in draft.values.calls(call.func.value) if draft.names.last(c.func) in _MADE]
+        feeds = {draft.facts.steps.of(run.call).feed for run in draft.sites.graph.trainings}
+        if not made or not feeds & {Feed.BATCH, Feed.UNSEEN}:
+            continue
+        if any(
+            draft.names.last(c.func) == "RandomShuffleQueue" and is_none(argument(c, "seed", 6)) for c in made
+        ):
+            draft.note("S5", call, _UNDIVIDED)
+        else:
+            draft.ask("S5", call, "Give every rank its own rows", _WHY_QUEUES, _FILLED)
 
 
 def _is_in_order(draft: Draft, queue: ast.Call) -> bool:

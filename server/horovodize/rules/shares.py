@@ -15,6 +15,8 @@ from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.syntax import FUNCTIONS, argument, end, position
 
+_LIMIT = 200  # nodes that are looked at behind a formula
+
 PLENTY = 100  # a count that large stays above zero on any number of ranks that a script is likely to meet
 
 _begun: WeakKeyDictionary[Draft, set[str]] = WeakKeyDictionary()
@@ -140,7 +142,8 @@ def _divides(draft: Draft, n: ast.Name) -> bool:
 
 
 def _is_taken_with_a_counter(draft: Draft, n: ast.Name) -> bool:
-    """`step / steps`, `tf.minimum(step, steps)`: how far training has come."""
+    """`step / steps`, `tf.minimum(step, steps)`: how far training has come. Of a graph also what sessions feed as the step."""
+    counters = draft.facts.counters
     child: ast.AST = n
     for a in draft.syntax.ancestors(n):
         if not isinstance(a, ast.expr):
@@ -150,7 +153,10 @@ def _is_taken_with_a_counter(draft: Draft, n: ast.Name) -> bool:
             others = [a.left, a.right]
         elif isinstance(a, ast.Call) and draft.names.last(a.func) in ("min", "max", "minimum", "maximum"):
             others = a.args
-        if any(next(draft.facts.counters.reads(o), None) is not None for o in others if o is not child):
+        others = [o for o in others if o is not child]
+        if draft.in_graph:
+            others += counters.fetched.fed(draft.values.depends(others, _LIMIT))
+        if any(next(counters.reads(o), None) is not None for o in others):
             return True
         child = a
     return False

@@ -13,7 +13,7 @@ from functools import cached_property
 from horovodize.plan import Decision
 from horovodize.rules import streams
 from horovodize.rules.any_rank_test import alike, draw_alike
-from horovodize.rules.decisions import Agreed, Decided, How, Shared
+from horovodize.rules.decisions import Agreed, Decided, How, InRounds, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, draws_for_all, feeding
 from horovodize.source import Edit
@@ -73,6 +73,9 @@ class _Feeds:
             *(f.fit.call for f in known.fits if draft.was(f.x, Shared)),
         ]
         data = [d.iterable for d in known.drivers if _deals(draft, d) and d.iterable is not None]
+        # generators of which all ranks draw each other's batches
+        asked = [c for c in draft.having(Shared) if isinstance(c, ast.Call) and draws_for_all(draft, c)]
+        data += [c.args[0] for c in asked if draft.names.last(c.func) == "next" and c.args]
         self.sources = set(self._sources([*data, *(f.x for f in known.fits if draft.was(f.x, Shared))]))
 
     def _sources(self, data: list[ast.expr]) -> Iterator[ast.AST]:
@@ -122,7 +125,10 @@ class _Feeds:
                     return True
                 if self._is_drawn_by_all(frame):
                     return True
-                if any(self._comes_before(frame.node, place) for place in self.places):
+                if any(
+                    self._comes_before(frame.node, place) or self._is_drawn_anew(frame.node, place)
+                    for place in self.places
+                ):
                     return True
         return False
 
@@ -137,6 +143,12 @@ class _Feeds:
         alike = self.syntax.function(node) is self.syntax.function(place)
         before = isinstance(node, ast.expr) and position(node) < position(place)
         return alike and before and not self.syntax.inside(node, place)
+
+    def _is_drawn_anew(self, node: ast.AST, place: Loop | ast.Call) -> bool:
+        """`if step % batches == 0: order = permutation(n)` in a loop of which each rank takes its own numbers."""
+        if not self.draft.was(place, InRounds) or not self.syntax.inside(node, place):
+            return False
+        return any(self.syntax.inside(decision, place) for decision, _ in self.syntax.conditions(node))
 
     def _draws(self, call: ast.Call) -> bool:
         """Whether a call gives a step its own random batch: ranks have to draw differently there."""
@@ -204,6 +216,8 @@ def _keep_states(draft: Draft) -> None:
         if any(streams.same(draft, c, d) for d in drawn_alike)
     ]
     for call in (*_drawing(draft, _STATES), *seeded):
+        if _belongs_to_own_draws(draft, call):
+            continue
         draft.change(
             "D3",
             call,
@@ -211,6 +225,13 @@ def _keep_states(draft: Draft) -> None:
             "Rows and targets that are shuffled in turn by one state come out in one order.",
             Edit.around(draft.module.span(call.func), f"{alike(draft, seeded=call in seeded)}(", ")"),
         )
+
+
+def _belongs_to_own_draws(draft: Draft, state: ast.Call) -> bool:
+    """Whether what a function shuffles beside keeping a state is each rank's own to draw: so is the state then."""
+    function = draft.syntax.function(state)
+    beside = [c for c in _drawing(draft, _SHUFFLES) if draft.syntax.function(c) is function]
+    return bool(beside) and not any(_is_of_stream(draft, c) for c in beside)
 
 
 def _is_of_stream(draft: Draft, call: ast.Call) -> bool:

@@ -62,6 +62,9 @@ _PATHS = (
 _SECOND = ("shutil.", "os.rename", "os.replace", "cv2.imwrite.")  # their second argument is what they write
 
 
+_VARYING = re.compile(r"%[\d.]*[a-z]|\{.*|[*?\[].*", re.DOTALL)
+
+
 @dataclass(frozen=True)
 class Access:
     """One place that reads or writes. `path` is the expression that says where, None when an object keeps it."""
@@ -216,11 +219,46 @@ class Files:
         if write.path is None or read.path is None or write.family == "folder":
             return write.family != "file"
         (text, written), (other, wanted) = self._where(write.path), self._where(read.path)
-        if text == other:
+        if text == other or self._is_given_both(write.path, read.path):
             return True
+        name, wanted_name = self._name(write.path), self._name(read.path)
+        if write.family == "file" and name is not None and wanted_name is not None and name != wanted_name:
+            return False
         if written is not None and wanted is not None and (written[0] == _KEPT) is (wanted[0] == _KEPT):
-            return _may_be_same(written, wanted)
-        return write.family == "model"
+            same = _may_be_same(written, wanted)
+            if same or written[0] != _KEPT:
+                return same
+        return write.family == "model" or (name is not None and name == wanted_name)
+
+    def _is_given_both(self, path: ast.expr, other: ast.expr) -> bool:
+        """Whether two places get a path that is made in one place, as functions are passed it."""
+        made, others = (
+            {o.node for o in self.module.values.origins(p) if not o.path and not isinstance(o.node, ast.Name)}
+            for p in (path, other)
+        )
+        return not made.isdisjoint(others)
+
+    def _name(self, path: ast.expr) -> str | None:
+        """The name of a file, `train.h5` of `os.path.join(folder, "train.h5")`, where it is written out as a whole."""
+        for origin in self.module.values.origins(path):
+            node: ast.AST | None = origin.node if not origin.path else None
+            is_added = False  # the name may begin in what is before
+            while node is not None and not isinstance(node, ast.Constant):
+                match node:
+                    case ast.BinOp(op=ast.Add(), right=last) | ast.JoinedStr(values=[*_, last]):
+                        node, is_added = last, True
+                    case (
+                        ast.BinOp(op=ast.Div(), right=last)
+                        | ast.Call(func=ast.Attribute(attr="join"), args=[*_, last])
+                    ):
+                        node, is_added = last, False
+                    case _:
+                        node = None
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            name = os.path.basename(text)
+            if all(os.path.splitext(name)) and not _VARYING.search(name) and ("/" in text or not is_added):
+                return name
+        return None
 
     def _is_in_folder(self, write: Access, read: Access) -> bool:
         """Whether a file is written into a folder that is gone through: `f"data/{i}.png"` and `listdir("data")`."""
@@ -232,7 +270,8 @@ class Files:
     def _where(self, path: ast.expr) -> tuple[str, str | None]:
         """A path as it is written, and how it begins where that is written out."""
         if path not in self._paths:
-            self._paths[path] = ast.unparse(path), self._beginning(path)
+            start = self._beginning(path)
+            self._paths[path] = ast.unparse(path), start if start and _head(start) else None
         return self._paths[path]
 
     def _beginning(self, path: ast.expr, depth: int = 6) -> str | None:
@@ -375,7 +414,10 @@ def _path(call: ast.Call, index: int) -> ast.expr | None:
 
 def _may_be_same(written: str, wanted: str) -> bool:
     """Whether two paths may be the same file, up to what libraries add to names: a suffix, a number, a file in a folder."""
-    pattern = re.compile(r"%[\d.]*[a-z]|\{.*|[*?\[].*", re.DOTALL)
-    a, b = (re.split(pattern, os.path.normpath(p))[0] for p in (written, wanted))
-    a, b = os.path.splitext(a)[0], os.path.splitext(b)[0]
+    a, b = (os.path.splitext(_head(p))[0] for p in (written, wanted))
     return a.startswith(b) or b.startswith(a)
+
+
+def _head(path: str) -> str:
+    """What of a path stands before its first part that varies: nothing of `./{}/train.png`."""
+    return re.split(_VARYING, os.path.normpath(path))[0]
