@@ -227,8 +227,6 @@ class Calls:
         if name in _JOINING and item.size and given and isinstance(given[0], (ast.List, ast.Tuple)):
             step.ask_all(given[0].elts, size=True)
             return
-        if name in _JOINING and item.size and given:  # as many as all its items have together
-            step.ask(given[0], (ITEM,), True)
         if is_agreed(name):
             if any(k.arg in ("process_set", None) for k in call.keywords):
                 self._unresolved(step, call, item)  # of some ranks only
