@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from .pairs import plan_of
+from .pairs import plan_of, refused
 
 HEAD = "import tensorflow as tf\nL = tf.keras.layers\nopt = tf.keras.optimizers.Adam(0.1)\n"
 DEFINED = """
@@ -142,3 +142,19 @@ def test_steps_of_two_models_wait_together_where_one_has_to() -> None:
     assert (
         "        if first_batch:\n            hvd.broadcast_variables(model.variables, root_rank=0)\n" in text
     )
+
+
+TRACED = (
+    "\n@tf.function\ndef epoch(data):\n    for x in data:\n        with tf.GradientTape() as tape:\n"
+    "            loss = tf.reduce_mean(model(x))\n        variables = model.trainable_variables\n"
+    "        opt.apply_gradients(zip(tape.gradient(loss, variables), variables))\n"
+)
+EPOCHS = "model.load_weights('w.h5')\nfor n in range(5):\n    epoch(data)\n"
+
+
+def test_a_traced_loop_is_preceded_where_the_model_is_built() -> None:
+    """There, weights from a file are no hindrance: the step count isn't asked."""
+    text = plan_of(HEAD + SHAPED + TRACED + EPOCHS).text
+    assert SENT + "for n in range(5):\n" in text
+    assert "iterations" not in text
+    refused(HEAD + UNBUILT + TRACED + EPOCHS, "HVD006", "step count")

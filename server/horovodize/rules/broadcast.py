@@ -62,6 +62,10 @@ from horovodize.summary.syntax import FUNCTIONS, Loop
 
 _WHY = "Ranks start from different random weights; from here on they hold the same."
 
+_COUNT_RESTORED = (
+    "this loop runs inside a traced function, where only the optimizer's step count can tell the first step; "
+    "a checkpoint that is restored changes it. Move the loop out of the traced function"
+)
 _MANY = 4  # lists of variables that are sent by a loop
 
 
@@ -269,6 +273,8 @@ def _write(draft: Draft, block: _Block) -> None:
     what = "Broadcast rank 0's variables after the first step"
     edits = []
     if place.in_graph is not None:
+        if draft.sites.method_calls("restore", "restore_or_initialize", "load_weights"):
+            draft.refuse("HVD006", block.site, _COUNT_RESTORED)
         condition = f"{place.in_graph} == 1"
         lines = draft.lines_of(f"if {condition}:", *(f"    {c}" for c in calls), comment=comment)
         edits += draft.put_after(place.statement, lines)

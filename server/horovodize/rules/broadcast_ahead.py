@@ -55,7 +55,8 @@ def _holds_foreign_layers(draft: Draft) -> bool:
 
 def _begins_alike(draft: Draft, step: Step) -> bool:
     """Whether an optimizer holds the same on all ranks at first: this program makes it."""
-    if step.place.loop is None or step.place.choosing is not None or step.place.in_graph is not None:
+    place = step.place
+    if (place.loop is None and place.in_graph is None) or place.choosing is not None:
         return False
     if step.optimizer is None:
         return True

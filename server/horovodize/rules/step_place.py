@@ -85,7 +85,7 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
         return None
     first = draft.drive.runs_traced(way) + 1
     if any(frame.loops for frame in way[:first]):
-        return _in_graph(draft, site, way, expressions)
+        return _in_graph(draft, site, way)
     if first == len(way) and _is_left_over(draft, way):
         draft.note("G2", site, "this step is never taken in this file: nothing is broadcast after it")
         return None
@@ -350,16 +350,8 @@ def _only_names(b: Binding) -> bool:
     return plain and not any(isinstance(n, made) for n in ast.walk(b.value))  # type: ignore[arg-type]
 
 
-def _in_graph(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]) -> Place | None:
+def _in_graph(draft: Draft, site: ast.Call, way: Way) -> Place | None:
     """A loop inside a traced function: the step count of the optimizer is the only flag that exists there."""
-    if draft.sites.method_calls("restore", "restore_or_initialize", "load_weights"):
-        draft.refuse(
-            "HVD006",
-            site,
-            "this loop runs inside a traced function, where only the optimizer's step count can tell the first step; "
-            "a checkpoint that is restored changes it. Move the loop out of the traced function",
-        )
-        return None
     statement = draft.syntax.statement(site)
     if not draft.can_put_after(statement) or isinstance(statement, ast.Return):
         _awkward(draft, site, statement)
