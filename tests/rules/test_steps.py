@@ -776,3 +776,44 @@ def test_a_name_that_a_dealing_call_reads_is_not_hidden() -> None:
     loop = "_ = 7\nfor i in range(1000):\n    x, y = data.next_batch(_)\n    step(x, y)\n"
     text = plan_of(TAPE + "from feed import data\n" + loop).text
     assert "x, y = [data.next_batch(_) for turn in range(hvd.size())][hvd.rank()]" in text
+
+
+# ---------------------------------------------------------------------- functions that go through batches
+
+SOURCE = """\
+class Source:
+    def __init__(self, rows):
+        self.rows, self.at = rows, 0
+    def next_batch(self, n):
+        self.at += n
+        return self.rows[self.at - n : self.at], self.rows[self.at - n : self.at]
+train, others = Source(np.load("a.npy")), Source(np.load("b.npy"))
+def pick(source):
+    x, y = source.next_batch(8)
+    return x, y
+def measure(source):
+    x, y = source.next_batch(64)
+    return float(tf.reduce_mean(model(x) - y))
+"""
+DEALT = " for _ in range(hvd.size())][hvd.rank()]"
+
+
+def test_a_function_that_only_measures_is_called_once() -> None:
+    """It was called size() times, each rank taking another of its results."""
+    loop = "for i in range(1000):\n    x, y = pick(train)\n    step(x, y)\n"
+    loop += "    if i % 100 == 0:\n        print(measure(others))\n"
+    text = plan_of(TAPE + SOURCE + loop).text
+    assert f"x, y = [pick(train){DEALT}" in text
+    assert f"[measure(others){DEALT}" not in text
+
+
+@pytest.mark.parametrize(
+    ("before", "fed"),
+    [
+        ("    batch = pick(train)\n    x = batch[0]\n", "x, x"),
+        ("    box.batch = pick(train)\n", "*box.batch"),
+    ],
+)
+def test_what_a_function_gives_to_a_step_by_any_name_is_dealt_out(before: str, fed: str) -> None:
+    loop = f"for i in range(1000):\n{before}    step({fed})\n"
+    assert DEALT in plan_of(TAPE + SOURCE + "class Box: pass\nbox = Box()\n" + loop).text

@@ -19,6 +19,7 @@ from horovodize.rules.decisions import Decided, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.seeds_apart import draws, is_order, seed_generator
 from horovodize.rules.shares import copied, feeding
+from horovodize.rules.target_networks import losses_of
 from horovodize.source import Edit
 from horovodize.summary.cursors import deals_by_cursor, moved, passes
 from horovodize.summary.feeding import Driver, Kind
@@ -45,6 +46,7 @@ _NUMBERS = ("itertools.count", "itertools.repeat")
 _YIELDS = (ast.Yield, ast.YieldFrom)
 _QUEUES = ("Queue", "LifoQueue", "PriorityQueue", "SimpleQueue", "JoinableQueue")
 _DEPTH = 3
+_FAR = 2000  # nodes that what a step is taken on is made of
 _WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
 
 
@@ -64,11 +66,29 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
     for call in drawn:
         if draft.was(call, Decided) or gives_rate(call) or _is_given_batch(draft, driver, call):
             continue
+        if not _feeds_a_step(draft, driver, call):
+            continue  # `print(evaluate(others))`, whichever batches that goes through
         draft.decide(call, Shared(rule, Unit.DRAWS))
         edits, doubt = _dealt_out(draft, call), _FIRST if _begins_alike(draft, call) else ""
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits, doubt, Decision.SHARED)
         if not _is_seen(draft, call):
             draft.note(rule, call, ORDER)
+
+
+def _feeds_a_step(draft: Draft, driver: Driver, call: ast.Call) -> bool:
+    """Whether a step may be taken on what a function of the program gives. A graph's steps are fed by names."""
+    if draft.in_graph or not isinstance(draft.values.callee(call), FUNCTIONS):
+        return True
+    steps = set[ast.AST](draft_steps(draft))
+    taken = (
+        n
+        for s in driver.loop.body
+        for n in ast.walk(s)
+        if isinstance(n, ast.Call) and n is not call and draft.drive.reaches(n, steps)
+    )
+    given = [e for c in taken for e in (*c.args, *(k.value for k in c.keywords))]
+    made_of = list(draft.values.depends([*losses_of(draft), *given], 2 * _FAR))
+    return call in made_of or len(made_of) > _FAR
 
 
 def ends_loop(draft: Draft, driver: Driver, end: ast.expr) -> bool:
