@@ -47,6 +47,7 @@ from horovodize.catalogue.data import load
         "shutil.rmtree",
         "cv2.imwrite",
         "imageio.mimsave",
+        "onnx.save",
     ],
 )
 def test_writes(name: str) -> None:

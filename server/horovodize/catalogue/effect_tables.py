@@ -51,6 +51,8 @@ WRITERS: frozenset[str] = frozenset().union(
     _under("", "PIL.Image.Image.save soundfile.write tifffile.imwrite tifffile.imsave"),
     _under("", "librosa.output.write_wav"),
     _under("torchvision.utils.", "save_image"),
+    # Models of other libraries.
+    _under("", "onnx.save onnx.save_model torch.save tensorflowjs.converters.save_keras_model"),
     # Reports to a file or a service.
     _under("logging.", "FileHandler handlers.RotatingFileHandler handlers.TimedRotatingFileHandler"),
     _under("", "tensorboardX.SummaryWriter torch.utils.tensorboard.SummaryWriter"),
