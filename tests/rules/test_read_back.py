@@ -428,3 +428,42 @@ def test_paths_that_begin_with_what_varies_are_not_taken_for_one() -> None:
     """Nothing is known of where either is: files of training data would be waited for in each epoch."""
     program = "np.save(f'./{folder}/{epoch}.npy', x)\ny = np.load('./data/{}/rows.npy'.format(name))\n"
     assert "broadcast" not in apply(HEAD + program, *RULES).text
+
+
+HOOK = """
+import numpy as np
+import tensorflow as tf
+x = np.load("x.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+class Export(tf.keras.callbacks.Callback):
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+    def {hook}(self, number, logs=None):
+        {body}
+saver = {saver}
+model.fit(x, x, callbacks=[saver, Export("m.h5")])
+"""
+SAVER = 'tf.keras.callbacks.ModelCheckpoint("m.h5")'
+
+
+@pytest.mark.parametrize("hook", ["on_epoch_end", "on_epoch_begin"])
+def test_a_callback_waits_for_what_fit_has_kept(hook: str) -> None:
+    """The others came before the file was complete, or there."""
+    body = "self.model.load_weights(self.path)"
+    text = plan_of(HOOK.format(hook=hook, body=body, saver=SAVER)).text
+    waited = '        hvd.broadcast(0, root_rank=0, name="saved")\n'
+    assert f"{waited}        {body}" in text
+
+
+@pytest.mark.parametrize(
+    ("hook", "body", "saver"),
+    [
+        ("on_epoch_end", 'self.model.load_weights("other.h5")', SAVER),
+        ("on_epoch_end", "self.model.load_weights(self.path)", "tf.keras.callbacks.EarlyStopping()"),
+        ("on_epoch_end", "self.model.save_weights(self.path)", SAVER),
+    ],
+)
+def test_a_callback_that_reads_nothing_of_it_does_not(hook: str, body: str, saver: str) -> None:
+    assert 'name="saved"' not in plan_of(HOOK.format(hook=hook, body=body, saver=saver)).text

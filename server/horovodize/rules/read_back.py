@@ -10,6 +10,7 @@ import ast
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import Guarded, Guards, barrier, from_root
+from horovodize.rules.keras_callbacks import on_root as on_rank_0
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 from horovodize.summary.files import Files, ReadBack
@@ -28,6 +29,7 @@ _PURE = (
     ast.operator, ast.unaryop, ast.cmpop,
 )  # fmt: skip
 _WHY = "Only rank 0 writes it; the others could come before it is complete."
+_STILL_WRITING = "rank 0 may still be writing what is read here: the ranks do not wait for it"
 _OTHER_NAME = "What goes into the name may be something else in every process; only rank 0 writes the file."
 _COMMENT = "Wait until rank 0 has written it."
 
@@ -36,7 +38,9 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
     """Puts a wait before every reading that may come too early, but for what all ranks have asked for."""
     waits: dict[int, list[ast.stmt]] = {}  # by their block
     told: dict[ast.AST, bool] = {}
-    for back in Files(draft.module, outputs.effects, outputs, draft.drive).read_back():
+    files = Files(draft.module, outputs.effects, outputs, draft.drive)
+    _wait_in_hooks(draft, files, guards, guarded)
+    for back in files.read_back():
         if back.read.node in asked or _never_both(draft, back):
             continue
         read, place = back.read.node, _nearest(draft, guards, guarded, back)
@@ -53,11 +57,25 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
             continue
         line = _first_of_line(draft, place)
         if not guarded.collective(place) or not guards.can_indent(line, line):
-            draft.note(
-                "C6", read, "rank 0 may still be writing what is read here: the ranks do not wait for it"
-            )
+            draft.note("C6", read, _STILL_WRITING)
             continue
         before.append(place)
+        lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
+        draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
+
+
+def _wait_in_hooks(draft: Draft, files: Files, guards: Guards, guarded: Guarded) -> None:
+    """The same in callbacks that all ranks have, of what `ModelCheckpoint` keeps: rank 0's alone writes it."""
+    on_root = {draft.values.callee(n) for n in on_rank_0(draft) if isinstance(n, ast.Call)}
+    hooks = {h.function: h for h in draft.facts.hooks.all if h.home not in on_root and not h.is_of_batches}
+    for read in files.kept_by_fit(hooks):
+        place = draft.syntax.statement(read.node)
+        if place in guarded or not draft.once("waits", place):
+            continue
+        line = _first_of_line(draft, place)
+        if not guarded.collective(place) or not guards.can_indent(line, line):
+            draft.note("C6", read.node, _STILL_WRITING)
+            continue
         lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os.path
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -115,6 +115,15 @@ class Files:
                 same = write.family == read.family and self._same_file(write, read)
                 if same or self._is_in_folder(write, read):
                     yield from self._in_order(write, read)
+
+    def kept_by_fit(self, functions: Collection[ast.AST]) -> Iterator[Access]:
+        """Every reading, in functions that `fit` calls itself, of what its callbacks keep there: the best weights."""
+        fits = {f.call for f in self.effects.sites.fits}
+        kept = [w for w in self._writes() if w.node in fits]
+        for read in self._reads() if kept else ():
+            within = self.module.syntax.function(read.node) in functions
+            if within and any(w.family == read.family and self._same_file(w, read) for w in kept):
+                yield read
 
     def caches(self) -> Iterator[Cache]:
         """Every `if` that asks whether a file is there, which is written later by it or beside it."""
