@@ -243,3 +243,28 @@ def test_random_choice_is_shared_with_a_constant_seed(seed: str, reported: int) 
         "for x, y in data:\n    if np.random.rand() < 0.5:\n        model.train_on_batch(x, y)\n"
     )
     assert len(violations(text, "HVD205")) == reported
+
+
+FUNCTION = """\
+import tensorflow as tf
+from tensorflow.keras import backend as K
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.Adam(0.001)
+run = K.function({given})
+model.compile(opt, "mse")
+model.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("[model.input], [loss], updates=opt.get_updates(params, loss)", 1),
+        ("[model.input], [tf.train.AdamOptimizer(0.1).apply_gradients(pairs)]", 1),
+        ("[model.input], [model.layers[0].output]", 0),
+        ("[model.input], K.gradients(model.output, model.input)", 0),
+    ],
+)
+def test_a_function_of_keras_that_takes_steps(given: str, found: int) -> None:
+    """Its gradients were averaged by nobody, at a rate for all ranks."""
+    assert len(violations(FUNCTION.format(given=given), "HVD202")) == found

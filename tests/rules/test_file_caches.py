@@ -104,3 +104,9 @@ def test_ranks_never_wait_in_a_generator_that_keras_draws_from(training: str) ->
     assert "any_rank" not in plan.text
     assert 'name="saved"' not in plan.text
     assert any("reads half of it" in n.message for n in plan.notes)
+
+
+def test_a_path_that_is_nothing_yet() -> None:
+    """It ended in an error: a name that begins as an empty string."""
+    body = "path = ''\nif os.path.exists(path):\n    x = np.load(path)\nnp.save('r.npy', x)\n"
+    assert "np.save('r.npy', x)" in made(body)

@@ -45,6 +45,13 @@ _BY_A_LIBRARY = (
     "one of `tf.train`"
 )
 
+# What takes steps, where it is run with a function that `K.function` makes.
+_STEPS = ("get_updates", "apply_gradients", "minimize")
+_BY_A_FUNCTION = (
+    "this function of Keras' backend takes training steps when it is called, where no gradients can be averaged; let the model "
+    "`train_on_batch`, or take them by a tape or a session"
+)
+
 Found = tuple[ast.AST, str]
 
 
@@ -57,6 +64,11 @@ def find_in_graphs(context: Context) -> Iterator[Found]:
     for name, why in _ELSEWHERE.items():
         for call in context.module.calls_of(name):
             yield call, why
+    for call in context.module.calls_of("tensorflow.keras.backend.function"):
+        run = [e for e in (argument(call, "outputs", 1), argument(call, "updates", 2)) if e is not None]
+        made = context.values.depends(run, 400)
+        if any(isinstance(n, ast.Call) and context.names.last(n.func) in _STEPS for n in made):
+            yield call, _BY_A_FUNCTION
     for call in context.sites.graph_minimizes:
         if isinstance(call.func, ast.Attribute) and _is_external(context, call.func.value):
             yield call, _BY_A_LIBRARY

@@ -13,7 +13,8 @@ this file; and on TensorFlow 1's eager `implicit_gradients`. Of Estimators, on `
 ranks wait for each other forever; on `tf.contrib.learn`; on those that take no optimizer (trees, baselines,
 `model_to_estimator`), and on canned ones whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras
 or a tape, too; on a `Supervisor`, `slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy
-(`ScipyOptimizerInterface`); on Keras Tuner's `search`; on Keras models wrapped for scikit-learn (`KerasRegressor`); on
+(`ScipyOptimizerInterface`); on functions of Keras' backend that take steps
+(`K.function(…, updates=…)`); on Keras Tuner's `search`; on Keras models wrapped for scikit-learn (`KerasRegressor`); on
 TensorFlow Decision Forests; and where the script makes Keras run on JAX or PyTorch. Averages and counters that are assigned
 are no violation.
 

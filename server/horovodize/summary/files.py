@@ -233,9 +233,9 @@ class Files:
         name, wanted_name = self._name(write.path), self._name(read.path)
         if write.family == "file" and name is not None and wanted_name is not None and name != wanted_name:
             return False
-        if written is not None and wanted is not None and (written[0] == _KEPT) is (wanted[0] == _KEPT):
+        if written is not None and wanted is not None and (written[:1] == _KEPT) is (wanted[:1] == _KEPT):
             same = _may_be_same(written, wanted)
-            if same or written[0] != _KEPT:
+            if same or written[:1] != _KEPT:
                 return same
         return write.family == "model" or (name is not None and name == wanted_name)
 
