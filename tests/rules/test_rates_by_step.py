@@ -155,10 +155,12 @@ for epoch in range(9):
 """
 
 
-def test_the_rows_of_a_batch_are_no_count_of_steps() -> None:
+def test_a_count_of_rows_counts_those_of_all_ranks() -> None:
     plan = plan_of(TAPE + ROWS.format("seen"))
     assert "rows = x[i:i + 10]\n" in plan.text
-    assert any("goes on from its last value" in c.doubt for c in plan.changes)
+    assert "seen += len(rows) * hvd.size()\n" in plan.text
+    assert "opt.learning_rate = 0.1 * (1 - seen / 9000) * hvd.size()\n" in plan.text
+    assert not any(c.doubt for c in plan.changes)
 
 
 def test_the_number_that_selects_rows_is_told_in_a_rate() -> None:

@@ -16,6 +16,7 @@ from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.facts.occasions import Occasions
+from horovodize.facts.row_counts import is_divided_by, is_number_of_rows, is_shown
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
@@ -59,6 +60,7 @@ class Counter:
     advances  where it is counted on: `step += 1`, `step.assign_add(1)`; nothing where TensorFlow or a loop does
     starts    the values that it is given otherwise
     stored    whether it is kept with a checkpoint, and goes on from there in a later run
+    rows      whether it goes on by the rows of a batch, whose number isn't written out: `seen += len(batch)`
     made      where the variable is made that it is"""
 
     kind: CounterKind
@@ -68,6 +70,7 @@ class Counter:
     starts: tuple[ast.expr, ...] = ()
     stored: bool = False
     made: ast.Call | None = None
+    rows: bool = False
 
 
 class Counters:
@@ -138,6 +141,48 @@ class Counters:
             if isinstance(n.target, (ast.Name, ast.Attribute)) and isinstance(n.op, ast.Add):
                 found.append(self._number(self._key(n.target)))
         return list(dict.fromkeys(c for c in found if c is not None and c.stored))
+
+    @cached_property
+    def of_rows(self) -> list[Counter]:
+        """The counters that go on by the rows of batches, whose number isn't written out, and that something goes by. What
+        sums are divided by counts the rows of these sums."""
+        found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)]
+        scopes = self.module.scopes
+        tables = [table for names in scopes.names.values() for table in names.values()]
+        for b in (b for table in (*tables, *scopes.attributes.values()) for b in table if self._adds(b)):
+            if isinstance(b.anchor, (ast.Name, ast.Attribute)) and is_number_of_rows(_added(b)):
+                found.append(self._number(self._key(b.anchor)))
+        return [c for c in dict.fromkeys(found) if c is not None and c.rows and self._something_goes_by(c)]
+
+    def _something_goes_by(self, counter: Counter) -> bool:
+        """Whether a count is read, but in what counts it on and what shows it; and no sum is divided by it."""
+        texts = {
+            ast.unparse(t)
+            for place in counter.advances
+            for t in ast.walk(place)
+            if isinstance(t, (ast.Name, ast.Attribute)) and self._counts_on(place, t)
+        }
+        reads = [
+            n
+            for n in self.syntax.every(ast.Name, ast.Attribute)
+            if not _is_stored_to(n) and ast.unparse(n) in texts and self.of(n) is counter
+            and not any(self.syntax.inside(n, place) for place in counter.advances)
+        ]  # fmt: skip
+        if any(is_divided_by(self.syntax, n) for n in reads):
+            return False
+        return any(not is_shown(self.syntax, n) for n in reads)
+
+    def _counts_on(self, place: ast.AST, named: ast.expr) -> bool:
+        """Whether a name is what a place counts on: `seen` of `seen += n`, `seen.assign_add(n)`."""
+        match place:
+            case ast.AugAssign(target=target):
+                return target is named
+            case ast.Assign(targets=targets):
+                return named in targets
+            case ast.Call(func=ast.Attribute(value=value)):
+                return value is named
+            case _:
+                return False
 
     def _is_restored(self, start: ast.expr) -> bool:
         """Whether a number is read from the name of a checkpoint, or from what a program has saved."""
@@ -305,7 +350,10 @@ class Counters:
         starts += [b.value for b in begun if b.path and isinstance(b.value, ast.Call)]
         advances = tuple(b.statement for b in added)
         stored = any(self._is_restored(e) for b in begun for e in self._given(b))
-        return Counter(CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored)
+        rows = not all(self._is_constant(_added(b)) for b in added)
+        return Counter(
+            CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored, rows=rows
+        )
 
     def _item_number(self, e: ast.Subscript) -> Counter | None:
         """`state["step"]`, which is added to like a variable."""
@@ -373,6 +421,9 @@ class Counters:
         return b.kind == "augment" and isinstance(b.operator, ast.Add) and self._is_amount(value)
 
     def _is_amount(self, e: ast.expr | None) -> bool:
+        return self._is_constant(e) or is_number_of_rows(e)
+
+    def _is_constant(self, e: ast.expr | None) -> bool:
         known = self.feeding.kinds.constant(e) if e is not None else None
         return known is not None and known > 0
 
@@ -476,7 +527,10 @@ class Counters:
         if not added:
             return self._mirrored(made)
         stored = any(made in self.values.calls(kept) for kept in self.kept.all)
-        return Counter(CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made)
+        rows = not all(self._is_constant(self._amount(c)) for c in added)
+        return Counter(
+            CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made, rows
+        )
 
     def _graph_variable(self, made: ast.Call) -> Counter | None:
         """The same of a graph, where each run of an operation counts."""
@@ -548,6 +602,11 @@ def _counted(e: ast.expr) -> ast.expr:
     moved = isinstance(e, ast.BinOp) and isinstance(e.op, (ast.Add, ast.Sub))
     by_number = moved and isinstance(e, ast.BinOp) and isinstance(e.right, ast.Constant)
     return e.left if by_number and isinstance(e, ast.BinOp) else e
+
+
+def _added(b: Binding) -> ast.expr | None:
+    """By how much `step += n`, `step = step + n` counts on."""
+    return b.value.right if isinstance(b.value, ast.BinOp) and b.kind == "assign" else b.value
 
 
 def _is_stored_to(n: ast.expr) -> bool:

@@ -23,8 +23,8 @@ def of(draft: Draft, e: ast.expr) -> Counter | None:
     if not draft.options.split_data or not draft.divided:
         return None
     counter = draft.facts.counters.of(e, draft.having(OfAll))
-    if counter is None or is_strided(draft, counter):
-        return None
+    if counter is None or counter.rows or is_strided(draft, counter):
+        return None  # rows are counted for all ranks (G6), or for those of a sum
     return counter if counts_share(draft, counter) else None
 
 

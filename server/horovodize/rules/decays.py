@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from horovodize.rules import counted
-from horovodize.rules.decisions import Counted, Scaled
+from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding, is_touched
 from horovodize.summary.binding import Binding
@@ -92,6 +92,8 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
     own: where an optimizer's rate, or a variable, is set to it"""
     found = False
     for setting in (*([own] if own is not None else []), *_on_the_way(draft, number)):
+        if draft.was(setting.place, Strided):
+            continue  # counts the steps, or the rows, of all ranks
         parts = _parts(draft, setting)
         is_told = parts is not None and _tell(draft, setting, parts, rule)
         found = found or is_told

@@ -154,7 +154,10 @@ def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) ->
         n.target.id
         for s in loop.body
         for n in ast.walk(s)
-        if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.op, ast.Add)
+        if isinstance(n, ast.AugAssign)
+        and isinstance(n.target, ast.Name)
+        and isinstance(n.op, ast.Add)
+        and not draft.was(n, Strided)
     }
     if not isinstance(loop, ast.While):
         names |= {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}

@@ -2,7 +2,8 @@
 
 What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkpoint(step=tf.Variable(0), …)`, a number that is
                read from a checkpoint's name) goes on by the steps of all ranks: `step.assign_add(hvd.size())`. What it is
-               compared with (`while step < STEPS`) and computed from it (a rate, an epoch) stays as it is. So does a loop that
+               compared with (`while step < STEPS`) and computed from it (a rate, an epoch) stays as it is. A count of rows
+               (`seen += len(batch)`) counts those of all ranks likewise, whether it is kept or not. So does a loop that
                goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is computed from what an optimizer or a
                graph counts is computed from the steps that a rank takes in one, or from that count times `hvd.size()`. Once
                such a variable is restored, all ranks have rank 0's; so have they a number of epochs by which a turn is left
@@ -31,10 +32,11 @@ from collections.abc import Sequence
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.counters import Counter, CounterKind
+from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
 from horovodize.rules import counted, epoch_ends, rate_reads
-from horovodize.rules.any_rank_test import can_agree
+from horovodize.rules.any_rank_test import agree, can_agree
 from horovodize.rules.decisions import Agreed, Counted, Divided, Fewer, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.guards import from_root
@@ -47,6 +49,8 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, 
 
 _WHAT = "Let each step count for those of all ranks"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
+_WHY_ROWS = "A step takes size() batches: so many rows more have been seen."
+_WHY_MEASURED = "Ranks whose batches have other numbers of rows would take other numbers of steps."
 _EPOCHS = "Compute the epoch from the steps of all ranks together"
 _EPOCHS_OF_RANK = "Compute the epoch from the steps that a rank takes in one"
 _AGREE = "Go on from rank 0's step on all ranks"
@@ -71,6 +75,9 @@ _MORE = (ast.Gt, ast.GtE, ast.Eq)
 def apply(draft: Draft) -> None:
     if not begins(draft, "G6") or not draft.divided:
         return
+    for counter in draft.facts.counters.of_rows:
+        if not counter.stored and counted.counts_share(draft, counter):
+            _stride(draft, counter, _WHY_ROWS)
     for counter in draft.facts.counters.stored:
         if counted.counts_share(draft, counter):
             _stride(draft, counter)
@@ -222,7 +229,8 @@ def _reached_by_all(draft: Draft, statement: ast.stmt) -> ast.stmt | None:
 
 
 def ends_by_stored(draft: Draft, driver: Driver) -> bool:
-    """Whether a `while` ends by a count that a checkpoint keeps: that goes on faster, and what it is compared with stays."""
+    """Whether a `while` ends by a count that a checkpoint keeps, or by one of rows: that goes on faster, and what it is
+    compared with stays."""
     loop = driver.loop
     assert isinstance(loop, ast.While)
     tests: list[tuple[ast.expr, tuple[type[ast.cmpop], ...]]] = [(loop.test, _LESS)]
@@ -232,11 +240,19 @@ def ends_by_stored(draft: Draft, driver: Driver) -> bool:
     for test, operators in tests:
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], operators):
             counter = draft.facts.counters.of(test.left)
-            if counter is not None and counter.stored and driver in counter.drivers:
+            goes_on = counter is not None and (counter.stored or counter in draft.facts.counters.of_rows)
+            if goes_on and counter is not None and driver in counter.drivers:
+                if any(_is_measured(amount_of(place)) for place in counter.advances):
+                    agree(draft, test, why=_WHY_MEASURED)
                 draft.divided = True
                 draft.decide(loop, Fewer("G6"))
                 return True
     return False
+
+
+def _is_measured(amount: ast.expr | None) -> bool:
+    """Whether a count goes on by what a batch has, `len(batch)`: another rank's may have fewer rows."""
+    return is_number_of_rows(amount) and not isinstance(amount, (ast.Name, ast.Attribute))
 
 
 def begin_after(draft: Draft, start: ast.expr) -> None:
@@ -252,20 +268,20 @@ def begin_after(draft: Draft, start: ast.expr) -> None:
             _go_on(draft, o.node.right)
 
 
-def _stride(draft: Draft, counter: Counter) -> None:
+def _stride(draft: Draft, counter: Counter, why: str = _WHY) -> None:
     for place in counter.advances:
         draft.decide(place, Strided("G6"))
-        amount = _amount(place)
+        amount = amount_of(place)
         if amount is None or not draft.decide(amount, Counted("G6")):
             continue
         if _is_one(amount):
             edits: tuple[Edit, ...] = (Edit(draft.module.span(amount), SIZE),)
         else:
             edits = draft.times(amount)
-        draft.change("G6", place, _WHAT, _WHY, edits)
+        draft.change("G6", place, _WHAT, why, edits)
 
 
-def _amount(place: ast.AST) -> ast.expr | None:
+def amount_of(place: ast.AST) -> ast.expr | None:
     """By how much a counter goes on in one place."""
     if isinstance(place, ast.Call):
         return argument(place, "delta", 0)

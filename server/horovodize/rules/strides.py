@@ -10,6 +10,7 @@ from horovodize.facts.counters import Counter, CounterKind
 from horovodize.rules import averages, counted, epoch_counts, guarded
 from horovodize.rules.decisions import Counted, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.resume import amount_of
 from horovodize.source import Edit, Span
 
 _WHAT = "Let it happen also where the count steps over the number"
@@ -54,10 +55,25 @@ def tested(draft: Draft, modulo: ast.BinOp) -> bool:
         _count_updates(draft, number)
     elif draft.decide(modulo, Counted("G5")):
         own = [*_after_this(draft, number), *_to_the_last(draft, number)]
-        edits = (*own, *Edit.around(draft.module.span(modulo), "", f" >= {SIZE}"))
-        draft.change("G5", modulo, _WHAT, _WHY, edits)
+        by, doubt = _goes_on_by(draft, modulo, number)
+        edits = (*own, *Edit.around(draft.module.span(modulo), "", f" >= {by}"))
+        draft.change("G5", modulo, _WHAT, _WHY, edits, doubt)
         averages.keep_of_event(draft, modulo, modulo.right)
     return True
+
+
+def _goes_on_by(draft: Draft, test: ast.expr, number: ast.expr) -> tuple[str, str]:
+    """(by how much a count goes on with each step, where it is tested; what is doubtful about that). One of rows goes on by
+    those of a batch of each rank: `seen % 1000 < batch_size * hvd.size()`."""
+    plain = isinstance(number, ast.BinOp) and isinstance(number.op, (ast.Add, ast.Sub))
+    counter = counted.all_of(draft, number.left if plain and isinstance(number, ast.BinOp) else number)
+    amounts = [amount_of(place) for place in counter.advances] if counter is not None else []
+    texts = {draft.module.text(e) for e in amounts if e is not None}
+    if texts <= {"1"}:
+        return SIZE, ""
+    here = draft.syntax.function(test)
+    seen = all(e is not None and draft.syntax.function(e) is here for e in amounts)
+    return (f"{texts.pop()} * {SIZE}", "") if len(texts) == 1 and seen else (SIZE, _OVER)
 
 
 def _count_updates(draft: Draft, number: ast.expr) -> None:
@@ -143,7 +159,8 @@ def _every(
 ) -> None:
     if not isinstance(operator, (ast.Eq, ast.NotEq, ast.GtE)) or not draft.decide(rest, Counted("G5")):
         return
-    edits = [Edit(draft.module.span(rest), SIZE), *_after_this(draft, number)]
+    by, doubt = _goes_on_by(draft, test, number)
+    edits = [Edit(draft.module.span(rest), by), *_after_this(draft, number)]
     if not (isinstance(rest, ast.Constant) and rest.value == 0):
         text = draft.module.text(rest)
         less = f" - ({text})" if needs_parentheses(rest) else f" - {text}"
@@ -158,7 +175,7 @@ def _every(
             draft.note("G5", test, _OVER)
             return
         edits.append(between(draft, modulo, rest, "<" if isinstance(operator, ast.Eq) else ">="))
-    draft.change("G5", test, _WHAT, _WHY, edits)
+    draft.change("G5", test, _WHAT, _WHY, edits, doubt)
 
 
 def _turn_before(draft: Draft, e: ast.expr) -> ast.expr | None:
@@ -208,21 +225,18 @@ def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator:
         return
     text = draft.module.text(right)
     opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
-    draft.change(
-        "G5",
-        test,
-        _WHAT,
-        _WHY,
-        _around(draft, left, right, f"{opening}{text} <= ", f" < {text} + {SIZE}{closing}"),
-    )
+    by, doubt = _goes_on_by(draft, test, left)
+    edits = _around(draft, left, right, f"{opening}{text} <= ", f" < {text} + {by}{closing}")
+    draft.change("G5", test, _WHAT, _WHY, edits, doubt)
 
 
 def _among(draft: Draft, test: ast.Compare, left: ast.expr, numbers: ast.expr) -> None:
     """`step in (100, 200)` → `any(k <= step < k + hvd.size() for k in (100, 200))`"""
     k = draft.fresh("k")
     listed = draft.module.text(numbers)
-    edits = _around(draft, left, numbers, f"any({k} <= ", f" < {k} + {SIZE} for {k} in {listed})")
-    draft.change("G5", test, _WHAT, _WHY, edits)
+    by, doubt = _goes_on_by(draft, test, left)
+    edits = _around(draft, left, numbers, f"any({k} <= ", f" < {k} + {by} for {k} in {listed})")
+    draft.change("G5", test, _WHAT, _WHY, edits, doubt)
 
 
 def _around(draft: Draft, left: ast.expr, right: ast.expr, before: str, after: str) -> list[Edit]:

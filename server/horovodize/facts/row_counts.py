@@ -1,0 +1,66 @@
+"""How many rows a batch has, as programs write it where they count rows: `seen += len(batch)`, `shown += args.batch_size`."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from horovodize.summary.syntax import Syntax
+
+_BATCH_SIZE = re.compile(r"batch|(^|_)bs$", re.IGNORECASE)
+_SAME = ("int", "cast", "to_int64", "int64", "int32", "numpy")
+_DIVIDING = ("divide", "true_divide", "divide_no_nan", "safe_div", "floordiv", "div")
+_SHOWING = ("print", "format", "write", "info", "debug", "set_postfix", "set_description", "scalar", "log")
+_SHAPES = ("shape", "get_shape", "as_list")
+
+
+def is_number_of_rows(e: ast.expr | None) -> bool:
+    """Whether an expression gives the number of rows of a batch: `len(x)`, `tf.shape(x)[0]`, `self.batch_size`."""
+    match e:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name() | ast.Attribute() | ast.Subscript()]):
+            return True
+        case ast.Call(func=func, args=[inner, *_]) if _last(func) in _SAME:
+            return is_number_of_rows(inner)
+        case ast.Call(func=ast.Attribute(attr="numpy", value=inner), args=[]):
+            return is_number_of_rows(inner)
+        case ast.Subscript(value=value, slice=ast.Constant(value=0)):
+            return _is_shape(value)
+        case ast.Name() | ast.Attribute():
+            return _BATCH_SIZE.search(_last(e)) is not None
+        case _:
+            return False
+
+
+def _is_shape(e: ast.expr) -> bool:
+    """`x.shape`, `tf.shape(x)`, `x.get_shape().as_list()`"""
+    if isinstance(e, ast.Call):
+        return _last(e.func) in _SHAPES
+    return isinstance(e, ast.Attribute) and e.attr == "shape"
+
+
+def _last(e: ast.expr) -> str:
+    return e.id if isinstance(e, ast.Name) else e.attr if isinstance(e, ast.Attribute) else ""
+
+
+def is_divided_by(syntax: Syntax, read: ast.expr) -> bool:
+    """Whether a count is what a sum is divided by: `total / rows`, `total /= max(rows, 1)`. A mean of a rank's rows is one."""
+    child: ast.AST = read
+    for a in syntax.ancestors(read):
+        if isinstance(a, ast.BinOp) and isinstance(a.op, (ast.Div, ast.FloorDiv)) and a.right is child:
+            return True
+        if isinstance(a, ast.Call) and _last(a.func) in _DIVIDING and child in a.args[1:]:
+            return True
+        if isinstance(a, ast.stmt):
+            return isinstance(a, ast.AugAssign) and isinstance(a.op, (ast.Div, ast.FloorDiv))
+        child = a
+    return False
+
+
+def is_shown(syntax: Syntax, read: ast.expr) -> bool:
+    """Whether a count is only printed or logged."""
+    around = list(syntax.ancestors(read))
+    calls = [_last(a.func) for a in around if isinstance(a, ast.Call)]
+    return any(isinstance(a, ast.JoinedStr) for a in around) or any(name in _SHOWING for name in calls)
+
+
+__all__ = ["is_divided_by", "is_number_of_rows", "is_shown"]

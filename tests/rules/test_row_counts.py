@@ -1,0 +1,88 @@
+"""G6: counts of rows go on by those of all ranks, whose budgets, rates and events stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import plan_of
+
+LOOP = """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch_size", type=int, default=16)
+args = parser.parse_args()
+ds = iter(tf.data.Dataset.from_tensor_slices((a, b)).shuffle(99).repeat().batch(args.batch_size))
+seen, total = 0, 9000
+while {until}:
+    x, y = next(ds)
+    step(x, y)
+    {adds}
+    {more}
+"""
+
+
+def text(adds: str, more: str = "pass", until: str = "seen < total") -> str:
+    return plan_of(TAPE + LOOP.format(adds=adds, more=more, until=until)).text
+
+
+@pytest.mark.parametrize(
+    "rows", ["args.batch_size", "len(x)", "x.shape[0]", "int(x.shape[0])", "tf.shape(x)[0].numpy()"]
+)
+def test_the_rows_of_all_ranks_are_counted(rows: str) -> None:
+    assert f"seen += {rows} * hvd.size()\n" in text(f"seen += {rows}")
+    assert f"seen = seen + {rows} * hvd.size()\n" in text(f"seen = seen + {rows}")
+
+
+def test_what_they_are_compared_with_stays() -> None:
+    """Ranks whose batches have other numbers of rows than others' leave the loop together."""
+    assert "while seen < total:\n" in text("seen += args.batch_size")
+    assert "while any_rank(seen < total):\n" in text("seen += len(x)")
+    leaving = "if seen >= total: break"
+    assert f"    {leaving}\n" in text("seen += args.batch_size", leaving, "True")
+    assert "    if any_rank(seen >= total): break\n" in text("seen += len(x)", leaving, "True")
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (
+            "if seen % 160 == 0: model.save('m')",
+            "if seen % 160 < args.batch_size * hvd.size() and hvd.rank() == 0:",
+        ),
+        (
+            "if seen == 160: model.save('m')",
+            "if 160 <= seen < 160 + args.batch_size * hvd.size() and hvd.rank() == 0:",
+        ),
+        ("if seen >= 160: model.save('m')", "if seen >= 160 and hvd.rank() == 0:"),
+        (
+            "opt.learning_rate = 0.1 * min(seen / 500, 1)",
+            "opt.learning_rate = 0.1 * min(seen / 500, 1) * hvd.size()",
+        ),
+    ],
+)
+def test_events_and_rates_go_by_the_rows_of_all_ranks(event: str, told: str) -> None:
+    plan = plan_of(TAPE + LOOP.format(adds="seen += args.batch_size", more=event, until="seen < total"))
+    assert told in plan.text
+    assert not any(c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    "adds",
+    ["seen += args.delta", "seen += float(args.batch_size_scale())", "seen += len(x) / 2", "seen += x[0]"],
+)
+def test_what_is_no_number_of_rows_is_not_counted_so(adds: str) -> None:
+    assert f"    {adds}\n" in text(adds, until="True")
+
+
+def test_rows_of_a_loop_that_is_not_divided_are_counted_as_before() -> None:
+    whole = "n = 0\nfor x, y in data:\n    evaluate(x, y)\n    n += len(x)\nprint(total / n)\n"
+    assert "n += len(x)\n" in plan_of(TAPE + whole + LOOP.format(adds="pass", more="pass", until="True")).text
+
+
+def test_means_over_the_rows_of_a_rank_are_divided_by_those() -> None:
+    """`total / n` is a mean of what a rank has added up."""
+    epoch = "for epoch in range(9):\n    total, n = 0.0, 0\n    for x, y in ds:\n        total += float(step(x, y)) * len(x)\n"
+    epoch += "        n += len(x)\n    print(total / n)\n"
+    made = "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+    assert "n += len(x)\n" in plan_of(TAPE + made + epoch).text
