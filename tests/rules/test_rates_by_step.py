@@ -159,7 +159,7 @@ def test_a_count_of_rows_counts_those_of_all_ranks() -> None:
     plan = plan_of(TAPE + ROWS.format("seen"))
     assert "rows = x[i:i + 10]\n" in plan.text
     assert "seen += len(rows) * hvd.size()\n" in plan.text
-    assert "opt.learning_rate = 0.1 * (1 - seen / 9000) * hvd.size()\n" in plan.text
+    assert "(0.1 * (1 - seen / 9000)) * hvd.size()\n" in plan.text
     assert not any(c.doubt for c in plan.changes)
 
 

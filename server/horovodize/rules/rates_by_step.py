@@ -16,7 +16,7 @@ from horovodize.plan import Decision
 from horovodize.rules import counted, decays, measured
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
-from horovodize.rules.rate_reads import reads
+from horovodize.rules.rate_reads import places, reads
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
@@ -46,6 +46,8 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting |
         return
     if not (draft.options.split_data and draft.divided):
         return
+    if any(True for _ in places(draft, rate, lambda n: counted.all_of(draft, n) is not None)):
+        return  # it goes by what all ranks have counted together
     if any(draft.was(n, OfAll) for n in draft.values.depends([rate], _LIMIT)):
         return
     if _by_batches(draft, setting) or any(
