@@ -9,7 +9,7 @@ import { Site, type Visit } from "./site";
 
 const KERAS = readFileSync(join(ROOT, "examples", "keras_fit.py"), "utf8");
 
-// A count of steps that is in another file.
+// Rows, and a count of steps, that are in another file.
 const UNSEEN = `import tensorflow as tf
 from data import rows, count
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
@@ -65,7 +65,8 @@ describe("the page that runs the engine", () => {
 
   it("asks what can't be proven", async () => {
     await visit.paste(UNSEEN);
-    assert.equal(await visit.text("#verdict"), "Can be distributed, with a question to answer first");
+    assert.equal(await visit.text("#verdict"), "Can be distributed, with 2 questions to answer first");
+    assert.match(await visit.text("#questions"), /C5 · line 4[\s\S]*The data of this step can't be followed/);
     assert.match(await visit.text("#questions"), /G4 · line 5[\s\S]*It can't be seen what count\(\) gives/);
   });
 
