@@ -86,3 +86,12 @@ def test_means_over_the_rows_of_a_rank_are_divided_by_those() -> None:
     epoch += "        n += len(x)\n    print(total / n)\n"
     made = "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
     assert "n += len(x)\n" in plan_of(TAPE + made + epoch).text
+
+
+@pytest.mark.parametrize(
+    "use", ["outputs[seen : seen + len(x)] = x", "last = rows[seen - 1]", "mean = seen and all_losses / seen"]
+)
+def test_what_a_rank_has_of_them_is_counted_by_its_own_rows(use: str) -> None:
+    """Also where something else goes by the same count, which can't be both."""
+    own = text("seen += len(x)", f"{use}\n    if seen >= 160: model.save('m')", until="True")
+    assert "    seen += len(x)\n" in own

@@ -16,7 +16,7 @@ from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.facts.occasions import Occasions
-from horovodize.facts.row_counts import is_divided_by, is_number_of_rows, is_shown
+from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_shown
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
@@ -140,37 +140,46 @@ class Counters:
         for n in self.syntax.every(ast.AugAssign):
             if isinstance(n.target, (ast.Name, ast.Attribute)) and isinstance(n.op, ast.Add):
                 found.append(self._number(self._key(n.target)))
-        return list(dict.fromkeys(c for c in found if c is not None and c.stored))
+        return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
 
     @cached_property
     def of_rows(self) -> list[Counter]:
-        """The counters that go on by the rows of batches, whose number isn't written out, and that something goes by. What
-        sums are divided by counts the rows of these sums."""
+        """The counters that go on by the rows of batches, whose number isn't written out, and that something goes by."""
         found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)]
         scopes = self.module.scopes
         tables = [table for names in scopes.names.values() for table in names.values()]
         for b in (b for table in (*tables, *scopes.attributes.values()) for b in table if self._adds(b)):
             if isinstance(b.anchor, (ast.Name, ast.Attribute)) and is_number_of_rows(_added(b)):
                 found.append(self._number(self._key(b.anchor)))
-        return [c for c in dict.fromkeys(found) if c is not None and c.rows and self._something_goes_by(c)]
+        return [
+            c
+            for c in dict.fromkeys(found)
+            if c is not None
+            and c.rows
+            and not self._is_of_a_rank(c)
+            and any(not is_shown(self.syntax, n) for n in self._reads(c))
+        ]
 
-    def _something_goes_by(self, counter: Counter) -> bool:
-        """Whether a count is read, but in what counts it on and what shows it; and no sum is divided by it."""
+    def _is_of_a_rank(self, counter: Counter) -> bool:
+        """Whether a count of rows belongs to what a rank has of them: a sum that is divided by it, an array that it indexes."""
+        return counter.rows and any(
+            is_divided_by(self.syntax, n) or is_index(self.syntax, n) for n in self._reads(counter)
+        )
+
+    def _reads(self, counter: Counter) -> list[ast.expr]:
+        """Where a count is read, but in what counts it on."""
         texts = {
             ast.unparse(t)
             for place in counter.advances
             for t in ast.walk(place)
             if isinstance(t, (ast.Name, ast.Attribute)) and self._counts_on(place, t)
         }
-        reads = [
+        return [
             n
             for n in self.syntax.every(ast.Name, ast.Attribute)
             if not _is_stored_to(n) and ast.unparse(n) in texts and self.of(n) is counter
             and not any(self.syntax.inside(n, place) for place in counter.advances)
         ]  # fmt: skip
-        if any(is_divided_by(self.syntax, n) for n in reads):
-            return False
-        return any(not is_shown(self.syntax, n) for n in reads)
 
     def _counts_on(self, place: ast.AST, named: ast.expr) -> bool:
         """Whether a name is what a place counts on: `seen` of `seen += n`, `seen.assign_add(n)`."""

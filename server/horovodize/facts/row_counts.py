@@ -56,6 +56,18 @@ def is_divided_by(syntax: Syntax, read: ast.expr) -> bool:
     return False
 
 
+def is_index(syntax: Syntax, read: ast.expr) -> bool:
+    """Whether a count says where rows go to, or come from: `outputs[rows : rows + len(x)] = y`."""
+    child: ast.AST = read
+    for a in syntax.ancestors(read):
+        if isinstance(a, ast.Subscript) and a.slice is child:
+            return True
+        if isinstance(a, ast.stmt):
+            return False
+        child = a
+    return False
+
+
 def is_shown(syntax: Syntax, read: ast.expr) -> bool:
     """Whether a count is only printed or logged."""
     around = list(syntax.ancestors(read))
@@ -63,4 +75,4 @@ def is_shown(syntax: Syntax, read: ast.expr) -> bool:
     return any(isinstance(a, ast.JoinedStr) for a in around) or any(name in _SHOWING for name in calls)
 
 
-__all__ = ["is_divided_by", "is_number_of_rows", "is_shown"]
+__all__ = ["is_divided_by", "is_index", "is_number_of_rows", "is_shown"]
