@@ -42,6 +42,11 @@ def test_batches(loop: str) -> None:
         "for i in range(9):\n    t = np.linspace(i, i + 1, 64)\n    sess.run(train, {x: np.stack([t, t, t], 1), y: y_all})\n",
         "feed = {x: x_all[:8], y: y_all[:8]}\nfor i in range(9):\n    feed = {x: x_all[i : i + 8], y: y_all[i : i + 8]}\n"
         "    sess.run(train, feed)\n",
+        "def feed(a, b):\n    return {x: a, y: b}\nfor i in range(9):\n"
+        "    sess.run(train, feed(x_all[i : i + 8], y_all[i : i + 8]))\n",
+        "def feed(a, b=None):\n    d = {x: a, y: b}\n    return d\nfor i in range(9):\n"
+        "    a = x_all[i : i + 8]\n    f = feed(a, y_all[i : i + 8])\n    sess.run(train, f)\n"
+        "sess.run(loss, feed(x_all, y_all))\n",
     ],
 )
 def test_batches_of_sessions(loop: str) -> None:

@@ -296,6 +296,25 @@ with tf.Session() as sess:
 """
 
 
+FED_LATER = """\
+import tensorflow.compat.v1 as tf
+from net import Net, one, keys
+net = Net()
+w = tf.get_variable('w', [1])
+train = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(net.one * w - net.two))
+a, b = load()
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(100):
+        feed = {{net.one: a[i * 8 : i * 8 + 8]}}
+        feed[{key}] = b[i * 8 : i * 8 + 8]
+        loss, _ = sess.run([net.loss, train], feed)
+        if i % 50 == 0:
+            print(loss)
+            saver.save(sess, 'net')
+"""
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -312,6 +331,14 @@ def test_an_index_that_picks_what_is_run_counts(body: str) -> None:
 def test_an_index_that_picks_what_is_fed_selects() -> None:
     text = plan_of(ROBIN.format(body="sess.run([one, two], {x: parts[step]})")).text
     assert "    for step in shard(range(3000)):\n" in text
+
+
+@pytest.mark.parametrize("key", ["one", "net.two", "keys['two']"])
+def test_rows_that_are_put_into_what_is_fed_are_the_ranks_own(key: str) -> None:
+    """`sess.run(net.train, feed)` runs no rows that were put there beside `net.y`: they'd have been those of another batch."""
+    text = plan_of(FED_LATER.format(key=key)).text
+    assert "feed = {net.one: a[own_i * 8 : own_i * 8 + 8]}\n" in text
+    assert f"feed[{key}] = b[own_i * 8 : own_i * 8 + 8]\n" in text
 
 
 PAIRS = "zip(range(0, n, 3), range(3, n, 3))"

@@ -233,6 +233,37 @@ def test_what_a_function_makes_of_the_same_in_each_step_is_asked_about(given: st
     assert any("can't be followed" in c.doubt for c in plan.changes) is asked
 
 
+GIVEN = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+rows, labels = np.load('x.npy'), np.load('y.npy')
+x, y = tf.placeholder(tf.float32, [None, 1]), tf.placeholder(tf.float32, [None, 1])
+loss = tf.reduce_mean(tf.square(x * tf.Variable(1.0) - y))
+train = tf.train.AdamOptimizer(0.01).minimize(loss)
+def feed(a, b):
+    return {{x: a, y: b}}
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(200):
+        sess.run(train, feed_dict={})
+        print(sess.run(loss, feed_dict=feed(rows[48:], labels[48:])))
+"""
+
+
+def test_what_a_function_is_given_to_be_fed_is_divided_where_it_is_given() -> None:
+    """Divided in the function, what else is fed by it would be: each rank would test on a share of its own."""
+    text = plan_of(GIVEN.format("feed(rows[:48], labels[:48])")).text
+    assert "feed_dict=feed(share_rows(rows[:48]), share_rows(labels[:48])))" in text
+    assert "return {x: a, y: b}\n" in text
+    assert "feed_dict=feed(rows[48:], labels[48:])" in text
+
+
+def test_batches_that_a_function_is_given_to_be_fed_are_batches() -> None:
+    text = plan_of(GIVEN.format("feed(rows[i % 6 * 8 :][:8], labels[i % 6 * 8 :][:8])")).text
+    assert "AdamOptimizer(0.01 * hvd.size())" in text
+    assert "share_rows" not in text
+
+
 def test_zeros_like_the_rows_are_divided_with_them() -> None:
     """Beside the rows of a rank they would be too many."""
     source = (

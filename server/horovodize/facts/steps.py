@@ -23,7 +23,7 @@ from horovodize.summary.feeding import Feeding, FitFeed, Kind
 from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites, Update
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 
 _ONE_BATCH = "the batch holds all rows"
 _PERHAPS_ALL = "it can't be seen whether this is all of the data"
@@ -228,9 +228,10 @@ class Steps:
             if part <= Part.ROWS:
                 turns.unseen[fed] = None
             return
+        made_by = self._made_by(fed, context)
         for d in dicts:
             assert isinstance(d, ast.Dict)
-            place = context.elsewhere(d, self.module.syntax)
+            place = made_by.get(d) or context.elsewhere(d, self.module.syntax)
             for key, value in zip(d.keys, d.values, strict=True):
                 if key is None:
                     continue
@@ -251,6 +252,25 @@ class Steps:
                         turns.vague[value] = None
                 for made in self.module.values.calls(key):
                     by_key[made] = max(part, by_key.get(made, Part.NUMBER))
+
+    def _made_by(self, fed: ast.expr, context: Context, depth: int = 2) -> dict[ast.AST, Context]:
+        """The dictionaries that a function of the program gives for a feed, `feed_dict(x[i : i + n])`, each in the run of that
+        one call: its parameters are what this turn passes, not whatever is passed anywhere."""
+        bindings = self.module.scopes.reaching(fed) if isinstance(fed, ast.Name) else []
+        calls = [fed, *(b.value for b in bindings)]
+        found: dict[ast.AST, Context] = {}
+        for call in calls:
+            callee = self.module.values.callee(call) if isinstance(call, ast.Call) else None
+            if not isinstance(call, ast.Call) or not isinstance(callee, FUNCTIONS) or not depth:
+                continue
+            at = context.elsewhere(call, self.module.syntax)
+            if at.is_running(callee):
+                continue
+            inner = at.calling(callee, call)
+            for returned in self.module.values.returned(callee):
+                found |= dict.fromkeys((o.node for o in self.module.values.origins(returned)), inner)
+                found |= self._made_by(returned, inner, depth - 1)
+        return found
 
     def _is_made_of_the_same(self, fed: ast.expr, context: Context) -> bool:
         """Whether a function makes what is fed of what is the same in every turn: `construct_feed_dict(features, labels)`."""
@@ -375,7 +395,7 @@ class Steps:
                     continue
                 parts = []
                 for context in self._contexts(site, self._sessions_made_in()):
-                    place = context.elsewhere(d, self.module.syntax)
+                    place = self._made_by(fed, context).get(d) or context.elsewhere(d, self.module.syntax)
                     parts.append(self._turns().read(value, place))
                 found.append((key, value, max(parts, default=Part.UNSEEN)))
         return found

@@ -102,7 +102,8 @@ def picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]
     statement = feeding.syntax.statement(item)
     if not isinstance(statement, ast.Assign) or statement.value is not item:
         return _is_run(feeding, item)
-    names = {n.id for t in statement.targets for n in walk(t) if isinstance(n, ast.Name)}
+    targets = [n for t in statement.targets for n in walk(t) if isinstance(n, ast.Name)]
+    names = {n.id for n in targets if isinstance(n.ctx, ast.Store)}  # not `net` of `feed[net.y] = …`
     reads = [n for n in body if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
     return any(_is_run(feeding, n) for n in reads)
 
