@@ -16,6 +16,7 @@ IO = HEAD + "import io, csv, json, pickle, shutil, tempfile, zipfile\nfrom io im
     "statement",
     [
         "plt.savefig('a.png')",  # a file
+        "canvas.print_figure('a.png')",
         "plt.savefig(unknown)",  # not seen
         "print(buf.getvalue())",
         "open('a.png', 'wb').write(buf.getvalue())",

@@ -1162,3 +1162,34 @@ def test_a_count_that_a_function_keeps_over_its_turns_counts_them(head: str, cou
     loop = loop.replace("            step(x, y)\n            total += 1\n", counting)
     after = plan_of(f"{TAPE}{DATA}def main():\n{head}{loop}main()\n").text
     assert "if total == max(1, 500 // hvd.size()):" in after
+
+
+EAGER_STEP = """\
+import tensorflow as tf
+step = {made}
+opt = tf.compat.v1.train.AdamOptimizer(0.01)
+for x in tf.data.Dataset.from_tensor_slices(rows).repeat().batch(4).take(1000):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    opt.apply_gradients(zip(tape.gradient(loss, model.variables), model.variables), {given})
+    if int(step) % 100 == 0:
+        keep(model)
+if step.numpy() == 1000:
+    keep(model)
+"""
+
+
+@pytest.mark.parametrize(
+    "made", ["tf.compat.v1.train.get_or_create_global_step()", "tf.Variable(0, dtype=tf.int64)"]
+)
+@pytest.mark.parametrize("given", ["step", "global_step=step"])
+def test_a_variable_that_an_optimizer_counts_where_no_graph_is_built(made: str, given: str) -> None:
+    """It counts a rank's steps: what is kept at the end never was, and what is kept now and then too seldom."""
+    text = plan_of(EAGER_STEP.format(made=made, given=given)).text
+    assert "    if int(step) % max(1, 100 // hvd.size()) == 0:\n" in text
+    assert "if step.numpy() == max(1, 1000 // hvd.size()):\n" in text
+
+
+def test_a_variable_that_no_optimizer_counts_is_none() -> None:
+    text = plan_of(EAGER_STEP.format(made="tf.Variable(0, dtype=tf.int64)", given="name='step'")).text
+    assert "    if int(step) % 100 == 0:\n" in text

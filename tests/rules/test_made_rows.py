@@ -309,3 +309,48 @@ def train(episodes):
 train(9)
 """
     assert "\ntrain(9)\n" in plan_of(source).text
+
+
+BATCHES = """\
+import numpy as np
+import tensorflow as tf
+class Batches(tf.keras.utils.Sequence):
+    def __init__(self, x, size):
+        self.x, self.size = x, size
+        {held}
+    def __len__(self):
+        return len(self.x) // self.size
+    def __getitem__(self, i):
+        x = self.x[i * self.size : (i + 1) * self.size] + np.random.normal(0, 0.1, (self.size, 2))
+        return x, x.sum(1)
+{made}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+{fit}
+"""
+HELD = {
+    "made": "x = np.random.rand(900, 2)\nbatches = Batches(x, 8)",
+    "held": "self.true = np.random.randn(2)",
+    "fit": "model.fit(batches, epochs=3)",
+}
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        "model.fit(batches, epochs=3)",
+        "model.fit(Batches(x, 8), epochs=3)",
+        "for epoch in range(3):\n    for a, b in batches:\n        model.train_on_batch(a, b)",
+    ],
+)
+def test_rows_that_an_object_of_the_program_gives_in_batches(fit: str) -> None:
+    """Each rank learned from a data set of its own, by other true weights: together nothing."""
+    text = plan_of(BATCHES.format(**HELD | {"fit": fit})).text
+    assert "x = alike(np.random.rand)(900, 2)\n" in text
+    assert "self.true = alike(np.random.randn)(2)\n" in text
+    assert "+ np.random.normal(0, 0.1, (self.size, 2))\n" in text  # drawn while others train
+
+
+def test_an_object_that_feeds_no_training_draws_as_it_is() -> None:
+    text = plan_of(BATCHES.format(**HELD | {"fit": "model.fit(np.load('x.npy'), np.load('y.npy'))"})).text
+    assert "alike" not in text

@@ -519,6 +519,8 @@ class Counters:
             return self._global_step
         if self.sites.builds_graph:
             return self._graph_variable(made)
+        if made in self.graph_counts.counted_eagerly:
+            return self._global_step
         added = [c for c in self._added if self._is_made(made, c)]
         drivers, fitted = set[Driver](), False
         for call in added:
@@ -592,7 +594,9 @@ class Counters:
     @cached_property
     def _global_step(self) -> Counter | None:
         """The global step, where a train op counts it."""
-        if not self.sites.builds_graph or not self.graph_counts.global_steps:
+        if not (
+            self.graph_counts.global_steps if self.sites.builds_graph else self.graph_counts.counted_eagerly
+        ):
             return None
         return Counter(CounterKind.GLOBAL_STEP, frozenset(self.feeding.drivers))
 

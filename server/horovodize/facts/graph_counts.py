@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from horovodize.summary.module import Module
@@ -23,16 +23,22 @@ class GraphCounts:
     @cached_property
     def global_steps(self) -> list[ast.expr]:
         """What train ops are given as the global step, which they count with each step."""
-        # of `minimize` and `apply_gradients`, the second parameter
-        found = [
-            argument(
-                op,
-                "global_step",
-                1 if isinstance(op.func, ast.Attribute) and op.func.attr in _COUNTING else None,
-            )
-            for op in self.sites.graph_minimizes
-        ]
-        return [e for e in found if e is not None and not (isinstance(e, ast.Constant) and e.value is None)]
+        return list(self._counted(self.sites.graph_minimizes))
+
+    @cached_property
+    def counted_eagerly(self) -> set[ast.Call]:
+        """The calls that make the variables which TensorFlow 1's optimizers count where no graph is built: they are given to
+        `apply_gradients` and `minimize` in the same way. (Keras' take no variable there.)"""
+        counted = self._counted(u.call for u in self.sites.updates if u.method in _COUNTING)
+        return {c for e in counted for c in self.module.values.calls(e)}
+
+    def _counted(self, updates: Iterable[ast.Call]) -> Iterator[ast.expr]:
+        """What is counted: of `minimize` and `apply_gradients`, the second parameter."""
+        for op in updates:
+            is_method = isinstance(op.func, ast.Attribute) and op.func.attr in _COUNTING
+            e = argument(op, "global_step", 1 if is_method else None)
+            if e is not None and not (isinstance(e, ast.Constant) and e.value is None):
+                yield e
 
     @cached_property
     def global_step_variables(self) -> set[ast.Call]:

@@ -65,7 +65,16 @@ _MODEL_METHODS = {
     "export": Deed.WRITE,
     "load_weights": Deed.READ,
 }
-_FRAME_METHODS = ("to_csv", "to_pickle", "to_parquet", "to_json", "to_excel", "savefig")
+_FRAME_METHODS = (
+    "to_csv",
+    "to_pickle",
+    "to_parquet",
+    "to_json",
+    "to_excel",
+    "savefig",
+    "print_figure",
+    "print_png",
+)
 _PATH_METHODS = ("write_text", "write_bytes")  # of the path itself
 _ONCE = ("os.remove", "os.unlink", "os.rmdir", "shutil.rmtree")  # what is gone can't be removed
 _NOWHERE = ("os.devnull",)

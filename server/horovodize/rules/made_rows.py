@@ -142,17 +142,32 @@ def _fed(draft: Draft) -> Iterator[ast.AST]:
     known = feeding(draft)
     for fed in known.fits:
         if draft.facts.steps.game(fed.fit.call) is None:
-            yield from (e for e in (fed.x, fed.y, fed.weight) if e is not None)
+            for e in (fed.x, fed.y, fed.weight):
+                yield from _held(draft, e) if e is not None else ()
     for driver in known.drivers:
         played = any(draft.facts.steps.game(step) is not None for step in driver.steps)
         if driver.iterable is not None and not played and not known.kinds.is_range(driver.iterable):
-            yield driver.iterable
+            yield from _held(draft, driver.iterable)
         for step in map(draft.facts.steps.of, driver.steps):
             if draft.facts.steps.game(step.site) is not None:
                 continue  # each rank plays its own
             yield from step.rows if step.feed is Feed.WHOLE else ()
             for batch in step.batches:
                 yield batch.value if isinstance(batch, ast.Subscript) else batch
+
+
+def _held(draft: Draft, e: ast.expr) -> Iterator[ast.AST]:
+    """What is fed, and, where it is an object of the program that gives batches, what that is made of and holds:
+    `Batches(x, y, 32)`, `self.x = load()` in its class."""
+    yield e
+    for call in draft.values.calls(e):
+        made = draft.values.callee(call)
+        if not isinstance(made, ast.ClassDef):
+            continue
+        yield from (*call.args, *(k.value for k in call.keywords))
+        for method in (s for s in made.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"):
+            sets = (n for n in ast.walk(method) if isinstance(n, ast.Assign))
+            yield from (n.value for n in sets if any(isinstance(t, ast.Attribute) for t in n.targets))
 
 
 def _is_made_once(draft: Draft, call: ast.Call) -> bool:
