@@ -67,16 +67,14 @@ class _Feeds:
     def __init__(self, draft: Draft) -> None:
         self.draft, self.syntax = draft, draft.syntax
         known = feeding(draft)
+        shared = [f for f in known.fits if _is_shared(draft, f)]
         self.loops = [d.loop for d in known.drivers if _deals(draft, d)]
-        self.places: list[Loop | ast.Call] = [
-            *self.loops,
-            *(f.fit.call for f in known.fits if draft.was(f.x, Shared)),
-        ]
+        self.places: list[Loop | ast.Call] = [*self.loops, *(f.fit.call for f in shared)]
         data = [d.iterable for d in known.drivers if _deals(draft, d) and d.iterable is not None]
         # generators of which all ranks draw each other's batches
         asked = [c for c in draft.having(Shared) if isinstance(c, ast.Call) and draws_for_all(draft, c)]
         data += [c.args[0] for c in asked if draft.names.last(c.func) == "next" and c.args]
-        self.sources = set(self._sources([*data, *(f.x for f in known.fits if draft.was(f.x, Shared))]))
+        self.sources = set(self._sources([*data, *(f.x for f in shared)]))
 
     def _sources(self, data: list[ast.expr]) -> Iterator[ast.AST]:
         """The generator functions and `Sequence` classes that give data, and the functions they call."""
@@ -153,6 +151,12 @@ class _Feeds:
     def _draws(self, call: ast.Call) -> bool:
         """Whether a call gives a step its own random batch: ranks have to draw differently there."""
         return any(self.syntax.inside(call, d.loop) for d in feeding(self.draft).drivers)
+
+
+def _is_shared(draft: Draft, fed: FitFeed) -> bool:
+    """Whether the data of a `fit` is divided: at the call, or where the pipeline is made that it gets."""
+    made = feeding(draft).pipelines.trail(fed.x) if fed.kind is Kind.DATASET else ()
+    return any(draft.was(e, Shared) for e in (fed.x, *made))
 
 
 def _deals(draft: Draft, driver: Driver) -> bool:
