@@ -282,3 +282,44 @@ def test_an_object_that_is_called_with_each_step(name: str) -> None:
         "count = 0\n", SAMPLER.format(name=name) + "count = 0\n"
     )
     assert "1.0 - self.n * hvd.size() / 500" in plan_of(source).text
+
+
+DRAWN = (
+    TF
+    + """
+import numpy as np
+rng = np.random.RandomState(3)
+def length(n):
+    return min(4 + n // 15, 10)
+def problems(rows, n):
+    x = rng.rand(rows, n, 1)
+    return x, x.sum(1)
+def rows_of(rows, n):
+    return a[n : n + rows], b[n : n + rows]
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+step = 0
+while step < 1000:
+    x, y = {}
+    shown = problems(1, length(step))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    step += 1
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "told"),
+    [
+        ("problems(16, length(step))", "problems(16, length(step * hvd.size()))"),
+        ("problems(16, n=4 + step // 15)", "problems(16, n=4 + step * hvd.size() // 15)"),
+        ("problems(16, 10)", "problems(16, 10)"),
+        ("rows_of(16, length(step))", "rows_of(16, length(own_step))"),  # the number selects
+    ],
+)
+def test_what_rows_are_drawn_by_goes_by_the_steps_of_all(drawn: str, told: str) -> None:
+    text = plan_of(DRAWN.format(drawn)).text
+    assert f"    x, y = {told}\n" in text
+    assert "    shown = problems(1, length(step))\n" in text

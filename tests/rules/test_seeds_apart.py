@@ -53,6 +53,46 @@ def test_a_seed_of_all_is_given_again_before_the_outermost_loop() -> None:
     assert not doubts(plan, "D3")
 
 
+NUMBERED = "{}\nfor n in range(1000):\n    step(get_batch({}))\n    if n % 100 == 0:\n        print(n)\n"
+TOLD = """\
+def length(n):
+    return min(4 + n // 15, 10)
+def get_batch(n):
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "given"),
+    [
+        ("i = rng.randint(0, 900, 16)\n    return data[i]", "n"),
+        ("return data[rng.randint(0, 900, 16)] * min(1.0, n / 500)", "n"),
+        ("return rng.rand(16, n).sum(1)", "length(n)"),
+    ],
+)
+def test_what_is_told_the_number_of_a_step_and_draws_draws_apart(body: str, given: str) -> None:
+    plan = plan_of(HEAD.format("rng = np.random.RandomState(3)") + NUMBERED.format(TOLD.format(body), given))
+    assert "rng = np.random.RandomState(3 + hvd.rank())" in plan.text
+    assert f"get_batch({given.replace('n)', 'own_n)') if '(' in given else 'own_n'})" in plan.text
+    assert not doubts(plan, "D3")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "i = n * 16 % 900\n    return data[i : i + 16] + rng.rand(16, 3)",  # noise on rows that the number selects
+        "return np.random.RandomState(n).rand(16, 3)",
+        "np.random.seed(n)\n    return data[rng.randint(0, 900, 16)]",
+        "return rng.choice(np.load('%d.npy' % n), 16)",
+        "return rng.permutation(parts.get(n))",
+    ],
+)
+def test_what_the_number_selects_is_drawn_alike(body: str) -> None:
+    plan = plan_of(HEAD.format("rng = np.random.RandomState(3)") + NUMBERED.format(TOLD.format(body), "n"))
+    assert "rng = np.random.RandomState(3)\n" in plan.text
+    assert "get_batch(own_n)" in plan.text
+
+
 COUNTED = "{}    step(data[np.random.randint(0, 900, 16)])\n"
 
 

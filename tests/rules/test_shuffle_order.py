@@ -174,7 +174,8 @@ def test_what_feeds_training_shuffles_alike() -> None:
         generator.format(alike, f"shard_stream({dataset}).batch(3)"),
     )
     endless = (  # the seed of what made the data fixes no order
-        "a = b = np.random.RandomState(1).rand(9, 3)\ndef rows():\n    while True:\n        p = {}(9)\n        for i in p:\n            yield a[i], b[i]\n"
+        "a = b = np.random.RandomState(1).rand(9, 3)\n"
+        "def rows():\n    while True:\n        p = {}(9)\n        for i in p:\n            yield a[i], b[i]\n"
         "ds = {}.batch(3)\nmodel.fit(ds, steps_per_epoch={})\n"
     )
     check(

@@ -11,6 +11,7 @@ from horovodize.facts.callback_items import CallbackItems
 from horovodize.facts.collectives import Collectives
 from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
+from horovodize.facts.drawn_rows import DrawnRows
 from horovodize.facts.exclusive import Exclusive
 from horovodize.facts.generators import Generators
 from horovodize.facts.hooks import Hooks
@@ -61,6 +62,11 @@ class Facts:
     def dealt(self) -> Dealt:
         """What is dealt out to the ranks."""
         return Dealt(self.feeding)
+
+    @cached_property
+    def drawn_rows(self) -> DrawnRows:
+        """Which steps get rows that are drawn, whatever number they are drawn for."""
+        return DrawnRows(self.feeding, self.uniform)
 
     @cached_property
     def effects(self) -> Effects:

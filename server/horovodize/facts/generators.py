@@ -17,7 +17,7 @@ _RANGES = ("numpy.arange",)
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Try, ast.Global, ast.Nonlocal, ast.Delete)
 
 # Methods that leave what they are called on as it is, whatever that is.
-_COMPUTING = frozenset(
+COMPUTING = frozenset(
     "astype reshape copy transpose swapaxes flatten ravel squeeze repeat take mean sum min max round clip tolist numpy "
     "toarray todense to_numpy format split join lower upper strip replace encode decode get keys values items index "
     "count".split()
@@ -124,7 +124,7 @@ class Generators:
         while isinstance(base, (ast.Attribute, ast.Subscript)):
             base = base.value
         own = isinstance(base, ast.Call) or (isinstance(base, ast.Name) and base.id in local)
-        return own or (isinstance(call.func, ast.Attribute) and call.func.attr in _COMPUTING)
+        return own or (isinstance(call.func, ast.Attribute) and call.func.attr in COMPUTING)
 
     def _is_unseen(self, call: ast.Call) -> bool:
         """Whether a call is of a function of another package or file that is not read, and not of one that draws."""

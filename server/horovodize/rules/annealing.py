@@ -1,5 +1,5 @@
 """What a step is given that is computed from how many steps were taken: the weight of a part of the loss, a temperature, a
-share of teacher forcing. Part of G5.
+share of teacher forcing, the length of the rows that are drawn for it. Part of G5.
 
 `beta = min(1.0, step / 1000)` goes by how much has been seen, as a rate does; so the formula is told the steps of all ranks.
 `beta *= 0.999` with each step likewise: a step of a rank changes it as size() steps did (`decays`).
@@ -18,7 +18,8 @@ from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.rules.target_networks import made_of
-from horovodize.summary.syntax import CALLABLES, argument
+from horovodize.summary.feeding import Driver
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
@@ -37,6 +38,10 @@ def apply(draft: Draft) -> None:
                 if not counts_a_share(draft, given):
                     tell(draft, given)
                     decays.follow(draft, given, rule="G5")
+        for call in _drawing_rows(draft, driver):
+            for read in [read for given in _given(call) for read in rate_reads.reads(draft, given)]:
+                if counted.of(draft, read) is not None and draft.facts.drawn_rows.draws(call, [read]):
+                    _tell_all(draft, read, "G5")
     for value in (*_objectives(draft), *_set(draft)):
         tell(draft, value)
     for value in _objectives(draft) if draft.divided else ():
@@ -131,9 +136,23 @@ def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
         if mean is not None:
             running_means.ask(draft, mean, rule)
         elif _is_in_formula(draft, read) and counted.of(draft, read) is not None:
-            draft.change(
-                rule, read, _WHAT, _WHY, counted.read_as_all(draft, read, rule), decision=Decision.COUNTED
-            )
+            _tell_all(draft, read, rule)
+
+
+def _tell_all(draft: Draft, read: ast.expr, rule: str) -> None:
+    edits = counted.read_as_all(draft, read, rule)
+    draft.change(rule, read, _WHAT, _WHY, edits, decision=Decision.COUNTED)
+
+
+def _drawing_rows(draft: Draft, driver: Driver) -> Iterator[ast.Call]:
+    """The functions that draw the rows of a loop's steps: `x, y = problems(n, length(step))`, longer ones with time."""
+    steps = set[ast.AST](driver.steps)
+    fed = [e for step in driver.steps for e in (*step.args, *(k.value for k in step.keywords))]
+    made_of = set(draft.values.depends(fed))
+    for call in (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call)):
+        callee = draft.values.callee(call)
+        if call in made_of and isinstance(callee, FUNCTIONS) and not draft.drive.reaches(call, steps):
+            yield call
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
