@@ -309,6 +309,32 @@ def test_what_horovod_gives(binding: str, text: str, answer: type[Answer]) -> No
     assert isinstance(of(text, HEAD + f"import {binding} as hvd\n"), answer)
 
 
+REPLACED = """\
+kept = []
+for turn in range(9):
+    kept.append(random.random())
+    {}
+    {}
+    asked(kept[-1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "answer"),
+    [
+        ("kept = hvd.broadcast_object(kept)", "print(kept)", Uniform),
+        ("kept, n = hvd.broadcast_object((kept, 1))", "print(kept)", Uniform),
+        ("kept = hvd.broadcast_object(kept)", "kept.append(random.random())", Varies),
+        ("kept = list(kept)", "print(kept)", Varies),
+        ("kept = kept", "print(kept)", Varies),
+        ("print(kept)", "print(kept)", Varies),
+    ],
+)
+def test_what_is_put_into_a_list_before_it_is_another(first: str, then: str, answer: type[Answer]) -> None:
+    uniform, e = asked("import horovod.tensorflow as hvd\n" + REPLACED.format(first, then))
+    assert isinstance(uniform.of(e), answer)
+
+
 @pytest.mark.parametrize("call", ["hvd.alltoall([1.0])", "hvd.reducescatter([1.0])"])
 def test_what_gives_each_rank_a_part(call: str) -> None:
     assert isinstance(of(call, HEAD + "import horovod.tensorflow as hvd\n"), Varies)

@@ -206,7 +206,7 @@ class Control:
             return  # what changes an object leaves it there
         own = [c for c in self._changes.get(ast.unparse(e), ()) if self._same(c[0], e)]
         for place, given in [*own, *self._changes_of_object(e)]:
-            if self._comes_later(place, e):
+            if self._comes_later(place, e) or self._was_replaced(place, e):
                 continue
             for value in given if not item.size or item.path or _adds_all(self.syntax.parent[place]) else ():
                 step.ask(value, _path_of_added(self.syntax.parent[place], item), item.size)
@@ -265,6 +265,20 @@ class Control:
         statement = syntax.statement(use)
         around += [statement] if isinstance(statement, ast.While) else []
         return not any(syntax.inside(place, loop) for loop in around)
+
+
+    def _was_replaced(self, place: ast.expr, use: ast.Name | ast.Attribute) -> bool:
+        """Whether a name is given another object between a change and a use, just before that: `kept.append(loss)`,
+        `kept = hvd.broadcast_object(kept)`, `if kept[-1] < best:`. What the assignment itself reads, it asks there."""
+        syntax, bound = self.syntax, self.module.scopes.reaching(use) if isinstance(use, ast.Name) else []
+        given = bound[0].statement if len(bound) == 1 and bound[0].kind == "assign" else None
+        if given is None or syntax.function(place) is not syntax.function(use) or not isinstance(given, ast.stmt):
+            return False
+        block = syntax.block(given)
+        using = next((s for s in (syntax.statement(use), *syntax.ancestors(use)) if s in block), None)
+        if using is None or not isinstance(using, ast.stmt) or block.index(using) <= block.index(given):
+            return False
+        return not position(given) < position(place) <= end(using)
 
 
 def _path_of_added(change: ast.AST, item: Item) -> tuple[int | str, ...]:
