@@ -266,13 +266,16 @@ class Control:
         around += [statement] if isinstance(statement, ast.While) else []
         return not any(syntax.inside(place, loop) for loop in around)
 
-
     def _was_replaced(self, place: ast.expr, use: ast.Name | ast.Attribute) -> bool:
         """Whether a name is given another object between a change and a use, just before that: `kept.append(loss)`,
         `kept = hvd.broadcast_object(kept)`, `if kept[-1] < best:`. What the assignment itself reads, it asks there."""
         syntax, bound = self.syntax, self.module.scopes.reaching(use) if isinstance(use, ast.Name) else []
         given = bound[0].statement if len(bound) == 1 and bound[0].kind == "assign" else None
-        if given is None or syntax.function(place) is not syntax.function(use) or not isinstance(given, ast.stmt):
+        if (
+            given is None
+            or syntax.function(place) is not syntax.function(use)
+            or not isinstance(given, ast.stmt)
+        ):
             return False
         block = syntax.block(given)
         using = next((s for s in (syntax.statement(use), *syntax.ancestors(use)) if s in block), None)

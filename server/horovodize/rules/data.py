@@ -8,8 +8,9 @@ What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right:
                `take(len(ds) // hvd.size())`. Data that is repeated without end needs no equal counts:
                `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for evaluation divides it
                inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets
-               a name of its own on each rank, and a shuffle that comes before the division a seed, so that all ranks divide
-               the same order. With the setting `batch = "global"`, batches that are made after the division are divided, too
+               a name of its own on each rank, a shuffle that comes before the division a seed, and what gives elements as they
+               come (`deterministic=False`) keeps their order on several ranks: all of them divide the same order. With the
+               setting `batch = "global"`, batches that are made after the division are divided, too
                (`batch(share_batch(32))`); of those that are made before it, each rank takes its rows
                (`share_batches(dataset)`).
 Why            Otherwise every rank trains on everything: N ranks do N times the work of one. Unequal shares would leave the
@@ -33,7 +34,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import global_batch, short_shares
+from horovodize.rules import global_batch, pipeline_orders, short_shares
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
@@ -290,10 +291,12 @@ def shuffle_alike(draft: Draft, place: ast.expr) -> None:
     """Seeds the shuffles of a pipeline that is divided at `place`."""
     for step in feeding(draft).pipelines.steps(place):
         _seed(draft, step, "shuffle", 1)
+        _seed(draft, step, "rejection_resample", 3)
     for made in feeding(draft).pipelines.trail(place):
         for origin in draft.values.origins(made):
             if isinstance(origin.node, ast.Call):
                 _seed_source(draft, origin.node)
+    pipeline_orders.keep(draft, place)
 
 
 def _seed(draft: Draft, call: ast.Call, method: str, position: int) -> None:
