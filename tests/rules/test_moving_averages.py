@@ -439,3 +439,44 @@ def test_pairs_that_are_mixed_in_a_loop_of_their_own_too_are_left() -> None:
         + "    mix(0.9)\nfor e in range(9):\n    mix(0.9)\n"
     )
     assert changes(plan_of(HEAD + code), "G7") == []
+
+
+STEERED = """
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+k = {begins}
+for x, y in ds:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) * ({used}))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    {kept}
+"""
+POWER = "(1 - 0.9 ** hvd.size())"
+
+
+@pytest.mark.parametrize(
+    ("begins", "kept", "follows"),
+    [
+        ("0.0", "k = 0.9 * k + 0.1 * np.mean(y)", f"0.9 ** hvd.size() * k + {POWER} * np.mean(y)"),
+        ("0.0", "k += 0.1 * (np.mean(y) - k)", "(1 - (1 - 0.1) ** hvd.size()) * (np.mean(y) - k)"),
+        ("0.0", "k = k + 0.1 * (np.mean(y) - k)", "k + (1 - (1 - 0.1) ** hvd.size()) * (np.mean(y) - k)"),
+        (
+            "tf.Variable(0.0)",
+            "k.assign(0.9 * k + 0.1 * np.mean(y))",
+            f"0.9 ** hvd.size() * k + {POWER} * np.mean(y)",
+        ),
+        ("tf.Variable(0.0)", "k.assign_sub(0.1 * (k - y[0]))", "(1 - (1 - 0.1) ** hvd.size()) * (k - y[0])"),
+    ],
+)
+def test_a_number_that_losses_are_made_with_forgets_as_fast(begins: str, kept: str, follows: str) -> None:
+    assert follows in plan_of(STEERED.format(begins=begins, used="y - k", kept=kept)).text
+    shown = plan_of(STEERED.format(begins=begins, used="y", kept=kept)).text  # in no loss
+    assert f"    {kept}\n" in shown
+
+
+def test_a_number_that_losses_are_made_with_in_another_way_is_no_average() -> None:
+    for kept in ("k = k + 0.1 * np.mean(y)", "k = 0.9 * k + 0.3 * np.mean(y)", "k += 0.1 * (np.mean(y) - 3)"):
+        assert changes(plan_of(STEERED.format(begins="0.0", used="y - k", kept=kept)), "G7") == []

@@ -52,25 +52,44 @@ _FAR = 2000  # nodes that a loss is made of
 
 def keep_alike(draft: Draft) -> None:
     """Averages the numbers that are set without a `tf.Variable`: `k = k + 0.001 * float(real - fake)`."""
-    loops = _training_loops(draft)
-    if draft.in_graph or not loops:
-        return
     games = any(draft.facts.steps.game(u.call) for u in draft.sites.updates)
-    for read in sorted(_read(draft), key=position):
+    for read, b in _carried(draft):
         text = ast.unparse(read)
+        if not _begins(draft, b, read, _is_number):
+            if b.value is not None and _begins(draft, b, read, _is_filled):
+                _ask_of_statistics(draft, b, b.value, text)
+            continue
+        if not draft.once("steered", b.statement):
+            continue
+        if _is_decided_alone(draft, b):
+            draft.ask("G2", b.statement, _WHAT, _WHY, _DECIDED)
+        elif not games and b.value is not None and _by_own_rows(draft, b.value, text):
+            _average(draft, b)
+
+
+def numbers(draft: Draft) -> Iterator[tuple[str, Binding]]:
+    """The numbers that later losses are made with and that steps carry on, and where they do."""
+    for read, b in _carried(draft):
+        if _begins(draft, b, read, _is_number):
+            yield ast.unparse(read), b
+
+
+def variables(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
+    """The variables of one number that losses are made with, and where they are set."""
+    used = _made(draft, used_in_losses(draft))
+    for call in draft.sites.method_calls(*ASSIGNS) if not draft.in_graph else ():
+        kept = call.func.value if isinstance(call.func, ast.Attribute) and call.args else None
+        if isinstance(kept, (ast.Name, ast.Attribute)) and made_of(draft, kept) & used:
+            if is_one_number(draft, kept):
+                yield kept, call
+
+
+def _carried(draft: Draft) -> Iterator[tuple[ast.Name | ast.Attribute, Binding]]:
+    loops = _training_loops(draft)
+    for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
         for b in _bindings(draft, read):
-            if not _carries(draft, b, read, loops):
-                continue
-            if not _begins(draft, b, read, _is_number):
-                if b.value is not None and _begins(draft, b, read, _is_filled):
-                    _ask_of_statistics(draft, b, b.value, text)
-                continue
-            if not draft.once("steered", b.statement):
-                continue
-            if _is_decided_alone(draft, b):
-                draft.ask("G2", b.statement, _WHAT, _WHY, _DECIDED)
-            elif not games and b.value is not None and _by_own_rows(draft, b.value, text):
-                _average(draft, b)
+            if _carries(draft, b, read, loops):
+                yield read, b
 
 
 def ask_of_drifting(draft: Draft, place: Place | None) -> None:
@@ -315,4 +334,12 @@ def _average(draft: Draft, b: Binding) -> None:
         draft.ask("G2", statement, _WHAT, _WHY, _DRIFTS)
 
 
-__all__ = ["ask_of_drifting", "is_in_train_step", "is_one_number", "keep_alike", "used_in_losses"]
+__all__ = [
+    "ask_of_drifting",
+    "is_in_train_step",
+    "is_one_number",
+    "keep_alike",
+    "numbers",
+    "used_in_losses",
+    "variables",
+]
