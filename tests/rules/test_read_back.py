@@ -54,6 +54,22 @@ def test_a_checkpoint_callback_writes_while_fit_runs() -> None:
     )
 
 
+def test_a_log_that_keras_writes_is_waited_for_where_all_read_it() -> None:
+    fit = 'log = tf.keras.callbacks.CSVLogger("log.csv")\nmodel.fit(x, callbacks=[log])\n'
+    read = 'rows = np.loadtxt("{}.csv")\nmodel.fit(rows)\n'
+    turns(fit + read.format("log"), f"{fit}{WAIT}\n{read.format('log')}")
+    turns(fit + read.format("rows"), fit + read.format("rows"))
+
+
+def test_what_only_rank_0_shows_of_a_file_it_alone_reads() -> None:
+    fit = 'log = tf.keras.callbacks.CSVLogger("log.csv")\nmodel.fit(x, callbacks=[log])\n'
+    shown = 'print("last", open("log.csv").read().split()[-1])\n'
+    turns(fit + shown, f"{fit}if hvd.rank() == 0:\n    {shown}")
+    kept = 'f = open("log.csv")\n'  # a later line of it may be read by all ranks
+    lifted = 'result = f.readline()\nif hvd.rank() == 0:\n    print("first", result)\n'
+    turns(f'{fit}{kept}print("first", f.readline())\n', f"{fit}{WAIT}\n{kept}{lifted}")
+
+
 def test_a_manager_tells_the_others_what_it_has_saved() -> None:
     head = "ckpt = tf.train.Checkpoint()\nmanager = tf.train.CheckpointManager(ckpt, 'c', 3)\n"
     first = f"{head}ckpt.restore(manager.latest_checkpoint)\nfor i in range(3):\n    epoch(i)\n    "

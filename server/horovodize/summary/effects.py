@@ -333,6 +333,10 @@ class Effects:
                 return not self._is_local(n, inside)
         return False
 
+    def _is_read_there(self, opening: ast.Call) -> bool:
+        """Whether a call opens a file for reading: `open(path).read()`."""
+        return self.opening.is_open(opening) and self.opening.written(opening) is None
+
     def _call_shares(self, call: ast.Call, inside: ast.AST | None) -> bool:
         m, func = self.module, call.func
         if self.output(call) is not None:
@@ -360,6 +364,8 @@ class Effects:
             if name is not None and catalogue.function(name) is not None:
                 return False
             if func.attr in _CONSUMING:
+                if isinstance(func.value, ast.Call) and self._is_read_there(func.value):
+                    return False  # nobody else reads on in it
                 return name is None and (inside is None or not self._is_local(func, inside))
             return _UNKNOWN_TRAINING.search(func.attr) is not None and not (name or "").startswith(
                 ("tensorflow.", "numpy.")

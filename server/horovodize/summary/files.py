@@ -188,6 +188,9 @@ class Files:
         ):
             for fit in self.effects.sites.fits:
                 yield Access(fit.call, "model", _path(checkpoint, 0))
+        for log in m.calls_of("tensorflow.keras.callbacks.CSVLogger"):
+            for fit in self.effects.sites.fits:
+                yield Access(fit.call, "file", _path(log, 0))
 
     def _reads(self) -> Iterator[Access]:
         m = self.module
