@@ -374,3 +374,10 @@ def test_what_keras_gives_a_callback_has_many_defaults() -> None:
     for default in ("None", "{}", "dict()"):
         text = f"class C(tf.keras.callbacks.Callback):\n    def on_batch_end(self, batch, logs={default}):\n        asked(logs.get('loss'))\n"
         assert isinstance(of(text), Varies), default
+
+
+def test_what_is_put_under_another_key_is_another_thing() -> None:
+    source = "state = {'step': 0}\nfor i in range(9):\n    state['best'] = random.random()\n    asked(state[KEY])\n"
+    for key, answer in (("'step'", Uniform), ("'best'", Varies), ("i", Varies)):
+        uniform, e = asked(source.replace("KEY", key))
+        assert isinstance(uniform.of(e), answer), key

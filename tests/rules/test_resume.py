@@ -485,3 +485,39 @@ def test_an_end_in_parentheses_gets_no_second_part() -> None:
         TAPE + "for e in range(3):\n    for i in range((e * n), ((e + 1) * n)):\n        step(*draw(3))\n"
     ).text
     assert "range((e * n), ((e + 1) * n), hvd.size())" in text
+
+
+SAVED = """\
+import json, os
+{begins}
+if os.path.exists("{read}.json"):
+    with open("{read}.json") as f:
+        {loads}
+while {count} < 1000:
+    step(*next(batches))
+    {count} += {by}
+    with open("state.json", "w") as f:
+        json.dump({count}, f)
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "begins", "loads"),
+    [
+        ("n", "n = 0", "n = json.load(f)['step']"),
+        ("n", "n = 0", "n = int(f.read())"),
+        ("state['step']", "state = {'step': 0, 'best': 9.0}", "state = json.load(f)"),
+    ],
+)
+def test_a_count_that_the_program_keeps_in_a_file_of_its_own(count: str, begins: str, loads: str) -> None:
+    kept = {"count": count, "begins": begins, "loads": loads}
+    name = count.partition("[")[0]
+    text = plan_of(HEAD + SAVED.format(**kept, read="state", by="1")).text
+    assert f"    {count} += hvd.size()\n" in text
+    assert f"{name} = hvd.broadcast_object({name})\n" in text
+    assert f"while {count} < 1000:\n" in text
+    other = plan_of(
+        HEAD + SAVED.format(**kept, read="settings", by="1")
+    ).text  # what it is told, not what it has kept
+    assert f"    {count} += 1\n" in other
+    assert f"while {count} < 1000 // hvd.size():\n" in other

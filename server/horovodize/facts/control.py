@@ -208,6 +208,8 @@ class Control:
         for place, given in [*own, *self._changes_of_object(e)]:
             if self._comes_later(place, e) or self._was_replaced(place, e):
                 continue
+            if _is_of_another_key(self.syntax.parent[place], item):
+                continue
             for value in given if not item.size or item.path or _adds_all(self.syntax.parent[place]) else ():
                 step.ask(value, _path_of_added(self.syntax.parent[place], item), item.size)
             self.of_statement(step, self.syntax.statement(place), e, adds_up=True)
@@ -282,6 +284,14 @@ class Control:
         if using is None or not isinstance(using, ast.stmt) or block.index(using) <= block.index(given):
             return False
         return not position(given) < position(place) <= end(using)
+
+
+def _is_of_another_key(change: ast.AST, item: Item) -> bool:
+    """Whether `state["best"] = loss` is looked at for what `state["step"]` is."""
+    asked = item.path[0] if item.path else None
+    key = change.slice if isinstance(change, ast.Subscript) else None
+    named = isinstance(asked, str) and asked != PRESENCE
+    return named and isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value != asked
 
 
 def _path_of_added(change: ast.AST, item: Item) -> tuple[int | str, ...]:

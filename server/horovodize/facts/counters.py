@@ -17,17 +17,20 @@ from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_shown
+from horovodize.facts.written import Written
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.module import Module
+from horovodize.summary.opening import Opening
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, argument, numbered
 
 # What finds a checkpoint: a number that is made from it was counted by an earlier run.
 RESUMING = ("latest_checkpoint", "get_checkpoint_state")
+_LOADING = ("load", "loadtxt", "genfromtxt", "read_csv", "read_json", "read_pickle")
 _GLOBAL_STEPS = tuple(
     f"tensorflow.compat.v1.train.{name}"
     for name in ("get_global_step", "get_or_create_global_step", "create_global_step")
@@ -83,6 +86,7 @@ class Counters:
         self.hooks, self.occasions = hooks, occasions
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
+        self._written, self._opening = Written(module), Opening(module)
         self._numbers: dict[object, Counter | None] = {}
         self._turns: dict[tuple[Driver, tuple[int, ...]], Counter] = {}
         self._by_variable: dict[ast.Call, Counter | None] = {}
@@ -140,6 +144,8 @@ class Counters:
         for n in self.syntax.every(ast.AugAssign):
             if isinstance(n.target, (ast.Name, ast.Attribute)) and isinstance(n.op, ast.Add):
                 found.append(self._number(self._key(n.target)))
+            elif isinstance(n.target, ast.Subscript) and isinstance(n.op, ast.Add):
+                found.append(self._item_number(n.target))
         return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
 
     @cached_property
@@ -194,13 +200,18 @@ class Counters:
                 return False
 
     def _is_restored(self, start: ast.expr) -> bool:
-        """Whether a number is read from the name of a checkpoint, or from what a program has saved."""
+        """Whether a number is read from the name of a checkpoint, or from what a program has saved: a file that it writes."""
         if isinstance(start, ast.Constant):
             return False
-        return any(
-            isinstance(n, ast.Call) and self.names.last(n.func) in RESUMING
-            for n in self.values.depends([start], 400)
-        )
+        calls = (n for n in self.values.depends([start], 400) if isinstance(n, ast.Call))
+        return any(self.names.last(n.func) in RESUMING or self._reads_own_file(n) for n in calls)
+
+    def _reads_own_file(self, call: ast.Call) -> bool:
+        opened = self._opening.is_open(call) and self._opening.written(call) is None
+        path = self._opening.path(call) if opened else None
+        if path is None and self.names.last(call.func) in _LOADING and call.args:
+            path = call.args[0]
+        return path is not None and self._written.holds(path)
 
     # ------------------------------------------------------------------ what an expression reads
 
@@ -397,7 +408,9 @@ class Counters:
             return None
         drivers = frozenset(d for c in found if c is not None for d in c[0])
         fitted = any(c is not None and c[1] for c in found)
-        return Counter(CounterKind.NUMBER, drivers, fitted, tuple(added), tuple(sets))
+        begun = self._all_bindings(text.partition("[")[0], home)
+        stored = any(self._is_restored(e) for b in begun for e in self._given(b))
+        return Counter(CounterKind.NUMBER, drivers, fitted, tuple(added), tuple(sets), stored)
 
     def _given(self, b: Binding) -> list[ast.expr]:
         """What a name is set to: of `found, step = load()` what `load` returns as its second."""

@@ -204,7 +204,8 @@ def _agree_on_test(draft: Draft, loop: ast.While) -> None:
     before = [r for r in found if not draft.syntax.inside(r.where, loop)]
     used = [r for r in before if r.kind in _WHERE_USED]
     parts = (n for n in _parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute)))
-    names = [n for n in parts if not _comes_up_in(draft, n, loop)]
+    # of `state["step"]` nothing may come up in the loop, though of other items of `state` something does
+    names = [n for n in parts if before == found or not _comes_up_in(draft, n, loop)]
     if used and names and all(agree_value(draft, n, _rule(draft), _WHAT, _WHY_STEPS) for n in names):
         draft.settled |= {(loop.test, r.where) for r in used}
     if before == found:

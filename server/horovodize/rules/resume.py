@@ -1,15 +1,15 @@
 """G6 resume: a program that goes on from a checkpoint goes on at the same row, and takes no step once it is through.
 
 What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkpoint(step=tf.Variable(0), …)`, a number that is
-               read from a checkpoint's name) goes on by the steps of all ranks: `step.assign_add(hvd.size())`. What it is
-               compared with (`while step < STEPS`) and computed from it (a rate, an epoch) stays as it is. A count of rows
-               (`seen += len(batch)`) counts those of all ranks likewise, whether it is kept or not. So does a loop that
-               goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is computed from what an optimizer or a
-               graph counts is computed from the steps that a rank takes in one, or from that count times `hvd.size()`. Once
-               such a variable is restored, all ranks have rank 0's; so have they a number of epochs by which a turn is left
-               out (`if epoch < done: continue`). Where an epoch is computed from such a number (`first = count // batches`),
-               the number is that of one process after each epoch, whatever batches of it are left out so that all ranks take
-               equally many; where that can't be done, it is said.
+               read from a checkpoint's name, or from a file that the program writes) goes on by the steps of all ranks:
+               `step.assign_add(hvd.size())`. What it is compared with (`while step < STEPS`) and computed from it (a rate, an
+               epoch) stays as it is. A count of rows (`seen += len(batch)`) counts those of all ranks likewise, whether it is
+               kept or not. So does a loop that goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is
+               computed from what an optimizer or a graph counts is computed from the steps that a rank takes in one, or from
+               that count times `hvd.size()`. Once such a variable is restored, all ranks have rank 0's; so have they a number
+               of epochs by which a turn is left out (`if epoch < done: continue`). Where an epoch is computed from such a
+               number (`first = count // batches`), the number is that of one process after each epoch, whatever batches of it
+               are left out so that all ranks take equally many; where that can't be done, it is said.
 Why            Counted by a rank alone, the stored number would be compared with how many steps one process takes, and a run
                with another number of ranks could not go on from it.
 Before         while int(checkpoint.step) < 1000:
