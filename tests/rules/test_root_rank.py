@@ -445,3 +445,43 @@ def test_what_is_drawn_for_a_file_on_the_line_of_its_loop_gets_a_line_of_its_own
         "    result = np.random.rand(9)\n    if hvd.rank() == 0:\n        np.save(f'{i}.npy', result)\n"
         in text
     )
+
+
+MADE = """\
+if not os.path.exists("x.dat"):
+    r = np.random.RandomState(7)
+    xs = {}
+    xs[:] = {}
+    xs.flush()
+"""
+MAPPED = 'np.memmap("x.dat", dtype="f4", mode="w+", shape=(9, 3))'
+READ = 'x = np.memmap("x.dat", dtype="f4", {}shape=(9, 3))\nmodel.fit(x)\n'
+
+
+@pytest.mark.parametrize(
+    "made", [MAPPED, 'np.lib.format.open_memmap("x.dat", mode="w+", dtype="f4", shape=(9, 3))']
+)
+def test_a_file_that_is_filled_as_an_array_is_made_by_rank_0(made: str) -> None:
+    before = MADE.format(made, "r.randn(9, 3)")
+    wait = '# Wait until rank 0 has written it.\nhvd.broadcast(0, root_rank=0, name="saved")\n'
+    for mode in ('mode="r", ', ""):
+        after = before.replace('"x.dat"):', '"x.dat") and hvd.rank() == 0:')
+        check((root_rank.RULE,), before + READ.format(mode), after + wait + READ.format(mode))
+
+
+def test_an_array_that_is_there_is_mapped_by_all() -> None:
+    unchanged((root_rank.RULE,), READ.format(""))
+    unchanged((root_rank.RULE,), READ.format('mode="r+", '))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        MADE.format(MAPPED, "np.random.rand(9, 3)"),  # all ranks draw from there on
+        MADE.format(MAPPED, "r.randn(9, 3)") + "model.fit(xs)\n",
+        "kept = {}\n" + MADE.format(MAPPED, "r.randn(9, 3)") + "    kept['x'] = xs\nmodel.fit(kept['x'])\n",
+    ],
+)
+def test_where_more_happens_it_is_refused(source: str) -> None:
+    refused = apply(HEAD + source, root_rank.RULE)
+    assert any("every rank would write this file" in reason for reason in refused.reasons)

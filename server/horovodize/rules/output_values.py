@@ -34,7 +34,10 @@ _UPDATED = (
 )
 _READING = ("read", "readline", "readlines", "truncate")
 _LOADING = ("load", "safe_load", "full_load", "reader", "DictReader", "loadtxt", "genfromtxt", "read_csv")
-_NO_DEVICE = {"h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get_writer", "zipfile.ZipFile"}
+_NO_DEVICE = {
+    "h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get_writer", "zipfile.ZipFile", "numpy.memmap",
+    "numpy.lib.format.open_memmap",
+}  # fmt: skip
 
 
 def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> None:

@@ -19,8 +19,10 @@ _MODES = {
     _PATH_OPEN: 0, "open": 1, "io.open": 1, "codecs.open": 1, "gzip.open": 1, "bz2.open": 1, "lzma.open": 1,
     "tensorflow.io.gfile.GFile": 1, "tensorflow.compat.v1.gfile.GFile": 1, "tensorflow.compat.v1.gfile.Open": 1,
     "tensorflow.compat.v1.gfile.FastGFile": 1, "tarfile.open": 1, "zipfile.ZipFile": 1, "h5py.File": 1, "bz2.BZ2File": 1,
-    "gzip.GzipFile": 1, "pandas.HDFStore": 1,
+    "gzip.GzipFile": 1, "pandas.HDFStore": 1, "numpy.memmap": 2, "numpy.lib.format.open_memmap": 1,
 }  # fmt: skip
+# Map a file that is there, unless they are told to make it: who leaves their mode out, "r+", mostly reads.
+_MAPPING = ("numpy.memmap", "numpy.lib.format.open_memmap")
 _ALWAYS_WRITE = {
     "tensorflow.io.TFRecordWriter", "tensorflow.data.experimental.TFRecordWriter",
     "tensorflow.compat.v1.python_io.TFRecordWriter", "pandas.ExcelWriter",
@@ -28,6 +30,7 @@ _ALWAYS_WRITE = {
 }  # fmt: skip
 _MODE = re.compile(r"^[rwax][bt+]{0,2}$")
 _WRITES = set("wax+")
+_MAKES = set("w")
 
 
 class Opening:
@@ -53,7 +56,10 @@ class Opening:
         path = self.path(call)
         if name is None or (path is not None and is_buffer(self.module, path)):
             return None
-        return path if name in _ALWAYS_WRITE or self._writes(argument(call, "mode", _MODES[name])) else None
+        if name in _ALWAYS_WRITE:
+            return path
+        marks = _MAKES if name in _MAPPING else _WRITES
+        return path if self._writes(argument(call, "mode", _MODES[name]), marks) else None
 
     def is_opened_here(self, e: ast.expr, early: Collection[ast.AST] = ()) -> bool:
         """Whether an expression surely is a file that a call of this module opens for writing, or a csv writer on one: what
@@ -79,17 +85,17 @@ class Opening:
             return "a" if name.startswith("logging.") else "w"
         mode = argument(call, "mode", _MODES[name])
         if mode is None:
-            return "r"
+            return "r+" if name in _MAPPING else "r"
         found = [mode, *(o.node for o in self.module.values.origins(mode))]
         texts = {str(n.value) for n in found if isinstance(n, ast.Constant)}
         return texts.pop() if len(texts) == 1 else None
 
-    def _writes(self, mode: ast.expr | None) -> bool:
+    def _writes(self, mode: ast.expr | None, marks: set[str]) -> bool:
         if mode is None:
             return False
         values = [mode, *(o.node for o in self.module.values.origins(mode))]
         texts = [v.value for v in values if isinstance(v, ast.Constant)]
-        return any(isinstance(text, (str, bytes)) and bool(set(str(text)) & _WRITES) for text in texts)
+        return any(isinstance(text, (str, bytes)) and bool(set(str(text)) & marks) for text in texts)
 
     @once
     def _name(self, call: ast.Call) -> str | None:

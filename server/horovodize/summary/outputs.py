@@ -196,6 +196,9 @@ class Outputs:
                 | ast.AugAssign(target=ast.Name() as target, value=value)
             ):
                 return s is not root and not self._shares(value, root) and self.private(target, root)
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name() as base, slice=at)], value=value):
+                own = s is not root and self._is_made_in(base, root)
+                return own and not self._shares(value, root) and not self._shares(at, root)
             case ast.If():
                 if is_main_guard(s) or effects.shares(s.test):
                     return False
@@ -242,6 +245,17 @@ class Outputs:
         if any(isinstance(b.value, ast.Call) and self.opening.written(b.value) is not None for b in bindings):
             return True
         return method in _WRITING and bool(bindings)
+
+    def _is_made_in(self, base: ast.Name, root: ast.stmt) -> bool:
+        """Whether what an item of is set is made, and used, in `root` only: by a call, no other name of something outside."""
+        bindings = self.module.scopes.reaching(base)
+        return all(
+            self.module.syntax.inside(b.statement, root)
+            and isinstance(b.value, (ast.Call, ast.List, ast.Dict, ast.ListComp, ast.DictComp))
+            and isinstance(b.anchor, ast.Name)
+            and self.private(b.anchor, root)
+            for b in bindings
+        )
 
     def private(self, target: ast.expr, root: ast.stmt) -> bool:
         """Whether the names of a target are used inside `root` only."""
