@@ -370,3 +370,44 @@ def test_a_train_step_that_calls_that_of_its_base_is_not_called_by_hand() -> Non
     plan = plan_of(TF + OWN_STEP.format(with_="") + derived + FITTED.replace("M()", "N()"))
     assert changes(plan, "K7")
     assert not changes(plan, "G1", "G2")
+
+
+NESTED = """\
+w, b = tf.Variable(tf.zeros([3, 1])), tf.Variable(0.0)
+known = {known}
+for x in data:
+    with tf.GradientTape() as tape:
+        loss = model(x @ w + b)
+    g = tape.gradient(loss, {asked})
+    opt.apply_gradients({applied})
+"""
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "applied"),
+    [
+        ("{'w': w, 'b': b}", "known", "[(g['w'], w), (g['b'], b)]"),
+        ("1", "[model.trainable_variables, [w, b]]", "zip(g[0] + g[1], model.trainable_variables + [w, b])"),
+        ("[w, b]", "(known, model.trainable_variables)", "zip(g[0], known)"),
+    ],
+)
+def test_gradients_of_lists_in_a_list_are_asked_for_in_one(known: str, asked: str, applied: str) -> None:
+    text = plan_of(HEAD + NESTED.format(known=known, asked=asked, applied=applied)).text
+    assert (
+        f"    g = tf.nest.pack_sequence_as({asked}, tape.gradient(loss, tf.nest.flatten({asked})))\n" in text
+    )
+    if known[0] == "{":
+        assert "hvd.broadcast_variables(tf.nest.flatten(known), root_rank=0)" in text
+
+
+@pytest.mark.parametrize(
+    ("known", "asked"), [("[w, b]", "known"), ("{'w': w}", "list(known.values())"), ("1", "[*[w], b]")]
+)
+def test_one_list_is_asked_for_as_it_is(known: str, asked: str) -> None:
+    source = NESTED.format(known=known, asked=asked, applied=f"zip(g, {asked})")
+    assert f"    g = tape.gradient(loss, {asked})\n" in plan_of(HEAD + source).text
+
+
+def test_lists_that_are_made_anew_when_asked_again_are_refused() -> None:
+    source = NESTED.format(known="1", asked="[made(), [w, b]]", applied="zip(g[1], [w, b])")
+    refused(HEAD + source, "HVD006", "one list")

@@ -38,6 +38,8 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str
                 found[part.id] = ast.unparse(lifted)
                 continue
         text = ast.unparse(lifted)
+        if is_nested(draft, part):
+            text = f"{draft.tensorflow()}.nest.flatten({text})"
         found[f"[{text}]" if is_one_variable(draft, part) else text] = None
     return found
 
@@ -53,6 +55,28 @@ def is_one_variable(draft: Draft, e: ast.expr) -> bool:
     origins = draft.values.origins(e)
     made = [draft.names.of(o.call.func) if o.call is not None else None for o in origins]
     return bool(made) and all(name == "tensorflow.Variable" for name in made)
+
+
+def is_nested(draft: Draft, source: ast.expr) -> bool:
+    """Whether gradients are asked for of several lists of variables, or of a dictionary: `[body.variables, head.variables]`."""
+    for o in draft.values.origins(source):
+        if o.path:
+            continue
+        if isinstance(o.node, (ast.Dict, ast.DictComp)):
+            return True
+        parts = o.node.elts if isinstance(o.node, (ast.List, ast.Tuple)) else []
+        if any(_is_list(draft, part) for part in parts if not isinstance(part, ast.Starred)):
+            return True
+    return False
+
+
+def _is_list(draft: Draft, e: ast.expr) -> bool:
+    made = [o.node for o in draft.values.origins(e) if not o.path]
+    return any(
+        isinstance(n, (ast.List, ast.Tuple, ast.ListComp))
+        or (isinstance(n, ast.Attribute) and n.attr in OF_MODEL and not draft.values.attribute_bindings(n))
+        for n in made
+    )
 
 
 def _parts(draft: Draft, expression: ast.expr) -> list[ast.expr]:

@@ -4,7 +4,8 @@ What it does   After `with tf.GradientTape(…) as tape:` comes `tape = hvd.Dist
                is taken inside the `with`, the tape is wrapped where it is made (a second tape can't compute what the first
                still records: RuntimeError, measured); a tape that also takes gradients that must stay local is wrapped at
                the call that trains. A Keras model's own `train_step` (K7) is wrapped the same way.
-               Random numbers that change gradients or weights after that are rank 0's on all ranks:
+               Gradients of lists in a list, or of a dictionary, which a distributed tape can't take, are asked for in
+               one list (`tf.nest`). Random numbers that change gradients or weights after that are rank 0's on all ranks:
                `g + hvd.broadcast(tf.random.normal(g.shape), root_rank=0)`.
 Why            Each rank computes gradients of its own batch; applied as they are, the models drift apart silently.
 Before         with tf.GradientTape() as tape:
@@ -30,13 +31,16 @@ import ast
 from horovodize.rules import after_averaging, steered, strong
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.step_state import is_one_variable
+from horovodize.rules.step_state import is_nested, is_one_variable
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument
 
 _WHY = "Gradients are averaged over all ranks before they are applied."
 _ONE = "Horovod's tape averages lists of gradients only."
 _WHAT = "Wrap the tape in Horovod's"
+_NESTED = "Horovod's tape averages lists of gradients only; give the variables that these lists are made of as one list"
+# What is the same when it is asked for again.
+_PLAIN = (ast.Name, ast.Attribute, ast.List, ast.Tuple, ast.Dict, ast.Constant, ast.expr_context)
 
 
 def apply(draft: Draft) -> None:
@@ -57,6 +61,8 @@ def apply(draft: Draft) -> None:
                 *Edit.around(draft.module.span(call), "", "[0]"),
             )
             draft.change(_rule(draft, call), call, "Ask the tape for a list of one gradient", _ONE, edits)
+        elif source is not None and is_nested(draft, source):
+            _flatten(draft, call, source)
     for with_statement, name, calls in _grouped(draft, training):
         if with_statement is None:
             for call in calls:
@@ -68,6 +74,20 @@ def apply(draft: Draft) -> None:
     after_averaging.keep_alike(draft)
     if draft.sites.own_steps:
         steered.ask_of_drifting(draft, None)
+
+
+def _flatten(draft: Draft, call: ast.Call, source: ast.expr) -> None:
+    """`tape.gradient(loss, [a, b])` → `tf.nest.pack_sequence_as([a, b], tape.gradient(loss, tf.nest.flatten([a, b])))`."""
+    again = draft.module.text(source)
+    if any(not isinstance(n, _PLAIN) for n in ast.walk(source)) or argument(call, "output_gradients", 2):
+        draft.refuse("HVD006", source, _NESTED)
+        return
+    nest = f"{draft.tensorflow()}.nest"
+    edits = (
+        *Edit.around(draft.module.span(source), f"{nest}.flatten(", ")"),
+        *Edit.around(draft.module.span(call), f"{nest}.pack_sequence_as({again}, ", ")"),
+    )
+    draft.change(_rule(draft, call), call, "Ask the tape for one list of gradients", _ONE, edits)
 
 
 def _averaged(draft: Draft, call: ast.Call) -> bool:
