@@ -25,6 +25,8 @@ def program(kept: str, loop: str, more: str = "") -> str:
 
 SLOW = EPOCHS + "        for i, v in enumerate(model.trainable_variables):\n"
 SLOW += "            slow[i] = slow[i] + 0.5 * (v - slow[i])\n            v.assign(slow[i])\n"
+PAIRS = EPOCHS + "        for s, v in zip(slow, model.trainable_variables):\n"
+PAIRS += "            s.assign(0.5 * s + 0.5 * v)\n            v.assign(s)\n"
 FOLDS = "for fold in range(3):\n    model.set_weights(start)\n    for x in data:\n        step(x)\n"
 DICT = (
     EPOCHS
@@ -40,6 +42,7 @@ DICT = (
         for kept, loop in [
             ("slow = [tf.identity(v) for v in model.trainable_variables]\n", SLOW),
             ("slow = [v.numpy() for v in model.weights]\n", SLOW),
+            ("slow = [tf.Variable(v) for v in model.trainable_variables]\n", SLOW),
             ("slow = {v.name: v.numpy() for v in model.trainable_variables}\n", DICT),
             # a run that begins again
             ("start = model.get_weights()\n", FOLDS),
@@ -58,8 +61,8 @@ def test_what_is_kept_begins_alike(kept: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("kept", "loop"),
     [
-        # variables are broadcast with the model
-        ("slow = [tf.Variable(v) for v in model.trainable_variables]\n", SLOW),
+        # what is mixed with the model in pairs is broadcast with it
+        ("slow = [tf.Variable(v) for v in model.trainable_variables]\n", PAIRS),
         # nothing trains with it
         ("start = model.get_weights()\n", EPOCHS),
         ("start = model.get_weights()\n", EPOCHS + "print(sum(a.sum() for a in start))\n"),

@@ -2,7 +2,8 @@
 
 What a run begins again with (`model.set_weights(start)` in each fold), the slow weights of Lookahead, the anchor of a penalty.
 Ranks take rank 0's weights after their first step only; what was kept before are each rank's own random ones, and the ranks'
-models or losses would differ. So they take rank 0's before. Copies that are variables are broadcast with the model."""
+models or losses would differ. So they take rank 0's before. Variables that are mixed with a model's in pairs are broadcast with
+it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.step_state import OF_MODEL
-from horovodize.rules.target_networks import losses_of
+from horovodize.rules.target_networks import blended, losses_of
 from horovodize.summary.syntax import Loop
 
 _WHAT = "Take rank 0's weights before they are kept"
@@ -31,7 +32,10 @@ def begin_alike(draft: Draft) -> None:
     loops = _training_loops(draft)
     if draft.in_graph or keras_session.is_wanted(draft) or not loops:
         return
-    kept = [(s, e, base) for s, e in _kept(draft, loops) if (base := _taken_of(draft, e)) is not None]
+    sent = {ast.unparse(copy) for copy, _ in blended(draft)}  # with the model
+    kept = [
+        (s, e, base) for s, e in _kept(draft, loops) if (base := _taken_of(draft, e, s, sent)) is not None
+    ]
     read = _trained_with(draft, loops) if kept else set()
     for statement, value, base in kept:
         if value not in read or not draft.once(f"kept weights of {ast.unparse(base)}", statement):
@@ -62,12 +66,11 @@ def _kept(draft: Draft, loops: set[Loop]) -> Iterator[tuple[ast.stmt, ast.expr]]
             yield statement, value
 
 
-def _taken_of(draft: Draft, value: ast.expr) -> ast.expr | None:
-    """The trained model of which a value holds the weights as they are at that time."""
-    if any(
-        isinstance(n, ast.Call) and draft.names.of(n.func) == "tensorflow.Variable" for n in ast.walk(value)
-    ):
-        return None  # variables are broadcast with the model
+def _taken_of(draft: Draft, value: ast.expr, statement: ast.stmt, sent: set[str]) -> ast.expr | None:
+    """The trained model of which a value holds the weights as they are at that time. `sent`: the copies, as they are written,
+    that are broadcast with the model."""
+    if any(ast.unparse(n) in sent for n in ast.walk(statement) if isinstance(n, (ast.Name, ast.Attribute))):
+        return None
     for n in ast.walk(value):
         if not isinstance(n, ast.Attribute):
             continue
@@ -97,7 +100,14 @@ def _is_copied(draft: Draft, n: ast.AST, names: list[str]) -> bool:
         return False
     if isinstance(n.func, ast.Attribute) and n.func.attr in ("numpy", "read_value", "value"):
         return isinstance(n.func.value, ast.Name) and n.func.value.id in names
-    copies = draft.names.last(n.func) in ("identity", "copy", "array", "deepcopy", "convert_to_tensor")
+    copies = draft.names.last(n.func) in (
+        "identity",
+        "copy",
+        "array",
+        "deepcopy",
+        "convert_to_tensor",
+        "Variable",
+    )
     return copies and any(isinstance(a, ast.Name) and a.id in names for a in n.args)
 
 
