@@ -323,3 +323,30 @@ def test_what_rows_are_drawn_by_goes_by_the_steps_of_all(drawn: str, told: str) 
     text = plan_of(DRAWN.format(drawn)).text
     assert f"    x, y = {told}\n" in text
     assert "    shown = problems(1, length(step))\n" in text
+
+
+CHANCE = HEAD.replace(
+    "        beta = {value}\n", "        target = y\n        if {test}:\n            target = model(x)\n"
+).replace("train_step(x, y, {given})", "train_step(x, target)")
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        ("np.random.rand() < max(0.1, 1 - count / 1000)", f"np.random.rand() < max(0.1, 1 - {ALL} / 1000)"),
+        ("0.99**count > rng.random()", f"0.99**({ALL}) > rng.random()"),
+        ("np.random.rand() < 0.5", "np.random.rand() < 0.5"),
+    ],
+)
+def test_a_chance_goes_by_the_steps_of_all_ranks(test: str, told: str) -> None:
+    plan = plan_of("import numpy as np\nrng = np.random.default_rng()\n" + CHANCE.replace("{test}", test))
+    assert f"        if {told}:\n            target = model(x)\n" in plan.text
+    assert not any("read their number" in c.doubt for c in plan.changes)
+
+
+def test_a_chance_that_falls_with_each_step_falls_as_fast() -> None:
+    falls = CHANCE.replace("count += 1", "eps = max(0.1, eps * 0.99)").replace("count = 0", "eps = 1.0")
+    text = plan_of("import numpy as np\n" + falls.replace("{test}", "np.random.rand() < eps")).text
+    assert "eps = max(0.1, eps * 0.99 ** hvd.size())\n" in text
+    shown = plan_of("import numpy as np\n" + falls.replace("{test}", "np.random.rand() < 0.5")).text
+    assert "eps = max(0.1, eps * 0.99)\n" in shown

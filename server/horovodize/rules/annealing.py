@@ -57,6 +57,14 @@ def apply(draft: Draft) -> None:
         decays.follow(draft, setting.value, setting, rule="G5")
 
 
+def tell_chances(draft: Draft) -> None:
+    """Tells the formulas that a draw is compared with; runs before the tests that they stand in are looked at."""
+    for driver in feeding(draft).drivers:
+        for chance in _chances(draft, driver) if counted.is_divided(draft, driver) else ():
+            tell(draft, chance)
+            decays.follow(draft, chance, rule="G5")
+
+
 def _objectives(draft: Draft) -> Iterator[ast.expr]:
     """What gradients are taken of, by a tape or by `minimize`, which may weigh its parts by the steps so far."""
     for gradient in draft.sites.training_gradients:
@@ -145,6 +153,22 @@ def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
 def _tell_all(draft: Draft, read: ast.expr, rule: str) -> None:
     edits = counted.read_as_all(draft, read, rule)
     draft.change(rule, read, _WHAT, _WHY, edits, decision=Decision.COUNTED)
+
+
+def _chances(draft: Draft, driver: Driver) -> Iterator[ast.expr]:
+    """What a draw is compared with in a loop: `if np.random.rand() < eps:`, how often a step is given something else."""
+    draws = draft.uniform.draws
+    for n in (n for s in driver.loop.body for n in ast.walk(s)):
+        test = n.test if isinstance(n, (ast.If, ast.IfExp)) else None
+        if not isinstance(test, ast.Compare) or len(test.ops) > 1:
+            continue
+        sides = (test.left, test.comparators[0])
+        drawn = [
+            isinstance(e, ast.Call)
+            and (draws.is_drawn(draft.names.of(e.func) or "") or draws.maker(e) is not None)
+            for e in sides
+        ]
+        yield from (e for e, other in zip(sides, reversed(drawn), strict=True) if other)
 
 
 def _own_numbers(draft: Draft, driver: Driver) -> set[ast.AST]:

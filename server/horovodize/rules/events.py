@@ -95,6 +95,7 @@ def apply(draft: Draft) -> None:
     if not is_wanted:
         return
     epoch_counts.apply(draft)
+    annealing.tell_chances(draft)
     for test in draft.syntax.every(ast.Compare):
         if len(test.ops) == 1:
             _compared(draft, test, test.left, test.comparators[0], test.ops[0])

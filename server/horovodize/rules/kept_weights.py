@@ -43,8 +43,8 @@ def begin_alike(draft: Draft) -> None:
         if not (draft.can_insert(statement) and draft.uniform.reached_alike(statement)):
             draft.ask("G2", statement, _WHAT, _WHY, _OWN)
             continue
-        sent = f"{CORE}.broadcast_variables({ast.unparse(base)}.variables, root_rank=0)"
-        edit = draft.before(statement, draft.lines_of(sent, comment=_COMMENT))
+        line = f"{CORE}.broadcast_variables({ast.unparse(base)}.variables, root_rank=0)"
+        edit = draft.before(statement, draft.lines_of(line, comment=_COMMENT))
         draft.change("G2", statement, _WHAT, _WHY, [edit])
 
 
