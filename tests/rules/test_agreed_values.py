@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from horovodize.distribute import distribute
@@ -185,6 +187,22 @@ def test_loops_that_end_by_a_clock_or_a_file_end_together(test: str) -> None:
     assert agreed(start + f"while {test}:\n" + BODY) == [f"while any_rank({test}):"]
     leaving = f"    if {test}:\n        break\n"
     assert agreed(start + "for a, b in ds:\n" + leaving + "    step(a, b)\n") == [f"if any_rank({test}):"]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "step(rows[i * 8 : i * 8 + 8], y)",  # it selects rows
+        "step(x[:min(len(rows) - i * 8, 8)], y)",  # or counts what there is
+    ],
+)
+def test_loops_that_end_with_rows_of_which_ranks_have_other_numbers_end_with_the_fewest(turn: str) -> None:
+    """Past its own last row a rank would be fed none."""
+    loop = f"while i < n:\n    {turn}\n    i += 1\n"
+    chosen = "k = np.random.choice(64, 32)\nrows = x[k][model(x[k])[:, 0].numpy() < np.random.rand(32)]\n"
+    chosen += "n = len(rows) // 8\ni = 0\n"
+    text = plan(STEP + "for epoch in range(9):\n" + textwrap.indent(chosen + loop, "    ")).text
+    assert "    while not any_rank(not (i < n)):\n" in text
 
 
 def test_loops_that_end_by_a_draw_end_together_without_asking() -> None:

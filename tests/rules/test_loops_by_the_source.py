@@ -75,3 +75,49 @@ def test_what_drawing_does_not_move_on_is_no_end(test: str) -> None:
     text, notes = planned(test)
     assert [n for n in notes if "how many steps" in n]
     assert "if step % 100 == 0" in text
+
+
+ENDS = """\
+import numpy as np
+class Rows(object):
+    def __init__(self, rows):
+        self.rows, self.at, self.size = rows, 0, 8
+    def end(self):
+        return self.at * self.size >= len(self.rows)
+    def next_batch(self, n):
+        start = self.at * n
+        self.at += 1
+        return np.vstack(list(self.rows[start:start + n]))
+    def again(self):
+        self.at = 0
+rows = Rows(np.ones([200, 1]))
+step = 0
+"""
+
+
+def drawn(test: str, source: str) -> str:
+    text = planned(test, source)[0]
+    return next(line for line in text.splitlines() if "next_batch(8)" in line).strip()
+
+
+@pytest.mark.parametrize(
+    "test", ["not rows.end()", "rows.at * 8 < len(rows.rows)", "step < 900 and not rows.end()"]
+)
+def test_no_rank_draws_beyond_the_end(test: str) -> None:
+    """25 batches on two ranks: the draw for the second one failed in the last turn, or gave no rows."""
+    more = f"[rows.next_batch(8) for _ in range(hvd.size()) if {test}]"
+    if "len(" in test:  # what is called besides may do anything
+        more = ""
+    assert drawn(test, ENDS) == f"sess.run(train, {{x: {f'own_batch({more})' if more else OWN}}})"
+
+
+def test_where_a_source_begins_again_by_itself_all_draw() -> None:
+    assert drawn("rows.epochs < 5", SOURCE) == f"sess.run(train, {{x: {OWN}}})"
+    around = ENDS.replace("self.at += 1", "self.at = (self.at + 1) % 25")
+    assert drawn("not rows.end()", around) == f"sess.run(train, {{x: {OWN}}})"
+
+
+def test_a_source_that_is_not_seen_ends_where_it_is_asked() -> None:
+    source = "import data\nrows = data.read()\nstep = 0\n"
+    assert "for _ in range(hvd.size()) if rows.has_next()])" in drawn("rows.has_next()", source)
+    assert drawn("rows.epochs < 5", source) == f"sess.run(train, {{x: {OWN}}})"

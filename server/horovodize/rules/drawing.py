@@ -69,7 +69,10 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
         if not _feeds_a_step(draft, driver, call):
             continue  # `print(evaluate(others))`, whichever batches that goes through
         draft.decide(call, Shared(rule, Unit.DRAWS))
-        edits, doubt = _dealt_out(draft, call), _FIRST if _begins_alike(draft, call) else ""
+        edits, doubt = (
+            _dealt_out(draft, call, _end_of(draft, driver, call)),
+            _FIRST if _begins_alike(draft, call) else "",
+        )
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits, doubt, Decision.SHARED)
         if not _is_seen(draft, call):
             draft.note(rule, call, ORDER)
@@ -120,13 +123,55 @@ def _returned(owner: ast.ClassDef, name: str) -> Iterator[str]:
         yield from (n.attr for n in ast.walk(method) if isinstance(n, ast.Attribute))
 
 
-def _dealt_out(draft: Draft, call: ast.Call) -> list[Edit]:
-    """`next_batch(n)` → `[next_batch(n) for _ in range(hvd.size())][hvd.rank()]`."""
+def _dealt_out(draft: Draft, call: ast.Call, more: str) -> list[Edit]:
+    """`next_batch(n)` → `[next_batch(n) for _ in range(hvd.size())][hvd.rank()]`. `more`: a test whether there are more."""
     turn = "_" if all(n.id != "_" for n in ast.walk(call) if isinstance(n, ast.Name)) else draft.fresh("turn")
     opening, closing = copied(draft, call)
+    if more:
+        opening, closing = (
+            f"{draft.helper('own_batch')}([{opening}",
+            f"{closing} for {turn} in range({SIZE}) if {more}])",
+        )
+        return list(Edit.around(draft.module.span(call), opening, closing))
     return list(
         Edit.around(draft.module.span(call), f"[{opening}", f"{closing} for {turn} in range({SIZE})][{RANK}]")
     )
+
+
+def _end_of(draft: Draft, driver: Driver, call: ast.Call) -> str:
+    """The test of a loop that goes on as long as what deals out its batches has more, `while not data.end():`, as text: a
+    draw for another rank beyond the end would fail, or give no rows. Nothing where the source begins again by itself."""
+    loop = driver.loop
+    if not isinstance(loop, ast.While) or not isinstance(call.func, ast.Attribute):
+        return ""
+    source = ast.unparse(call.func.value)
+    reads = [
+        n for n in ast.walk(loop.test) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == source
+    ]
+    calls = [n for n in ast.walk(loop.test) if isinstance(n, ast.Call)]
+    if not reads or any(c.func not in reads for c in calls) or _begins_over(draft, call, bool(calls)):
+        return ""
+    is_here = draft.syntax.function(call) is draft.syntax.function(loop)
+    return draft.module.text(loop.test) if is_here else ""
+
+
+def _begins_over(draft: Draft, call: ast.Call, is_asked: bool) -> bool:
+    """Whether a method that deals out batches goes on with the first ones behind the last: it sets what it moves on back under
+    a condition, or counts round. Where it can't be seen, whether it isn't asked if there are more (`is_asked`)."""
+    callee = draft.values.callee(call)
+    if not isinstance(callee, FUNCTIONS):
+        return not is_asked
+    kept = moved(callee)
+    return any(
+        any(isinstance(t, ast.expr) and ast.unparse(t) in kept for t in _targets(s))
+        and (draft.syntax.conditions(s) or any(isinstance(m, ast.Mod) for m in ast.walk(s)))
+        for s in ast.walk(callee)
+        if isinstance(s, ast.Assign)
+    )
+
+
+def _targets(statement: ast.Assign) -> Iterator[ast.AST]:
+    return (n for target in statement.targets for n in ast.walk(target))
 
 
 def _is_next(call: ast.Call) -> bool:

@@ -160,6 +160,11 @@ HELPERS = {
         f"    for group in zip(*[iter(batches)] * {SIZE}):",
         f"        yield group[{RANK}]",
     ),
+    "own_batch": (
+        "def {name}(batches):",
+        '    """This rank\'s batch of a round; in the last one there may be fewer than ranks, and some take the same."""',
+        f"    return batches[{RANK} % len(batches)]",
+    ),
     "shuffle_seed": (
         "def {name}():",
         '    """A seed that is the same on all ranks, another at each call; none for one process alone."""',

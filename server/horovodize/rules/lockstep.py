@@ -13,13 +13,15 @@ from horovodize.facts.exits import deciding, exits, skips, tests
 from horovodize.facts.sources import Source
 from horovodize.rules import means, rate_changes_in_loops, reached_together, threads
 from horovodize.rules.agreed_values import agree_on_values
-from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, cause_of
+from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, cause_of, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
+from horovodize.rules.loop_exits import compared, counts_up
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
+from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.syntax import CALLABLES, Loop, argument, end, position
 
@@ -89,7 +91,7 @@ def _keep(draft: Draft, loop: Loop) -> None:
         if cause is Cause.VALUE and isinstance(flag, (ast.Name, ast.Attribute)):
             agree(draft, flag, of_all=not ends)  # one rank's `running = False` ends it, as its `break` would
         elif cause is Cause.VALUE:
-            agree(draft, loop.test)
+            agree(draft, loop.test, of_all=_ends_with_its_rows(draft, loop))
         elif cause is Cause.GAME and ends:
             agree(draft, flag, _GAME)
         elif cause is Cause.GAME:
@@ -107,6 +109,18 @@ def _keep(draft: Draft, loop: Loop) -> None:
             _refuse(draft, leaving)
         elif not _tell(draft, leaving, loop):
             draft.refuse("HVD205", leaving, ALIKE)
+
+
+def _ends_with_its_rows(draft: Draft, loop: ast.While) -> bool:
+    """`while i < n:` where ranks count to different numbers, or `i` selects the rows of a step: past the last of its own a rank
+    would be fed none."""
+    end = compared(loop.test, (ast.Lt, ast.LtE))
+    if end is not None and counts_up(loop, ast.unparse(end[0])) and differing(draft, end[1]):
+        return True
+    read = {ast.unparse(n) for n in ast.walk(loop.test) if isinstance(n, (ast.Name, ast.Attribute))}
+    known = feeding(draft)
+    around = [d for d in known.drivers if d.loop is loop or draft.syntax.inside(loop, d.loop)]
+    return any(c.name in read for d in around for c in cursors_of(known, d))
 
 
 def _by_means(draft: Draft, around: list[ast.expr], causes: list[Cause]) -> bool:

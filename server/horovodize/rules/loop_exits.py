@@ -56,7 +56,7 @@ def divide_ends(draft: Draft, driver: Driver, rule: str) -> None:
 def _counts(loop: ast.For | ast.AsyncFor, e: ast.expr, test: ast.expr) -> bool:
     """Whether something counts the turns of a loop: by a statement in it, or (in the loop) as the number of the turn."""
     within = any(n is test for s in loop.body for n in ast.walk(s))
-    return _counts_up(loop, ast.unparse(e)) or (within and ast.unparse(e) == _number(loop))
+    return counts_up(loop, ast.unparse(e)) or (within and ast.unparse(e) == _number(loop))
 
 
 def _divide_whole(draft: Draft, count: ast.expr, rule: str) -> None:
@@ -97,7 +97,7 @@ def divide_exits(draft: Draft, loop: Loop, rule: str) -> bool:
         if not isinstance(statement, ast.If) or not _leaves(statement, loop):
             continue
         end = compared(statement.test, (ast.Gt, ast.GtE, ast.Eq))
-        if end is not None and (_counts_up(loop, ast.unparse(end[0])) or _is_counted(draft, loop, end[0])):
+        if end is not None and (counts_up(loop, ast.unparse(end[0])) or _is_counted(draft, loop, end[0])):
             divide_end(draft, end[1], rule)
             divided = True
     return divided
@@ -132,7 +132,7 @@ def counts(draft: Draft, loop: ast.While, left: ast.expr) -> bool:
         e
         for e in sides
         if _is_counted(draft, loop, e)
-        or (isinstance(e, (ast.Name, ast.Attribute)) and _counts_up(loop, ast.unparse(e)))
+        or (isinstance(e, (ast.Name, ast.Attribute)) and counts_up(loop, ast.unparse(e)))
     ]
     others = [e for e in sides if e not in found]
     return len(found) == 1 and all(isinstance(e, (ast.Name, ast.Attribute, ast.Constant)) for e in others)
@@ -157,7 +157,7 @@ def _begins(loop: ast.For | ast.AsyncFor) -> bool:
     return all(isinstance(e, ast.Constant) and e.value in (0, 1) for e in given)
 
 
-def _counts_up(loop: Loop, name: str) -> bool:
+def counts_up(loop: Loop, name: str) -> bool:
     """Whether a loop's body adds 1 to a counter, once, on every turn."""
     added = [
         n
