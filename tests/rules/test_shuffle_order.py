@@ -529,3 +529,47 @@ def test_an_order_that_is_drawn_again_now_and_then_is_drawn_alike() -> None:
 def test_one_that_each_turn_draws_is_each_rank_s_own() -> None:
     drawn = NEW_ORDER.replace("    if i % 16 == 0:\n        p", "    p").replace("k = i % 16", "k = 0")
     assert "alike" not in divide(HEAD + drawn).text
+
+
+ONCE = """\
+def draw(rows):
+    order = np.random.permutation(len(rows))
+    while True:
+        for i in range(0, len(rows), 8):
+            yield rows[order[i : i + 8]], rows[order[i : i + 8]]
+rows = np.load('x.npy')
+"""
+
+
+@pytest.mark.parametrize(
+    "trains",
+    [
+        "model.fit(draw(rows), steps_per_epoch=90)\n",
+        "batches = draw(rows)\nfor i in range(900):\n    model.train_on_batch(*next(batches))\n",
+    ],
+)
+def test_an_order_that_a_generator_makes_once_stays_its_own_where_each_rank_draws(trains: str) -> None:
+    """As preparing the rows it was made alike, though they aren't dealt out then: all ranks trained on the same."""
+    plan = plan_of(FIT + ONCE + trains)
+    assert "order = np.random.permutation(len(rows))\n" in plan.text
+    assert not [c for c in plan.changes if not c.sure]
+
+
+@pytest.mark.parametrize(
+    "trains",
+    [
+        "model.fit(ds, steps_per_epoch=90)\n",
+        "for x, y in ds.take(900):\n    model.train_on_batch(x, y)\n",
+        "it = iter(ds)\nfor i in range(900):\n    model.train_on_batch(*next(it))\n",
+    ],
+)
+def test_an_order_that_a_generator_makes_once_is_the_same_where_its_elements_are_dealt_out(
+    trains: str,
+) -> None:
+    once = ONCE.replace("    while True:\n", "    for epoch in range(9):\n").replace("draw(rows)", "draw()")
+    once = (
+        once.replace("rows = np.load('x.npy')\n", "")
+        + "ds = tf.data.Dataset.from_generator(draw, (tf.float32, tf.float32))\n"
+    )
+    text = plan_of(FIT + "rows = np.load('x.npy')\n" + once + trains).text
+    assert "order = alike(np.random.permutation)(len(rows))\n" in text

@@ -82,7 +82,8 @@ def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     made_of = set(draft.values.depends([e], _LIMIT))
     if len(made_of) >= _LIMIT:
         return False
-    if any(_is_drawn_in(draft, driver, n) for n in made_of if isinstance(n, ast.Call)):
+    calls = [n for n in made_of if isinstance(n, ast.Call)]
+    if any(_is_drawn_in(draft, driver, c) or _is_of_drawing_generator(draft, c) for c in calls):
         return False  # the rules for seeds see to it
     return not _is_made_own(draft, made_of)
 
@@ -113,6 +114,15 @@ def _is_drawn_in(draft: Draft, driver: Driver, call: ast.Call) -> bool:
     if not any(_is_drawn(draft, c) for c in (call, *inner)):
         return False
     return any(loop is driver.loop for way in draft.drive.ways(call) for frame in way for loop in frame.loops)
+
+
+def _is_of_drawing_generator(draft: Draft, call: ast.Call) -> bool:
+    """`next(batches)` of a generator function that draws, an order of its rows too."""
+    source = call.args[0] if draft.names.last(call.func) == "next" and call.args else None
+    generator = feeding(draft).kinds.generator(source) if source is not None else None
+    return generator is not None and any(
+        _is_drawn(draft, n) for n in ast.walk(generator) if isinstance(n, ast.Call)
+    )
 
 
 def _is_drawn(draft: Draft, call: ast.Call) -> bool:

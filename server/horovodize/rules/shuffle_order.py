@@ -17,9 +17,10 @@ from horovodize.rules.decisions import Agreed, Decided, How, InRounds, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, draws_for_all, feeding
 from horovodize.source import Edit
+from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.feeding import Driver, FitFeed, Kind
-from horovodize.summary.syntax import Loop, argument, has_unpacking, position
+from horovodize.summary.syntax import FUNCTIONS, Loop, argument, has_unpacking, position
 
 _SHUFFLES = ("shuffle", "permutation")
 _SELECTIONS = ("choice", "sample")
@@ -38,7 +39,7 @@ SHARED = "Every rank takes its part of the same order; in orders of their own th
 def apply(draft: Draft) -> None:
     """Runs after the rules that deal rows out. Where none are, each rank draws its batches from all of the rows: which those
     are, and which are kept for validation, is the same on all."""
-    shared = any(c.decision is Decision.SHARED for c in draft.changes)
+    shared = any(c.decision is Decision.SHARED for c in draft.changes) or any(draft.having(Shared))
     if not shared and not draft.divided:
         return
     feeds = _Feeds(draft)
@@ -74,6 +75,8 @@ class _Feeds:
         # generators of which all ranks draw each other's batches
         asked = [c for c in draft.having(Shared) if isinstance(c, ast.Call) and draws_for_all(draft, c)]
         data += [c.args[0] for c in asked if draft.names.last(c.func) == "next" and c.args]
+        drawn = [e for d in known.drivers for e in known.next_calls(d)]
+        data += [e for e in drawn if any(draft.was(p, Shared) for p in known.pipelines.trail(e))]
         self.sources = set(self._sources([*data, *(f.x for f in shared)]))
 
     def _sources(self, data: list[ast.expr]) -> Iterator[ast.AST]:
@@ -96,8 +99,9 @@ class _Feeds:
                     yield one
 
     def prepares(self, call: ast.Call) -> bool:
-        """Whether a call is made once, in no loop: it prepares data."""
-        ways = self.draft.drive.ways(call)
+        """Whether a call is made once, in no loop: it prepares data. What a generator function does before it yields is its
+        own matter: each rank's, where each draws its batches for itself, and else an order in which they are dealt out."""
+        ways = [way for way in self.draft.drive.ways(call) if not any(_generates(f.function) for f in way)]
         return any(not any(f.loops for f in way) for way in ways) and not self._draws(call)
 
     def depends_on(self, call: ast.Call) -> bool:
@@ -157,6 +161,13 @@ def _is_shared(draft: Draft, fed: FitFeed) -> bool:
     """Whether the data of a `fit` is divided: at the call, or where the pipeline is made that it gets."""
     made = feeding(draft).pipelines.trail(fed.x) if fed.kind is Kind.DATASET else ()
     return any(draft.was(e, Shared) for e in (fed.x, *made))
+
+
+def _generates(function: ast.AST | None) -> bool:
+    """Whether a function is a generator."""
+    return isinstance(function, FUNCTIONS) and any(
+        isinstance(n, (ast.Yield, ast.YieldFrom)) for s in function.body for n in walk(s)
+    )
 
 
 def _deals(draft: Draft, driver: Driver) -> bool:
