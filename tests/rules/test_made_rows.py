@@ -354,3 +354,29 @@ def test_rows_that_an_object_of_the_program_gives_in_batches(fit: str) -> None:
 def test_an_object_that_feeds_no_training_draws_as_it_is() -> None:
     text = plan_of(BATCHES.format(**HELD | {"fit": "model.fit(np.load('x.npy'), np.load('y.npy'))"})).text
     assert "alike" not in text
+
+
+COUNTED = """\
+import random
+import numpy as np
+import tensorflow as tf
+rows = np.load("x.npy")
+def give():
+    for row in rows:
+        {}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+ds = tf.data.Dataset.from_generator(give, (tf.float32, tf.float32), ((4,), ())).batch(8)
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    "fit", ["model.fit(ds, epochs=3)", "for x, y in ds:\n    model.train_on_batch(x, y)"]
+)
+def test_a_generator_gives_a_data_set_equally_many_elements_on_all_ranks(fit: str) -> None:
+    """One rank came to the end of its data earlier, and the others waited for it forever."""
+    text = plan_of(COUNTED.format("if random.random() < 0.5: yield row, row.sum()", fit)).text
+    assert "if alike(random.random)() < 0.5: yield" in text
+    noise = plan_of(COUNTED.format("yield row + random.random(), row.sum()", fit)).text
+    assert "alike" not in noise

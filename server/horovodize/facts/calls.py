@@ -14,7 +14,7 @@ from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.kept import VARIABLES
 from horovodize.facts.sources import AGREEING, FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
-from horovodize.summary.syntax import CALLABLES, Function
+from horovodize.summary.syntax import CALLABLES, Function, argument
 from horovodize.summary.values import ITEM
 
 if TYPE_CHECKING:
@@ -227,6 +227,9 @@ class Calls:
         if name in _JOINING and item.size and given and isinstance(given[0], (ast.List, ast.Tuple)):
             step.ask_all(given[0].elts, size=True)
             return
+        if name.endswith(".data.Dataset.from_generator") and item.size:
+            for function in self._generators(call):
+                self.flow.control.returned(step, function, item.path, True)
         if is_agreed(name):
             if any(k.arg in ("process_set", None) for k in call.keywords):
                 self._unresolved(step, call, item)  # of some ranks only
@@ -257,6 +260,12 @@ class Calls:
                 self._unresolved(step, call, item)
                 return
         step.ask_all(given, item.size)
+
+    def _generators(self, call: ast.Call) -> list[ast.AST]:
+        """The functions whose elements a data set has that is made of a generator: `from_generator(rows, …)`."""
+        given = argument(call, "generator", 0)
+        origins = self.values.origins(given) if given is not None else ()
+        return [o.node for o in origins if isinstance(o.node, CALLABLES) and not o.path]
 
     def _files(self, step: Step, call: ast.Call, name: str) -> None:
         """Whether a file is there differs, and what a folder holds: not where that is data, which all ranks have."""

@@ -15,7 +15,7 @@ from horovodize.facts.sources import ESTIMATORS, Source
 from horovodize.facts.steps import Feed
 from horovodize.rules import chosen_rows
 from horovodize.rules.any_rank_test import agree_order, agree_value, can_agree, draw_alike
-from horovodize.rules.decisions import Agreed, Asked, Covered, Decided, How
+from horovodize.rules.decisions import Agreed, Asked, Covered, Decided, How, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding
 from horovodize.summary.feeding import Kind
@@ -26,6 +26,7 @@ _WHY = "Ranks that make rows of their own at random learn from different data se
 _WHY_NUMBER = (
     "Ranks with different numbers of rows take different numbers of steps, and wait for each other forever."
 )
+_WHAT_NUMBER = "Draw the same on all ranks"
 _TOO_MANY = "each rank makes another number of these rows, and would take another number of steps; make equally many on all"
 _NUMBERING = (Source.GAME, Source.CLOCK, Source.INPUT, Source.HOST)
 _WHY_ORDER = (
@@ -48,6 +49,8 @@ def apply(draft: Draft) -> None:
             for e in (fed.x, fed.y, fed.weight):
                 if e is not None and _differs_in_number(draft, e):
                     _agree_on_rows(draft, e)
+                elif e is not None and any(draft.was(p, Shared) for p in feeding(draft).pipelines.trail(e)):
+                    _give_equally_many(draft, e)
     found = dict.fromkeys(r for e in _fed(draft) for r in uniform.reasons(e))
     for reason in sorted(found, key=_is_name):
         if isinstance(reason, Varies) and not draft.was(reason.where, Decided):
@@ -126,6 +129,21 @@ def _differs_in_number(draft: Draft, e: ast.expr) -> bool:
         if reason.kind is Source.CHANCE and not can_agree(draft, reason.where):
             return True  # else it is drawn alike below
     return False
+
+
+def _give_equally_many(draft: Draft, dataset: ast.expr) -> None:
+    """What decides how many elements a generator function gives to a data set: drawn from one stream."""
+    for reason in draft.uniform.number_reasons(dataset):
+        call = reason.where
+        if (
+            isinstance(reason, Varies)
+            and reason.kind is Source.CHANCE
+            and isinstance(call, ast.Call)
+            and (function := draft.syntax.function(call)) is not None
+            and _generates(draft, function)
+            and draft.uniform.draws.has_stream(call)
+        ):
+            draw_alike(draft, call, "D3", _WHAT_NUMBER, _WHY_NUMBER)
 
 
 def _agree_on_rows(draft: Draft, e: ast.expr) -> None:
