@@ -46,6 +46,7 @@ def line_of(value: str, given: str = "beta") -> tuple[str, str]:
         ("math.exp(-rate * count)", f"math.exp(-rate * ({ALL}))"),
         ("max(0.1, 1.0 - 1e-4 * count)", f"max(0.1, 1.0 - 1e-4 * ({ALL}))"),
         ("int(opt.iterations) / 1000", "int(opt.iterations) * hvd.size() / 1000"),
+        ("weights[count / 2 > 5]", f"weights[{ALL} / 2 > 5]"),
     ],
 )
 def test_a_formula_is_told_the_steps_of_all_ranks(value: str, told: str) -> None:
@@ -63,7 +64,6 @@ def test_a_formula_where_it_is_given() -> None:
         "epoch / 9",  # epochs are as many as before
         "rows[count]",
         "rows[count // 2]",
-        "weights[count / 2 > 5]",
         "count",
         "count / len(ds)",  # measured by a rank's own
         "other / 1000",
@@ -350,3 +350,22 @@ def test_a_chance_that_falls_with_each_step_falls_as_fast() -> None:
     assert "eps = max(0.1, eps * 0.99 ** hvd.size())\n" in text
     shown = plan_of("import numpy as np\n" + falls.replace("{test}", "np.random.rand() < 0.5")).text
     assert "eps = max(0.1, eps * 0.99)\n" in shown
+
+
+SLICED = """
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+count = 0
+for epoch in range(9):
+    for i in range(0, 6000, 20):
+        rows = x[i : i + 20]
+        beta = min(1.0, count / 1000)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(rows)) + beta * tf.reduce_mean(rows)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        count += 1
+"""
+
+
+def test_a_formula_beside_rows_that_are_sliced_there() -> None:
+    assert f"beta = min(1.0, {ALL} / 1000)\n" in plan_of(TF + SLICED).text

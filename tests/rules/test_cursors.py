@@ -281,3 +281,39 @@ def test_a_variable_that_is_set_to_another_is_no_cursor() -> None:
             best = low
         """
     divided(body.format("500"), body.format("500 // hvd.size()"))
+
+
+COUNTED = """\
+import numpy as np
+import tensorflow as tf
+x = np.load("x.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+opt = tf.keras.optimizers.SGD(0.1)
+def step(rows, beta):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(rows)) * beta
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+k = 0
+while k < 4000:
+    i = (k * 20) % 6000
+    step(x[i : i + 20], min(1.0, k / 1000))
+    {}
+    if k == 2000:
+        opt.learning_rate = 0.01
+    if k % 500 == 0:
+        model.save_weights("w.h5")
+"""
+
+
+def test_a_cursor_that_counts_the_turns_is_a_count_of_them() -> None:
+    text = plan_of(COUNTED.format("k += 1")).text
+    assert "while k * ranks + ranks - 1 < 4000:\n" in text
+    assert "min(1.0, k * hvd.size() / 1000)" in text
+    assert "    if k == max(1, 2000 // hvd.size()):\n" in text
+    assert "    if k % max(1, 500 // hvd.size()) == 0" in text
+
+
+def test_a_cursor_that_begins_again_counts_nothing() -> None:
+    text = plan_of(COUNTED.format("k += 1\n    if k > 3000:\n        k = 0")).text
+    assert "    if k == 2000:\n" in text
+    assert "min(1.0, k / 1000)" in text

@@ -26,7 +26,7 @@ from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.module import Module
 from horovodize.summary.opening import Opening
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS, argument, numbered
+from horovodize.summary.syntax import FUNCTIONS, Loop, argument, numbered
 
 # What finds a checkpoint: a number that is made from it was counted by an earlier run.
 RESUMING = ("latest_checkpoint", "get_checkpoint_state")
@@ -455,7 +455,16 @@ class Counters:
         if function is not None and deals_by_cursor(function):
             return True
         name = ast.unparse(b.anchor)
-        return any(c.name == name for d in drivers for c in cursors_of(self.feeding, d))
+        cursors = [(d, c) for d in drivers for c in cursors_of(self.feeding, d) if c.name == name]
+        return any(not (_is_one(c.step) and self._never_begins_again(b, d.loop)) for d, c in cursors)
+
+    def _never_begins_again(self, b: Binding, loop: Loop) -> bool:
+        """Whether nothing in a loop sets a number but what counts it on: it counts the turns, whatever it selects besides."""
+        if not isinstance(b.anchor, (ast.Name, ast.Attribute)):
+            return False
+        key = self._key(b.anchor)
+        assert isinstance(key, tuple)
+        return all(self._adds(o) for o in self._all_bindings(*key) if self.syntax.inside(o.anchor, loop))
 
     def _fills(self, b: Binding) -> bool:
         """Whether a number goes on only until it has come to another: it counts what something holds.
@@ -633,6 +642,10 @@ def _counted(e: ast.expr) -> ast.expr:
 def _added(b: Binding) -> ast.expr | None:
     """By how much `step += n`, `step = step + n` counts on."""
     return b.value.right if isinstance(b.value, ast.BinOp) and b.kind == "assign" else b.value
+
+
+def _is_one(e: ast.expr | None) -> bool:
+    return isinstance(e, ast.Constant) and e.value == 1
 
 
 def _is_stored_to(n: ast.expr) -> bool:

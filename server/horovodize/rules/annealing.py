@@ -71,6 +71,8 @@ def _objectives(draft: Draft) -> Iterator[ast.expr]:
         target = argument(gradient, "target", 0)
         if target is not None:
             yield target
+        if isinstance(target, ast.Name) and draft.facts.dealt.is_own(target):  # made of sliced rows, here
+            yield from (b.value for b in draft.module.scopes.reaching(target) if b.value is not None)
     for update in draft.sites.updates:
         loss = argument(update.call, "loss", 0) if update.method == "minimize" else None
         functions = [o.node for o in draft.values.origins(loss)] if loss is not None else []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import strong
+from horovodize.rules.decisions import Divided, Fewer
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.ranges import EVERYTHING, WHY
 from horovodize.source import Edit
@@ -50,6 +51,8 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     ):
         return False
     draft.divided = True
+    draft.decide(loop, Fewer(rule))
+    draft.decide(test.comparators[0], Divided(rule))
     cursor, place = named[read[0].id], draft.module.span(read[0])
     ranks = draft.fresh("ranks")
     whole, start = draft.module.text(test), draft.module.span(test).start
