@@ -521,3 +521,16 @@ def test_a_count_that_the_program_keeps_in_a_file_of_its_own(count: str, begins:
     ).text  # what it is told, not what it has kept
     assert f"    {count} += 1\n" in other
     assert f"while {count} < 1000 // hvd.size():\n" in other
+
+
+def test_where_a_run_goes_on_from_a_file_all_ranks_still_shuffle_alike() -> None:
+    """All of them take the turns of a loop that ends by a number which they have agreed on before it."""
+    resumed = SAVED.format(count="n", begins="n = 0", read="state", loads="n = json.load(f)", by="1").replace(
+        "    step(*next(batches))\n    n += 1\n",
+        "    order = np.random.permutation(900)\n    for i in range(0, 900, 4):\n"
+        "        step(a[order[i : i + 4]], b)\n        n += 1\n",
+    )
+    plan = plan_of(HEAD + resumed)
+    assert "n = hvd.broadcast_object(n)\n" in plan.text
+    assert "order = alike(np.random.permutation)(900)\n" in plan.text
+    assert not any("some rows are seen twice" in note.message for note in plan.notes)

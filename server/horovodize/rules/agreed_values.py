@@ -208,6 +208,8 @@ def _agree_on_test(draft: Draft, loop: ast.While) -> None:
     names = [n for n in parts if before == found or not _comes_up_in(draft, n, loop)]
     if used and names and all(agree_value(draft, n, _rule(draft), _WHAT, _WHY_STEPS) for n in names):
         draft.settled |= {(loop.test, r.where) for r in used}
+        if used == found:  # nothing else makes it differ, in no turn
+            draft.decide(loop.test, Agreed(_rule(draft)))
     if before == found:
         _agree(draft, loop.test, [r for r in before if r not in used], "HVD205", _STEPS, _WHY_STEPS)
 
