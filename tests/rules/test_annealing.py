@@ -369,3 +369,11 @@ for epoch in range(9):
 
 def test_a_formula_beside_rows_that_are_sliced_there() -> None:
     assert f"beta = min(1.0, {ALL} / 1000)\n" in plan_of(TF + SLICED).text
+
+
+def test_the_number_of_a_rank_s_own_rows_is_that_of_all_already() -> None:
+    """A call that is named as if it selected rows by the number gets the rank's own one, and nothing more."""
+    text = plan_of(
+        DRAWN.replace("problems(rows, n)", "get_batch(rows, n)").format("get_batch(16, length(step))")
+    ).text
+    assert "    x, y = get_batch(16, length(own_step))\n" in text

@@ -19,7 +19,6 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.rules.target_networks import made_of
 from horovodize.summary.feeding import Driver
-from horovodize.summary.selecting import uses_of
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 _WHAT = "Tell the formula the steps of all ranks together"
@@ -39,12 +38,10 @@ def apply(draft: Draft) -> None:
                 if not counts_a_share(draft, given):
                     tell(draft, given)
                     decays.follow(draft, given, rule="G5")
-        own = _own_numbers(draft, driver)
         for call in _drawing_rows(draft, driver):
             for read in [read for given in _given(call) for read in rate_reads.reads(draft, given)]:
                 if counted.of(draft, read) is not None and draft.facts.drawn_rows.draws(call, [read]):
-                    if own.isdisjoint(ast.walk(read)):
-                        _tell_all(draft, read, "G5")
+                    _tell_all(draft, read, "G5")
     for value in (*_objectives(draft), *_set(draft)):
         tell(draft, value)
     for value in _objectives(draft) if draft.divided else ():
@@ -171,13 +168,6 @@ def _chances(draft: Draft, driver: Driver) -> Iterator[ast.expr]:
             for e in sides
         ]
         yield from (e for e, other in zip(sides, reversed(drawn), strict=True) if other)
-
-
-def _own_numbers(draft: Draft, driver: Driver) -> set[ast.AST]:
-    """Where a loop's variable is the number of a rank's own rows: that of their place in the whole."""
-    target = driver.loop.target if driver.indexed and isinstance(driver.loop, ast.For) else None
-    uses = uses_of(feeding(draft), driver.loop, target.id) if isinstance(target, ast.Name) else None
-    return set(uses.selecting) if uses is not None else set()
 
 
 def _drawing_rows(draft: Draft, driver: Driver) -> Iterator[ast.Call]:

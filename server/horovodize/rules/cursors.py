@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import strong
-from horovodize.rules.decisions import Divided, Fewer
+from horovodize.rules.decisions import Divided, Fewer, OfAll
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.ranges import EVERYTHING, WHY
 from horovodize.source import Edit
@@ -92,6 +92,8 @@ def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: s
             draft.before(loop.body[0], [f"{own} = {value}"]),
             *(Edit(draft.module.span(use), own) for use in cursor.selecting),
         ]
+        for use in cursor.selecting:
+            draft.decide(use, OfAll(rule))
         draft.change(rule, cursor.selecting[0], _WHAT, WHY, edits)
 
 

@@ -12,7 +12,7 @@ import ast
 from horovodize.facts.counters import RESUMING, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import averages, counted, nested, resume, strong
-from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, Shared, Strided
+from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Shared, Strided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
@@ -291,6 +291,8 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         return
     draft.divided = True
     own = draft.fresh(f"own_{variable.id}")
+    for use in uses.selecting:
+        draft.decide(use, OfAll(rule))
     within = isinstance(draft.syntax.parent[variable], (ast.Tuple, ast.List))
     opening, closing = ("(", ")") if within else ("", "")
     edits = (
