@@ -1193,3 +1193,47 @@ def test_a_variable_that_an_optimizer_counts_where_no_graph_is_built(made: str, 
 def test_a_variable_that_no_optimizer_counts_is_none() -> None:
     text = plan_of(EAGER_STEP.format(made="tf.Variable(0, dtype=tf.int64)", given="name='step'")).text
     assert "    if int(step) % 100 == 0:\n" in text
+
+
+HANDED = """\
+def one_epoch(epoch, n):
+    for x, y in ds:
+        step(x, y)
+        n += 1
+        if n % 50 == 0:
+            keep(model)
+    return {back}
+total = {start}
+for epoch in range(9):
+    {call}
+if total == 900:
+    keep(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("back", "call"),
+    [
+        ("n", "total = one_epoch(epoch, total)"),
+        ("epoch, n", "last, total = one_epoch(epoch, n=total)"),
+    ],
+)
+def test_a_count_that_a_function_is_handed_and_gives_back(back: str, call: str) -> None:
+    """What is kept every 50 steps came size() times too seldom, and what is kept at the last never."""
+    text = plan_of(TAPE + DATA + HANDED.format(back=back, call=call, start="0")).text
+    assert "        if n % max(1, 50 // hvd.size()) == 0:\n" in text
+    assert "if total == max(1, 900 // hvd.size()):\n" in text
+
+
+@pytest.mark.parametrize(
+    ("back", "call"),
+    [
+        ("None", "one_epoch(epoch, total)"),  # each epoch counts from the same number on
+        ("n", "other = one_epoch(epoch, total)"),
+        ("epoch", "total = one_epoch(epoch, total)"),
+        ("n", "total = one_epoch(epoch, total) + one_epoch(epoch, 0)"),
+    ],
+)
+def test_a_number_that_is_not_given_back_is_no_count(back: str, call: str) -> None:
+    text = plan_of(TAPE + DATA + HANDED.format(back=back, call=call, start="0")).text
+    assert "if total == 900:\n" in text

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.graph_counts import GraphCounts
+from horovodize.facts.handed_counts import HandedCounts
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.facts.occasions import Occasions
@@ -86,6 +87,7 @@ class Counters:
         self.hooks, self.occasions = hooks, occasions
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
+        self.handed = HandedCounts(module, self.fetched)
         self._written, self._opening = Written(module), Opening(module)
         self._numbers: dict[object, Counter | None] = {}
         self._turns: dict[tuple[Driver, tuple[int, ...]], Counter] = {}
@@ -348,7 +350,11 @@ class Counters:
         assert isinstance(key, tuple)
         bindings = list(self._all_bindings(*key))
         added = [b for b in bindings if self._adds(b)]
-        if not added or any(b.kind not in ("assign", "augment") for b in bindings):
+        handed = [b for b in bindings if b.kind == "parameter" and self.handed.is_handed_back(b)]
+        bindings = [b for b in bindings if b not in handed]
+        if not added:
+            return self._kept_of(bindings)
+        if any(b.kind not in ("assign", "augment") for b in bindings):
             return None
         if any(b.kind == "augment" and b not in added for b in bindings):
             return None
@@ -374,6 +380,16 @@ class Counters:
         return Counter(
             CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored, rows=rows
         )
+
+    def _kept_of(self, bindings: list[Binding]) -> Counter | None:
+        """The count that a function is handed and gives back, by the name that its caller has for it."""
+        kept = {b: self.handed.kept_from(b) for b in bindings}
+        found = {self._number(key) for key in kept.values() if key is not None}
+        counter = found.pop() if len(found) == 1 else None
+        begun = [b for b, key in kept.items() if key is None]
+        if counter is None or any(b.kind != "assign" for b in begun):
+            return None
+        return replace(counter, starts=tuple(b.value for b in begun if b.value is not None and not b.path))
 
     def _item_number(self, e: ast.Subscript) -> Counter | None:
         """`state["step"]`, which is added to like a variable."""

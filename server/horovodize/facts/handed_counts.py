@@ -1,0 +1,65 @@
+"""Counts that a function is handed and gives back: `step = train_epoch(data, step)`, with `step += 1` and `return step` in it.
+
+The parameter and what the caller keeps are one count, though each call begins with a parameter of its own."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.fetched import Fetched
+from horovodize.summary.binding import Binding
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import FUNCTIONS, Function
+
+
+class HandedCounts:
+    """The counts of one module that are handed on so."""
+
+    def __init__(self, module: Module, fetched: Fetched) -> None:
+        self.module, self.values, self.fetched = module, module.values, fetched
+
+    def is_handed_back(self, b: Binding) -> bool:
+        """Whether every call of a function sets what it passes for a parameter to what that has become."""
+        function = b.statement
+        calls = self.values.callers(function) if isinstance(function, FUNCTIONS) else []
+        return bool(calls) and all(self._sets_back(call, function, b.name) for call in calls)  # type: ignore[arg-type]
+
+    def kept_from(self, b: Binding) -> tuple[str, Function] | None:
+        """The parameter that a name is the caller's name of, by `step = train_epoch(data, step)`, and its function."""
+        if b.kind != "assign" or not isinstance(b.value, ast.Call):
+            return None
+        function = self.values.callee(b.value)
+        if not isinstance(function, FUNCTIONS):
+            return None
+        names = {n.id if isinstance(n, ast.Name) else None for n in self._returned(function, b.path)}
+        name = names.pop() if len(names) == 1 else None
+        given = self._given(b.value, function, name) if name is not None else None
+        if name is None or given is None or ast.unparse(given) != ast.unparse(b.anchor):
+            return None
+        return name, function
+
+    def _sets_back(self, call: ast.Call, function: Function, name: str) -> bool:
+        given, statement = self._given(call, function, name), self.module.syntax.statement(call)
+        if given is None or not isinstance(statement, ast.Assign) or statement.value is not call:
+            return False
+        target = statement.targets[0]
+        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        same = [i for i, part in enumerate(parts) if ast.unparse(part) == ast.unparse(given)]
+        if len(same) != 1 or len(statement.targets) != 1:
+            return False
+        path = (same[0],) if parts[0] is not target else ()
+        returned = self._returned(function, path)
+        return bool(returned) and all(isinstance(n, ast.Name) and n.id == name for n in returned)
+
+    def _returned(self, function: Function, path: tuple[int, ...]) -> list[ast.expr | None]:
+        return [self.fetched.part(e, path) for e in self.values.returned(function)]
+
+    def _given(self, call: ast.Call, function: Function, name: str) -> ast.expr | None:
+        """What a call passes for a parameter."""
+        names = [p.arg for p in (*function.args.posonlyargs, *function.args.args)]
+        is_method = self.module.syntax.method_class(function) is not None
+        index = names.index(name) - is_method if name in names else None
+        return self.values.graph.argument(call, function, name, index)
+
+
+__all__ = ["HandedCounts"]
