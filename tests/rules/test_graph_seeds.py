@@ -55,3 +55,27 @@ def test_where_rows_come_from_elsewhere_the_seed_stays(rows: str, run: str) -> N
 def test_without_a_seed_each_rank_draws_its_own() -> None:
     source = SOURCE.replace("tf.set_random_seed(7)\n", "").format(rows=PICKED.format(seed=""), run="train")
     assert not changes(plan_of(source), "D3")
+
+
+FED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+{seed}
+turn = tf.placeholder(tf.int32, shape=None)
+noise = tf.layers.dense(tf.random_normal([8, 3]), 4)
+rate = 0.01 * tf.maximum(0.0, 1 - tf.cast(turn, tf.float32) / 3000)
+train = tf.train.AdamOptimizer(rate).minimize(tf.reduce_mean(noise ** 2))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for step in range(3000):
+        sess.run([train], feed_dict={{turn: step}})
+"""
+
+
+def test_a_step_that_is_fed_its_number_draws_its_rows_in_the_graph() -> None:
+    """A generator's, beside those of what it deceives: no rank is given rows there."""
+    plan = plan_of(FED.format(seed=""))
+    assert not [c for c in plan.changes if not c.sure]
+    seeded = plan_of(FED.format(seed="tf.set_random_seed(7)"))
+    assert "tf.set_random_seed(7 + hvd.rank())" in seeded.text
+    assert not [c for c in seeded.changes if not c.sure]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.steps import Feed
 from horovodize.rules import strong
 from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import RANK, Draft, needs_parentheses
@@ -29,6 +30,7 @@ def apply(draft: Draft, driver: Driver) -> None:
         if (
             strong.scaling(draft, step) is not strong.Scaling.WEAK
             or argument(step, "feed_dict", 1) is not None
+            and draft.facts.steps.of(step).feed is not Feed.DRAW  # fed with a number of the step alone
         ):
             continue
         made_of = draft.values.depends(step.args[:1], _LIMIT)
@@ -46,7 +48,13 @@ def _draws_rows(draft: Draft, call: ast.Call) -> bool:
     if not name.startswith("tensorflow.") or not draft.uniform.draws.is_drawn(name):
         return False
     around = (a for a in draft.syntax.ancestors(call) if isinstance(a, ast.Call))
-    return not any(draft.names.last(a.func) in _MAKING for a in around)
+    return not any(draft.names.last(a.func) in _MAKING and not _is_input(draft, call, a) for a in around)
+
+
+def _is_input(draft: Draft, call: ast.Call, layer: ast.Call) -> bool:
+    """Whether something is what a layer is called on: `tf.layers.dense(noise, 10)`."""
+    inputs = argument(layer, "inputs", 0) if draft.names.last(layer.func) == "dense" else None
+    return inputs is not None and draft.syntax.inside(call, inputs)
 
 
 def _seed(call: ast.Call) -> ast.expr | None:

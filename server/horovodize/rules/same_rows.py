@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.answers import Uniform
+from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
 from horovodize.rules import counted, strong
 from horovodize.rules.decisions import Apart, Shared
@@ -43,6 +44,7 @@ def ask(draft: Draft, rule: str) -> None:
                 and not any(
                     _is_made_own(draft, set(draft.values.depends([b], _LIMIT))) for b in _batches(draft, step)
                 )
+                and draft.facts.steps.of(step).feed is not Feed.DRAW  # in the graph itself
                 and not _draws_its_rows(draft, driver, step)
                 and draft.once("same rows", driver.loop)
             ):
