@@ -486,3 +486,21 @@ def test_values_that_each_rank_draws_are_sent_after_they_are_set(setting: str) -
 def test_they_are_sent_outside_the_condition_under_which_they_are_set() -> None:
     text = set_before(f"if len(sys.argv) > 1:\n        sess.run(table.assign({DRAWN}))")
     assert f"        sess.run(table.assign({DRAWN}))\n{SENT_ALONE}" in text
+
+
+def test_an_object_that_is_made_and_trained_in_one_statement_sends_what_it_makes() -> None:
+    source = """
+        import tensorflow.compat.v1 as tf
+        class Model:
+            def __init__(self):
+                self.x = tf.placeholder(tf.float32, [None, 1])
+                self.train = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(self.x * tf.get_variable('w', [1, 1])))
+                self.sess = tf.Session()
+                self.sess.run(tf.global_variables_initializer())
+            def run(self):
+                for i in range(500):
+                    self.sess.run(self.train, {self.x: draw()})
+        Model().run()
+        """
+    sent = "self.sess.run(tf.global_variables_initializer())\n        self.sess.run(hvd.broadcast_global_variables(root_rank=0))\n"
+    assert sent in text(source)

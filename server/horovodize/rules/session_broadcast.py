@@ -99,7 +99,7 @@ def _places(draft: Draft, ready: Run, trainings: list[Run]) -> list[_Place]:
             continue
         for up in draft.drive.ways(ready.call):
             for down in draft.drive.ways(training.call):
-                met = _meet(draft, up, down)
+                met = _meet(draft, ready, up, down)
                 if met is None:
                     continue
                 comparable = True
@@ -123,16 +123,19 @@ def _same_session(draft: Draft, one: Run, other: Run) -> bool:
 
 
 def _meet(
-    draft: Draft, up: tuple[Frame, ...], down: tuple[Frame, ...]
+    draft: Draft, ready: Run, up: tuple[Frame, ...], down: tuple[Frame, ...]
 ) -> tuple[ast.stmt | None, Frame] | None:
     """Where the way to what makes variables ready and the way to training part: the statement that leads to the former
-    and its frame, the statement None where training does not follow. None where the ways have no function in common."""
+    and its frame, the statement None where training does not follow. None where the ways have no function in common. In
+    `Model().train()` the variables are sent where they are made."""
     for frame in up:
         other = next((f for f in down if f.function is frame.function), None)
         if other is None:
             continue
         if frame.node is other.node:
             continue
+        if draft.syntax.inside(frame.node, other.node):
+            return _lifted(draft, ready), frame
         return _before(draft, frame.node, other.node), frame
     return None
 
