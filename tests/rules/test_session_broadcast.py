@@ -502,5 +502,5 @@ def test_an_object_that_is_made_and_trained_in_one_statement_sends_what_it_makes
                     self.sess.run(self.train, {self.x: draw()})
         Model().run()
         """
-    sent = "self.sess.run(tf.global_variables_initializer())\n        self.sess.run(hvd.broadcast_global_variables(root_rank=0))\n"
+    sent = INIT.replace("sess.", "self.sess.") + "        self." + SENT
     assert sent in text(source)

@@ -96,8 +96,9 @@ class Counters:
     def of(self, e: ast.expr, known: Iterable[ast.AST] = ()) -> Counter | None:
         """The counter whose number an expression always gives; None where it may be anything else. Not through `known`: what
         is read there has been turned into something else."""
-        found = set(self._read(e, frozenset(known), _DEPTH))
-        return found.pop() if len(found) == 1 else None
+        found = self._read(e, frozenset(known), _DEPTH)
+        first = next(found, None)  # none else is looked for where this is none, or another one is found
+        return first if first is not None and all(other is first for other in found) else None
 
     def perhaps(self, e: ast.expr) -> Counter | None:
         """What may be the global step: what a step that trains fetches beside, where it can't be seen what that is. Or the

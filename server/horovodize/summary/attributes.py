@@ -95,18 +95,15 @@ class Attributes:
                     if dominates:
                         return chosen
             return chosen + [b for b in bindings if b not in here]
-        return [
-            b
-            for b in bindings
-            if not any(
-                o is not b
-                and o.statement is not b.statement
-                and syntax.parent.get(o.statement) is syntax.parent.get(b.statement)
-                and syntax.field.get(o.statement) == syntax.field.get(b.statement)
-                and position(o.statement) > position(b.statement)  # type: ignore[arg-type]
-                for o in bindings
-            )
-        ]
+        last: dict[tuple[ast.AST | None, str | None], tuple[int, int]] = {}
+        for b in bindings:
+            block, at = self._block(b), position(b.statement)  # type: ignore[arg-type]
+            last[block] = max(at, last.get(block, at))
+        return [b for b in bindings if position(b.statement) == last[self._block(b)]]  # type: ignore[arg-type]
+
+    def _block(self, b: Binding) -> tuple[ast.AST | None, str | None]:
+        """The statements among which one stands that binds something."""
+        return self.syntax.parent.get(b.statement), self.syntax.field.get(b.statement)
 
 
 def _entry(attribute: str, member: object) -> str:
