@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from horovodize.rules import root_rank
@@ -70,6 +72,42 @@ def test_what_only_rank_0_shows_of_a_file_it_alone_reads() -> None:
     turns(f'{fit}{kept}print("first", f.readline())\n', f"{fit}{WAIT}\n{kept}{lifted}")
 
 
+def test_what_all_ranks_run_of_what_rank_0_shows_is_waited_for() -> None:
+    """`load_model` is taken out of what is printed: the other ranks found no file."""
+    turns(
+        "model.save('m.h5')\nprint(tf.keras.models.load_model('m.h5').name)\n",
+        f"if hvd.rank() == 0:\n    model.save('m.h5')\n{WAIT}\nresult = tf.keras.models.load_model('m.h5')\n"
+        "if hvd.rank() == 0:\n    print(result.name)\n",
+    )
+
+
+def test_no_wait_goes_by_a_test_that_becomes_another() -> None:
+    """Ranks waited by the count of one process, and not where the file is written."""
+    source = """
+        import numpy as np
+        import tensorflow as tf
+        def keep(path, x):
+            np.save(path, x)
+        def kept(path):
+            return np.load(path)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        opt = tf.keras.optimizers.SGD(0.1)
+        for step in range(1000):
+            k = np.random.choice(900, 8)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(rows[k]) ** 2)
+            opt.apply_gradients(zip(tape.gradient(loss, model.variables), model.variables))
+            if step % 100 == 0:
+                keep('a.npy', loss)
+            for i in range(2):
+                keep('b.npy', loss)
+                a = kept('b.npy')
+        """
+    text = plan_of(textwrap.dedent(source)).text
+    assert "step % 100" not in text
+    assert "keep('b.npy', loss)\n        hvd.broadcast(0, root_rank=0, name='saved')\n" in text
+
+
 def test_a_manager_tells_the_others_what_it_has_saved() -> None:
     head = "ckpt = tf.train.Checkpoint()\nmanager = tf.train.CheckpointManager(ckpt, 'c', 3)\n"
     first = f"{head}ckpt.restore(manager.latest_checkpoint)\nfor i in range(3):\n    epoch(i)\n    "
@@ -87,7 +125,6 @@ def test_a_manager_tells_the_others_what_it_has_saved() -> None:
         "if train:\n    model.save_weights('m.h5')\nelse:\n    model.load_weights('m.h5')\n",
         "model.save_weights('m.h5')\nmodel.load_weights('pretrained.h5')\n",
         "np.save('a.npy', x)\ny = np.load('b.npy')\n",
-        "model.save('m.h5')\nprint(tf.keras.models.load_model('m.h5').name)\n",
     ],
 )
 def test_no_wait_for_other_files_or_none_written_before(program: str) -> None:

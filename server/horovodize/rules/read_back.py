@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import counted
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import Guarded, Guards, barrier, from_root
 from horovodize.rules.keras_callbacks import on_root as on_rank_0
@@ -46,8 +47,10 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
         read, place = back.read.node, _nearest(draft, guards, guarded, back)
         _tell_path(draft, outputs, guarded, back.read.path)
         before = waits.setdefault(id(draft.syntax.block(place)), [])
-        waited = _waited(before, back)
-        if (waited and not isinstance(read, ast.Attribute)) or place in guarded or read in guarded:
+        waited, shown = _waited(before, back), _taken_out(draft, guarded, place)
+        if (waited and not isinstance(read, ast.Attribute)) or read in guarded:
+            continue
+        if place in guarded and shown is None:
             continue
         if isinstance(read, ast.Attribute) and read not in told:
             told[read] = _remembered(draft, guarded, read)
@@ -56,12 +59,17 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
         if place is back.place and _wait_when_written(draft, guarded, back):
             continue
         line = _first_of_line(draft, place)
-        if not guarded.collective(place) or not guards.can_indent(line, line):
+        if not guarded.collective(shown or place) or not guards.can_indent(line, line):
             draft.note("C6", read, _STILL_WRITING)
             continue
         before.append(place)
         lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
+
+
+def _taken_out(draft: Draft, guarded: Guarded, place: ast.stmt) -> ast.AST | None:
+    """What all ranks run of a statement that rank 0 alone shows: the call in `print(read(path))`."""
+    return next((p for p in guarded.lifted if draft.syntax.inside(p, place)), None)
 
 
 def _wait_in_hooks(draft: Draft, files: Files, guards: Guards, guarded: Guarded) -> None:
@@ -123,6 +131,9 @@ def _wait_when_written(draft: Draft, guarded: Guarded, back: ReadBack) -> bool:
         return False
     if any(not isinstance(n, _PURE) for n in ast.walk(condition.test)) or draft.drive.in_traced(condition):
         return False
+    counted_by = {d for _, c in draft.facts.counters.reads(condition.test) for d in c.drivers}
+    if any(counted.is_divided(draft, driver) for driver in counted_by):
+        return False  # it becomes another test, by the steps of all ranks
     changed = {
         n.id
         for s in condition.body
