@@ -317,3 +317,39 @@ def test_a_cursor_that_begins_again_counts_nothing() -> None:
     text = plan_of(COUNTED.format("k += 1\n    if k > 3000:\n        k = 0")).text
     assert "    if k == 2000:\n" in text
     assert "min(1.0, k / 1000)" in text
+
+
+MOVED = """\
+i = 0
+while i < n:
+    sess.run(train, {{x: rows[i : i + 20]}})
+    i += 20
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        ("i > 3000", "i * ranks > 3000"),
+        ("i >= half", "i * ranks >= half"),
+        ("len(rows) > 3000", "len(rows) > 3000"),
+    ],
+)
+def test_how_far_a_cursor_has_come_is_read_as_that_of_all_ranks(test: str, told: str) -> None:
+    plan = plan_of(OPENED + MOVED.format(f"if {test}:\n        kept.append(i)"))
+    assert f"    if {told}:\n" in plan.text
+    assert not any("moves `i`" in c.doubt or "move `i`" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("then", "asked"),
+    [
+        ("if i % 1000 == 0:\n        kept.append(i)", True),
+        ("if i % 1000 == 0:\n        print(i)", False),  # only shows how far it is
+        ("if i + 20 > n:\n        break", False),  # how it is left
+    ],
+)
+def test_other_tests_of_how_far_it_has_come_are_asked_about(then: str, asked: bool) -> None:
+    plan = plan_of(OPENED + MOVED.format(then))
+    assert any("move `i` on size() times more slowly" in c.doubt for c in plan.changes) is asked

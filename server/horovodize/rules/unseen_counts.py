@@ -23,7 +23,7 @@ def ask(draft: Draft, test: ast.expr) -> None:
     if _is_plain(test):
         return
     read = next((e for e, _ in draft.facts.counters.reads(test) if _is_own_count(draft, e)), None)
-    if read is None or _only_shows(draft, test) or any(draft.was(n, Decided) for n in ast.walk(test)):
+    if read is None or only_shows(draft, test) or any(draft.was(n, Decided) for n in ast.walk(test)):
         return  # or a part of it is divided already: `while step * 32 < rows // hvd.size():`
     draft.decide(test, Asked("G5"))
     draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(read)))
@@ -42,7 +42,7 @@ def _is_own_count(draft: Draft, e: ast.expr) -> bool:
     return not is_dealt and counted.of(draft, e) is not None
 
 
-def _only_shows(draft: Draft, test: ast.expr) -> bool:
+def only_shows(draft: Draft, test: ast.expr) -> bool:
     """Whether nothing but what is printed hangs on a test."""
     statement = draft.syntax.statement(test)
     decided = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else [statement]
