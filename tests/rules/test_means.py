@@ -58,6 +58,22 @@ def test_patience_goes_by_the_mean(measured: str, then: str) -> None:
     assert "from_root" not in text
 
 
+def test_patience_goes_by_the_mean_of_what_was_added_up() -> None:
+    text = text_of(
+        "if total < best:\n    best, bad = total, 0\nelse:\n    bad += 1\nif bad == 3:\n    break\n"
+    )
+    assert "        n += 1\n    total = mean_over_ranks(total)\n    if total < best:\n        best, bad = total, 0\n" in text
+    assert "    if bad == 3:\n        break\n" in text
+    assert "any_rank" not in text
+
+
+def test_what_is_added_up_and_read_in_the_same_loop_is_left() -> None:
+    loop = "total = 0.0\nfor x, y in ds:\n    total += step(x, y)\n    if total < 0.1:\n        break\n"
+    text = plan_of(TAPE + "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n" + loop).text
+    assert "mean_over_ranks" not in text
+    assert "    if any_rank(total" in text
+
+
 def test_what_a_function_gives_with_other_things_is_averaged_after_it() -> None:
     head = (
         "def epoch_of():\n    total, n = 0.0, 0\n    for x, y in ds:\n        total += step(x, y)\n        n += 1\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from .dividing import TAPE
 from .pairs import changes, plan_of, refused
 
 AGENT = """\
@@ -65,3 +66,37 @@ def test_rank_0s_are_sent_after_the_function_that_is_left_where_it_restores(call
     at = text.index(SENT, text.index("self.load()"))
     assert at < text.index("def load")
     assert "restore(self.sess, found)\n            return True" in text
+
+
+# ---------------------------------------------------------------------- numbers of a `tf.train.Checkpoint` that are no steps
+
+NUMBERS = (
+    TAPE
+    + "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+    + "ck = tf.train.Checkpoint(model=model, best=tf.Variable({best}), rate=tf.Variable(0.01))\n"
+    + "ck.restore(tf.train.latest_checkpoint('d'))\n"
+    + "for epoch in range(9):\n    losses = [step(x, y) for x, y in ds]\n    mean = sum(losses) / len(losses)\n"
+    + "    if mean > float(ck.best):\n        {then}\n    ck.best.assign(mean)\n"
+)
+SENT_BEST = "ck.restore(tf.train.latest_checkpoint('d'))\nck.best.assign(hvd.broadcast_object(ck.best.numpy()))\n"
+SENT_RATE = "ck.rate.assign(hvd.broadcast_object(ck.rate.numpy()))\n"
+
+
+@pytest.mark.parametrize("best", ["1e9", "float('inf')", "-1", "math.inf"])
+def test_the_best_so_far_is_rank_0s_where_it_ends_training(best: str) -> None:
+    text = plan_of("import math\n" + NUMBERS.format(best=best, then="break")).text
+    assert SENT_BEST in text
+    assert "    mean = mean_over_ranks(sum(losses) / len(losses))\n" in text
+    assert "any_rank" not in text
+
+
+def test_a_rate_that_is_kept_is_rank_0s() -> None:
+    text = plan_of(NUMBERS.format(best="1e9", then="opt.learning_rate.assign(ck.rate)")).text
+    assert SENT_BEST + SENT_RATE in text or SENT_BEST.replace("ck.best", "ck.rate") in text
+    assert "broadcast_object(tf.train.Checkpoint" not in text
+    assert "opt.learning_rate.assign(ck.rate * hvd.size())" in text
+
+
+def test_a_number_that_only_decides_what_is_written_stays() -> None:
+    text = plan_of(NUMBERS.format(best="1e9", then="model.save('m')")).text
+    assert "ck.best.assign(hvd" not in text

@@ -15,6 +15,7 @@ CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkp
 VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
 _RESTORING = ("restore", "restore_or_initialize", "read")
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_INFINITE = ("numpy.inf", "numpy.Inf", "math.inf", "numpy.infty")
 
 
 class Kept:
@@ -40,6 +41,12 @@ class Kept:
     def numbers(self) -> list[ast.Call]:
         """Where variables are made that hold whole numbers, and that a checkpoint restores: steps, epochs."""
         return [c for c in self.module.calls_of(*VARIABLES) if c in self.restored and self._is_whole(c)]
+
+    @cached_property
+    def scalars(self) -> list[ast.Call]:
+        """Likewise of variables that hold one number, whole or not: the best loss so far, a rate."""
+        made = [c for c in self.module.calls_of(*VARIABLES) if c in self.restored]
+        return [c for c in made if self._is_whole(c) or self._is_one_number(c)]
 
     def places(self, made: ast.Call) -> Iterator[tuple[ast.AST, str]]:
         """(what restores a variable, what the variable is called there), for each way to a `restore` of it."""
@@ -76,6 +83,15 @@ class Kept:
                     yield from ((None, v) for v in origin.node.values)
                 elif isinstance(origin.node, ast.Call) and self.module.names.last(origin.node.func) == "dict":
                     yield from ((None, k.value) for k in origin.node.keywords)
+
+    def _is_one_number(self, made: ast.Call) -> bool:
+        start = argument(made, "initial_value", 0)
+        if isinstance(start, ast.UnaryOp):
+            start = start.operand
+        if isinstance(start, ast.Call):  # float("inf")
+            return self.module.scopes.is_builtin(start.func) and self.module.names.last(start.func) == "float"
+        is_number = isinstance(start, ast.Constant) and type(start.value) in (int, float)
+        return is_number or (start is not None and self.module.names.of(start) in _INFINITE)
 
     def _is_whole(self, made: ast.Call) -> bool:
         kind, start = argument(made, "dtype", 3), argument(made, "initial_value", 0)

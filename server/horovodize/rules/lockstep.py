@@ -11,7 +11,7 @@ import ast
 from horovodize.facts.answers import Uniform, Varies
 from horovodize.facts.exits import deciding, exits, skips, tests
 from horovodize.facts.sources import Source
-from horovodize.rules import means, rate_changes_in_loops, reached_together, threads
+from horovodize.rules import means, rate_changes_in_loops, reached_together, resume, threads
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, cause_of, differing
 from horovodize.rules.decisions import Agreed
@@ -85,6 +85,7 @@ def _sites(draft: Draft) -> set[ast.AST]:
 
 def _keep(draft: Draft, loop: Loop) -> None:
     if isinstance(loop, ast.While):
+        resume.agree_on_restored(draft, loop.test)
         cause = cause_of(draft, loop.test, loop)
         ends = isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not)
         flag = loop.test.operand if ends and isinstance(loop.test, ast.UnaryOp) else loop.test
@@ -100,6 +101,8 @@ def _keep(draft: Draft, loop: Loop) -> None:
     skipping = [s for s in skips(loop) if any(position(s) < position(e) for e in left)]  # past an exit
     for leaving in (*left, *skipping):
         around = tests(draft.syntax, leaving, loop)
+        for test in around:
+            resume.agree_on_restored(draft, test)
         causes = [cause_of(draft, test, loop) for test in around]
         if not set(causes) - {Cause.COUNT} or _by_means(draft, around, causes):
             continue

@@ -2,11 +2,12 @@
 
 `mean = np.mean(losses)` at the end of an epoch, and `if mean < best:` after it: one process measures all rows, each rank only
 its own. `mean = mean_over_ranks(np.mean(losses))` is what one process would have measured, and the same on all ranks, so that
-what is counted and kept by it is, too."""
+what is counted and kept by it is, too. What is added up in a loop, `total += loss`, is averaged after that."""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
@@ -16,6 +17,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
 
 _WHAT = "Decide by the mean over all ranks"
 _WHY = "Each rank measures its own rows; the mean is what one process would have measured, and the same on all ranks."
@@ -32,6 +34,17 @@ _PLAIN = {
 }  # of numbers, a number
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+
+
+@dataclass(frozen=True)
+class Total:
+    """What a loop adds up in a name."""
+
+    name: str
+    loop: Loop
+
+
+Measured = Binding | Total | ast.expr
 
 
 def decide_alike(draft: Draft, test: ast.expr) -> bool:
@@ -67,10 +80,14 @@ def average(draft: Draft, b: Binding, rule: str, what: str, why: str, doubt: str
     return True
 
 
-def _average(draft: Draft, measured: Binding | ast.expr) -> None:
+def _average(draft: Draft, measured: Measured) -> None:
     rule = "S5" if draft.in_graph else "G4"
     if isinstance(measured, Binding):
         average(draft, measured, rule, _WHAT, _WHY)
+    elif isinstance(measured, Total):
+        if draft.once(f"averaged {measured.name}", measured.loop):
+            line = f"{measured.name} = {_helper(draft)}({measured.name})"
+            draft.change(rule, measured.loop, _WHAT, _WHY, draft.put_after(measured.loop, [line]))
     elif draft.once("averaged", measured):
         edits = Edit.around(draft.module.span(measured), f"{_helper(draft)}(", ")")
         draft.change(rule, measured, _WHAT, _WHY, edits)
@@ -87,17 +104,20 @@ def _helper(draft: Draft) -> str:
 
 def _measured(
     draft: Draft, e: ast.expr, seen: set[ast.AST], *, number: bool = False
-) -> set[Binding | ast.expr] | None:
+) -> set[Measured] | None:
     """What makes an expression differ between ranks, where that is measured: `mean = np.mean(losses)`, also behind
     `best = mean` and `bad += 1` under a test of it; `total` itself where it is added up. None where it is anything else.
 
     number: whether the expression is one"""
-    found = set[Binding | ast.expr]()
+    found = set[Measured]()
     for leaf, is_number in _leaves(draft, e, number):
         if not differing(draft, leaf):
             continue
         of_leaf = None
-        if isinstance(leaf, (ast.Name, ast.Attribute)):
+        total = _total(draft, leaf) if is_number and isinstance(leaf, ast.Name) else None
+        if total is not None:
+            of_leaf = {total}
+        elif isinstance(leaf, (ast.Name, ast.Attribute)):
             of_leaf = _set_by(draft, leaf, seen, is_number)
         if of_leaf is None and is_number and _is_of_rows(draft, leaf):
             of_leaf = {leaf}
@@ -141,9 +161,9 @@ def _is_of_numbers(e: ast.expr) -> bool:
 
 def _set_by(
     draft: Draft, name: ast.Name | ast.Attribute, seen: set[ast.AST], is_number: bool
-) -> set[Binding | ast.expr] | None:
+) -> set[Measured] | None:
     """The same of a name, by all that it is set to and what decides that."""
-    found = set[Binding | ast.expr]()
+    found = set[Measured]()
     bound = (
         draft.values.attribute_bindings(name)
         if isinstance(name, ast.Attribute)
@@ -165,7 +185,7 @@ def _set_by(
 
 def _of_value(
     draft: Draft, b: Binding, seen: set[ast.AST], is_number: bool
-) -> set[Binding | ast.expr] | None:
+) -> set[Measured] | None:
     value = _part(b)
     if not differing(draft, value):
         return set()
@@ -176,7 +196,8 @@ def _of_value(
     )
     if is_made and (not b.path or value is not b.value):
         behind = _measured(draft, value, set(seen), number=is_number)
-        if behind is not None and all(isinstance(m, Binding) for m in behind):
+        by_name = (Binding, Total) if isinstance(value, ast.Name) else (Binding,)
+        if behind is not None and all(isinstance(m, by_name) for m in behind):
             return behind
     is_plain = is_number and isinstance(b.anchor, (ast.Name, ast.Attribute))
     return {b} if is_plain and _is_of_rows(draft, value) else None
@@ -195,11 +216,37 @@ def _is_of_rows(draft: Draft, e: ast.expr) -> bool:
     return all(isinstance(r, Varies) and r.kind is Source.ROWS for r in found)
 
 
-def _place(measured: Binding | ast.expr) -> ast.AST:
+def _total(draft: Draft, name: ast.Name) -> Total | None:
+    """What a loop before has added up of a rank's own rows, begun with the same on all ranks; None for anything else."""
+    bound = draft.module.scopes.reaching(name)
+    sums = [b for b in bound if b.kind == "augment" and isinstance(b.statement, ast.stmt)]
+    begun = [_part(b) for b in bound if b.kind == "assign" and b.value is not None]
+    if len(sums) + len(begun) < len(bound) or any(differing(draft, e) for e in begun):
+        return None
+    loops = {_outermost_before(draft, b.statement, name) for b in sums}
+    loop = next(iter(loops), None)
+    if loop is None or len(loops) > 1 or loop.orelse or not draft.can_put_after(loop):
+        return None
+    return Total(name.id, loop) if _is_of_rows(draft, name) else None
+
+
+def _outermost_before(draft: Draft, statement: ast.AST | None, read: ast.Name) -> Loop | None:
+    """The outermost of the loops around a statement that are over when something of the same function is read."""
+    found: Loop | None = None
+    for a in draft.syntax.ancestors(statement) if statement is not None else ():
+        if isinstance(a, CALLABLES) or draft.syntax.inside(read, a):
+            break
+        found = a if isinstance(a, LOOPS) else found
+    return found
+
+
+def _place(measured: Measured) -> ast.AST:
+    if isinstance(measured, Total):
+        return measured.loop
     return measured.statement if isinstance(measured, Binding) else measured
 
 
-def _can_be_averaged(draft: Draft, measured: Binding | ast.expr) -> bool:
+def _can_be_averaged(draft: Draft, measured: Measured) -> bool:
     """Whether all ranks come there, and not with each step."""
     place = _place(measured)
     if not can_agree(draft, place):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules import means
+from horovodize.rules import means, resume
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
@@ -47,6 +47,9 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
         if not any(_sets(draft, n, fed) for n in inside) and not (
             any(_sets_weights(n) for n in inside) and _is_measured(draft, decision.test)
         ):
+            continue
+        resume.agree_on_restored(draft, decision.test)
+        if cause_of(draft, decision.test, loop) is Cause.COUNT:
             continue
         if not means.decide_alike(draft, decision.test):
             agree(draft, decision.test, _DOUBT, _WHY, _WHAT)

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
+from horovodize.rules import resume
 from horovodize.rules.any_rank_test import agree_value, is_kept_by_fit
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
@@ -24,6 +25,7 @@ _REFUSED = "ranks may train with different rates: {why}; give all of them the sa
 def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
     """Makes rates rank 0's that ranks would come to by themselves. What only decides that a rate is set is `settings`'."""
     for rate in (value for given in rates for value in _given(draft, given)):
+        resume.agree_on_restored(draft, rate)
         found = draft.uniform.of_values.of(rate)
         if not isinstance(found, Varies) or draft.was(found.where, Agreed) or is_kept_by_fit(draft, found):
             continue

@@ -57,6 +57,8 @@ _AGREE = "Go on from rank 0's step on all ranks"
 _WHY_AGREE = (
     "Ranks on other hosts may have no checkpoint, or an older one: they would take other numbers of steps."
 )
+_AGREE_NUMBER = "Go on with rank 0's number on all ranks"
+_WHY_NUMBER = "Ranks on other hosts may have no checkpoint, or an older one: they would decide by another number."
 _SCHEDULE = "Ask the schedule for the rate of a rank's step"
 _WHY_SCHEDULE = "The schedule's steps are divided, as an optimizer counts a rank's."
 _NOT_ALIKE = (
@@ -125,12 +127,26 @@ def agree_on_starts(draft: Draft, frames: Sequence[Frame]) -> None:
             _agree_on_number(draft, counter)
     counted = [counter.made for counter in draft.facts.counters.stored if counter.made is not None]
     for made in dict.fromkeys([*counted, *_deciding(draft, frames)]):
-        for call, name in draft.facts.kept.places(made):
-            place = _reached_by_all(draft, draft.syntax.statement(call))
-            if place is not None and draft.once(f"agreed {name}", place):
-                line = f"{name}.assign({from_root(draft)}({name}.numpy()))"
-                draft.change("G6", call, _AGREE, _WHY_AGREE, [draft.after(place, [line])])
-                draft.decide(made, Agreed("G6"))
+        _send(draft, made, _AGREE, _WHY_AGREE)
+
+
+def agree_on_restored(draft: Draft, decided: ast.expr) -> None:
+    """Lets all ranks go on with the numbers that rank 0 has restored, where they decide how training goes: the best loss so
+    far, a rate."""
+    for reason in draft.uniform.reasons(decided):
+        if reason.where in draft.facts.kept.scalars and not draft.was(reason.where, Agreed):
+            assert isinstance(reason.where, ast.Call)
+            _send(draft, reason.where, _AGREE_NUMBER, _WHY_NUMBER)
+
+
+def _send(draft: Draft, made: ast.Call, what: str, why: str) -> None:
+    """Sends a restored variable where a checkpoint is read."""
+    for call, name in draft.facts.kept.places(made):
+        place = _reached_by_all(draft, draft.syntax.statement(call))
+        if place is not None and draft.once(f"agreed {name}", place):
+            line = f"{name}.assign({from_root(draft)}({name}.numpy()))"
+            draft.change("G6", call, what, why, [draft.after(place, [line])])
+            draft.decide(made, Agreed("G6"))
 
 
 def _agree_on_reads(draft: Draft, frames: Sequence[Frame]) -> None:
