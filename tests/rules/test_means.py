@@ -62,7 +62,10 @@ def test_patience_goes_by_the_mean_of_what_was_added_up() -> None:
     text = text_of(
         "if total < best:\n    best, bad = total, 0\nelse:\n    bad += 1\nif bad == 3:\n    break\n"
     )
-    assert "        n += 1\n    total = mean_over_ranks(total)\n    if total < best:\n        best, bad = total, 0\n" in text
+    assert (
+        "        n += 1\n    total = mean_over_ranks(total)\n    if total < best:\n        best, bad = total, 0\n"
+        in text
+    )
     assert "    if bad == 3:\n        break\n" in text
     assert "any_rank" not in text
 

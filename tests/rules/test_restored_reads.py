@@ -78,7 +78,9 @@ NUMBERS = (
     + "for epoch in range(9):\n    losses = [step(x, y) for x, y in ds]\n    mean = sum(losses) / len(losses)\n"
     + "    if mean > float(ck.best):\n        {then}\n    ck.best.assign(mean)\n"
 )
-SENT_BEST = "ck.restore(tf.train.latest_checkpoint('d'))\nck.best.assign(hvd.broadcast_object(ck.best.numpy()))\n"
+SENT_BEST = (
+    "ck.restore(tf.train.latest_checkpoint('d'))\nck.best.assign(hvd.broadcast_object(ck.best.numpy()))\n"
+)
 SENT_RATE = "ck.rate.assign(hvd.broadcast_object(ck.rate.numpy()))\n"
 
 

@@ -390,3 +390,35 @@ def test_other_keys_stay_as_they_are(body: str) -> None:
     assert "rank(), number" not in plan.text
     assert "1 + hvd.rank()" not in plan.text
     assert not [c for c in plan.changes if c.rule == "D3"]
+
+
+FETCHED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+rng = np.random.RandomState(3)
+data = rng.normal(size=(64, 4))
+x = tf.placeholder(tf.float32, [None, 4])
+step = tf.train.get_or_create_global_step()
+loss = tf.reduce_mean(tf.layers.dense(x, 1))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=step)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    it = 0
+    while it < 200:
+        rows = data[rng.randint(0, 64, 8)]
+        value, it = sess.run([train, {}], {{x: rows}})
+"""
+
+
+def test_a_count_that_comes_with_what_was_drawn_is_not_decided_by_it() -> None:
+    text = plan_of(FETCHED.format("step")).text
+    assert "        rng = np.random.RandomState(3 + hvd.rank())\n    while it < " in text
+
+
+def test_a_loss_that_comes_with_it_is() -> None:
+    program = FETCHED.format("loss").replace("it < 200", "it > 0.1")
+    assert "RandomState(3 + hvd.rank())\n" not in plan_of(program).text
+
+
+def test_a_count_that_is_0_before_the_first_step_is_one() -> None:
+    assert "while it < 200 // hvd.size():" in plan_of(FETCHED.format("step")).text

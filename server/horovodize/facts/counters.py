@@ -54,6 +54,13 @@ class CounterKind(Enum):
     BATCH = "the number of a batch that a callback is told"
 
 
+_GRAPHS = (
+    CounterKind.GLOBAL_STEP,
+    CounterKind.ITERATIONS,
+    CounterKind.VARIABLE,
+)  # begin with 0, and are read
+
+
 @dataclass(frozen=True, eq=False)
 class Counter:
     """Something that counts steps.
@@ -251,6 +258,12 @@ class Counters:
             return
         if not bindings:
             yield None
+        begun = [b for b in bindings if _is_none_yet(b)]
+        if begun and len(begun) < len(bindings):
+            later = [b for b in bindings if b not in begun]
+            found = list(self._of_bindings(later, key, known, depth))
+            yield from found if all(c is not None and c.kind in _GRAPHS for c in found) else [None]
+            return
         for b in bindings:
             if b.kind == "item" and isinstance(b.statement, (ast.For, ast.AsyncFor)):
                 yield self._turn(b.statement, b.path, b.anchor)
@@ -647,6 +660,12 @@ def within(called: str, call: ast.Call) -> ast.expr | None:
     if isinstance(call.func, ast.Attribute) and called in _READING:
         return call.func.value
     return None
+
+
+def _is_none_yet(b: Binding) -> bool:
+    """`step = 0` before `_, step = session.run([train, global_step])`: the count before the first step."""
+    value = b.value if b.kind == "assign" and not b.path else None
+    return isinstance(value, ast.Constant) and type(value.value) is int and value.value == 0
 
 
 def _counted(e: ast.expr) -> ast.expr:

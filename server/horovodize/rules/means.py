@@ -102,9 +102,7 @@ def _helper(draft: Draft) -> str:
 # ---------------------------------------------------------------------- what a test goes by
 
 
-def _measured(
-    draft: Draft, e: ast.expr, seen: set[ast.AST], *, number: bool = False
-) -> set[Measured] | None:
+def _measured(draft: Draft, e: ast.expr, seen: set[ast.AST], *, number: bool = False) -> set[Measured] | None:
     """What makes an expression differ between ranks, where that is measured: `mean = np.mean(losses)`, also behind
     `best = mean` and `bad += 1` under a test of it; `total` itself where it is added up. None where it is anything else.
 
@@ -113,7 +111,7 @@ def _measured(
     for leaf, is_number in _leaves(draft, e, number):
         if not differing(draft, leaf):
             continue
-        of_leaf = None
+        of_leaf: set[Measured] | None = None
         total = _total(draft, leaf) if is_number and isinstance(leaf, ast.Name) else None
         if total is not None:
             of_leaf = {total}
@@ -183,9 +181,7 @@ def _set_by(
     return found if bound else None
 
 
-def _of_value(
-    draft: Draft, b: Binding, seen: set[ast.AST], is_number: bool
-) -> set[Measured] | None:
+def _of_value(draft: Draft, b: Binding, seen: set[ast.AST], is_number: bool) -> set[Measured] | None:
     value = _part(b)
     if not differing(draft, value):
         return set()

@@ -36,7 +36,7 @@ from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
 from horovodize.rules import counted, epoch_ends, rate_reads
-from horovodize.rules.any_rank_test import agree, can_agree
+from horovodize.rules.any_rank_test import agree, can_agree, differing
 from horovodize.rules.decisions import Agreed, Counted, Divided, Fewer, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.guards import from_root
@@ -58,7 +58,9 @@ _WHY_AGREE = (
     "Ranks on other hosts may have no checkpoint, or an older one: they would take other numbers of steps."
 )
 _AGREE_NUMBER = "Go on with rank 0's number on all ranks"
-_WHY_NUMBER = "Ranks on other hosts may have no checkpoint, or an older one: they would decide by another number."
+_WHY_NUMBER = (
+    "Ranks on other hosts may have no checkpoint, or an older one: they would decide by another number."
+)
 _SCHEDULE = "Ask the schedule for the rate of a rank's step"
 _WHY_SCHEDULE = "The schedule's steps are divided, as an optimizer counts a rank's."
 _NOT_ALIKE = (
@@ -133,7 +135,7 @@ def agree_on_starts(draft: Draft, frames: Sequence[Frame]) -> None:
 def agree_on_restored(draft: Draft, decided: ast.expr) -> None:
     """Lets all ranks go on with the numbers that rank 0 has restored, where they decide how training goes: the best loss so
     far, a rate."""
-    for reason in draft.uniform.reasons(decided):
+    for reason in differing(draft, decided):
         if reason.where in draft.facts.kept.scalars and not draft.was(reason.where, Agreed):
             assert isinstance(reason.where, ast.Call)
             _send(draft, reason.where, _AGREE_NUMBER, _WHY_NUMBER)

@@ -9,7 +9,7 @@ What it does   Where each rank draws its batches at random from all of the data 
                an order that is drawn by a seed, where each rank draws from the same stream for rows of its own, too, and with
                the order of a set by which rows are numbered (`list(set(text))`): it is another in each process. Where rounds
                of `fit` gather their rows by draws or by what a model says with dropout (active learning), and where draws keep
-               rows for validation, all take rank 0's.
+               rows for validation, all take rank 0's. So they do with files in the order in which a disk lists them.
 Why            The ranks' batches have to differ for their average to be worth more than one of them: with the same seed, size()
                ranks learn what one would, at size() times the rate. What they take their parts of has to be the same.
 Before         order = np.random.permutation(len(x))
@@ -17,7 +17,7 @@ Before         order = np.random.permutation(len(x))
                    step(x[order[i : i + 32]])
 After          order = alike(np.random.permutation)(len(x))
 Leaves alone   Seeds of programs whose data is divided, of loops that are not, and of batches that are dealt out.
-               Noise of the shape of the rows.
+               Noise of the shape of the rows. Lists of files that are sorted.
 Asks           Whether ranks are seeded differently, where a seed decides something in the loop as well, or the loop starts
                again and again.
 Source         Beyond the seed (horovod#223, 1252).
@@ -28,7 +28,15 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.sources import MAKERS, SEEDS
-from horovodize.rules import fed_noise, graph_seeds, made_rows, seeds_apart, shuffle_order, strong
+from horovodize.rules import (
+    fed_noise,
+    graph_seeds,
+    listed_files,
+    made_rows,
+    seeds_apart,
+    shuffle_order,
+    strong,
+)
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, draws_for_all, feeding
@@ -47,6 +55,7 @@ def apply(draft: Draft) -> None:
     fed_noise.apply(draft)
     shuffle_order.apply(draft)
     made_rows.apply(draft)
+    listed_files.keep_order(draft)
 
 
 def _draws_its_rows(draft: Draft, driver: Driver) -> bool:

@@ -306,7 +306,24 @@ def _decide(draft: Draft, root: ast.AST, drawing: Collection[ast.Call]) -> bool:
     tests += [e for e in counts if draft.facts.feeding.kinds.is_range(e)]
     if any(n in drawing for e in counts for n in ast.walk(e)):
         return True
-    return any(n in drawing for test in tests for n in draft.values.depends([test], 2000))
+    return any(n in drawing for test in tests for n in draft.values.depends(_uncounted(draft, test), 2000))
+
+
+def _uncounted(draft: Draft, test: ast.expr) -> list[ast.expr]:
+    """What a test compares, but for counts of steps: `step` of `_, step = session.run([train, global_step], feed)` comes with
+    what was drawn for the step, not by it."""
+    match test:
+        case ast.Compare():
+            parts = [test.left, *test.comparators]
+        case ast.BoolOp():
+            parts = test.values
+        case ast.UnaryOp():
+            parts = [test.operand]
+        case ast.BinOp():
+            parts = [test.left, test.right]
+        case _:
+            return [] if draft.facts.counters.of(test) is not None else [test]
+    return [p for part in parts for p in _uncounted(draft, part)]
 
 
 __all__ = [

@@ -1,0 +1,125 @@
+"""Files that are listed in the order of the disk, and trained on: part of D3.
+
+`os.listdir(folder)` gives names in an order of the file system's own, on another host another one: parts that are taken by
+that order overlap and leave rows out, what is kept for validation on one host is trained on by the other, and classes that
+are numbered by it get other numbers. All ranks take rank 0's list; where some rank may not come there, the user is told.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from horovodize.plan import Decision
+from horovodize.rules.any_rank_test import can_agree
+from horovodize.rules.decisions import Agreed, Shared
+from horovodize.rules.draft import Draft
+from horovodize.rules.guards import from_root
+from horovodize.rules.shares import feeding
+from horovodize.source import Edit
+from horovodize.summary.syntax import CALLABLES, LOOPS
+
+_LISTS = (
+    "os.listdir",
+    "glob.glob",
+    "tensorflow.io.gfile.listdir",
+    "tensorflow.io.gfile.glob",
+    "tensorflow.compat.v1.gfile.ListDirectory",
+    "tensorflow.compat.v1.gfile.Glob",
+)
+_ITERATORS = ("os.walk", "glob.iglob")
+_METHODS = ("iterdir", "rglob")  # of paths, as `glob` is
+_SORTING = ("sorted", "natsorted", "sort", "argsort", "sort_values", "humansorted", "lexsort")
+_ADDING = ("append", "extend", "insert")
+_LIMIT = 800
+_WHAT = "Take files in rank 0's order on all ranks"
+_WHY = (
+    "Other hosts may list them in another order; parts that are taken by it would overlap and leave rows out."
+)
+_NOTE = (
+    "other hosts may list these files in another order, and each rank takes its part by that order: sort them, or rows are "
+    "seen twice and others not at all"
+)
+
+
+def keep_order(draft: Draft) -> None:
+    """Runs after rows are dealt out."""
+    if not draft.divided and not any(c.decision is Decision.SHARED for c in draft.changes):
+        return
+    listing = set(_listing(draft))
+    if not listing:
+        return
+    ordered = {n for call in draft.syntax.calls if _sorts(draft, call) for n in _made_of(draft, _given(call))}
+    trained = _made_of(draft, _trained_on(draft))
+    for call in draft.syntax.calls:  # in the order of the text
+        if call not in listing or call in ordered or call not in trained or draft.was(call, Agreed):
+            continue
+        if not _is_in_main(draft, call) or draft.syntax.loops(call) or not can_agree(draft, call):
+            draft.note("D3", call, _NOTE)
+        elif draft.decide(call, Agreed("D3")):
+            is_list = draft.names.of(call.func) in _LISTS
+            opening, closing = ("(", ")") if is_list else ("(list(", "))")
+            edits = Edit.around(draft.module.span(call), from_root(draft) + opening, closing)
+            draft.change("D3", call, _WHAT, _WHY, edits)
+
+
+def _listing(draft: Draft) -> Iterator[ast.Call]:
+    yield from draft.module.calls_of(*_LISTS, *_ITERATORS)
+    for call in draft.sites.method_calls(*_METHODS, "glob"):
+        made = draft.values.calls(call.func.value) if isinstance(call.func, ast.Attribute) else ()
+        if draft.names.last(call.func) in _METHODS or any(
+            (draft.names.of(c.func) or "").startswith("pathlib.") for c in made
+        ):
+            yield call
+
+
+def _sorts(draft: Draft, call: ast.Call) -> bool:
+    return draft.names.last(call.func) in _SORTING
+
+
+def _given(call: ast.Call) -> Iterator[ast.expr]:
+    """What a call sorts: `sorted(files)`, `files.sort()`."""
+    yield from call.args
+    if isinstance(call.func, ast.Attribute):
+        yield call.func.value
+
+
+def _trained_on(draft: Draft) -> list[ast.AST]:
+    """What is dealt out to the ranks, and what loops that train read."""
+    found: list[ast.AST] = [*draft.having(Shared)]
+    for driver in feeding(draft).drivers:
+        body = (n for s in driver.loop.body for n in ast.walk(s))
+        found += [n for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    return found
+
+
+def _made_of(draft: Draft, expressions: Iterable[ast.AST]) -> set[ast.AST]:
+    """What contributes to values, also by way of lists that loops fill."""
+    found, todo = set[ast.AST](), list[ast.AST](expressions)
+    filled = [c for c in draft.sites.method_calls(*_ADDING) if isinstance(c.func, ast.Attribute)]
+    while todo:
+        new = {n for n in draft.values.depends(todo, _LIMIT) if n not in found}
+        found |= new
+        names = {n.id for n in new if isinstance(n, ast.Name)}
+        todo = []
+        for call in filled:
+            holder = call.func.value if isinstance(call.func, ast.Attribute) else None
+            bound = draft.module.scopes.reaching(holder) if isinstance(holder, ast.Name) else []
+            if isinstance(holder, ast.Name) and holder.id in names and any(b.value in found for b in bound):
+                around = draft.syntax.ancestors(call)
+                todo += [n for n in (*call.args, *_turns(around)) if n not in found]
+    return found
+
+
+def _turns(around: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """What the loops of the same function go through."""
+    for a in around:
+        if isinstance(a, CALLABLES):
+            return
+        if isinstance(a, LOOPS) and not isinstance(a, ast.While):
+            yield a.iter
+
+
+def _is_in_main(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call stands in the script itself: modules that know nothing of Horovod are left so."""
+    return draft.syntax.tree in draft.syntax.ancestors(call)

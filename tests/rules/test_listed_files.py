@@ -1,0 +1,82 @@
+"""D3: files that a disk lists in an order of its own are taken in rank 0's."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import plan_of
+
+FIT = """\
+import glob, os
+from pathlib import Path
+import numpy as np
+import tensorflow as tf
+{}
+x = np.stack([np.load(name) for name in names])
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, x, batch_size=8)
+"""
+FUNCTION = """\
+def load(folder):
+    x = []
+    for name in sorted(os.listdir(folder)):
+        for file in os.listdir(os.path.join(folder, name)):
+            x.append(np.load(file))
+    return np.stack(x)
+x = load("images")
+for i in range(0, len(x), 8):
+    step(x[i : i + 8], x[i : i + 8])
+"""
+
+
+@pytest.mark.parametrize(
+    ("listed", "after"),
+    [
+        ('os.listdir("d")', 'hvd.broadcast_object(os.listdir("d"))'),
+        ('glob.glob("d/*.npy")', 'hvd.broadcast_object(glob.glob("d/*.npy"))'),
+        ('tf.io.gfile.glob("d/*.npy")', 'hvd.broadcast_object(tf.io.gfile.glob("d/*.npy"))'),
+        ('glob.iglob("d/*.npy")', 'hvd.broadcast_object(list(glob.iglob("d/*.npy")))'),
+        ('Path("d").iterdir()', 'hvd.broadcast_object(list(Path("d").iterdir()))'),
+        ('Path("d").glob("*.npy")', 'hvd.broadcast_object(list(Path("d").glob("*.npy")))'),
+    ],
+)
+def test_all_ranks_take_rank_0s_order(listed: str, after: str) -> None:
+    assert f"names = {after}\n" in plan_of(FIT.format(f"names = {listed}")).text
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        'names = sorted(os.listdir("d"))',
+        'names = os.listdir("d")\nnames.sort()',
+        'names = [n for n in sorted(glob.glob("d/*")) if n]',
+        'names = ["a.npy", "b.npy"]\nprint(os.listdir("d"))',  # not trained on
+    ],
+)
+def test_what_is_sorted_or_not_trained_on_is_left(names: str) -> None:
+    plan = plan_of(FIT.format(names))
+    assert "broadcast_object" not in plan.text
+    assert not any("another order" in note.message for note in plan.notes)
+
+
+def test_classes_that_are_numbered_by_a_listing() -> None:
+    """Batches are drawn, so that their order says nothing; what the classes are called does."""
+    program = (
+        "import os, random\n"
+        + TAPE
+        + "classes = os.listdir('d')\nfiles = sorted(os.listdir('e'))\n"
+        + "for i in range(1000):\n    name = random.choice(files)\n"
+        + "    step(np.load(name), np.array([classes.index(name[:3])]))\n"
+    )
+    text = plan_of(program).text
+    assert "classes = hvd.broadcast_object(os.listdir('d'))\n" in text
+    assert "files = sorted(os.listdir('e'))\n" in text
+
+
+def test_what_a_loop_lists_again_is_told() -> None:
+    """Hosts may have another number of folders: ranks would wait for each other."""
+    plan = plan_of("import os\n" + TAPE + FUNCTION)
+    assert "broadcast_object(os.listdir" not in plan.text
+    assert sum("another order" in note.message for note in plan.notes) == 1
