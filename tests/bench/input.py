@@ -88,7 +88,7 @@ KINDS = (
         "a generator of rows",
         "def rows():\n    for i in range(2048):\n        count()\n        yield float(i)\n"
         "model.fit(tf.data.Dataset.from_generator(rows, output_signature=tf.TensorSpec((), tf.float32)).batch(8))\n",
-        (("tf.float32))", f"tf.float32)){_SHARD}"),),
+        (("range(2048)", "range(hvd.rank(), 2048, hvd.size())"),),
     ),
     Kind(
         "a generator that draws at random",

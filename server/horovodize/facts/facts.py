@@ -76,7 +76,7 @@ class Facts:
     @cached_property
     def generators(self) -> Generators:
         """Which generator functions can be divided inside."""
-        return Generators(self.feeding, self.effects)
+        return Generators(self.feeding, self.effects, self.uniform.draws)
 
     @cached_property
     def kept(self) -> Kept:

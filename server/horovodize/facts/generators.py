@@ -1,4 +1,4 @@
-"""Where a generator function of the program can be divided inside: at the numbers by which it selects what it yields.
+"""Where a generator function of the program can be divided inside: at the numbers, or rows, by which it selects what it yields.
 
 A rank that takes every size()-th batch of a generator has prepared the others' batches, too. Where each turn of a loop over
 numbers makes one batch out of its number, and nothing else, a rank can leave out the other ranks' numbers."""
@@ -8,12 +8,16 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.calls import is_known
+from horovodize.facts.draws import Draws
 from horovodize.source.nodes import walk
 from horovodize.summary.effects import Effects
 from horovodize.summary.feeding import Feeding
-from horovodize.summary.syntax import Function
+from horovodize.summary.kinds import Kind
+from horovodize.summary.syntax import CALLABLES, Function
 
 _RANGES = ("numpy.arange",)
+_LISTS = ("sorted", "list", "tuple")
+_ITERATORS = ("nditer", "ndenumerate", "ndindex")
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Try, ast.Global, ast.Nonlocal, ast.Delete)
 
 # Methods that leave what they are called on as it is, whatever that is.
@@ -27,12 +31,33 @@ COMPUTING = frozenset(
 class Generators:
     """The generator functions of one module."""
 
-    def __init__(self, feeding: Feeding, effects: Effects) -> None:
-        self.feeding, self.effects = feeding, effects
+    def __init__(self, feeding: Feeding, effects: Effects, draws: Draws) -> None:
+        self.feeding, self.effects, self.draws = feeding, effects, draws
 
     def numbers(self, function: Function) -> ast.expr | None:
         """The `range(…)` of the loop that yields once in each turn what its number alone selects; None where there is no such
         loop, or where that can't be seen."""
+        loop = self._yielding(function)
+        if loop is None or not self._is_range(loop.iter) or not isinstance(loop.target, ast.Name):
+            return None
+        return loop.iter if self._goes_by(loop) and self._passes_are_alike(loop, function) else None
+
+    def rows(self, function: Function) -> list[ast.expr]:
+        """The numbers, lists or arrays by whose items a loop yields a row in each turn, to be divided each: of
+        `for path, label in zip(paths, labels)` both. What it draws beside, no seed may fix: each rank draws for its rows.
+        Nothing where there is no such loop, or where that can't be seen."""
+        loop = self._yielding(function)
+        if loop is None:
+            return []
+        is_zip = isinstance(loop.iter, ast.Call) and self._is_builtin(loop.iter, ("zip",))
+        given = loop.iter.args if is_zip and isinstance(loop.iter, ast.Call) else [loop.iter]
+        if not all(self._is_range(e) or self._is_list(e) for e in given):
+            return []
+        alike = self._goes_by(loop, draws=True) and self._passes_are_alike(loop, function)
+        return list(given) if alike else []
+
+    def _yielding(self, function: Function) -> ast.For | None:
+        """The loop of a function that yields once in each turn, if nothing else yields."""
         yields = [n for n in walk(function) if isinstance(n, (ast.Yield, ast.YieldFrom))]
         if len(yields) != 1 or not isinstance(yields[0], ast.Yield) or yields[0].value is None:
             return None
@@ -40,25 +65,42 @@ class Generators:
         loop = self.feeding.syntax.parent.get(statement)
         if not isinstance(statement, ast.Expr) or not isinstance(loop, ast.For) or loop.orelse:
             return None
-        if not self._is_range(loop.iter) or self.feeding.syntax.function(loop) is not function:
-            return None
-        target = loop.target
-        if not isinstance(target, ast.Name) or not self._goes_by(loop, target.id, yields[0].value):
-            return None
-        return loop.iter if self._passes_are_alike(loop, function) else None
+        return loop if self.feeding.syntax.function(loop) is function else None
+
+    def _is_list(self, e: ast.expr) -> bool:
+        """Whether something surely has a length, and parts that are taken by numbers."""
+        origins = self.feeding.values.origins(e)
+        made = [o.node for o in origins if not o.path]
+        if any(isinstance(n, ast.Call) and self._may_be_iterator(n) for n in made):
+            return False
+        if isinstance(e, ast.Starred) or not made or len(made) < len(origins):
+            return bool(origins) and self.feeding.kinds.of(e) is Kind.ARRAY
+        lists = (isinstance(n, ast.Call) and self._is_builtin(n, _LISTS) for n in made)
+        return all(lists) or self.feeding.kinds.of(e) in (Kind.ARRAY, Kind.ARRAYS)
+
+    def _may_be_iterator(self, call: ast.Call) -> bool:
+        """`pd.read_csv(path, chunksize=100)`, `np.ndenumerate(x)`"""
+        name = self.feeding.names.of(call.func) or ""
+        return name.startswith(("pandas.", "scipy.")) or name.rpartition(".")[2] in _ITERATORS
+
+    def _is_builtin(self, call: ast.Call, names: tuple[str, ...]) -> bool:
+        is_named = isinstance(call.func, ast.Name) and call.func.id in names
+        return is_named and self.feeding.module.scopes.is_builtin(call.func)
 
     def _is_range(self, e: ast.expr) -> bool:
         if not isinstance(e, ast.Call):
             return False
         return self.feeding.kinds.is_range(e) or self.feeding.names.of(e.func) in _RANGES
 
-    def _goes_by(self, loop: ast.For, number: str, given: ast.expr) -> bool:
-        """Whether a turn of the loop makes what it yields from its number, and leaves nothing behind for the next."""
-        made = {number}
+    def _goes_by(self, loop: ast.For, *, draws: bool = False) -> bool:
+        """Whether a turn of the loop makes what it yields from its number, and leaves nothing behind for the next.
+
+        draws: whether it may draw, by no seed"""
+        made, given = _names(loop.target), next(n for n in walk(loop) if isinstance(n, ast.Yield))
         for statement in loop.body:
             if any(isinstance(n, _LEAVING) for n in walk(statement)):
                 return False
-            if self._passes_on(statement, loop, made):
+            if self._passes_on(statement, loop, made, draws=draws):
                 return False
             if isinstance(statement, ast.Assign) and _names(statement.value) & made:
                 made |= {name for target in statement.targets for name in _names(target)}
@@ -94,7 +136,7 @@ class Generators:
                     own |= _set_in([statement])
         return own
 
-    def _passes_on(self, statement: ast.stmt, loop: ast.For, made: set[str]) -> bool:
+    def _passes_on(self, statement: ast.stmt, loop: ast.For, made: set[str], *, draws: bool) -> bool:
         """Whether a statement may change something that outlives the turn, or draws at random. What is not seen is taken to
         go by the number where it is given what is made of it, and to matter to nothing where its value is not used."""
         local = _set_in(loop.body)
@@ -104,10 +146,32 @@ class Generators:
             if isinstance(n, (ast.Attribute, ast.Subscript)) and not isinstance(n.ctx, ast.Load):
                 return True
             if isinstance(n, ast.Call) and not self._only_computes(n, local):
+                if draws and self._draws_freely(n):
+                    continue
                 idle = isinstance(statement, ast.Expr) and statement.value is n
                 if not self._is_unseen(n) or not (idle or _names(n) & made):
                     return True
         return False
+
+    def _draws_freely(self, call: ast.Call, depth: int = 4) -> bool:
+        """Whether a call draws, by no seed, and does nothing else that lasts."""
+        callee, name = self.feeding.values.callee(call), self.feeding.names.of(call.func) or ""
+        if callee is None:
+            maker = self.draws.maker(call)
+            seeded = self.draws.gives_seed(maker) if maker else self.draws.is_seeded(name, call)
+            return (maker is not None or self.draws.is_drawn(name)) and not seeded
+        if depth == 0 or not isinstance(callee, CALLABLES):
+            return False
+        inside = [n for n in walk(callee) if n is not callee]
+        keeps = any(
+            isinstance(n, (ast.Global, ast.Nonlocal))
+            or (isinstance(n, (ast.Attribute, ast.Subscript)) and not isinstance(n.ctx, ast.Load))
+            for n in inside
+        )
+        calls = (n for n in inside if isinstance(n, ast.Call))
+        return not keeps and all(
+            self._only_computes(c, set()) or self._draws_freely(c, depth - 1) for c in calls
+        )
 
     def _only_computes(self, call: ast.Call, local: set[str]) -> bool:
         callee = self.feeding.values.callee(call)
@@ -135,7 +199,7 @@ class Generators:
     def _is_read_before(self, loop: ast.For) -> bool:
         """Whether a name that the loop sets may be read before a turn has set it, or after the loop."""
         names = _set_in(loop.body)
-        fresh: set[str] = set()
+        fresh = _names(loop.target)
         for statement in loop.body:
             value = statement.value if isinstance(statement, ast.Assign) else statement
             if value is not None and (_read(value) & names) - fresh:

@@ -9,9 +9,10 @@ What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right:
                `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for evaluation divides it
                inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets
                a name of its own on each rank, a shuffle that comes before the division a seed, and what gives elements as they
-               come (`deterministic=False`) keeps their order on several ranks: all of them divide the same order. With the
-               setting `batch = "global"`, batches that are made after the division are divided, too
-               (`batch(share_batch(32))`); of those that are made before it, each rank takes its rows
+               come (`deterministic=False`) keeps their order on several ranks: all of them divide the same order. A function
+               that makes rows for `from_generator` out of numbers, lists or arrays goes through this rank's only
+               (`for path in shard(files):`). With the setting `batch = "global"`, batches that are made after the division are
+               divided, too (`batch(share_batch(32))`); of those that are made before it, each rank takes its rows
                (`share_batches(dataset)`).
 Why            Otherwise every rank trains on everything: N ranks do N times the work of one. Unequal shares would leave the
                rank with more of them waiting for the others forever.
@@ -34,7 +35,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import global_batch, pipeline_orders, short_shares
+from horovodize.rules import generators, global_batch, pipeline_orders, short_shares
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
@@ -117,6 +118,8 @@ def _ask_of_measuring(draft: Draft, feed: ast.expr) -> None:
 
 
 def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
+    if not draft.options.keeps_batch and generators.divide_rows(draft, "D1", place):
+        return
     edits = (
         _uneven_share(draft, place, feed)
         or _short_share(draft, place)

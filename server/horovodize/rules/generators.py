@@ -1,5 +1,6 @@
 """Generators of batches, part of K4 and G4: each rank takes every size()-th batch. Where a function of the program makes each
-batch out of a number, it is told to leave out the other ranks' numbers: a rank then prepares no batch but its own."""
+batch out of a number, it is told to leave out the other ranks' numbers: a rank then prepares no batch but its own. Likewise one
+that makes the rows of a dataset, part of D1."""
 
 from __future__ import annotations
 
@@ -11,9 +12,12 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
 from horovodize.rules.shares import feeding, wrap
 from horovodize.source import Edit
+from horovodize.summary.syntax import argument
 
 _WHAT = "Give every rank its own batches of the generator"
 _WHY_INSIDE = "It yields the same batches on every rank; divided where it counts them, it prepares none of another rank's."
+_WHAT_ROWS = "Give every rank its own rows of the generator"
+_WHY_ROWS = "It yields the same rows on every rank; divided where it goes through them, it prepares none of another rank's."
 _WHY_ALL = "It yields the same batches on every rank, each of which still prepares all of them."
 
 
@@ -43,6 +47,54 @@ def divide_inside(draft: Draft, rule: str, feed: ast.expr) -> bool:
     draft.divided = True
     if edits:
         draft.change(rule, feed, _WHAT, _WHY_INSIDE, draft.decided(Decision.SHARED, tuple(edits)))
+    return True
+
+
+def divide_rows(draft: Draft, rule: str, dataset: ast.expr) -> bool:
+    """`from_generator(rows)`, where `for path in files: … yield image` → `for path in shard(files)`; by a parameter `share`
+    where other datasets are made of the same function. Whether it could be done."""
+    is_made_here = isinstance(dataset, ast.Call) and draft.names.last(dataset.func) == "from_generator"
+    if not is_made_here or not isinstance(dataset, ast.Call) or draft.was(dataset, Shared):
+        return False
+    given = argument(dataset, "generator", 0)
+    origins = draft.values.origins(given) if given is not None else []
+    begun = origins[0].node if len(origins) == 1 and not origins[0].path else None
+    if isinstance(begun, ast.Lambda) and isinstance(begun.body, ast.Call):
+        return _divide_called(draft, rule, dataset, begun.body)
+    if not isinstance(begun, ast.FunctionDef) or any(
+        draft.values.callee(c) is begun for c in draft.syntax.calls
+    ):
+        return False
+    uses = [n for n in draft.syntax.every(ast.Name) if n.id == begun.name and isinstance(n.ctx, ast.Load)]
+    parts = draft.facts.generators.rows(begun)
+    if len(uses) != 1 or not parts:
+        return False
+    edits = [e for part in parts for e in _for_all(draft, part)]
+    return _tell_of_rows(draft, rule, dataset, edits)
+
+
+def _divide_called(draft: Draft, rule: str, dataset: ast.expr, call: ast.Call) -> bool:
+    """`from_generator(lambda: rows(files))`"""
+    function = draft.values.callee(call)
+    if not isinstance(function, ast.FunctionDef) or _is_handed_on(draft, function):
+        return False
+    parts = draft.facts.generators.rows(function)
+    shared = any(draft.values.callee(c) is function for c in draft.syntax.calls if c is not call)
+    if not parts or (shared and (len(parts) > 1 or not can_get_a_parameter(draft, function))):
+        return False
+    edits = (
+        _for_call(draft, function, parts[0], call)
+        if shared
+        else [e for part in parts for e in _for_all(draft, part)]
+    )
+    return _tell_of_rows(draft, rule, dataset, edits)
+
+
+def _tell_of_rows(draft: Draft, rule: str, dataset: ast.expr, edits: list[Edit]) -> bool:
+    draft.decide(dataset, Shared(rule))
+    draft.divided = True
+    if edits:
+        draft.change(rule, dataset, _WHAT_ROWS, _WHY_ROWS, draft.decided(Decision.SHARED, tuple(edits)))
     return True
 
 
