@@ -353,3 +353,32 @@ def test_how_far_a_cursor_has_come_is_read_as_that_of_all_ranks(test: str, told:
 def test_other_tests_of_how_far_it_has_come_are_asked_about(then: str, asked: bool) -> None:
     plan = plan_of(OPENED + MOVED.format(then))
     assert any("move `i` on size() times more slowly" in c.doubt for c in plan.changes) is asked
+
+
+PREPARING = """\
+class Dealer:
+    def __init__(self, files):
+        self.files, self.at = files, 0
+    def next_batch(self, n):
+        first, self.at = self.at, self.at + n
+        return {}
+dealer = Dealer(files)
+for i in range(100):
+    step(dealer.next_batch(8), y)
+"""
+PREPARES = "every rank prepares the batches of all ranks here"
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [
+        ("np.stack([np.load(f) for f in self.files[first:self.at]])", True),
+        ("read(self.files[first:self.at])", True),
+        ("self.files[first:self.at]", False),
+    ],
+)
+def test_what_prepares_the_batches_of_all_ranks_is_said(given: str, is_told: bool) -> None:
+    reading = "def read(names):\n    return np.loadtxt(names[0])\n"
+    plan = plan_of(dividing.TAPE + "files, y = [], 0\n" + reading + PREPARING.format(given))
+    assert "step([dealer.next_batch(8) for _ in range(hvd.size())][hvd.rank()], y)" in plan.text
+    assert any(PREPARES in note.message for note in plan.notes) is is_told

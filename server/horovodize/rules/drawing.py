@@ -23,7 +23,7 @@ from horovodize.rules.target_networks import losses_of
 from horovodize.source import Edit
 from horovodize.summary.cursors import deals_by_cursor, moved, passes
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
+from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, has_unpacking
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
 _DRAWS = re.compile("rand|sample|draw|noise", re.I)
@@ -41,6 +41,10 @@ _UNSEEN = (
 _FIRST = (
     "this begins the generator again in each step, and takes its first batch: if that is always the same, all ranks train on "
     "the same rows; begin it once, before the loop"
+)
+_PREPARES = (
+    "every rank prepares the batches of all ranks here to keep its own: where that takes long, let what gives them skip the "
+    "others' before it reads or makes them"
 )
 _NUMBERS = ("itertools.count", "itertools.repeat")
 _YIELDS = (ast.Yield, ast.YieldFrom)
@@ -76,6 +80,27 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits, doubt, Decision.SHARED)
         if not _is_seen(draft, call):
             draft.note(rule, call, ORDER)
+        elif _prepares_rows(draft, call):
+            draft.note(rule, call, _PREPARES)
+
+
+def _prepares_rows(draft: Draft, call: ast.Call) -> bool:
+    """Whether a batch takes more than a part of an array: what gives it reads files, or makes its rows one by one."""
+    given = call.args[0] if _is_next(call) and call.args else None
+    function = feeding(draft).kinds.generator(given) if given is not None else draft.values.callee(call)
+    todo, seen = [function], set[ast.AST]()
+    while todo:
+        f = todo.pop()
+        if not isinstance(f, FUNCTIONS) or f in seen:
+            continue
+        seen.add(f)
+        inside = [n for s in f.body for n in ast.walk(s)]
+        around = {a for n in inside if isinstance(n, _YIELDS) for a in draft.syntax.ancestors(n)}
+        by_rows = any(isinstance(n, (*COMPREHENSIONS, ast.For)) and n not in around for n in inside)
+        if by_rows or draft.facts.effects.reads_files(f):
+            return True
+        todo += [draft.values.callee(n) for n in inside if isinstance(n, ast.Call)]
+    return False
 
 
 def _feeds_a_step(draft: Draft, driver: Driver, call: ast.Call) -> bool:
