@@ -816,3 +816,17 @@ def test_what_only_evaluates_is_no_cost_of_each_step() -> None:
         "model.compile('sgd', 'mse')\nmodel.fit(ds, validation_data=rest)\n"
     )
     assert not [n for n in plan_of(source).notes if "reads and decodes" in n.message]
+
+
+ROWS = KERAS + "x, y = np.zeros(900), np.zeros(900)\n"
+
+
+def test_rows_that_are_divided_for_the_next_fit_too_are_taken_once() -> None:
+    both = "model.fit({0}, {1})\nmodel.fit({0}, {1}, epochs=2)\n"
+    check(ROWS, both.format("x", "y"), SHARE.format("x") + both.format("x[share]", "y[share]"))
+
+
+@pytest.mark.parametrize("between", ["x = np.concatenate([x, x])\n", "x, y = np.ones(800), np.ones(800)\n"])
+def test_rows_that_are_others_then_are_taken_again(between: str) -> None:
+    fit = "model.fit(x, y)\n"
+    assert plan_of(ROWS + fit + between + fit).text.count(SHARE.format("x")) == 2

@@ -171,7 +171,7 @@ def test_what_feeds_training_shuffles_alike() -> None:
     check(
         HEAD,
         generator.format("np.random.permutation", f"{dataset}.batch(3)"),
-        generator.format(alike, f"shard_stream({dataset}).batch(3)"),
+        generator.format(alike, f"{dataset}.batch(3)").replace("in p:", "in shard(p):"),
     )
     endless = (  # the seed of what made the data fixes no order
         "a = b = np.random.RandomState(1).rand(9, 3)\n"
@@ -181,7 +181,7 @@ def test_what_feeds_training_shuffles_alike() -> None:
     check(
         FIT,
         endless.format("np.random.permutation", dataset, "900"),
-        endless.format(alike, f"shard_stream({dataset})", "900 // hvd.size()"),
+        endless.format(alike, dataset, "900 // hvd.size()").replace("in p:", "in shard(p):"),
     )
     sequence = "class Rows(tf.keras.utils.Sequence):\n    def on_epoch_end(self):\n        {}(self.p)\nmodel.fit({})\n"
     check(

@@ -29,7 +29,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding, is_none, select, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import FitFeed, Kind
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument, has_unpacking
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument, has_unpacking, position
 
 _WHAT = "Give every rank its own rows"
 _WHY = "Ranks that all train on everything do size() times the work; equally many rows on each keep them in step."
@@ -55,7 +55,7 @@ _DOUBT = "it can't be seen whether this is one array (or a list of several, whic
 def apply(draft: Draft) -> None:
     if not begins(draft, "D2"):
         return
-    for fed in feeding(draft).fits:
+    for fed in sorted(feeding(draft).fits, key=lambda fed: position(fed.fit.call)):
         known, steps, call = feeding(draft), draft.facts.steps, fed.fit.call
         if steps.of(call).feed is Feed.WHOLE or steps.game(call) is not None:
             continue  # the rows of each step are divided, or made by each rank for itself
@@ -90,11 +90,32 @@ def _divide_all(draft: Draft, call: ast.Call, given: Sequence[ast.expr | None]) 
         return
     share = draft.same_name("share")
     taken = f"{share} = slice({RANK}, len({draft.module.text(counted)}) // {SIZE} * {SIZE}, {SIZE})"
-    edits = [draft.before(draft.syntax.statement(call), [taken], level=-1)]  # after what sets the rows
+    edits = list[Edit]()
+    if not _is_taken(draft, counted, call):
+        edits.append(
+            draft.before(draft.syntax.statement(call), [taken], level=-1)
+        )  # after what sets the rows
     for data in rows:
         edits += select(draft, data, share, "D2")
     draft.divided = True
     draft.change("D2", rows[0], _WHAT, _WHY, edits, decision=Decision.SHARED)
+
+
+def _is_taken(draft: Draft, counted: ast.expr, call: ast.Call) -> bool:
+    """Whether a `fit` before in the same block has had said which rows are a rank's own, of an array that is still the same.
+    They come in the order of the text."""
+    is_fit = any(fed.fit.call is call for fed in feeding(draft).fits)
+    if (
+        not is_fit
+        or not isinstance(counted, ast.Name)
+        or draft.sites.method_calls("append", "extend", "insert", "pop")
+    ):
+        return False
+    set_by = sorted(
+        position(b.anchor) for b in draft.module.scopes.reaching(counted) if isinstance(b.anchor, ast.expr)
+    )
+    block = draft.syntax.block(draft.syntax.statement(call))
+    return not draft.once(f"share of {counted.id} {set_by}", block[0])
 
 
 def _counted_before(draft: Draft, call: ast.Call, rows: Sequence[ast.expr]) -> ast.expr | None:
