@@ -33,12 +33,10 @@ _SORTING = ("sorted", "natsorted", "sort", "argsort", "sort_values", "humansorte
 _ADDING = ("append", "extend", "insert")
 _LIMIT = 800
 _WHAT = "Take files in rank 0's order on all ranks"
-_WHY = (
-    "Other hosts may list them in another order; parts that are taken by it would overlap and leave rows out."
-)
+_WHY = "Other hosts may list them in another order: ranks would take overlapping parts, or number classes otherwise."
 _NOTE = (
-    "other hosts may list these files in another order, and each rank takes its part by that order: sort them, or rows are "
-    "seen twice and others not at all"
+    "other hosts may list these files in another order: ranks there would take overlapping parts, or number classes "
+    "otherwise; sort the files"
 )
 
 

@@ -17,7 +17,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, end, position
 
 _WHAT = "Decide by the mean over all ranks"
 _WHY = "Each rank measures its own rows; the mean is what one process would have measured, and the same on all ranks."
@@ -223,7 +223,17 @@ def _total(draft: Draft, name: ast.Name) -> Total | None:
     loop = next(iter(loops), None)
     if loop is None or len(loops) > 1 or loop.orelse or not draft.can_put_after(loop):
         return None
-    return Total(name.id, loop) if _is_of_rows(draft, name) else None
+    return Total(name.id, loop) if _is_of_rows(draft, name) and _is_read_again(draft, name, loop) else None
+
+
+def _is_read_again(draft: Draft, name: ast.Name, loop: Loop) -> bool:
+    """Whether more than a test reads what a loop has added up: else it is averaged in the test."""
+    function = draft.syntax.function(loop)
+    return any(
+        n.id == name.id and n is not name and isinstance(n.ctx, ast.Load) and position(n) > end(loop)
+        for n in draft.syntax.every(ast.Name)
+        if draft.syntax.function(n) is function
+    )
 
 
 def _outermost_before(draft: Draft, statement: ast.AST | None, read: ast.Name) -> Loop | None:
