@@ -89,7 +89,7 @@ def test_the_best_so_far_is_rank_0s_where_it_ends_training(best: str) -> None:
     text = plan_of("import math\n" + NUMBERS.format(best=best, then="break")).text
     assert SENT_BEST in text
     assert "    mean = mean_over_ranks(sum(losses) / len(losses))\n" in text
-    assert "any_rank" not in text
+    assert "    if mean > float(ck.best):\n        break\n" in text
 
 
 def test_a_rate_that_is_kept_is_rank_0s() -> None:

@@ -17,7 +17,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, end, position
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument, end, position
 
 _WHAT = "Decide by the mean over all ranks"
 _WHY = "Each rank measures its own rows; the mean is what one process would have measured, and the same on all ranks."
@@ -117,6 +117,8 @@ def _measured(draft: Draft, e: ast.expr, seen: set[ast.AST], *, number: bool = F
             of_leaf = {total}
         elif isinstance(leaf, (ast.Name, ast.Attribute)):
             of_leaf = _set_by(draft, leaf, seen, is_number)
+            if of_leaf is None and is_number and _is_of_rows(draft, leaf):
+                of_leaf = _assigned(draft, leaf, seen)
         if of_leaf is None and is_number and _is_of_rows(draft, leaf):
             of_leaf = {leaf}
         if of_leaf is None:
@@ -179,6 +181,25 @@ def _set_by(
                 return None
             found |= part
     return found if bound else None
+
+
+def _assigned(draft: Draft, variable: ast.Name | ast.Attribute, seen: set[ast.AST]) -> set[Measured] | None:
+    """The same of a `tf.Variable`, by all that is assigned to it: `best.assign(mean)`; None for what isn't one."""
+    text, found = ast.unparse(variable), set[Measured]()
+    calls = [
+        c
+        for c in draft.sites.method_calls("assign", "assign_add", "assign_sub")
+        if isinstance(c.func, ast.Attribute) and ast.unparse(c.func.value) == text
+    ]
+    for call in (c for c in calls if c not in seen):
+        seen.add(call)
+        value = argument(call, "value", 0) if draft.names.last(call.func) == "assign" else None
+        around = [test.test for test, _ in draft.syntax.conditions(call) if isinstance(test, ast.If)]
+        parts = [_measured(draft, e, seen, number=e is value) for e in (value, *around) if e is not None]
+        if value is None or any(part is None for part in parts):
+            return None
+        found.update(*(part for part in parts if part is not None))
+    return found if calls else None
 
 
 def _of_value(draft: Draft, b: Binding, seen: set[ast.AST], is_number: bool) -> set[Measured] | None:
