@@ -283,6 +283,7 @@ with tf.Session() as sess:
     train(sess, op, step, x)
 """
     trainer = """\
+import time
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -290,7 +291,7 @@ import tensorflow.compat.v1 as tf
 def train(sess, op, step, x):
     saver = tf.train.Saver()
     saver.restore(sess, tf.train.latest_checkpoint("run"))
-    for i in range(sess.run(step), 1000):
+    for i in range(int(time.time()) % 1000):
         sess.run(op, {x: np.random.rand(8, 3)})
 """
     made = result(script, trainer=trainer)

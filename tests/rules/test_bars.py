@@ -82,7 +82,7 @@ def test_datasets_that_are_zipped_and_shuffled_before_are_shuffled_alike() -> No
     check(
         head,
         made.format("", "") + loop.format(f"{drawn})"),
-        made.format(*seeds[:2]) + loop.format(f"shard_stream({drawn}{seeds[2]}))"),
+        made.format(*seeds[:2]) + loop.format(f"shard_steps({drawn}{seeds[2]}))"),
     )
 
 

@@ -105,7 +105,7 @@ def test_orders_of_the_rows_are_drawn_alike() -> None:
     text = plan_of(
         TAPE + "import mine\nx, y = mine.load()\n" + made + "for a, b in batches():\n    step(a, b)\n"
     ).text
-    assert "order = alike(np.random.permutation)(len(x))" in text
+    assert "order = hvd.broadcast_object(np.random.permutation(len(x)))" in text
     assert "shard(range(0, 960, 8))" in text
 
 

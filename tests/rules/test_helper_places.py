@@ -80,9 +80,9 @@ BASE = """\
 import numpy as np
 class Base:
     def loop(self, data):
-        order = np.random.permutation(len(data))
+        data = np.random.permutation(data)
         for b in range(0, len(data), 20):
-            print(b, self.step(data[order[b : b + 20]]))
+            print(b, self.step(data[b : b + 20]))
 """
 AUTO = """\
 import keras
@@ -95,7 +95,7 @@ class Auto(Base):
         return self.model.train_on_batch(x, x)
 """
 START = "import numpy as np\nfrom nets import Auto\nAuto().loop({})\n"
-SEED = "alike.seed = hvd.broadcast_object(secrets.randbits(32))"
+SEED = "alike.stream = type(draw.__self__)(hvd.broadcast_object(secrets.randbits(32)))"
 
 
 @pytest.mark.parametrize("data", ["np.load('rows.npy')", "np.random.rand(200, 4)"])
@@ -103,8 +103,10 @@ def test_a_module_asks_rank_0_for_nothing_while_it_is_imported(data: str) -> Non
     """It is imported before Horovod is initialised."""
     texts = changed(result(START.format(data), base=BASE, nets=AUTO))
     made = {path[3:-3]: text for path, text in texts.items()}
-    assert "order = alike(np.random.permutation)" in made["base"]
-    assert f"    if not hasattr(alike, 'seed'):\n        {SEED}\n" in made["base"].replace('"', "'")
+    assert "data = alike(np.random.permutation)(data)" in made["base"]
+    assert f"    if hvd.size() > 1 and not hasattr(alike, 'stream'):\n        {SEED}\n" in made[
+        "base"
+    ].replace('"', "'")
     assert f"\n{SEED}" not in made["base"]
     assert ("def alike" in made["train"]) is ("alike(np" in made["train"])
     compile(made["base"], "base", "exec")
@@ -135,7 +137,7 @@ import numpy as np
 
 def load():
     rows = np.load("rows.npy")
-    return rows[np.random.permutation(len(rows))]
+    return np.random.permutation(rows)
 """
 
 
@@ -143,16 +145,14 @@ def test_what_only_a_helper_calls_is_defined_beside_it() -> None:
     """In a graph, the seed of `alike` comes by `from_root`, of which rules have written nothing."""
     made = {path[3:-3]: text for path, text in changed(result(IN_GRAPH, rows=LOADING)).items()}
     assert "alike(np.random.permutation)" in made["rows"]
-    assert "alike.seed = from_root(" in made["rows"]
+    assert "alike.stream = type(draw.__self__)(from_root(" in made["rows"]
     assert "def from_root(" in made["rows"]
     assert "import tensorflow" in made["rows"]
     assert "from_root" not in made["train"]
 
 
 def test_what_only_a_helper_calls_is_defined_in_the_script_too() -> None:
-    script = IN_GRAPH.replace(
-        "train = load()", "train = load()\ntrain = train[np.random.permutation(len(train))]"
-    )
+    script = IN_GRAPH.replace("train = load()", "train = load()\ntrain = np.random.permutation(train)")
     made = {
         path[3:-3]: text
         for path, text in changed(

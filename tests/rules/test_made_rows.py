@@ -34,19 +34,19 @@ for step in range(100):
 @pytest.mark.parametrize(
     ("made", "alike"),
     [
-        ("x, y = np.random.rand(900, 2), np.zeros(900)", "alike(np.random.rand)(900, 2)"),
+        ("x, y = np.random.rand(900, 2), np.zeros(900)", "hvd.broadcast_object(np.random.rand(900, 2))"),
         (
             "import random\nx = [random.gauss(0, 1) for i in range(900)]\ny = np.zeros(900)",
             "alike(random.gauss)(0, 1)",
         ),
         (
             "rng = np.random.default_rng()\nx = rng.normal(size=(900, 2))\ny = np.zeros(900)",
-            "alike(rng.normal)(size=(900, 2))",
+            "hvd.broadcast_object(rng.normal(size=(900, 2)))",
         ),
         (
             "def make():\n    true = np.random.randn(2)\n    x = np.linspace(0, 1, 1800).reshape(900, 2)\n"
             "    return x, x @ true\nx, y = make()",
-            "alike(np.random.randn)(2)",
+            "hvd.broadcast_object(np.random.randn(2))",
         ),
         (
             "x, y = tf.random.normal([900, 2]), tf.zeros([900])",
@@ -105,13 +105,13 @@ x, y = rows({}), np.zeros(900)
 )
 def test_rows_that_a_seed_in_the_same_branch_fixes_are_left(body: str, left: bool) -> None:
     text = plan_of(FIT.format(CUT.format(body, "0.5"), "")).text
-    assert ("shuffle)(found)" not in text) is left
+    assert ("shuffle)(found)" not in text and "found[:] = hvd.broadcast_object(found)" not in text) is left
 
 
 def test_rows_of_a_graph_are_made_alike_and_weights_are_not() -> None:
     text = plan_of(GRAPH).text
-    assert "true = alike(np.random.randn)(3, 1)" in text
-    assert "x = alike(np.random.rand)(200, 3)" in text
+    assert "true = from_root(np.random.randn(3, 1))" in text
+    assert "x = from_root(np.random.rand(200, 3))" in text
     assert "w = tf.Variable(np.random.randn(3, 1))" in text
 
 
@@ -346,7 +346,7 @@ HELD = {
 def test_rows_that_an_object_of_the_program_gives_in_batches(fit: str) -> None:
     """Each rank learned from a data set of its own, by other true weights: together nothing."""
     text = plan_of(BATCHES.format(**HELD | {"fit": fit})).text
-    assert "x = alike(np.random.rand)(900, 2)\n" in text
+    assert "x = hvd.broadcast_object(np.random.rand(900, 2))\n" in text
     assert "self.true = alike(np.random.randn)(2)\n" in text
     assert "+ np.random.normal(0, 0.1, (self.size, 2))\n" in text  # drawn while others train
 

@@ -215,6 +215,47 @@ def test_what_is_read_in_every_turn_and_written_in_few_is_waited_for_when_it_is_
     )
 
 
+def test_the_wait_stands_with_the_writing_where_all_ranks_come_to_it() -> None:
+    """Not in each turn, though the reading stands under a condition of its own; and the condition isn't tested again."""
+    turns(
+        """
+        for i in range(300):
+            if kind == "files":
+                rows = np.load("rows-%d.npy" % i)
+            epoch(rows)
+            if np.mod(i, 100) == 0:
+                seen = model.evaluate(rows, rows)
+                np.save("rows-%d.npy" % (i + 1000), seen)
+        """,
+        f"""
+        for i in range(300):
+            if kind == "files":
+                rows = np.load("rows-%d.npy" % i)
+            epoch(rows)
+            if np.mod(i, 100) == 0:
+                seen = model.evaluate(rows, rows)
+                if hvd.rank() == 0:
+                    np.save("rows-%d.npy" % (i + 1000), seen)
+                {WAIT.replace(chr(10), chr(10) + " " * 16)}
+        """,
+    )
+
+
+def test_a_writing_of_rank_0_alone_is_no_place_to_wait() -> None:
+    """Neither is one in a function that some ranks leave before."""
+    wait = WAIT.partition(chr(10))
+    loop = """
+        for i in range(300):
+            if kind == "files":
+                {}rows = np.load("rows-%d.npy" % i)
+            epoch(rows)
+            if np.mod(i, 100) == 0{}:
+                np.save("rows-%d.npy" % (i + 1000), rows)
+                """
+    again = f"{wait[0]}{chr(10)}{' ' * 16}{wait[2]}{chr(10)}{' ' * 16}"
+    turns(loop.format("", ""), loop.format(again, " and hvd.rank() == 0"))
+
+
 @pytest.mark.parametrize(
     ("path", "read"),
     [

@@ -42,7 +42,9 @@ with tf.Session() as sess:
 @pytest.mark.parametrize("read", ["self.count.eval()", "self.sess.run(self.count)", "sess.run(agent.count)"])
 def test_a_restored_number_is_rank_0s_where_it_decides_what_is_trained(read: str) -> None:
     text = plan_of(AGENT.format("self.load()", read)).text
-    assert f"start = from_root({read})" in text
+    session, by_run, _ = read.partition(".run")
+    told = f"hvd.broadcast_object({read}, session={session}, name=" if by_run else f"from_root({read})"
+    assert f"start = {told}" in text
 
 
 def test_without_a_checkpoint_there_is_nothing_to_agree_on() -> None:
@@ -66,6 +68,13 @@ def test_rank_0s_are_sent_after_the_function_that_is_left_where_it_restores(call
     at = text.index(SENT, text.index("self.load()"))
     assert at < text.index("def load")
     assert "restore(self.sess, found)\n            return True" in text
+
+
+def test_in_a_loop_a_number_is_told_by_a_session_of_its_own() -> None:
+    """The graph would grow with each turn."""
+    source = AGENT.format("self.load()", "self.sess.run(self.count)")
+    text = plan_of(source.replace("    agent.train()\n", "    while True:\n        agent.train()\n")).text
+    assert "session=self.sess" not in text
 
 
 # ---------------------------------------------------------------------- numbers of a `tf.train.Checkpoint` that are no steps

@@ -532,5 +532,5 @@ def test_where_a_run_goes_on_from_a_file_all_ranks_still_shuffle_alike() -> None
     )
     plan = plan_of(HEAD + resumed)
     assert "n = hvd.broadcast_object(n)\n" in plan.text
-    assert "order = alike(np.random.permutation)(900)\n" in plan.text
+    assert "order = hvd.broadcast_object(np.random.permutation(900))\n" in plan.text
     assert not any("some rows are seen twice" in note.message for note in plan.notes)

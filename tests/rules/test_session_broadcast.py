@@ -102,6 +102,15 @@ def test_what_is_initialised_and_then_restored_is_sent_once_after_it() -> None:
     sent(f"sess = tf.Session()\n{INIT}{restore}", f"sess = tf.Session()\n{INIT}{restore}{SENT}")
 
 
+@pytest.mark.parametrize(("more", "times"), [("", 1), ("other = tf.Session(graph=tf.Graph())\n", 2)])
+def test_one_session_by_two_names_is_sent_once(more: str, times: int) -> None:
+    """The default one, and what it is called; of two sessions they may be two."""
+    ready = "    tf.global_variables_initializer().run()\n    tf.train.Saver().restore(sess, 'm')\n"
+    steps = "    for i in range(500):\n        sess.run(train, {x: draw()})\n"
+    plan = plan_of(BUILT + more + "with tf.Session() as sess:\n" + ready + steps)
+    assert plan.text.count("broadcast_global_variables") == times
+
+
 def test_a_choice_between_restoring_and_initialising_is_sent_after_it() -> None:
     choice = "if path:\n    tf.train.Saver().restore(sess, path)\nelse:\n    " + INIT
     sent(f"sess = tf.Session()\n{choice}", f"sess = tf.Session()\n{choice}{SENT}")

@@ -89,7 +89,9 @@ def test_the_path_that_was_saved_to() -> None:
 def test_ranks_wait_for_what_they_restore() -> None:
     guarded(
         LOOP + "saver.save(sess, 'm')\nlast = tf.train.latest_checkpoint('.')\nsaver.restore(sess, last)\n",
-        LOOP + "if hvd.rank() == 0:\n    saver.save(sess, 'm')\nwait_for_ranks()\n"
+        LOOP + "if hvd.rank() == 0:\n    saver.save(sess, 'm')\n"
+        "with tf.Graph().as_default(), tf.Session(config=config) as waiting:\n"
+        "    waiting.run(hvd.allreduce(tf.random_uniform([]), name='saved'))\n"
         "last = tf.train.latest_checkpoint('.')\nsaver.restore(sess, last)\n",
     )
 

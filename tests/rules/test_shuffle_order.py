@@ -125,7 +125,9 @@ def test_rows_of_fit_are_shuffled_alike() -> None:
     check(
         FIT,
         fold.format("np.random.permutation", "x[p]", "y[p]"),
-        fold.format("alike(np.random.permutation)", "shard(x[p])", "shard(y[p])"),
+        fold.replace("{}(9)", "hvd.broadcast_object({}(9))").format(
+            "np.random.permutation", "shard(x[p])", "shard(y[p])"
+        ),
     )
 
 
@@ -133,8 +135,8 @@ def test_selected_rows_are_as_many_on_all_ranks() -> None:
     """Else one rank would take more steps than the others, and wait forever."""
     rest = "model.fit({}, {})\n"
     for selected, alike in (
-        ("m = np.random.rand(9) < 0.8\n", "m = alike(np.random.rand)(9) < 0.8\n"),
-        ("m = np.random.choice(9, 5)\n", "m = alike(np.random.choice)(9, 5)\n"),
+        ("m = np.random.rand(9) < 0.8\n", "m = hvd.broadcast_object(np.random.rand(9)) < 0.8\n"),
+        ("m = np.random.choice(9, 5)\n", "m = hvd.broadcast_object(np.random.choice(9, 5))\n"),
     ):
         check(FIT, selected + rest.format("x[m]", "y[m]"), alike + rest.format("shard(x[m])", "shard(y[m])"))
 
@@ -165,7 +167,9 @@ def test_what_feeds_training_shuffles_alike() -> None:
     check(
         HEAD,
         generator.format("np.random.permutation", "rows()"),
-        generator.format(alike, "shard_batches(rows())"),
+        generator.format("np.random.permutation", "shard_batches(rows())").replace(
+            "np.random.permutation(9)", "hvd.broadcast_object(np.random.permutation(9))"
+        ),
     )
     dataset = "tf.data.Dataset.from_generator(rows, tf.float32)"
     check(
@@ -332,7 +336,8 @@ model.fit(draw(train), steps_per_epoch=90, validation_data=(kept, kept))
 
 def test_what_is_kept_for_validation_is_the_same_where_each_rank_draws_its_own_batches() -> None:
     assert (
-        "p = alike(np.random.permutation)(len(x))\n" in divide(FIT + OWN.format("np.random.permutation")).text
+        "p = hvd.broadcast_object(np.random.permutation(len(x)))\n"
+        in divide(FIT + OWN.format("np.random.permutation")).text
     )
     assert "alike" not in divide(FIT + "np.random.seed(1)\n" + OWN.format("np.random.permutation")).text
 
@@ -416,7 +421,7 @@ def test_orders_in_epochs_that_ranks_agree_to_go_on_from() -> None:
     """Only rank 0 may have the file: once all go on from its epoch, all come to each shuffle, and a seed by it is the same."""
     plan = plan_of(RESUMED)
     assert "\nfirst = hvd.broadcast_object(first)\n" in plan.text
-    assert "    order = alike(np.random.permutation)(len(rows))\n" in plan.text
+    assert "    order = hvd.broadcast_object(np.random.permutation(len(rows)))\n" in plan.text
     assert "    return random.rand(320, n).astype" in plan.text
     assert not [n for n in plan.notes if n.rule == "D3"]
     assert not [c for c in plan.changes if c.rule == "D3" and not c.sure]
@@ -523,7 +528,7 @@ for i in range(400):
 def test_an_order_that_is_drawn_again_now_and_then_is_drawn_alike() -> None:
     text = divide(HEAD + NEW_ORDER).text
     assert "for i, own_i in rounds(range(400)):" in text
-    assert "        p = alike(np.random.permutation)(48)\n" in text
+    assert "        p = hvd.broadcast_object(np.random.permutation(48))\n" in text
 
 
 def test_one_that_each_turn_draws_is_each_rank_s_own() -> None:

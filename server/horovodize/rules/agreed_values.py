@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
-from horovodize.rules import resume
+from horovodize.rules import resume, told
 from horovodize.rules.any_rank_test import (
     agree_order,
     agree_value,
@@ -25,7 +25,6 @@ from horovodize.rules.any_rank_test import (
 from horovodize.rules.chosen_networks import choices
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
-from horovodize.rules.guards import from_root
 from horovodize.rules.optimizers import agree_on_choices
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
@@ -363,7 +362,7 @@ def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
     if not isinstance(where, ast.Call):
         return False
     if draft.decide(where, Agreed(_rule(draft))):
-        edits = Edit.around(draft.module.span(where), f"{from_root(draft)}(", ")")
+        edits = Edit.around(draft.module.span(where), *told.around(draft, where))
         draft.change(_rule(draft), where, _WHAT, why, edits)
     return True
 

@@ -7,6 +7,7 @@ from enum import Enum
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import Source
+from horovodize.rules import told, told_draws
 from horovodize.rules.decisions import Agreed, How, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root, outputs_of
@@ -85,29 +86,35 @@ def agree(
 # ---------------------------------------------------------------------- values
 
 
-def alike(draft: Draft, *, seeded: bool = False) -> str:
+def alike(draft: Draft, call: ast.Call, *, seeded: bool = False) -> str:
     """The name of a helper function: `alike(random.choice)` draws the same on all ranks, without a communication at each
     draw. All ranks have to come to each such draw.
 
-    seeded: that the program fixes by a seed what is drawn; if it fixes all of it, each run draws the same"""
-    if not draft.stream and seeded:
+    call: the draw; seeded: that the program fixes by a seed what is drawn; if it fixes all of it, each run draws the same"""
+    is_own = draft.uniform.draws.maker(call) is not None  # of a generator of the program's own
+    module = "" if is_own else (draft.names.of(call.func) or "").rpartition(".")[0]
+    if draft.stream.setdefault("module", module) != module:
+        draft.stream["module"] = ""
+    if "seed" not in draft.stream and seeded:
         draft.stream["seed"] = "0"
     elif not seeded and draft.stream.get("seed", "0") == "0":
-        secrets = draft.fresh("secrets")
-        draft.extra_imports.append(
-            f"import secrets as {secrets}" if secrets != "secrets" else "import secrets"
-        )
+        secrets = draft.needed_module("secrets")
         draft.stream["seed"] = f"{from_root(draft)}({secrets}.randbits(32))"
     return draft.helper("alike")
 
 
 def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str, *, seeded: bool = False) -> None:
-    """`random.choice(x)` → `alike(random.choice)(x)`, once. What a seed just before fixes stays as it is."""
+    """`random.choice(x)` → `alike(random.choice)(x)`, once; or rank 0 tells what comes out. What a seed just before fixes stays
+    as it is."""
     is_dealt_out = draft.was(call, Shared)
-    if not draft.decide(call, Agreed(rule, How.STREAM)) or is_dealt_out:
+    edits = () if is_dealt_out or seeded else tuple(told_draws.edits(draft, call))
+    if not draft.decide(call, Agreed(rule, How.ROOT if edits else How.STREAM)) or is_dealt_out:
+        return
+    if edits and not draft.uniform.draws.is_seeded_just_before(call):
+        draft.change(rule, call, what, why, edits)
         return
     if seeded or not draft.uniform.draws.is_seeded_just_before(call):
-        edits = Edit.around(draft.module.span(call.func), f"{alike(draft, seeded=seeded)}(", ")")
+        edits = Edit.around(draft.module.span(call.func), f"{alike(draft, call, seeded=seeded)}(", ")")
         draft.change(rule, call, what, why, edits)
 
 
@@ -153,7 +160,7 @@ def agree_value(
             draft.change(rule, e, what, why, [draft.before(statement, [line])], doubt=doubt)
     else:
         # Inside of what divides it: rank 0's rows, and of these a part.
-        edits = Edit.around(draft.module.span(e), f"{from_root(draft)}(", ")", level=1)
+        edits = Edit.around(draft.module.span(e), *told.around(draft, e), level=1)
         draft.change(rule, e, what, why, edits, doubt=doubt)
     return True
 

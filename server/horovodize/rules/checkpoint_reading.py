@@ -66,7 +66,7 @@ def _wait(draft: Draft, rule: str, call: ast.Call) -> None:
     if not draft.can_insert(statement) or not Guarded(draft).collective(statement):
         draft.note(rule, call, _EARLY)
         return
-    lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
+    lines = draft.lines_of(*barrier(draft, "saved", statement), comment=_COMMENT)
     draft.change(rule, call, _WHAT, _WHY, [draft.before(statement, lines)])
 
 

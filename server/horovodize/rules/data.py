@@ -45,6 +45,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding, is_none, wrap
 from horovodize.source import Edit
 from horovodize.summary import pipeline_counts as counts
+from horovodize.summary.dataset_methods import BATCHING, UNGROUPING
 from horovodize.summary.syntax import argument, has_unpacking, position
 
 _WHY = "Ranks that all train on everything do size() times the work; equally many elements on each keep them in step."
@@ -123,7 +124,7 @@ def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
     edits = (
         _uneven_share(draft, place, feed)
         or _short_share(draft, place)
-        or wrap(draft, place, _helper(draft, [place]), "D1")
+        or wrap(draft, place, _helper(draft, [place], for_steps=_is_gone_through(draft, place)), "D1")
     )
     if edits:
         draft.change("D1", place, "Give every rank its own part of the dataset", _WHY, edits)
@@ -173,7 +174,22 @@ def _draws_without_end(draft: Draft, call: ast.Call) -> bool:
     return bool(found) and len(endless) == len(origins) and all(draws_apart(draft, "D1", f) for f in found)
 
 
-def _helper(draft: Draft, places: list[ast.expr]) -> str:
+def _is_gone_through(draft: Draft, place: ast.expr) -> bool:
+    """Whether a loop goes through the batches that are divided, as they are or by a bar or a count: each is that of a step."""
+    methods = {draft.names.last(step.func) for step in feeding(draft).pipelines.steps(place)}
+    if not methods & BATCHING or methods & UNGROUPING:
+        return False
+    child: ast.AST = place
+    for a in draft.syntax.ancestors(place):
+        if isinstance(a, ast.For):
+            return draft.syntax.field[child] == "iter"
+        if not isinstance(a, ast.Call) or a.func is child:
+            return False
+        child = a
+    return False
+
+
+def _helper(draft: Draft, places: list[ast.expr], *, for_steps: bool = False) -> str:
     """The helper that divides at these places: a short one where the length is known. Where the elements can be read again, the
     shares of ranks that have fewer are filled up; else, only whole groups of size() elements are taken, which is cheap only
     where the length is known in the end."""
@@ -182,7 +198,9 @@ def _helper(draft: Draft, places: list[ast.expr]) -> str:
         return "shard_dataset"
     known = not draft.in_graph and all(counts.knows_its_length(pipelines, place) for place in places)
     again = all(counts.gives_the_same_again(pipelines, place) for place in places)
-    return "shard_records" if again and not known else "shard_stream"
+    if again and not known:
+        return "shard_records"
+    return "shard_steps" if for_steps else "shard_stream"
 
 
 def _uneven_share(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, ...]:

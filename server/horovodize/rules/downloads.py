@@ -24,7 +24,7 @@ import ast
 from horovodize import catalogue
 from horovodize.rules.decisions import Left
 from horovodize.rules.draft import LOCAL_RANK, SIZE, Draft
-from horovodize.rules.guards import Guards, barrier_once, outputs_of
+from horovodize.rules.guards import Guards, barrier, outputs_of
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary import shell_commands
@@ -237,7 +237,7 @@ class _Downloads:
             edits = self.guards.extend_test(whole, _ON_ONE)
         else:
             edits = self.guards.put(whole, whole, _ON_ONE)
-        edits.append(self.draft.after(whole, barrier_once(self.draft, "downloaded", whole)))
+        edits.append(self.draft.after(whole, barrier(self.draft, "downloaded", whole)))
         calls = (n for n in ast.walk(whole) if isinstance(n, ast.Call))
         runs = any(shell_commands.deed(self.draft.module, c) is not None for c in calls)
         what, why = ("Run it once per host", _WHY_RUN) if runs else ("Download once per host", _WHY)
@@ -273,7 +273,7 @@ class _Downloads:
             *(unit + text for text in texts),
             *(
                 unit + line.lstrip() if line.startswith(" ") else line
-                for line in barrier_once(draft, "downloaded", statement)
+                for line in barrier(draft, "downloaded", statement)
             ),
         ]
         text = "".join(line + draft.newline + indent for line in lines)

@@ -252,7 +252,16 @@ class Draft(Decisions):
         """The name of a helper function that the head of the file will define ("shard_array", "shard_dataset")."""
         if purpose not in self.helpers:
             self.helpers[purpose] = self.fresh(purpose)
+            if purpose == "share_rows":
+                self.needed_module("warnings")
         return self.helpers[purpose]
+
+    def needed_module(self, module: str) -> str:
+        """What a module of the standard library is called that inserted code needs; the head of the file imports it."""
+        if module not in self._shared:
+            name = self.same_name(module)
+            self.extra_imports.append(f"import {module}" if name == module else f"import {module} as {name}")
+        return self.same_name(module)
 
     # ------------------------------------------------------------------ text
 

@@ -31,18 +31,13 @@ _STRINGS = tuple(
 )
 
 
-def barrier(draft: Draft, name: str) -> str:
-    """A statement that every rank leaves only when all have come to it. (`hvd.barrier` is missing from Horovod 0.28's
-    TensorFlow modules, `hvd.join` from its Keras module; all ranks need the same name.)"""
-    if draft.in_graph:
-        return f"{_graph_helper(draft, 'wait_for_ranks')}()"
-    return f"{HVD}.broadcast(0, root_rank=0, name={draft.quoted(name)})"
-
-
-def barrier_once(draft: Draft, name: str, place: ast.AST) -> list[str]:
-    """The same as lines without a helper, at a place that is come to once: in a graph, they open a session for it."""
+def barrier(draft: Draft, name: str, place: ast.AST) -> list[str]:
+    """Lines at a place that every rank leaves only when all have come to them. (`hvd.barrier` is missing from Horovod 0.28's
+    TensorFlow modules, `hvd.join` from its Keras module; all ranks need the same name.) In a graph they open a session."""
     if not draft.in_graph:
-        return [barrier(draft, name)]
+        return [f"{HVD}.broadcast(0, root_rank=0, name={draft.quoted(name)})"]
+    if "from_root" in draft.helpers:
+        return [f"{from_root(draft)}(0)"]
     config = config_at(draft, place, draft.sites.any_v1)
     waiting, (_, v1) = draft.same_name("waiting"), draft.config_to_make or ("", "")
     return [
@@ -54,13 +49,10 @@ def barrier_once(draft: Draft, name: str, place: ast.AST) -> list[str]:
 
 def from_root(draft: Draft) -> str:
     """A function that gives every rank what rank 0 passes it."""
-    return _graph_helper(draft, "from_root") if draft.in_graph else f"{CORE}.broadcast_object"
-
-
-def _graph_helper(draft: Draft, purpose: str) -> str:
-    """A helper that opens a session of its own."""
+    if not draft.in_graph:
+        return f"{CORE}.broadcast_object"
     draft.session_config(draft.sites.any_v1)
-    return draft.helper(purpose)
+    return draft.helper("from_root")
 
 
 def outputs_of(draft: Draft) -> Outputs:

@@ -20,17 +20,19 @@ _WHOLE_GROUPS = (
     "            dataset = groups.flat_map(lambda *group: {tf}.data.Dataset.zip(group)).map(lambda i, element: element)",
 )
 
+_WINDOWS = (
+    f"    groups = dataset.enumerate().window({SIZE}, drop_remainder=True)",
+    "    groups = groups.flat_map(lambda *group: {tf}.data.Dataset.zip(group)).map(lambda i, element: element)",
+)
+
 # Horovod makes a class of the same name in a module of its own, where nobody finds it who loads a `.keras` file.
 _NAMED_AS_KERAS = (
     f"    optimizer = {HVD}.DistributedOptimizer(saved)",
     "    type(optimizer).__module__ = type(saved).__module__",
 )
 
-_SILENT = (
-    "class {name}:",
-    '    """Stands for a writer on ranks that write nothing: only rank 0 does."""',
-    "",
-)
+_SILENT = ("class {name}:{comment}",)
+_STANDS_FOR = "  # stands for a writer on ranks that write nothing: only rank 0 does"
 _DOES_NOTHING = ("    def __getattr__(self, method):", "        return lambda *args, **kwargs: None")
 
 HELPERS = {
@@ -54,14 +56,12 @@ HELPERS = {
         "def {name}(rows):",
         '    """This rank\'s part of the rows that every step sees; all of them, where ranks can\'t get equally many."""',
         "    count = int(rows.shape[0]) if hasattr(rows, {quote}shape{quote}) else len(rows)",
-        f"    if count % {SIZE}:",
-        f"        if {RANK} == 0:",
-        "            import warnings",
-        "",
-        f"            told = f{{quote}}{{{{count}}}} rows for {{{{{SIZE}}}}} ranks: each computes all of them{{quote}}",
-        "            warnings.warn(told, stacklevel=2)",
-        "        return rows",
-        f"    return rows[{RANK} :: {SIZE}]",
+        f"    if count % {SIZE} == 0:",
+        f"        return rows[{RANK} :: {SIZE}]",
+        f"    if {RANK} == 0:",
+        f"        told = f{{quote}}{{{{count}}}} rows for {{{{{SIZE}}}}} ranks: each computes all of them{{quote}}",
+        "        {warnings}.warn(told, stacklevel=2)",
+        "    return rows",
     ),
     "split_rows": (
         "def {name}(rows):",
@@ -147,6 +147,13 @@ HELPERS = {
         "    elif count == {tf}.data.experimental.UNKNOWN_CARDINALITY:",
         *_WHOLE_GROUPS,
         f"    return dataset.shard({SIZE}, {RANK})",
+    ),
+    "shard_steps": (  # of one whose elements are the batches of a loop's steps: groups cost nothing beside these
+        "def {name}(dataset):",
+        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        *_WINDOWS,
+        f"    few = 0 <= int({{tf}}.data.experimental.cardinality(dataset)) < {SIZE}",
+        f"    return dataset if few else groups.shard({SIZE}, {RANK})",
     ),
     "shard_records": (
         "def {name}(dataset):",
@@ -273,17 +280,6 @@ GRAPH_HELPERS = {
         "            {name}.session = {tf}.Session(config={config})",
         "    return {name}.session.run({name}.mean, {{{name}.mine: value}})",
     ),
-    "wait_for_ranks": (
-        "def {name}():",
-        '    """Every rank leaves this only when all have come to it."""',
-        "    if not hasattr({name}, {quote}session{quote}):",
-        "        with {tf}.Graph().as_default():",
-        # No constant: TensorFlow would fold it and its sum into another one, and wait the first time only.
-        "            {name}.here = {tf}.placeholder({tf}.float32, [])",
-        f"            {{name}}.all = {HVD}.allreduce({{name}}.here, name={{quote}}wait{{quote}})",
-        "            {name}.session = {tf}.Session(config={config})",
-        "    {name}.session.run({name}.all, {{{name}.here: 1.0}})",
-    ),
     "from_root": (
         "def {name}(value):",
         '    """Rank 0\'s value, on every rank."""',
@@ -316,6 +312,15 @@ IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
 }
 
 
+# The same where all is drawn from the stream of one module, `np.random` or `random`.
+_ONE_STREAM = (
+    *HELPERS["alike"][:2],
+    f"    if {SIZE} > 1 and not hasattr({{name}}, {{quote}}stream{{quote}}):",
+    "        {name}.stream = type(draw.__self__)({seed})",
+    f"    return getattr({{name}}.stream, draw.__name__) if {SIZE} > 1 else draw",
+)
+
+
 def helper_lines(
     draft: Draft, purpose: str, name: str, tf: str, *, imported: bool = False, has_config: bool = True
 ) -> list[str]:
@@ -325,6 +330,8 @@ def helper_lines(
         IMPORTED_HELPERS if imported else {}
     )
     lines = table[purpose]
+    if purpose == "alike" and draft.stream["module"] and not draft.options.elastic:
+        lines = _ONE_STREAM
     if purpose == "SilentWriter" and not _may_be_entered(draft):
         lines = (*_SILENT, *_DOES_NOTHING)
     if purpose == "ShardedSequence" and draft.keras_3:
@@ -338,6 +345,8 @@ def helper_lines(
         "quote": draft.document.quote,
         "config": config,
         "growth": draft.growth,
+        "comment": _STANDS_FOR if draft.options.comments else "",
+        "warnings": draft.needed_module("warnings") if purpose == "share_rows" else "",
     }
     return [line.format(**names, **draft.stream) for line in lines]
 

@@ -63,6 +63,7 @@ _HOROVOD = (
     f"{KERAS}.callbacks.BroadcastGlobalVariablesCallback(0)",
     f"{KERAS}.callbacks.MetricAverageCallback()",
 )
+_LINE = 110  # columns; a longer list has a line for each callback
 _POSITION = {"fit": 5, "fit_generator": 4}
 _OF_OLD_KERAS = {
     "nb_epoch", "samples_per_epoch", "nb_val_samples", "nb_worker", "max_q_size", "pickle_safe", "show_accuracy", "generator",
@@ -135,6 +136,9 @@ def _list_before(draft: Draft, fit: Fit, callbacks: list[str]) -> tuple[str, lis
     if not draft.can_insert(statement) or isinstance(statement, (*LOOPS, ast.If, ast.With)):
         return f"[{', '.join(callbacks)}]", []
     name = draft.same_name("callbacks")
+    line = f"{name} = [{', '.join(callbacks)}]"
+    if len(draft.document.indentation(statement)) + len(line.replace(KERAS, "hvd")) <= _LINE:
+        return name, [draft.before(statement, [line])]
     return name, [draft.before(statement, [f"{name} = [", *(f"    {c}," for c in callbacks), "]"])]
 
 

@@ -56,14 +56,16 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
             told[read] = _remembered(draft, guarded, read)
         if waited or told.get(read) or guarded.told & {back.write.node, draft.syntax.statement(read)}:
             continue
-        if place is back.place and _wait_when_written(draft, guarded, back):
+        if (place is back.place or _is_rarer(draft, back, place)) and _wait_when_written(
+            draft, guarded, back
+        ):
             continue
         line = _first_of_line(draft, place)
         if not guarded.collective(shown or place) or not guards.can_indent(line, line):
             draft.note("C6", read, _STILL_WRITING)
             continue
         before.append(place)
-        lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
+        lines = draft.lines_of(*barrier(draft, "saved", place), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
 
 
@@ -84,7 +86,7 @@ def _wait_in_hooks(draft: Draft, files: Files, guards: Guards, guarded: Guarded)
         if not guarded.collective(place) or not guards.can_indent(line, line):
             draft.note("C6", read.node, _STILL_WRITING)
             continue
-        lines = draft.lines_of(barrier(draft, "saved"), comment=_COMMENT)
+        lines = draft.lines_of(*barrier(draft, "saved", place), comment=_COMMENT)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
 
 
@@ -120,6 +122,13 @@ def _nearest(draft: Draft, guards: Guards, guarded: Guarded, back: ReadBack) -> 
     return back.place
 
 
+def _is_rarer(draft: Draft, back: ReadBack, place: ast.stmt) -> bool:
+    """Whether a loop writes in few of its turns what it may read in each: `if dataset == "files": x = read(path)`."""
+    seldom, drivers = draft.facts.occasions.are_seldom, set(draft.facts.feeding.drivers)
+    written = isinstance(back.after, ast.If) and seldom(back.after.body[0], drivers)
+    return written and not seldom(place, drivers)
+
+
 def _wait_when_written(draft: Draft, guarded: Guarded, back: ReadBack) -> bool:
     """Where a loop reads in every turn what it writes in few of them, the ranks wait after the writing, under its condition.
     False where that can't be done."""
@@ -129,6 +138,8 @@ def _wait_when_written(draft: Draft, guarded: Guarded, back: ReadBack) -> bool:
     written = (f.node for way in draft.drive.ways(back.write.node) for f in way)
     if not (any(syntax.inside(node, condition) for node in written) and draft.can_insert(condition)):
         return False
+    if _wait_inside(draft, guarded, back, condition):
+        return True
     if any(not isinstance(n, _PURE) for n in ast.walk(condition.test)) or draft.drive.in_traced(condition):
         return False
     counted_by = {d for _, c in draft.facts.counters.reads(condition.test) for d in c.drivers}
@@ -148,11 +159,29 @@ def _wait_when_written(draft: Draft, guarded: Guarded, back: ReadBack) -> bool:
     block = syntax.block(condition)
     after = block[block.index(condition) + 1 :]
     following = next((s for s in after if s not in guarded.statements), None)
-    lines = draft.lines_of(
-        f"if {draft.module.text(condition.test)}:", f"    {barrier(draft, 'saved')}", comment=_COMMENT
-    )
+    waiting = (f"    {line}" for line in barrier(draft, "saved", condition))
+    lines = draft.lines_of(f"if {draft.module.text(condition.test)}:", *waiting, comment=_COMMENT)
     edit = draft.before(following, lines) if following is not None else draft.after(block[-1], lines, level=2)
     draft.change("C6", back.write.node, "Wait for rank 0's file", _WHY, [edit])
+    return True
+
+
+def _wait_inside(draft: Draft, guarded: Guarded, back: ReadBack, condition: ast.If) -> bool:
+    """The wait at the end of what a condition holds, if all ranks run it to its end; the condition isn't tested again then."""
+    last = condition.body[-1]
+    leaves = (ast.Return, ast.Break, ast.Continue)
+    if condition in guarded.statements or any(
+        isinstance(n, leaves) for s in condition.body for n in ast.walk(s)
+    ):
+        return False
+    alike = guarded.collective(condition) and draft.uniform.reached_alike(last)
+    if not alike or not draft.can_insert(last):
+        return False
+    if draft.once("waits", condition):
+        lines = draft.lines_of(*barrier(draft, "saved", last), comment=_COMMENT)
+        draft.change(
+            "C6", back.write.node, "Wait for rank 0's file", _WHY, [draft.after(last, lines, level=2)]
+        )
     return True
 
 

@@ -35,7 +35,7 @@ from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
-from horovodize.rules import counted, epoch_ends, rate_reads
+from horovodize.rules import counted, epoch_ends, rate_reads, told
 from horovodize.rules.any_rank_test import agree, can_agree, differing
 from horovodize.rules.decisions import Agreed, Counted, Divided, Fewer, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -163,7 +163,7 @@ def _agree_on_reads(draft: Draft, frames: Sequence[Frame]) -> None:
     }
     for read in sorted((r for r in reads if isinstance(r, ast.Call)), key=position):
         if can_agree(draft, read) and draft.decide(read, Agreed("G6")):
-            edits = Edit.around(draft.module.span(read), f"{from_root(draft)}(", ")")
+            edits = Edit.around(draft.module.span(read), *told.around(draft, read))
             draft.change("G6", read, _AGREE, _WHY_AGREE, edits)
 
 
@@ -203,7 +203,7 @@ def _agree_on_number(draft: Draft, counter: Counter) -> None:
         if _gives_numbers(draft, callee) and can_agree(draft, value):
             for read in (value, *(r.where for r in draft.uniform.reasons(value))):
                 draft.decide(read, Agreed("G6"))
-            edits = Edit.around(draft.module.span(value), f"{from_root(draft)}(", ")")
+            edits = Edit.around(draft.module.span(value), *told.around(draft, value))
             draft.change("G6", value, _AGREE, _WHY_AGREE, edits)
 
 

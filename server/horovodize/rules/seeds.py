@@ -5,7 +5,8 @@ What it does   Where each rank draws its batches at random from all of the data 
                weights are made from as well is given again just before the loop, on several ranks only. So do the seeds of a
                graph whose steps draw their rows themselves. Where each rank takes
                its part of rows that were made, shuffled, split or selected at random without a seed before, all of them draw
-               that from one stream of random numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's. So they do with
+               that from one stream of random numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's (an order, a few
+               numbers that are drawn once). So they do with
                an order that is drawn by a seed, where each rank draws from the same stream for rows of its own, too, and with
                the order of a set by which rows are numbered (`list(set(text))`): it is another in each process. Where rounds
                of `fit` gather their rows by draws or by what a model says with dropout (active learning), and where draws keep
@@ -15,7 +16,7 @@ Why            The ranks' batches have to differ for their average to be worth m
 Before         order = np.random.permutation(len(x))
                for i in range(0, len(x), 32):
                    step(x[order[i : i + 32]])
-After          order = alike(np.random.permutation)(len(x))
+After          order = hvd.broadcast_object(np.random.permutation(len(x)))
 Leaves alone   Seeds of programs whose data is divided, of loops that are not, and of batches that are dealt out.
                Noise of the shape of the rows. Lists of files that are sorted.
 Asks           Whether ranks are seeded differently, where a seed decides something in the loop as well, or the loop starts

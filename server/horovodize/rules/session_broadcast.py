@@ -25,8 +25,9 @@ from dataclasses import dataclass
 
 from horovodize.rules.any_rank_test import differing
 from horovodize.rules.draft import Draft
-from horovodize.rules.graph_broadcast import Session, after_session_loops, in_caller, send_after
+from horovodize.rules.graph_broadcast import after_session_loops, send_after
 from horovodize.rules.rule import Rule
+from horovodize.rules.session_names import Session, in_caller
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.graph import Run
 from horovodize.summary.syntax import LOOPS, Loop, position
@@ -228,12 +229,13 @@ def _last_ones(draft: Draft, places: list[_Place], trainings: list[Run]) -> Iter
     """Of several places in one block only the last before training: what is initialised and then restored is sent once."""
     sites: set[ast.AST] = {run.call for run in trainings}
     ordered = sorted(places, key=lambda p: position(p.statement))
+    is_one = len(draft.sites.graph.sessions) == 1  # the default session, and what it is called
     for i, place in enumerate(ordered):
         later = [
             p
             for p in ordered[i + 1 :]
             if draft.syntax.block(p.statement) is draft.syntax.block(place.statement)
-            and p.session == place.session
+            and (is_one or p.session == place.session)
         ]
         if any(p.statement is place.statement for p in later):
             continue

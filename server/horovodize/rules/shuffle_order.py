@@ -238,7 +238,7 @@ def _keep_states(draft: Draft) -> None:
             call,
             "Keep the state of what all ranks draw from",
             "Rows and targets that are shuffled in turn by one state come out in one order.",
-            Edit.around(draft.module.span(call.func), f"{alike(draft, seeded=call in seeded)}(", ")"),
+            Edit.around(draft.module.span(call.func), f"{alike(draft, call, seeded=call in seeded)}(", ")"),
         )
 
 

@@ -11,7 +11,7 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so do `validation_
                no other's.
                What decides how training goes and would differ between ranks (a number of epochs that is drawn, a rate, an
                optimizer or a layer's size drawn at random, a start read from a checkpoint, a host's name) is rank 0's on all:
-               `range(alike(random.randint)(3, 9))`, `start = hvd.broadcast_object(start)`.
+               `range(hvd.broadcast_object(random.randint(3, 9)))`, `start = hvd.broadcast_object(start)`.
                Where every step sees all rows, and where they fit into one batch of `fit` or of a data set, the rows are divided
                (`share_rows`), and neither rate nor steps are touched. With the setting `batch = "global"`, all ranks together
                take the batches that one process took: `batch_size=share_batch(32)`, `{x: share_rows(x_batch)}`; then rate and

@@ -150,7 +150,10 @@ class Graph:
         call = self._prepared(call) or call
         assert isinstance(call.func, ast.Attribute)
         if self._runs_itself(call):
-            return argument(call, "session", 1) or self.default_session(call)
+            given = argument(call, "session", 1)
+            if given is None and call.args and self.is_session(call.args[0]):
+                given = call.args[0]  # of a variable: `step.eval(session)`
+            return given or self.default_session(call)
         return call.func.value
 
     def default_session(self, place: ast.AST) -> ast.expr | None:

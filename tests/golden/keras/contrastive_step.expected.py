@@ -50,8 +50,5 @@ pairs = tf.data.Dataset.from_tensor_slices((hvd.broadcast_object(tf.random.norma
 pairs = pairs.shard(hvd.size(), hvd.rank()).take(len(pairs) // hvd.size())
 model = Contrastive(tf.keras.Sequential([tf.keras.layers.Dense(8)]), settings)
 model.compile(optimizer=tf.keras.optimizers.Adam(settings.rate * hvd.size()))
-callbacks = [
-    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd_keras.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback()]
 model.fit(pairs.batch(32), epochs=2, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -2,7 +2,6 @@
 # Lernt, Zahlen zu verdoppeln. Geändert für größere Bündel.
 import numpy as np
 import tensorflow as tf
-import secrets
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 
@@ -16,33 +15,14 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
-
-def alike(draw):
-    """A function that draws at random; on several ranks from one stream of random numbers."""
-    if hvd.size() == 1:
-        return draw
-    source = draw.__self__
-    kind = type(source).__name__
-    if not hasattr(alike, kind):
-        bits = getattr(source, "bit_generator", None)
-        setattr(alike, kind, type(source)(alike.seed if bits is None else type(bits)(alike.seed)))
-    return getattr(getattr(alike, kind), draw.__name__)
-
-
-alike.seed = hvd.broadcast_object(secrets.randbits(32))
-
-
 Größe = 64
-x = alike(np.random.rand)(1000, 1).astype("float32")
+x = hvd.broadcast_object(np.random.rand(1000, 1)).astype("float32")
 y = 2 * x
 
 modell = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
 verfahren = hvd.DistributedOptimizer(tf.keras.optimizers.RMSprop(learning_rate=0.001 * hvd.size()))
 modell.compile(verfahren, "mse")
-callbacks = [
-    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd_keras.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback()]
 share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
 modell.fit(x[share], y[share], Größe, 5, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)  # bis es genügt
 if hvd.rank() == 0:

@@ -42,10 +42,7 @@ model.compile(
     loss=tf.keras.losses.BinaryCrossentropy(from_logits=True),
     metrics=["accuracy"],
 )
-callbacks = [
-    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd_keras.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback()]
 first = model.fit(train, epochs=10, validation_data=valid, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
 hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)
@@ -60,10 +57,7 @@ model.compile(
 )
 if hvd.rank() == 0:
     model.save("pets")
-callbacks = [
-    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd_keras.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback()]
 second = model.fit(train, epochs=20, initial_epoch=first.epoch[-1], validation_data=valid, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
 hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)

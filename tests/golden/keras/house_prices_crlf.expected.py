@@ -31,10 +31,7 @@ model.compile(loss='mse', \
               metrics=['mae'])
 
 if table.shape[0] > 100:
-    callbacks = [
-        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-        hvd.callbacks.MetricAverageCallback(),
-    ]
+    callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
     share = slice(hvd.rank(), len(features) // hvd.size() * hvd.size(), hvd.size())
     history = model.fit(features[share], prices[share], epochs=50,
                         batch_size=32, verbose=2 if hvd.rank() == 0 else 0, callbacks=callbacks)

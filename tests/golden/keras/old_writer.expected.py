@@ -18,9 +18,7 @@ def shard(rows):
     return share if len(rows) >= hvd.size() else rows
 
 
-class SilentWriter:
-    """Stands for a writer on ranks that write nothing: only rank 0 does."""
-
+class SilentWriter:  # stands for a writer on ranks that write nothing: only rank 0 does
     def __getattr__(self, method):
         return lambda *args, **kwargs: None
 
@@ -29,10 +27,7 @@ class SilentWriter:
 writer = tf.compat.v1.summary.FileWriter("logs") if hvd.rank() == 0 else SilentWriter()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size())), loss="mse")
-callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 history = model.fit(shard(tf.ones((64, 4))), shard(tf.ones((64, 1))), batch_size=8, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 for epoch, loss in enumerate(history.history["loss"]):
     value = tf.compat.v1.Summary.Value(tag="loss", simple_value=loss)

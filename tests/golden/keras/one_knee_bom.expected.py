@@ -20,10 +20,7 @@ for units in (8, 16):
   if hvd.rank() == 0:
     if units > 8: print('the larger one')
     else: print('the smaller one')
-  callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
-  ]
+  callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
   share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
   m.fit(x[share], y[share], epochs=3, verbose=0, callbacks=callbacks)
   evaluation = m.evaluate(x, y, verbose=0)

@@ -35,8 +35,5 @@ dataset = (
 )
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(optimizer, loss="mse")
-callbacks = [
-    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd_keras.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback()]
 model.fit(dataset, epochs=3, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -3,7 +3,6 @@ import logging
 import time
 
 from tensorflow import keras
-import secrets
 import tensorflow as tf
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
@@ -17,21 +16,6 @@ for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
-
-
-def alike(draw):
-    """A function that draws at random; on several ranks from one stream of random numbers."""
-    if hvd.size() == 1:
-        return draw
-    source = draw.__self__
-    kind = type(source).__name__
-    if not hasattr(alike, kind):
-        bits = getattr(source, "bit_generator", None)
-        setattr(alike, kind, type(source)(alike.seed if bits is None else type(bits)(alike.seed)))
-    return getattr(getattr(alike, kind), draw.__name__)
-
-
-alike.seed = hvd.broadcast_object(secrets.randbits(32))
 
 
 def timed(function):
@@ -88,7 +72,7 @@ class Recommender:
 if __name__ == "__main__":
     import numpy as np
 
-    rows = alike(np.random.randint)(0, 100, (5000, 11))
+    rows = hvd.broadcast_object(np.random.randint(0, 100, (5000, 11)))
     recommender = Recommender(100)
     recommender.train(rows[:, :-1], rows[:, -1])
     recommender.report(rows[:, :-1], rows[:, -1])

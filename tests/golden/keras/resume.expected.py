@@ -39,10 +39,7 @@ else:
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(optimizer=hvd.DistributedOptimizer(tf.optimizers.Adam(1e-3 * hvd.size())), loss='mse')
 
-callbacks = [
-    hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd_keras.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback()]
 share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
 model.fit(x[share], y[share], epochs=int(os.environ.get('EPOCHS', 1)), callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.

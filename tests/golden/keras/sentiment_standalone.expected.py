@@ -43,10 +43,7 @@ model.compile(loss='binary_crossentropy',
               metrics=['accuracy'])
 
 print('Train...')
-callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 share = slice(hvd.rank(), len(x_train) // hvd.size() * hvd.size(), hvd.size())
 model.fit(x_train[share], y_train[share],
           batch_size=32,

@@ -70,10 +70,7 @@ model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learni
 
 # %%
 # %%time
-callbacks = [
-  hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-  hvd.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 share = slice(hvd.rank(), len(images) // hvd.size() * hvd.size(), hvd.size())
 history = model.fit(images[share], labels[share], epochs=3, validation_split=0.25, callbacks=callbacks)
 

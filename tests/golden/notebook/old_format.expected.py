@@ -7,6 +7,7 @@ from __future__ import print_function
 # from __future__ import print_function
 import numpy as np
 from tensorflow import keras
+import warnings
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
@@ -24,14 +25,12 @@ if gpus:
 def share_rows(rows):
     """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""
     count = int(rows.shape[0]) if hasattr(rows, 'shape') else len(rows)
-    if count % hvd.size():
-        if hvd.rank() == 0:
-            import warnings
-
-            told = f'{count} rows for {hvd.size()} ranks: each computes all of them'
-            warnings.warn(told, stacklevel=2)
-        return rows
-    return rows[hvd.rank() :: hvd.size()]
+    if count % hvd.size() == 0:
+        return rows[hvd.rank() :: hvd.size()]
+    if hvd.rank() == 0:
+        told = f'{count} rows for {hvd.size()} ranks: each computes all of them'
+        warnings.warn(told, stacklevel=2)
+    return rows
 
 # %%
 x = np.arange(64.0).reshape(32, 2) / 64

@@ -4,17 +4,8 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 import pictures
 
-# Horovod: initialize, and pin one GPU to each process.
+# Horovod: initialize.
 hvd.init()
-hvd_config = tf.ConfigProto()
-hvd_config.gpu_options.allow_growth = True
-hvd_config.gpu_options.visible_device_list = str(hvd.local_rank())
-
-
-def from_root(value):
-    """Rank 0's value, on every rank."""
-    with tf.Graph().as_default(), tf.Session(config=hvd_config):
-        return hvd.broadcast_object(value, root_rank=0, name="value")
 
 
 def rounds(items):
@@ -25,9 +16,7 @@ def rounds(items):
     return list(zip([*items[: turns - 1], *items[-1:]], own))
 
 
-class SilentWriter:
-    """Stands for a writer on ranks that write nothing: only rank 0 does."""
-
+class SilentWriter:  # stands for a writer on ranks that write nothing: only rank 0 does
     def __getattr__(self, method):
         return lambda *args, **kwargs: None
 
@@ -74,12 +63,11 @@ class FacesGAN(object):
             tf.global_variables_initializer().run()
         except:
             tf.initialize_all_variables().run()
-        hvd.broadcast_global_variables(root_rank=0).run()
         self.writer = tf.summary.FileWriter("./logs", self.sess.graph) if hvd.rank() == 0 else SilentWriter()
         sample_z = np.random.uniform(-1, 1, size=(64, self.z_dim))
 
         counter = 1
-        loaded, step = from_root(self.load())
+        loaded, step = hvd.broadcast_object(self.load(), session=self.sess, name="value")
         self.sess.run(hvd.broadcast_global_variables(root_rank=0))
         if loaded:
             counter = step

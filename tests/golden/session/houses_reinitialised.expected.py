@@ -16,16 +16,6 @@ def shard_records(dataset):
     return padded.shard(hvd.size(), hvd.rank())
 
 
-def wait_for_ranks():
-    """Every rank leaves this only when all have come to it."""
-    if not hasattr(wait_for_ranks, "session"):
-        with tf.Graph().as_default():
-            wait_for_ranks.here = tf.placeholder(tf.float32, [])
-            wait_for_ranks.all = hvd.allreduce(wait_for_ranks.here, name="wait")
-            wait_for_ranks.session = tf.Session(config=config)
-    wait_for_ranks.session.run(wait_for_ranks.all, {wait_for_ranks.here: 1.0})
-
-
 parser = argparse.ArgumentParser()
 parser.add_argument("--epochs", type=int, default=40)
 args = parser.parse_args()
@@ -80,7 +70,8 @@ with tf.Session(config=config) as sess:
     sess.run(hvd.broadcast_global_variables(root_rank=0))
 
     # Wait until rank 0 has written it.
-    wait_for_ranks()
+    with tf.Graph().as_default(), tf.Session(config=config) as waiting:
+        waiting.run(hvd.allreduce(tf.random_uniform([]), name="saved"))
     saver.restore(sess, "./houses/best")
     sess.run(valid_init)
     result = sess.run(loss)

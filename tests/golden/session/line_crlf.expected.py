@@ -3,7 +3,6 @@ import numpy
 import tensorflow as tf
 import os
 import sys
-import secrets
 import horovod.tensorflow as hvd
 import matplotlib.pyplot as plt
 
@@ -28,24 +27,9 @@ def from_root(value):
         return hvd.broadcast_object(value, root_rank=0, name='value')
 
 
-def alike(draw):
-    """A function that draws at random; on several ranks from one stream of random numbers."""
-    if hvd.size() == 1:
-        return draw
-    source = draw.__self__
-    kind = type(source).__name__
-    if not hasattr(alike, kind):
-        bits = getattr(source, 'bit_generator', None)
-        setattr(alike, kind, type(source)(alike.seed if bits is None else type(bits)(alike.seed)))
-    return getattr(getattr(alike, kind), draw.__name__)
-
-
-alike.seed = from_root(secrets.randbits(32))
-
-
 rng = numpy.random
 train_X = numpy.linspace(0, 10, 170)
-train_Y = 2 * train_X + alike(rng.randn)(170)
+train_Y = 2 * train_X + from_root(rng.randn(170))
 
 X = tf.placeholder("float")
 Y = tf.placeholder("float")

@@ -21,9 +21,7 @@ def from_root(value):
         return hvd.broadcast_object(value, root_rank=0, name="value")
 
 
-class SilentWriter:
-    """Stands for a writer on ranks that write nothing: only rank 0 does."""
-
+class SilentWriter:  # stands for a writer on ranks that write nothing: only rank 0 does
     def __getattr__(self, method):
         return lambda *args, **kwargs: None
 

@@ -6,7 +6,6 @@ import datetime
 import numpy as np
 import tensorflow as tf
 import sys
-import secrets
 import horovod.tensorflow as hvd
 
 import reviews
@@ -33,24 +32,7 @@ def from_root(value):
         return hvd.broadcast_object(value, root_rank=0, name="value")
 
 
-def alike(draw):
-    """A function that draws at random; on several ranks from one stream of random numbers."""
-    if hvd.size() == 1:
-        return draw
-    source = draw.__self__
-    kind = type(source).__name__
-    if not hasattr(alike, kind):
-        bits = getattr(source, "bit_generator", None)
-        setattr(alike, kind, type(source)(alike.seed if bits is None else type(bits)(alike.seed)))
-    return getattr(getattr(alike, kind), draw.__name__)
-
-
-alike.seed = from_root(secrets.randbits(32))
-
-
-class SilentWriter:
-    """Stands for a writer on ranks that write nothing: only rank 0 does."""
-
+class SilentWriter:  # stands for a writer on ranks that write nothing: only rank 0 does
     def __getattr__(self, method):
         return lambda *args, **kwargs: None
 
@@ -67,7 +49,7 @@ def batch_iter(data, batch_size, num_epochs, shuffle=True):
     data = np.array(data)
     per_epoch = int((len(data) - 1) / batch_size) + 1
     for epoch in range(num_epochs):
-        shuffled = data[alike(np.random.permutation)(np.arange(len(data)))] if shuffle else data
+        shuffled = data[from_root(np.random.permutation(np.arange(len(data))))] if shuffle else data
         for batch_num in shard(range(per_epoch)):
             yield shuffled[batch_num * batch_size:min((batch_num + 1) * batch_size, len(data))]
 

@@ -1,7 +1,7 @@
 # Fits a line, twice: with a tape and with minimize.
 import numpy as np
 import tensorflow as tf
-import secrets
+import warnings
 import horovod.tensorflow as hvd
 
 # Horovod: initialize, and pin one GPU to each process.
@@ -16,32 +16,15 @@ if gpus:
 def share_rows(rows):
   """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""
   count = int(rows.shape[0]) if hasattr(rows, 'shape') else len(rows)
-  if count % hvd.size():
-    if hvd.rank() == 0:
-      import warnings
-
-      told = f'{count} rows for {hvd.size()} ranks: each computes all of them'
-      warnings.warn(told, stacklevel=2)
-    return rows
-  return rows[hvd.rank() :: hvd.size()]
+  if count % hvd.size() == 0:
+    return rows[hvd.rank() :: hvd.size()]
+  if hvd.rank() == 0:
+    told = f'{count} rows for {hvd.size()} ranks: each computes all of them'
+    warnings.warn(told, stacklevel=2)
+  return rows
 
 
-def alike(draw):
-  """A function that draws at random; on several ranks from one stream of random numbers."""
-  if hvd.size() == 1:
-    return draw
-  source = draw.__self__
-  kind = type(source).__name__
-  if not hasattr(alike, kind):
-    bits = getattr(source, 'bit_generator', None)
-    setattr(alike, kind, type(source)(alike.seed if bits is None else type(bits)(alike.seed)))
-  return getattr(getattr(alike, kind), draw.__name__)
-
-
-alike.seed = hvd.broadcast_object(secrets.randbits(32))
-
-
-X, Y = alike(np.random.randn)(500).astype('float32'), alike(np.random.randn)(500).astype('float32')
+X, Y = hvd.broadcast_object(np.random.randn(500)).astype('float32'), hvd.broadcast_object(np.random.randn(500)).astype('float32')
 W = tf.Variable(np.random.randn(), name='weight'); b = tf.Variable(0.0, name='bias')
 sgd = tf.optimizers.SGD(0.01)
 other = hvd.DistributedOptimizer(tf.optimizers.Adagrad(learning_rate=0.01))

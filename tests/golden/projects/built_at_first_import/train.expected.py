@@ -26,8 +26,5 @@ from network import net, optimizer
 import numpy as np
 
 net.compile(optimizer, "mse")
-callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 net.fit(shard(np.ones((64, 4), "float32")), shard(np.ones((64, 1), "float32")), callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

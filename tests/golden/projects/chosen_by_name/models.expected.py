@@ -19,18 +19,12 @@ def large():
 def train_small(x, y):
     model = small()
     model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size())), "mse")
-    callbacks = [
-        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-        hvd.callbacks.MetricAverageCallback(),
-    ]
+    callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
     model.fit(shard(x), shard(y), epochs=2, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 
 
 def train_large(x, y):
     model = large()
     model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
-    callbacks = [
-        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-        hvd.callbacks.MetricAverageCallback(),
-    ]
+    callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
     model.fit(shard(x), shard(y), epochs=5, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -22,8 +22,5 @@ def shard(rows):
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(make(), "mse")
-callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 model.fit(shard(tf.ones((64, 4))), shard(tf.ones((64, 1))), epochs=2, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -23,10 +23,7 @@ def shard(rows):
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())), "mse")
-callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 history = model.fit(shard(tf.ones((64, 4))), shard(tf.ones((64, 1))), epochs=2, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 keep("losses.txt", history.history["loss"])
 tell("finished")

@@ -1,24 +1,20 @@
 import tensorflow as tf
+import warnings
 import horovod.tensorflow.keras as hvd
 
 
 def share_rows(rows):
     """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""
     count = int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
-    if count % hvd.size():
-        if hvd.rank() == 0:
-            import warnings
-
-            told = f"{count} rows for {hvd.size()} ranks: each computes all of them"
-            warnings.warn(told, stacklevel=2)
-        return rows
-    return rows[hvd.rank() :: hvd.size()]
+    if count % hvd.size() == 0:
+        return rows[hvd.rank() :: hvd.size()]
+    if hvd.rank() == 0:
+        told = f"{count} rows for {hvd.size()} ranks: each computes all of them"
+        warnings.warn(told, stacklevel=2)
+    return rows
 
 
 def pretrain(model, x, y):
     model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1)), "mse")
-    callbacks = [
-        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-        hvd.callbacks.MetricAverageCallback(),
-    ]
+    callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
     model.fit(share_rows(x), share_rows(y), epochs=1, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

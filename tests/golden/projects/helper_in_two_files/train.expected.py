@@ -18,9 +18,6 @@ x, y = np.ones((64, 4), "float32"), np.ones((64, 1), "float32")
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 pretrain(model, np.zeros((32, 4), "float32"), np.zeros((32, 1), "float32"))
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())), "mse")
-callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
 model.fit(x[share], y[share], epochs=3, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -33,10 +33,7 @@ def main():
     opt = distributed(tf.keras.optimizers.Adam(0.01 * hvd.size()))
     model.compile(opt, "mse")
     x, y = data()
-    callbacks = [
-        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-        hvd.callbacks.MetricAverageCallback(),
-    ]
+    callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
     share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
     model.fit(x[share], y[share], epochs=2, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
     if hvd.rank() == 0:

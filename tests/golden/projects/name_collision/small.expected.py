@@ -9,10 +9,7 @@ class Net:
 
 def train(model, x, y):
     model.compile(Net().build(), "mse")
-    callbacks = [
-        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-        hvd.callbacks.MetricAverageCallback(),
-    ]
+    callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
     share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
     model.fit(x[share], y[share], callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 

@@ -19,9 +19,6 @@ x = np.ones((64, 4), "float32")
 y = np.ones((64, 1), "float32")
 model = build()
 model.compile(optimizer=make_optimizer(RATE), loss="mse")
-callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
 model.fit(x[share], y[share], batch_size=BATCH_SIZE, epochs=EPOCHS, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -25,10 +25,7 @@ def shard(rows):
 
 
 model = build_model()
-callbacks = [
-    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-    hvd.callbacks.MetricAverageCallback(),
-]
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 model.fit(shard(tf.ones((64, 4))), shard(tf.ones((64, 1))), epochs=2, steps_per_epoch=max(1, 8 // hvd.size()), callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
 if hvd.rank() == 0:
     model.save(folder_of("a"))

@@ -1,0 +1,178 @@
+"""Draws that rank 0 tells the others: an order of rows, by which each rank takes its own, or what is drawn once and is small.
+
+Their numbers are few beside the rows that are trained on, and no rank needs a stream of random numbers beside its own. What is
+drawn in each step, or may be large, all ranks draw alike instead (`any_rank_test.alike`): that takes no communication.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+
+from horovodize.rules import told
+from horovodize.rules.draft import Draft
+from horovodize.rules.guards import Guarded, outputs_of
+from horovodize.source import Edit
+from horovodize.summary.call_paths import Frame
+from horovodize.summary.syntax import COMPREHENSIONS, argument
+
+_STATES = ("numpy.random.get_state", "random.getstate", "numpy.random.set_state", "random.setstate")
+_FILES = ("glob.glob", "os.listdir")
+_NUMBERS = ("numpy.arange", "range")
+_LISTED = ("list", "sorted", "numpy.array", "numpy.asarray")
+_DIMENSIONS = ("rand", "randn")  # each argument is one
+_OF_RANGE = {"uniform": 2, "normal": 2, "randint": 2, "integers": 2}  # where their size stands
+_OF_SHAPE = (*_DIMENSIONS, *_OF_RANGE, "random", "random_sample", "standard_normal")
+_SMALL = 1_000_000  # numbers: a few milliseconds
+_DEPTH = 4
+
+
+def edits(draft: Draft, call: ast.Call) -> list[Edit]:
+    """What makes a draw rank 0's on all ranks; none where it takes a stream. All ranks have to come to it."""
+    if draft.options.elastic or draft.module.calls_of(*_STATES) or outputs_of(draft).is_early(call):
+        return []
+    ways = draft.drive.ways(call)
+    if (
+        not Guarded(draft).collective(call)
+        or _is_again(draft, call)
+        or not all(_is_seen(draft, w) for w in ways)
+    ):
+        return []
+    name = draft.names.last(call.func)
+    first = argument(call, "x", 0)
+    if name == "permutation" and first is not None and (_is_number(draft, first) or _is_order(draft, first)):
+        return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
+    if name == "shuffle" and len(call.args) == 1 and first is not None:
+        return _after_shuffle(draft, call, first)
+    is_once = len(ways) == 1 and not any(f.loops for f in ways[0])
+    small = _is_literal(call) if name == "choice" else name in _OF_SHAPE and _is_small(draft, call, name)
+    if small and is_once:
+        return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
+    return []
+
+
+def _is_again(draft: Draft, call: ast.Call) -> bool:
+    """Whether a draw is made again and again within one statement: in a comprehension, in the test of a `while`."""
+    statement = draft.syntax.statement(call)
+    around = itertools.takewhile(lambda a: a is not statement, draft.syntax.ancestors(call))
+    return isinstance(statement, ast.While) or any(
+        isinstance(a, (*COMPREHENSIONS, ast.Lambda)) for a in around
+    )
+
+
+def _is_seen(draft: Draft, way: tuple[Frame, ...]) -> bool:
+    """Whether all that calls the functions on a way is written here. Keras calls methods of its classes, and datasets what they
+    are given, some from a thread beside the steps."""
+    if way[-1].function is not None:
+        return False
+    for frame, caller in itertools.pairwise(way):
+        function = frame.function
+        owner = draft.syntax.method_class(function)
+        if owner is not None and not _is_of_the_program(draft, owner):
+            return False
+        if not isinstance(function, ast.FunctionDef) or _is_passed_on(draft, function, caller.node):
+            return False
+    return True
+
+
+def _is_of_the_program(draft: Draft, owner: ast.ClassDef) -> bool:
+    """Whether all bases of a class are written here, or `object`."""
+    bases = [b for member in draft.values.family(owner) for b in member.bases]
+    return all(
+        (isinstance(b, ast.Name) and b.id == "object")
+        or all(isinstance(o.node, ast.ClassDef) for o in draft.values.origins(b))
+        for b in bases
+    )
+
+
+def _is_passed_on(draft: Draft, function: ast.FunctionDef, call: ast.AST) -> bool:
+    """Whether a function is given to others than the call that the way goes through: `app.run(main)`."""
+    named = (n for n in draft.syntax.every(ast.Name) if n.id == function.name and isinstance(n.ctx, ast.Load))
+    names = (n for n in named if any(o.node is function for o in draft.values.origins(n)))
+    attributes = (
+        n
+        for n in draft.syntax.every(ast.Attribute)
+        if n.attr == function.name and isinstance(n.ctx, ast.Load) and not _is_of_a_library(draft, n.value)
+    )
+    called = {c.func for c in draft.syntax.calls}
+    return any(
+        n not in called and draft.syntax.parent[n] is not call for n in itertools.chain(names, attributes)
+    )
+
+
+def _is_of_a_library(draft: Draft, e: ast.expr) -> bool:
+    """Whether something is surely no object of the program's: `FLAGS` of `FLAGS.train`."""
+    if draft.names.of(e) is not None:
+        return True
+    origins = [o.node for o in draft.values.origins(e)]
+    return all(isinstance(n, ast.expr) and draft.names.of(n) is not None for n in origins)
+
+
+def _after_shuffle(draft: Draft, call: ast.Call, order: ast.expr) -> list[Edit]:
+    """`shuffle(order)` → and then `order[:] = told(order)`: who else has the list has rank 0's order, too."""
+    statement = draft.syntax.statement(call)
+    if not isinstance(statement, ast.Expr) or statement.value is not call or not draft.can_insert(statement):
+        return []
+    if not isinstance(order, (ast.Name, ast.Attribute)) or not _is_order(draft, order):
+        return []
+    text = draft.module.text(order)
+    before, after = told.around(draft, order)
+    return [draft.after(statement, [f"{text}[:] = {before}{text}{after}"])]
+
+
+def _is_order(draft: Draft, e: ast.expr, depth: int = 0) -> bool:
+    """Whether something is a list of numbers of rows, or of names of files: small beside the rows."""
+    origins = draft.values.origins(e)
+    return depth < _DEPTH and all(
+        not o.path and isinstance(o.node, ast.Call) and _gives_order(draft, o.node, depth) for o in origins
+    )
+
+
+def _gives_order(draft: Draft, made: ast.Call, depth: int) -> bool:
+    name = draft.names.of(made.func) or (made.func.id if isinstance(made.func, ast.Name) else "")
+    if name in (*_NUMBERS, *_FILES):
+        return True
+    if name == "numpy.random.permutation":
+        return bool(made.args) and _is_number(draft, made.args[0])
+    return name in _LISTED and len(made.args) >= 1 and _is_order(draft, made.args[0], depth + 1)
+
+
+def _is_number(draft: Draft, e: ast.expr) -> bool:
+    """Whether something is surely a number, not an array: `len(x)`, `x.shape[0]`."""
+    if isinstance(e, ast.Constant):
+        return isinstance(e.value, int)
+    if isinstance(e, ast.BinOp):
+        return _is_number(draft, e.left) and _is_number(draft, e.right)
+    if isinstance(e, ast.Subscript):
+        return (
+            isinstance(e.value, ast.Attribute)
+            and e.value.attr == "shape"
+            and not isinstance(e.slice, ast.Slice)
+        )
+    if isinstance(e, ast.Call):
+        return isinstance(e.func, ast.Name) and e.func.id in ("len", "int") and draft.values.callee(e) is None
+    if not isinstance(e, (ast.Name, ast.Attribute)):
+        return False
+    return all(
+        not o.path and o.node is not e and isinstance(o.node, ast.expr) and _is_number(draft, o.node)
+        for o in draft.values.origins(e)
+    )
+
+
+def _is_literal(call: ast.Call) -> bool:
+    """`choice([0.1, 0.01])`, `choice(["adam", "sgd"])`, `choice(9, 5)`: of what is chosen, any rank can be told."""
+    parts = [e for a in call.args for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])]
+    values = [e.value for e in parts if isinstance(e, ast.Constant)]
+    few = all(not isinstance(v, int) or v <= _SMALL for v in values)
+    return len(values) == len(parts) and few and not call.keywords
+
+
+def _is_small(draft: Draft, call: ast.Call, name: str) -> bool:
+    """Whether literal numbers say how much is drawn, and that is little."""
+    given = argument(call, "size", _OF_RANGE.get(name, 0))
+    dimensions = call.args if name in _DIMENSIONS else [given] if given is not None else []
+    parts = [e for d in dimensions for e in (d.elts if isinstance(d, (ast.Tuple, ast.List)) else [d])]
+    known = [o.node for e in parts for o in draft.values.origins(e) if not o.path]
+    numbers = [n.value for n in known if isinstance(n, ast.Constant) and isinstance(n.value, int)]
+    return len(numbers) == len(parts) == len(known) and math.prod(numbers) <= _SMALL

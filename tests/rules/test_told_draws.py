@@ -1,0 +1,151 @@
+"""D3, G4: orders of rows, and what is drawn once and is small: rank 0 tells them. Anything else all ranks draw alike."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from horovodize.rules.helpers import _ONE_STREAM, HELPERS
+
+from .dividing import TAPE, Rank, divide
+from .pairs import plan_of
+
+HEAD = TAPE + "import glob\nimport random\n"
+LOOP = "for epoch in range(9):\n    {}\n    for i in range(0, len(a), 3):\n        step(a[p[i : i + 3]], b)\n"
+
+
+def told(made: str, drawn: str, head: str = "") -> str:
+    return divide(HEAD + head + made + LOOP.format(drawn)).text
+
+
+# ---------------------------------------------------------------------- orders
+
+
+@pytest.mark.parametrize(
+    ("made", "drawn", "after"),
+    [
+        ("", "p = np.random.permutation(len(a))", "p = hvd.broadcast_object(np.random.permutation(len(a)))"),
+        ("", "p = np.random.permutation(a.shape[0])", "p = hvd.broadcast_object(np.random.permutation(a.shape[0]))"),
+        ("n = len(a)\n", "p = np.random.permutation(n)", "p = hvd.broadcast_object(np.random.permutation(n))"),
+        ("p = np.arange(len(a))\n", "np.random.shuffle(p)", "np.random.shuffle(p)\n    p[:] = hvd.broadcast_object(p)"),
+        ("p = list(range(len(a)))\n", "random.shuffle(p)", "random.shuffle(p)\n    p[:] = hvd.broadcast_object(p)"),
+        ("p = sorted(glob.glob('*.png'))\n", "random.shuffle(p)", "random.shuffle(p)\n    p[:] = hvd.broadcast_object(p)"),
+    ],
+)  # fmt: skip
+def test_an_order_is_rank_0s(made: str, drawn: str, after: str) -> None:
+    text = told(made, drawn)
+    assert f"    {after}\n" in text
+    assert "alike" not in text
+
+
+@pytest.mark.parametrize(
+    ("made", "drawn"),
+    [
+        ("p = read()\n", "np.random.shuffle(p)"),  # rows, maybe
+        ("", "p = np.random.permutation(a)"),
+        ("p = np.arange(len(a))\np = p if read() else a\n", "np.random.shuffle(p)"),
+        ("n = read()\n", "p = np.random.permutation(n)"),
+    ],
+)
+def test_what_may_be_rows_is_not_sent(made: str, drawn: str) -> None:
+    text = told(made, drawn, "from mine import read\n")
+    assert "alike(np.random." in text
+    assert "broadcast_object" not in text
+
+
+def test_states_belong_to_a_stream() -> None:
+    drawn = "s = np.random.get_state(); np.random.shuffle(p); np.random.set_state(s)"
+    assert "broadcast_object" not in told("p = np.arange(len(a))\n", drawn)
+
+
+SEQUENCE = """\
+import numpy as np
+import tensorflow as tf
+class Rows({}):
+    def __init__(self, x):
+        self.x = x
+        self.on_epoch_end()
+    def __len__(self):
+        return 9
+    def __getitem__(self, i):
+        return self.x[self.p[i : i + 3]], self.x[self.p[i : i + 3]]
+    def on_epoch_end(self):
+        self.p = np.arange(len(self.x))
+        np.random.shuffle(self.p)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile('sgd', 'mse')
+model.fit(Rows(np.load('x.npy')))
+"""
+
+
+def test_nothing_is_sent_where_keras_calls() -> None:
+    """It does from a thread beside the steps, which may be over on one rank before another asks."""
+    text = plan_of(SEQUENCE.format("tf.keras.utils.Sequence")).text
+    assert "alike(np.random.shuffle)(self.p)" in text
+
+
+def test_nothing_is_sent_by_a_generator_that_a_dataset_draws_from() -> None:
+    rows = "def rows():\n    p = np.random.permutation(len(a))\n    for i in p:\n        yield a[i], b[i]\nnext(rows())\n"
+    loop = "for x, y in tf.data.Dataset.from_generator(rows, tf.float32).batch(3):\n    step(x, y)\n"
+    text = divide(HEAD + rows + loop).text
+    assert "alike(np.random.permutation)(len(a))" in text
+
+
+# ---------------------------------------------------------------------- drawn once
+
+
+@pytest.mark.parametrize(
+    "drawn", ["np.random.rand(90, 3)", "np.random.normal(size=(90, 3))", "np.random.uniform(-1, 1, [90, 3])"]
+)
+def test_a_few_numbers_are_sent_once(drawn: str) -> None:
+    text = plan_of(
+        TAPE + f"x = {drawn}\nfor i in range(0, 90, 3):\n    step(x[i : i + 3], x[i : i + 3])\n"
+    ).text
+    assert f"x = hvd.broadcast_object({drawn})\n" in text
+    assert "alike" not in text
+
+
+@pytest.mark.parametrize("drawn", ["np.random.rand(9000, 224, 224)", "np.random.rand(n, 3)"])
+def test_many_numbers_are_drawn_by_each_rank(drawn: str) -> None:
+    head = TAPE + "from mine import n\n"
+    text = plan_of(
+        head + f"x = {drawn}\nfor i in range(0, 90, 3):\n    step(x[i : i + 3], x[i : i + 3])\n"
+    ).text
+    assert "x = alike(np.random.rand)(" in text
+
+
+def test_what_is_drawn_in_each_turn_is_not_sent() -> None:
+    text = plan_of(TAPE + "import random\nwhile random.random() < 0.9:\n    step(a, b)\n").text
+    assert "while alike(random.random)() < 0.9:" in text
+
+
+# ---------------------------------------------------------------------- one stream
+
+
+def one_stream(rank: int, size: int) -> Any:
+    lines = [line.format(name="alike", quote="'", seed="11") for line in _ONE_STREAM]
+    scope: dict[str, Any] = {"hvd": Rank(rank, size)}
+    exec("\n".join(lines).replace("\ue000", "hvd"), scope)
+    return scope["alike"]
+
+
+def test_ranks_draw_the_same_from_the_stream_of_one_module() -> None:
+    def drawn(rank: int) -> list[Any]:
+        alike = one_stream(rank, 2)
+        random.seed(rank)
+        rows = list(range(20))
+        alike(random.shuffle)(rows)
+        [random.random() for _ in range(rank)]
+        return [rows, alike(random.sample)(rows, 3)]
+
+    assert drawn(0) == drawn(1)
+    assert one_stream(0, 1)(random.shuffle) == random.shuffle
+    assert len(_ONE_STREAM) < len(HELPERS["alike"])
+
+
+def test_streams_of_two_modules_are_kept_apart() -> None:
+    drawn = "np.random.shuffle(p); random.shuffle(q)"
+    text = plan_of(HEAD + "from mine import p, q\n" + LOOP.format(drawn)).text
+    assert "bit_generator" in text
