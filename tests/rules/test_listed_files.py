@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Plan
+from horovodize.source import Document
+from horovodize.summary import summarize
+
 from .dividing import TAPE
 from .pairs import plan_of
 
@@ -80,3 +86,12 @@ def test_what_a_loop_lists_again_is_told() -> None:
     plan = plan_of("import os\n" + TAPE + FUNCTION)
     assert "broadcast_object(os.listdir" not in plan.text
     assert sum("another order" in note.message for note in plan.notes) == 1
+
+
+def test_a_rank_that_joins_later_lists_alone_so_it_is_told() -> None:
+    """Nothing sends it rank 0's list while the others train; that was refused."""
+    program = FIT.format('names = os.listdir("d")').replace("Dense(1)", "Dense(1, input_shape=(8,))")
+    plan = distribute(summarize(Document(program)), Options(elastic=True))
+    assert isinstance(plan, Plan)
+    assert "broadcast_object(os.listdir" not in plan.text
+    assert any("another order" in note.message for note in plan.notes)

@@ -52,8 +52,9 @@ def keep_order(draft: Draft) -> None:
     for call in draft.syntax.calls:  # in the order of the text
         if call not in listing or call in ordered or call not in trained or draft.was(call, Agreed):
             continue
-        if not _is_in_main(draft, call) or draft.syntax.loops(call) or not can_agree(draft, call):
-            draft.note("D3", call, _NOTE)
+        is_main = _is_in_main(draft, call) and not draft.syntax.loops(call)
+        if draft.options.elastic or not is_main or not can_agree(draft, call):
+            draft.note("D3", call, _NOTE)  # elastic: a rank that joins later lists alone
         elif draft.decide(call, Agreed("D3")):
             is_list = draft.names.of(call.func) in _LISTS
             opening, closing = ("(", ")") if is_list else ("(list(", "))")
