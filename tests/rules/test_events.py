@@ -1225,6 +1225,51 @@ def test_a_count_that_a_function_is_handed_and_gives_back(back: str, call: str) 
     assert "if total == max(1, 900 // hvd.size()):\n" in text
 
 
+STEP_GIVES_BACK = """\
+def train_on(x, y, n):
+    step(x, y)
+    if n % 50 == 0:
+        keep(model)
+    {before}
+    return {back}
+total = 0
+for epoch in range(9):
+    for x, y in ds:
+        {call}
+if total == 900:
+    keep(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("back", "call"),
+    [
+        ("n + 1", "total = train_on(x, y, total)"),
+        ("x, n + 1", "last, total = train_on(x, y, n=total)"),
+    ],
+)
+def test_a_count_that_a_step_gives_back_one_higher(back: str, call: str) -> None:
+    """`step = train_step(x, step)` counts a rank's steps like `step += 1`."""
+    text = plan_of(TAPE + DATA + STEP_GIVES_BACK.format(back=back, call=call, before="pass")).text
+    assert "    if n % max(1, 50 // hvd.size()) == 0:\n" in text
+    assert "if total == max(1, 900 // hvd.size()):\n" in text
+
+
+@pytest.mark.parametrize(
+    ("back", "call", "before"),
+    [
+        ("n + 1", "other = train_on(x, y, total)", "pass"),  # each step begins with the same number
+        ("n + 1", "total = train_on(x, y, 0)", "pass"),
+        ("n + y", "total = train_on(x, y, total)", "pass"),
+        ("n + 1", "total = train_on(x, y, total)", "n = n * 2"),
+        ("n + 1", "total = train_on(x, y, total)", "if n > 3: return n"),
+    ],
+)
+def test_a_number_that_a_step_gives_back_is_no_count(back: str, call: str, before: str) -> None:
+    text = plan_of(TAPE + DATA + STEP_GIVES_BACK.format(back=back, call=call, before=before)).text
+    assert "if total == 900:\n" in text
+
+
 @pytest.mark.parametrize(
     ("back", "call"),
     [

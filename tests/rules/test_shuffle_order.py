@@ -578,3 +578,48 @@ def test_an_order_that_a_generator_makes_once_is_the_same_where_its_elements_are
     )
     text = plan_of(FIT + "rows = np.load('x.npy')\n" + once + trains).text
     assert "order = alike(np.random.permutation)(len(rows))\n" in text
+
+
+def test_an_order_of_a_generator_that_a_lambda_makes_is_the_same_on_all_ranks() -> None:
+    """From one stream: a data set goes through it beside the steps, where rank 0 tells nothing."""
+    rows = (
+        "def rows(n):\n    order = np.random.permutation(n)\n    for i in order:\n        yield a[i], b[i]\n"
+    )
+    made = "ds = tf.data.Dataset.from_generator(lambda: rows(96), (tf.float32, tf.float32)).batch(8)\n"
+    plan = plan_of(
+        TAPE + "a, b = np.ones(96), np.ones(96)\n" + rows + made + "for x, y in ds:\n    step(x, y)\n"
+    )
+    assert "    order = alike(np.random.permutation)(n)\n    for i in shard(order):\n" in plan.text
+    assert not any("may never reach" in note.message for note in plan.notes)
+
+
+PASSED = "for x, y in ds:\n    step(x, y)\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "shown"),
+    [
+        ("{rows}.shuffle(99).batch(8)", "sum(1 for _ in ds)"),
+        ("{rows}.shuffle(99).batch(8)", "list(ds)"),
+        ("{rows}.shuffle(99).batch(8)", "[y for x, y in ds.take(1)]"),
+        ("tf.data.Dataset.from_generator(rows, (tf.float32, tf.float32)).batch(8)", "sum(1 for _ in ds)"),
+    ],
+)
+def test_all_ranks_go_through_what_is_ordered_anew_as_often_as_rank_0(made: str, shown: str) -> None:
+    """Rank 0 alone would have come to another order than the others for what is trained on next."""
+    rows = "def rows():\n    for i in np.random.permutation(96):\n        yield a[i], b[i]\n"
+    ds = made.format(rows="tf.data.Dataset.from_tensor_slices((a, b))")
+    text = plan_of(
+        TAPE + "a, b = np.ones(96), np.ones(96)\n" + rows + f"ds = {ds}\nprint({shown})\n" + PASSED
+    ).text
+    assert f"result = {shown}\nif hvd.rank() == 0:\n    print(result)\n" in text
+
+
+@pytest.mark.parametrize("shown", ["sum(1 for _ in other)", "len(list(other))", "sum(1 for _ in a)"])
+def test_what_is_in_one_order_rank_0_goes_through_alone(shown: str) -> None:
+    other = "other = tf.data.Dataset.from_tensor_slices((a, b)).batch(8)\n"
+    ds = "ds = tf.data.Dataset.from_tensor_slices((a, b)).shuffle(99).batch(8)\n"
+    text = plan_of(
+        TAPE + "a, b = np.ones(96), np.ones(96)\n" + other + ds + f"print({shown})\n" + PASSED
+    ).text
+    assert f"if hvd.rank() == 0:\n    print({shown})\n" in text

@@ -68,7 +68,8 @@ class Counter:
     kind      what it is
     drivers   the loops whose steps it counts
     fitted    whether it counts the steps of `fit`
-    advances  where it is counted on: `step += 1`, `step.assign_add(1)`; nothing where TensorFlow or a loop does
+    advances  where it is counted on: `step += 1`, `step.assign_add(1)`, the `step + 1` that a function gives back for the
+              `step` that it was handed; nothing where TensorFlow or a loop does
     starts    the values that it is given otherwise
     stored    whether it is kept with a checkpoint, and goes on from there in a later run
     rows      whether it goes on by the rows of a batch, whose number isn't written out: `seen += len(batch)`
@@ -165,7 +166,9 @@ class Counters:
         scopes = self.module.scopes
         tables = [table for names in scopes.names.values() for table in names.values()]
         for b in (b for table in (*tables, *scopes.attributes.values()) for b in table if self._adds(b)):
-            if isinstance(b.anchor, (ast.Name, ast.Attribute)) and is_number_of_rows(_added(b)):
+            if isinstance(b.anchor, (ast.Name, ast.Attribute)) and any(
+                map(is_number_of_rows, self._amounts(b))
+            ):
                 found.append(self._number(self._key(b.anchor)))
         return [
             c
@@ -388,9 +391,9 @@ class Counters:
         begun = [b for b in bindings if b not in added]
         starts = [b.value for b in begun if b.value is not None and not b.path]
         starts += [b.value for b in begun if b.path and isinstance(b.value, ast.Call)]
-        advances = tuple(b.statement for b in added)
+        advances = tuple(place for b in added for place in self.handed.sums(b) or [b.statement])
         stored = any(self._is_restored(e) for b in begun for e in self._given(b))
-        rows = not all(self._is_constant(_added(b)) for b in added)
+        rows = not all(self._is_constant(e) for b in added for e in self._amounts(b))
         return Counter(
             CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored, rows=rows
         )
@@ -460,17 +463,23 @@ class Counters:
                     yield b
 
     def _adds(self, b: Binding) -> bool:
-        """`step += 1`, `step = step + 1`"""
+        """`step += 1`, `step = step + 1`, `step = train(x, step)` that returns `step + 1`"""
+        amounts = self._amounts(b)
+        return bool(amounts) and all(self._is_amount(e) for e in amounts)
+
+    def _amounts(self, b: Binding) -> list[ast.expr]:
+        """By how much a number is counted on; nothing where it is set to something else."""
         value = b.value
+        if b.kind == "augment":
+            return [value] if isinstance(b.operator, ast.Add) and value is not None else []
         if (
             b.kind == "assign"
+            and not b.path
             and isinstance(value, ast.BinOp)
             and isinstance(value.op, ast.Add)
-            and not b.path
         ):
-            same = ast.unparse(value.left) == ast.unparse(b.anchor)
-            return same and self._is_amount(value.right)
-        return b.kind == "augment" and isinstance(b.operator, ast.Add) and self._is_amount(value)
+            return [value.right] if ast.unparse(value.left) == ast.unparse(b.anchor) else []
+        return [e.right for e in self.handed.sums(b)]
 
     def _is_amount(self, e: ast.expr | None) -> bool:
         return self._is_constant(e) or is_number_of_rows(e)
@@ -673,11 +682,6 @@ def _counted(e: ast.expr) -> ast.expr:
     moved = isinstance(e, ast.BinOp) and isinstance(e.op, (ast.Add, ast.Sub))
     by_number = moved and isinstance(e, ast.BinOp) and isinstance(e.right, ast.Constant)
     return e.left if by_number and isinstance(e, ast.BinOp) else e
-
-
-def _added(b: Binding) -> ast.expr | None:
-    """By how much `step += n`, `step = step + n` counts on."""
-    return b.value.right if isinstance(b.value, ast.BinOp) and b.kind == "assign" else b.value
 
 
 def _is_one(e: ast.expr | None) -> bool:

@@ -1,4 +1,5 @@
-"""Counts that a function is handed and gives back: `step = train_epoch(data, step)`, with `step += 1` and `return step` in it.
+"""Counts that a function is handed and gives back: `step = train_epoch(data, step)`, with `step += 1` and `return step` in it,
+or with `return step + 1`.
 
 The parameter and what the caller keeps are one count, though each call begins with a parameter of its own."""
 
@@ -33,10 +34,27 @@ class HandedCounts:
             return None
         names = {n.id if isinstance(n, ast.Name) else None for n in self._returned(function, b.path)}
         name = names.pop() if len(names) == 1 else None
-        given = self._given(b.value, function, name) if name is not None else None
-        if name is None or given is None or ast.unparse(given) != ast.unparse(b.anchor):
-            return None
-        return name, function
+        return (name, function) if name is not None and self._is_given(b, function, name) else None
+
+    def sums(self, b: Binding) -> list[ast.BinOp]:
+        """Where the function counts on that a name is set by: `step + 1` of `step = train(x, step)`, `return step + 1`; nothing
+        where it returns anything else, or has changed what it was handed before."""
+        if b.kind != "assign" or not isinstance(b.value, ast.Call):
+            return []
+        function = self.values.callee(b.value)
+        returned = self._returned(function, b.path) if isinstance(function, FUNCTIONS) else []
+        sums = [e for e in returned if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Add)]
+        names = {e.left.id if isinstance(e.left, ast.Name) else None for e in sums}
+        name = names.pop() if len(names) == 1 and len(sums) == len(returned) else None
+        if name is None or not isinstance(function, FUNCTIONS) or not self._is_given(b, function, name):
+            return []
+        bound = self.module.scopes.names.get(function, {}).get(name, ())
+        return sums if [o.kind for o in bound] == ["parameter"] else []
+
+    def _is_given(self, b: Binding, function: Function, name: str) -> bool:
+        """Whether a call passes for a parameter the very name that is set to what it returns."""
+        given = self._given(b.value, function, name) if isinstance(b.value, ast.Call) else None
+        return given is not None and ast.unparse(given) == ast.unparse(b.anchor)
 
     def _sets_back(self, call: ast.Call, function: Function, name: str) -> bool:
         given, statement = self._given(call, function, name), self.module.syntax.statement(call)

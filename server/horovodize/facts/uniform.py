@@ -170,6 +170,8 @@ class Uniformity:
             field = syntax.field[child]
             if isinstance(child, ast.stmt) and not isinstance(a, CALLABLES):
                 found += self._left_before(child)
+            if isinstance(a, ast.Lambda) and self._makes_rows(a):
+                break
             if isinstance(a, ast.Lambda):
                 return Unknown("it runs when a `lambda` is called", a)
             if isinstance(a, CALLABLES):
@@ -196,6 +198,11 @@ class Uniformity:
                 found.append(Unknown("it stands in a `case`", a.body[0]))
             child = a
         return _gravest([f for f in found if not isinstance(f, Uniform)])
+
+    def _makes_rows(self, function: ast.Lambda) -> bool:
+        """Whether a `lambda` makes the generator of a data set, which all ranks go through equally often."""
+        call = self.module.syntax.parent[function]
+        return isinstance(call, ast.Call) and self.module.names.last(call.func) == "from_generator"
 
     def _iterates(self, method: ast.AST) -> list[ast.AST]:
         """Where loops go through the objects whose `__iter__` or `__next__` a method is, also by `enumerate` or a bar."""

@@ -107,7 +107,10 @@ class Guarded:
         return self.draft.uniform.reached_alike(node)
 
     def _runs_aside(self, way: tuple[Frame, ...]) -> bool:
-        """Whether a generator leads to a node that `fit` or a data set draws from: in a thread of its own, beside the steps."""
+        """Whether a generator leads to a node that `fit` or a data set draws from: in a thread of its own, beside the steps. Or
+        a `lambda` does, which may be such a generator's."""
+        if any(isinstance(a, ast.Lambda) for f in way for a in self.draft.syntax.ancestors(f.node)):
+            return True
         for at, frame in enumerate(way):
             body = frame.function.body if isinstance(frame.function, ast.FunctionDef) else []
             if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for s in body for n in ast.walk(s)):

@@ -305,7 +305,7 @@ def amount_of(place: ast.AST) -> ast.expr | None:
         return argument(place, "delta", 0)
     if isinstance(place, ast.AugAssign):
         return place.value
-    value = place.value if isinstance(place, ast.Assign) else None
+    value = place.value if isinstance(place, ast.Assign) else place
     return value.right if isinstance(value, ast.BinOp) else None
 
 

@@ -20,6 +20,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary import shell_commands
 from horovodize.summary.buffers import goes_to_buffer
 from horovodize.summary.call_paths import Drive
+from horovodize.summary.drawn_orders import DrawnOrders
 from horovodize.summary.module import Module
 from horovodize.summary.opening import Opening
 from horovodize.summary.sites import MODEL, Sites
@@ -78,6 +79,7 @@ _CONSUMING = {
     "set_weights", "load_weights", "restore", "put", "push", "write", "seed", "compile", "build", "adapt", "set_value",
 }  # fmt: skip
 _CONSUMING_BUILTINS = {"next", "setattr", "delattr", "exec"}
+_GOING_THROUGH = {"list", "tuple", "set", "sorted", "sum", "max", "min"}
 _RANDOM = re.compile(
     r"(numpy\.random|random|tensorflow\.random|tensorflow\.compat\.v1)\.(?!stateless|set_seed|set_random_seed|Generator)"
     r"(random\w*|normal|uniform|randint|rand|randn|choice|choices|sample|permutation|shuffle|truncated_normal|gauss|seed)$"
@@ -122,7 +124,7 @@ class Effects:
     ) -> None:
         """of_all: calls that every rank may make, and that are no output therefore. early: what runs while no rank is known."""
         self.module, self.sites, self.drive, self.of_all, self.early = module, sites, drive, of_all, early
-        self.opening = Opening(module)
+        self.opening, self.orders = Opening(module), DrawnOrders(module, sites)
         self._shared: dict[ast.AST, bool] = {}
         self._outputs: dict[ast.Call, Output | None] = {}
 
@@ -324,6 +326,8 @@ class Effects:
             return True
         if isinstance(n, ast.NamedExpr):
             return inside is None
+        if isinstance(n, (ast.For, ast.comprehension)) and self.orders.is_drawn_anew(n.iter):
+            return True
         if isinstance(n, ast.Call):
             return self._call_shares(n, inside)
         if inside is not None:
@@ -357,7 +361,8 @@ class Effects:
             return True  # moves the statistics of batch normalisation on
         if isinstance(func, ast.Name):
             if not m.scopes.reaching(func):
-                return func.id in _CONSUMING_BUILTINS
+                through = func.id in _GOING_THROUGH and any(map(self.orders.is_drawn_anew, call.args[:1]))
+                return func.id in _CONSUMING_BUILTINS or through
             imported = name is not None and not name.startswith(("tensorflow.", "numpy."))
             return imported and bool(_UNKNOWN_TRAINING.search(func.id))
         if isinstance(func, ast.Attribute):
