@@ -391,11 +391,13 @@ class Counters:
         begun = [b for b in bindings if b not in added]
         starts = [b.value for b in begun if b.value is not None and not b.path]
         starts += [b.value for b in begun if b.path and isinstance(b.value, ast.Call)]
-        advances = tuple(place for b in added for place in self.handed.sums(b) or [b.statement])
+        advances: list[ast.AST] = []
+        for b in added:
+            advances += self.handed.sums(b) or [b.statement]
         stored = any(self._is_restored(e) for b in begun for e in self._given(b))
         rows = not all(self._is_constant(e) for b in added for e in self._amounts(b))
         return Counter(
-            CounterKind.NUMBER, frozenset(drivers), fitted, advances, tuple(starts), stored, rows=rows
+            CounterKind.NUMBER, frozenset(drivers), fitted, tuple(advances), tuple(starts), stored, rows=rows
         )
 
     def _kept_of(self, bindings: list[Binding]) -> Counter | None:
