@@ -61,7 +61,7 @@ def test_codes_are_those_of_the_seed_in_order() -> None:
         "HVD004",
         *(f"HVD{n}" for n in range(101, 111)),
         *(f"HVD{n}" for n in range(201, 206)),
-        *(f"HVD{n}" for n in range(301, 326)),
+        *(f"HVD{n}" for n in range(301, 327)),
         *(f"HVD{n}" for n in range(331, 334)),
         *(f"HVD{n}" for n in range(341, 346)),
         "HVD901",

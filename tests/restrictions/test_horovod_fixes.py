@@ -187,6 +187,11 @@ FIXES = [
         + "model.fit(x, y, steps_per_epoch=90 // hvd.size(), epochs=10, callbacks=callbacks)\n",
         ("90 * 10", "max(1, (90 * 10) // hvd.size())"),
     ),
+    (
+        "HVD326",
+        CALLBACKS.replace('"mse"', '"mse", jit_compile=True') + FIT,
+        ("jit_compile=True", "jit_compile=False"),
+    ),
 ]
 
 

@@ -36,7 +36,13 @@ FIXED = (
     "HVD319",
     "HVD321",
     "HVD325",
+    "HVD326",
 )
+_ERRORS = {  # that end programs with these faults
+    "HVD305": "RecursionError",
+    "HVD306": "FailedPreconditionError",
+    "HVD326": "InvalidArgumentError",
+}
 SECONDS = 9.0  # then a rank that waits says where, and ends
 
 
@@ -98,7 +104,7 @@ def test_a_faulty_program_of_each_code_that_has_a_fix_is_mended_by_it() -> None:
 def _is_faulty(code: str, shown: dict[str, Any]) -> bool:
     """Whether a program shows the fault of a code."""
     if "error" in shown:
-        return shown["error"] == {"HVD305": "RecursionError", "HVD306": "FailedPreconditionError"}.get(code)
+        return shown["error"] == _ERRORS.get(code)
     match code:
         case "HVD303":  # what TensorFlow takes: all memory of all that a process sees
             return len({gpu for gpus in shown["gpus"] for gpu in gpus}) < sum(map(len, shown["gpus"]))

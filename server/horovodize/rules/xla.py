@@ -36,7 +36,6 @@ _WHY = "Horovod's operations can't be compiled by XLA: the first step would stop
 _WHY_KERAS_3 = (
     "Horovod's operations can't be compiled by XLA, which Keras 3 uses on GPUs unless it is told not to."
 )
-_COMPILES = ("jit_compile", "experimental_compile")
 
 
 def apply(draft: Draft) -> None:
@@ -48,17 +47,11 @@ def apply(draft: Draft) -> None:
 
 def _in_traced(draft: Draft) -> Iterator[ast.expr]:
     """What says whether XLA compiles a function, of those in which gradients are averaged."""
-    compiled = [
-        (function, given)
-        for function, call in draft.drive.tracings
-        for given in (argument(call, name) for name in _COMPILES if call is not None)
-        if given is not None
-    ]
-    if not compiled:
+    if not draft.drive.compiled:
         return
     minimizing = (u.call for u in draft.sites.updates if u.method == "minimize")
     averaging: set[ast.AST] = {*draft.sites.training_gradients, *minimizing}
-    for function, given in compiled:
+    for function, given in draft.drive.compiled:
         if any(draft.drive.reaches(statement, averaging) for statement in function.body):
             yield given
 

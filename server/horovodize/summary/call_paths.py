@@ -10,7 +10,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
-from horovodize.summary.syntax import FUNCTIONS, Function, Loop
+from horovodize.summary.syntax import FUNCTIONS, Function, Loop, argument
 
 _TRACERS = (
     "tensorflow.function",
@@ -18,6 +18,7 @@ _TRACERS = (
     "tensorflow.eager.defun",
     "tensorflow.autograph.convert",
 )
+XLA = ("jit_compile", "experimental_compile")
 _DEPTH = 8
 MOST_WAYS = 32  # as many are followed; with that many, there may be more
 _FLAGS = 3  # calls in each other by which a flag is handed on
@@ -62,6 +63,16 @@ class Drive:
                 functions = [o.node for o in origins if isinstance(o.node, FUNCTIONS) and not o.path]
                 found += [(function, tracer) for function in functions for tracer in tracers]
         return found
+
+    @cached_property
+    def compiled(self) -> list[tuple[Function, ast.expr]]:
+        """Traced functions, and what says of each whether XLA compiles it: `True` of `tf.function(jit_compile=True)`."""
+        return [
+            (function, given)
+            for function, call in self.tracings
+            for given in (argument(call, name) for name in XLA if call is not None)
+            if given is not None
+        ]
 
     def _tracers(self, e: ast.expr) -> list[ast.Call]:
         """The calls that give something to trace functions with: `tf.function(…)` without a function, or

@@ -350,6 +350,14 @@ gpus = tf.config.list_physical_devices("GPU")
 if gpus:
     tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 """
+_LOOP = TAPE[TAPE.index("for i") :]
+_TRACED = (
+    "import horovod.tensorflow as horovod\nhorovod.broadcast_variables(model.variables, 0)\n"
+    "@tf.function(jit_compile=True)\ndef step():\n"
+    + _LOOP.partition("\n")[2]
+    + "for i in range(4):\n    step()\n"
+)
+_COMPILED = FIT.replace('"mse"', '"mse", jit_compile=True')
 # By code: the right text, and the faulty one.
 CASES: dict[str, list[tuple[str, str]]] = {
     "HVD303": [(_changed(START + FIT, ("hvd.init()\n", _PINS)), START + FIT)],
@@ -410,6 +418,10 @@ CASES: dict[str, list[tuple[str, str]]] = {
         (RESUMED, _changed(RESUMED, ("hvd.load_model", "tf.keras.models.load_model"))),
     ],
     "HVD325": [(DECAYED, _changed(DECAYED, ("8 // hvd.size(), 0.0", "8, 0.0")))],
+    "HVD326": [
+        (START + _TRACED.replace("True", "False"), START + _TRACED),
+        (START + _COMPILED.replace("True", "False"), START + _COMPILED),
+    ],
     "HVD317": [(ONE_STEP, _changed(ONE_STEP, ("hvd.Average", "hvd.Sum")))],
     "HVD319": [
         (ROWS, _changed(ROWS, (_APART, ".shuffle(100).shard(hvd.size(), hvd.rank())"))),

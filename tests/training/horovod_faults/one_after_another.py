@@ -51,7 +51,13 @@ def _each(text: str) -> dict[str, object]:
     _sent.clear()
     try:
         exec(compile(text, "case.py", "exec"), names)
-    except (RecursionError, ValueError, KeyError, tf.errors.FailedPreconditionError) as e:
+    except (
+        RecursionError,
+        ValueError,
+        KeyError,
+        tf.errors.FailedPreconditionError,
+        tf.errors.InvalidArgumentError,
+    ) as e:
         return {"error": type(e).__name__}
     model = names.get("model")
     apart = 0.0

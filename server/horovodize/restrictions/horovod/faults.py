@@ -7,6 +7,7 @@ from functools import cache
 from horovodize.restrictions.horovod import (
     averaged_twice,
     broadcast_every_step,
+    compiled_by_xla,
     drifts_apart,
     elastic_state,
     gpu_by_rank,
@@ -65,6 +66,7 @@ def every_fault() -> tuple[Restriction, ...]:
         uneven_shards,
         elastic_state,
         schedule_not_divided,
+        compiled_by_xla,
         waits_forever,
         touched_at_once,
         drifts_apart,
