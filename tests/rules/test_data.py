@@ -830,3 +830,20 @@ def test_rows_that_are_divided_for_the_next_fit_too_are_taken_once() -> None:
 def test_rows_that_are_others_then_are_taken_again(between: str) -> None:
     fit = "model.fit(x, y)\n"
     assert plan_of(ROWS + fit + between + fit).text.count(SHARE.format("x")) == 2
+
+
+def test_what_a_branch_makes_of_a_dataset_is_not_divided_a_second_time() -> None:
+    source = (
+        "import tensorflow as tf\n"
+        "def make(part):\n"
+        "    ds = tf.data.Dataset.range(40).concatenate(tf.data.Dataset.range(40, 64)).shuffle(64)\n"
+        "    if part < 1:\n        ds = ds.take(int(64 * part))\n"
+        "    return ds.batch(4)\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        'model.compile("sgd", "mse")\nmodel.fit(make(0.5))\n'
+    )
+    text = plan_of(source).text
+    assert "        ds = ds.take(int(64 * part))\n" in text
+    assert "    return shard_dataset(ds).batch(4)\n" in text
+    chosen = source.replace("ds = ds.take(int(64 * part))", "ds = tf.data.Dataset.range(9)")  # another one
+    assert plan_of(chosen).text.count("shard_dataset(tf.data.Dataset.range(") == 2

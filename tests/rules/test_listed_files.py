@@ -95,3 +95,17 @@ def test_a_rank_that_joins_later_lists_alone_so_it_is_told() -> None:
     assert isinstance(plan, Plan)
     assert "broadcast_object(os.listdir" not in plan.text
     assert any("another order" in note.message for note in plan.notes)
+
+
+def test_a_list_is_found_behind_a_large_model() -> None:
+    layers = "".join(f"    h = tf.keras.layers.Dense(8)(h) + {i} * h\n" for i in range(200))
+    source = (
+        "import os\nimport tensorflow as tf\n"
+        f"def net():\n    i = h = tf.keras.Input((4,))\n{layers}    return tf.keras.Model(i, h)\n"
+        'names = [n for n in os.listdir("d")]\n'
+        "ds = tf.data.TFRecordDataset(names).map(tf.io.parse_tensor).repeat().batch(8)\n"
+        "it, model, opt = iter(ds), net(), tf.keras.optimizers.SGD(0.1)\n"
+        "while True:\n    x = next(it)\n    with tf.GradientTape() as tape:\n        loss = tf.reduce_mean(model(x))\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
+    )
+    assert 'names = [n for n in hvd.broadcast_object(os.listdir("d"))]\n' in plan_of(source).text

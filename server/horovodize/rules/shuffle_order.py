@@ -32,7 +32,7 @@ _OWN_ORDER = (
     "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at all; "
     "seed NumPy with the same number on all ranks"
 )
-_LIMIT = 200
+_LIMIT = 3000  # nodes that are looked at behind the data for functions that shuffle it
 SHARED = "Every rank takes its part of the same order; in orders of their own the parts would overlap and leave rows out."
 
 

@@ -176,11 +176,32 @@ class Feeding:
             outer = [o for o in chosen if o in around[loop]]
             if outer and not self._iterates_data(loop):
                 chosen[outer[-1]] += chosen.pop(loop)
+        for loop in [o for o in dict.fromkeys(o for loop in chosen for o in self._rounds(loop, around[loop]))]:
+            turns = [inner for inner in chosen if loop in self._rounds(inner, around[inner])]
+            if len(turns) > 1:
+                chosen[loop] = [step for inner in turns for step in chosen.pop(inner)]
         found = [
             Driver(loop, self.iterable(loop), self._loop_kind(loop), self.indexed(loop), steps)
             for loop, steps in chosen.items()
         ]
         return sorted(found, key=lambda d: (d.loop.lineno, d.loop.col_offset))
+
+    def _rounds(self, loop: Loop, around: set[Loop]) -> list[Loop]:
+        """The next loop around one that only counts how often a step is repeated: where several such loops take turns in it
+        (`for _ in range(k): …` for the generator, then for its critic), how often each does is a proportion that stays, and
+        the loop around counts the rounds. How many batches there are is counted by dividing something, or by a length."""
+        if not around or self._iterates_data(loop) or self.indexed(loop) or isinstance(loop, ast.While):
+            return []
+        by_rows = any(
+            isinstance(n, ast.BinOp)
+            and isinstance(n.op, (ast.Div, ast.FloorDiv))
+            or isinstance(n, ast.Call)
+            and self.names.last(n.func) in ("len", "cardinality")
+            for n in self.values.depends([loop.iter])
+        )
+        nearest = max(around, key=lambda o: (o.lineno, o.col_offset))
+        inside = self.syntax.inside(loop, nearest)
+        return [nearest] if inside and not by_rows and self._counts(nearest) else []
 
     @cached_property
     def undriven(self) -> list[ast.Call]:

@@ -329,7 +329,12 @@ class _Walk:
                 if not self.p.is_dataset(value):
                     return []
                 found += self.earliest(value)
-        return found
+        return [] if self._are_made_of_each_other(found) else found
+
+    def _are_made_of_each_other(self, places: list[ast.expr]) -> bool:
+        """Whether a place gets what another gives (`if part < 1: ds = ds.take(n)`): it would be divided once more."""
+        several = list(dict.fromkeys(places))
+        return any(self.p.comes_from(place, before) for place in several for before in several)
 
     def _given(self, b: Binding) -> list[ast.expr]:
         values = self.p.given(b)

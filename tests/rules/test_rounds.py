@@ -1,0 +1,58 @@
+"""G4: loops that only repeat a step take turns in the loop that counts their rounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+NETS = """\
+import tensorflow as tf
+maker = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+critic = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+first, second = tf.keras.optimizers.Adam(0.1), tf.keras.optimizers.Adam(0.1)
+def maker_step(x):
+    with tf.GradientTape() as tape:
+        loss = -tf.reduce_mean(critic(maker(x)))
+    first.apply_gradients(zip(tape.gradient(loss, maker.trainable_variables), maker.trainable_variables))
+def critic_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(critic(maker(x))) - tf.reduce_mean(critic(x))
+    second.apply_gradients(zip(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables))
+def train(batches, rows, rounds, of_maker, of_critic):
+    for turn in range(rounds):
+        for _ in range({maker}):
+            maker_step(next(batches))
+        for _ in range({critic}):
+            critic_step(next(batches))
+        if turn % 100 == 0:
+            maker.save_weights("maker")
+"""
+CALLED = "train(iter(load()), 640, 1000, 5, 10)\n"
+
+
+def text(maker: str, critic: str, called: str = CALLED) -> str:
+    return plan_of(NETS.format(maker=maker, critic=critic) + called).text
+
+
+@pytest.mark.parametrize("counts", [("of_maker", "of_critic"), ("of_maker", "30"), ("20", "of_critic + 1")])
+def test_how_often_each_takes_its_turn_stays(counts: tuple[str, str]) -> None:
+    after = text(*counts)
+    assert "for turn in range(rounds // hvd.size()):" in after
+    assert f"for _ in range({counts[0]}):" in after
+    assert f"for _ in range({counts[1]}):" in after
+    assert "if turn % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:" in after
+
+
+@pytest.mark.parametrize("count", ["rows // 16", "int(rows / 16)"])
+def test_how_many_batches_there_are_is_divided(count: str) -> None:
+    after = text(count, count)
+    assert "for turn in range(rounds):" in after
+    assert after.count("// hvd.size()") == 2
+
+
+def test_one_loop_alone_counts_its_steps() -> None:
+    source = NETS.replace("        for _ in range({critic}):\n            critic_step(next(batches))\n", "")
+    after = plan_of(source.format(maker="of_maker", critic="") + CALLED.replace("5", "50")).text
+    assert "for turn in range(rounds):" in after
+    assert "for _ in range(max(1, of_maker // hvd.size())):" in after
