@@ -120,11 +120,26 @@ def test_a_variable_is_multiplied_where_it_is_made(step: str, told: str) -> None
         "if count % 100 == 0:\n            lr *= 0.5",  # as often for the rows that are seen
         "if loss > 9:\n            lr *= 0.5",
         "lr = 0.1\n        lr *= 0.5",  # doesn't go on
+        "if count % 100:\n            continue\n        lr *= 0.5",
     ],
 )
 def test_what_does_not_go_on_with_each_step_is_left(step: str) -> None:
     assert "lr *= 0.5" in changed(f"{step}\n        opt.learning_rate = lr")
     assert not asked(f"{step}\n        opt.learning_rate = lr")
+
+
+@pytest.mark.parametrize("test", ["count % 100 == 0", "loss > 9", "count == 100"])
+def test_what_stays_the_same_with_most_steps_is_left(test: str) -> None:
+    step = f"lr = lr * 0.5 if {test} else lr\n        opt.learning_rate = lr"
+    assert changed(step)[0].startswith("lr = lr * 0.5 if ")
+    assert not asked(step)
+
+
+def test_a_turn_that_is_left_out_with_its_step_changes_nothing() -> None:
+    """Short batches aren't trained on: what comes after comes with each step."""
+    source = LOOP.format(step="lr *= decay; opt.lr = lr", made=OF_NUMBER, epoch="pass", given="x, y")
+    skips = "        if x.shape[0] < 4:\n            continue\n        loss = train_step"
+    assert f"lr *= decay {POWER};" in plan_of(source.replace("        loss = train_step", skips)).text
 
 
 def test_what_goes_on_with_each_epoch_is_left_but_for_its_bound() -> None:

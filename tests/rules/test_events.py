@@ -218,6 +218,26 @@ def test_weights_that_are_copied_come_as_often_for_the_rows_seen() -> None:
 
 # ---------------------------------------------------------------------- callbacks and hooks
 
+
+def test_what_is_counted_after_a_turn_is_cut_short_are_events() -> None:
+    """Evaluations are as many as before for the rows seen, however it is said when they come."""
+    counted = """\
+        if {}:
+            continue
+        if now() < best:
+            best = now()
+            bad = 0
+        else:
+            bad += 1
+            if bad >= 32:
+                lower()
+                bad = 0
+"""
+    head = TAPE + DATA + "best, bad = 9.0, 0\n" + LOOP
+    assert "if bad >= 32:" in plan_of(head + counted.format("total % 100")).text
+    assert "if bad >= max(1, 32 // hvd.size()):" in plan_of(head + counted.format("off")).text
+
+
 FIT = (
     TF
     + "from tensorflow.keras.callbacks import *\nmodel = tf.keras.Sequential([])\nmodel.compile('sgd', 'mse')\n"

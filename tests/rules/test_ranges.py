@@ -251,9 +251,30 @@ def test_the_index_of_a_schedule_counts(made: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "setting",
+    [
+        "opt.learning_rate = {}",
+        "opt.learning_rate.assign({})",
+        "tf.keras.backend.set_value(opt.lr, {})",
+        "rate = {}\n    print(rate)\n    opt.lr = rate",
+    ],
+)
+@pytest.mark.parametrize("made", ["[0.1, 0.02, 0.005]", "{0: 0.1, 1: 0.05}", "load()"])
+def test_ranks_set_the_same_rate_from_any_table(made: str, setting: str) -> None:
+    """A rank's own number would give each its own rate, where the number comes to the next of a few."""
+    rate = setting.format("table[i // 100]")
+    loop = f"for i in range(n):\n    print(table[i // 100])\n    {rate}\n    step(a[i * 3 : i * 3 + 3], b)\n"
+    text = plan_of(TAPE + SCHEDULE.format(made=made) + loop).text
+    assert "for i, own_i in rounds(range(n)):\n" in text
+    assert "table[own_i" not in text
+
+
+@pytest.mark.parametrize(
     ("made", "body"),
     [
         ("np.linspace(-1, 1, n)", "step(table[i], b)"),  # rows
+        ("[0.1, 0.02]", "opt.lr.assign(table[0])\n    step(table[i], b)"),
+        ("[0.1, 0.02]", "x = table[i]\n    opt.lr.assign(x)\n    step(x, b)"),
         ("np.linspace(-1, 1, n)", "row = table[i]\n    step(row, b)"),
         ("np.linspace(-1, 1, n)", "row = table[i]\n    print(row)\n    step(row, b)"),
         (

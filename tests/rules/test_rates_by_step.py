@@ -336,6 +336,39 @@ def test_a_count_that_is_looked_up_among_a_few_is_asked_about() -> None:
     assert any("isn't followed" in c.doubt for c in plan.changes)
 
 
+GOT = """\
+count, lr, changes = 0, 0.1, {{500: 0.01}}
+for x, y in tf.data.Dataset.from_tensor_slices((a, b)).batch(4):
+    lr = {}
+    opt.learning_rate = lr
+    step(x, y)
+    count += 1
+"""
+
+
+def test_so_is_one_by_which_a_change_is_got() -> None:
+    plan = plan_of(TAPE + GOT.format("changes.get(count, lr)"))
+    assert "lr = changes.get(count, lr)\n" in plan.text
+    assert any("goes on from its last value" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        ("0.01 if count == 500 else lr", "0.01 if count == max(1, 500 // hvd.size()) else lr"),
+        ("0.01 if count + 1 == 500 else lr", "0.01 if count + 1 == max(1, 500 // hvd.size()) else lr"),
+        ("0.01 if count % 500 == 0 else lr", "0.01 if count * hvd.size() % 500 < hvd.size() else lr"),
+        ("0.01 if count > 500 else lr", "0.01 if count * hvd.size() > 500 else lr"),
+        ("0.01 if count % 500 > 250 else lr", "0.01 if count * hvd.size() % 500 > 250 else lr"),
+    ],
+)
+def test_a_count_that_is_to_equal_a_number_does_so_on_any_number_of_ranks(rate: str, told: str) -> None:
+    """Twice 7 times 8 is never 500."""
+    plan = plan_of(TAPE + GOT.format(rate))
+    assert f"lr = {told}\n" in plan.text
+    assert all(c.sure for c in plan.changes)
+
+
 FINDER = """\
 rates = np.geomspace(1e-5, 1.0, 50)
 losses = []

@@ -101,6 +101,21 @@ def test_a_loss_of_other_rows_is_no_other_multiple(game: bool) -> None:
     assert any("as those of a game" in note for note in found.judged[0].parity.notes) == game
 
 
+def _drawn(first: int, number: int, again: int) -> dict[str, int]:
+    """Rows that are drawn without end, of which some come twice by chance."""
+    return {f"row {n}": 2 if n % 50 < again else 1 for n in range(first, first + number)}
+
+
+@pytest.mark.parametrize(("again", "alike"), [(0, True), (1, True), (25, False)])
+def test_ranks_draw_rows_of_their_own(again: int, alike: bool) -> None:
+    """Of 20,000 numbers of 24 bits a few are the same; of a data set many are, and other ranks have those, too."""
+    original = alone(rows=_drawn(0, 400, again), steps=100)
+    mine, its = _drawn(0, 200, again), _drawn(1000, 200, again)
+    found = judge(original, two(rows=mine, steps=50, second={"rows": its}), "linear")
+    (check,) = (check for check in found.checks if check.name == "the rows are divided")
+    assert (not check.broken) == alike, check
+
+
 # ---------------------------------------------------------------------- rows that are others each time
 
 

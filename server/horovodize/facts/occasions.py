@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize import catalogue
 from horovodize.facts.hooks import Hooks
@@ -11,7 +12,7 @@ from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, argument
 
 # What TensorFlow calls of a hook with each run of a session, and who runs sessions that do not train.
 _WITH_RUNS = ("before_run", "after_run")
@@ -84,13 +85,37 @@ class Occasions:
             if isinstance(a, ast.ExceptHandler) and any(self.syntax.inside(a, d.loop) for d in drivers):
                 return True  # where the data end, an epoch does
             child = a
+        decisions = [(t, under, False) for t, under in self._cut_short(node)]
+        for around, arm in self.syntax.conditions(node):
+            if isinstance(around, ast.If):
+                moved_on = arm == "body" and _sets_itself_back(around)
+                decisions.append((around, [*around.body, *around.orelse], moved_on))
         return any(
-            isinstance(decision, ast.If)
-            and any(self.syntax.inside(decision, d.loop) for d in drivers)
-            and not any(self.drive.reaches(s, steps) for s in (*decision.body, *decision.orelse))
-            and (any(self._is_modulo(n) for n in walk(decision.test)) or _sets_itself_back(decision))
-            for decision, _ in self.syntax.conditions(node)
+            any(self.syntax.inside(decision, d.loop) for d in drivers)
+            and not any(self.drive.reaches(s, steps) for s in under)
+            and (moved_on or any(self._is_modulo(n) for n in walk(decision.test)))
+            for decision, under, moved_on in decisions
         )
+
+    def skipped_by(self, place: ast.AST, drivers: set[Driver]) -> list[ast.If]:
+        """The tests that cut a turn short before a place in its function, `if step % 100: continue`, and no step with it."""
+        steps: set[ast.AST] = {step for d in drivers for step in d.steps}
+        return [
+            decision
+            for decision, under in self._cut_short(place)
+            if not any(self.drive.reaches(s, steps) for s in under)
+        ]
+
+    def _cut_short(self, node: ast.AST) -> Iterator[tuple[ast.If, list[ast.stmt]]]:
+        """The tests before a place that cut a turn of its loop short, each with all that is under it, or comes after it."""
+        for a in (node, *self.syntax.ancestors(node)):
+            if isinstance(a, (*CALLABLES, *LOOPS)):
+                return
+            if isinstance(a, ast.stmt):
+                block = self.syntax.block(a)
+                for i, s in enumerate(block[: block.index(a)]):
+                    if isinstance(s, ast.If) and not s.orelse and isinstance(s.body[-1], ast.Continue):
+                        yield s, [*s.body, *block[i + 1 :]]
 
     def _is_modulo(self, n: ast.AST) -> bool:
         if isinstance(n, ast.BinOp):
@@ -99,7 +124,8 @@ class Occasions:
 
 
 def _sets_itself_back(decision: ast.If) -> bool:
-    """`if step >= last + 100: last = step`: what is tested for is moved on where it holds."""
+    """`if step >= last + 100: last = step`: what is tested for is moved on there. (Where it doesn't hold, something may
+    come with most steps: `bad += 1` where a loss is no better than the best.)"""
     read = {ast.unparse(n) for n in walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))}
     targets = (
         t

@@ -163,9 +163,9 @@ def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> boo
         return False
     if found[1] and not all(is_fit_divided(draft, f) for f in feeding(draft).fits):
         return False
-    tests = [
-        t.test for way in draft.drive.ways(site) for f in way for t, _ in draft.syntax.conditions(f.node)
-    ]
+    places = [f.node for way in draft.drive.ways(site) for f in way]
+    tests = [t.test for place in places for t, _ in draft.syntax.conditions(place)]
+    tests += [t.test for place in places for t in draft.facts.occasions.skipped_by(place, found[0])]
     own = ast.unparse(kept) if kept is not None else ""
     return all(_is_flag(draft, test, own) or _is_ratio(draft, test) for test in tests)
 

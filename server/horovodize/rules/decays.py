@@ -98,7 +98,7 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
         is_told = parts is not None and _tell(draft, setting, parts, rule)
         found = found or is_told
         goes_on = parts.changes if parts is not None else _goes_on(draft, setting)
-        if not is_told and goes_on and rule == "C5" and _is_by_step(draft, setting):
+        if not is_told and goes_on and rule == "C5" and _is_by_step(draft, setting, parts):
             found = True
             if draft.once("goes on", setting.place):
                 draft.ask(rule, setting.value, _STEP, _WHY_STEP, _UNSEEN)
@@ -137,7 +137,7 @@ def _assigned(draft: Draft, variable: ast.Call) -> Iterator[Setting]:
 def _tell(draft: Draft, setting: Setting, parts: _Parts, rule: str) -> bool:
     """Changes what a number changes by; whether it is known how, and happens with each step."""
     growth = draft.growth if setting.is_scaled else ""
-    by_step = parts.changes and _is_by_step(draft, setting)
+    by_step = parts.changes and _is_by_step(draft, setting, parts)
     if by_step and not _is_known(draft, setting, parts):
         return False
     for factor in parts.factors if by_step else ():
@@ -176,10 +176,14 @@ def _is_amount(draft: Draft, term: ast.expr) -> bool:
     )
 
 
-def _is_by_step(draft: Draft, setting: Setting) -> bool:
-    """Whether a value is set with each step; of an operation in a graph: whether a session runs it so."""
+def _is_by_step(draft: Draft, setting: Setting, parts: _Parts | None) -> bool:
+    """Whether a value changes with each step, rather than with a few (`rate * 0.5 if i % 100 == 0 else rate`); of an operation
+    in a graph: whether a session runs it so."""
     if not draft.in_graph or not isinstance(setting.place, ast.Call):
-        return counted.is_by_step(draft, setting.place, setting.kept)
+        by = (
+            [e for e in parts.factors + parts.terms if draft.syntax.inside(e, setting.place)] if parts else []
+        )
+        return all(counted.is_by_step(draft, place, setting.kept) for place in (setting.place, *by))
     graph = draft.sites.graph
     return any(
         setting.place in graph.operations(graph.fetches(run)) and counted.is_by_step(draft, run)

@@ -63,6 +63,9 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
         return False
     found = False
     for read in reads(draft, rate):
+        if _is_compared(draft, read):
+            found = True  # G5 divides what it is to equal, or asks
+            continue
         # else it is given what was told already
         if counted.of(draft, read) is not None and not _is_key(draft, read):
             draft.change(
@@ -121,12 +124,35 @@ def _given(draft: Draft, n: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
 
 
 def _is_key(draft: Draft, read: ast.expr) -> bool:
-    """Whether a count is looked up among a few numbers, `rates[step]` of `rates = {0: 0.1, 500: 0.01}`: the steps of all ranks
-    may step over them."""
-    item = draft.syntax.parent[read]
-    if not isinstance(item, ast.Subscript) or item.slice is not read:
-        return False
-    return any(isinstance(o.node, ast.Dict) for o in draft.values.origins(item.value))
+    """Whether a count is looked up in a table, `rates[step]`, `rates.get(step, rate)` of `rates = {0: 0.1, 500: 0.01}`.
+    The steps of all ranks may step over them."""
+    e, item = _shifted(draft, read)
+    match item:
+        case ast.Subscript(value=table, slice=key) if key is e:
+            pass
+        case ast.Call(func=ast.Attribute(value=table), args=[key, *_]) if key is e:
+            pass
+        case _:
+            return False
+    return any(isinstance(o.node, ast.Dict) for o in draft.values.origins(table))
+
+
+def _is_compared(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count, or what is left of its division, is to equal a number, `0.01 if step == 500 else rate`. The steps of all
+    ranks may step over it, too."""
+    e, test = _shifted(draft, read)
+    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod) and test.left is e:
+        test = draft.syntax.parent[test]
+    exact = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+    return isinstance(test, ast.Compare) and any(isinstance(op, exact) for op in test.ops)
+
+
+def _shifted(draft: Draft, read: ast.expr) -> tuple[ast.expr, ast.AST]:
+    """`step + 1`, with what it is a part of."""
+    e, around = read, draft.syntax.parent[read]
+    while isinstance(around, ast.BinOp) and isinstance(around.op, (ast.Add, ast.Sub)):
+        e, around = around, draft.syntax.parent[around]
+    return e, around
 
 
 def follow_fed(draft: Draft, rate: ast.expr) -> None:

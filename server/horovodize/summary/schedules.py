@@ -26,8 +26,31 @@ _RATES = frozenset(("learning_rate", "lr"))
 
 def is_from_schedule(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
     """Whether a subscript in the body of a loop picks the number of a step: from a table that is a curve of numbers alone, to
-    set something, or show it; nothing that trains is given it."""
-    return _is_curve(feeding, item.value) and _is_set(feeding, item, body)
+    set something, or show it, or from any table that a rate is set from; nothing that trains is given it."""
+    if _sets_rate(feeding, item, body):
+        return True
+    return _is_set(feeding, item, body) and (
+        _is_curve(feeding, item.value) or _is_of_rates(feeding, item, body)
+    )
+
+
+def _sets_rate(feeding: Feeding, item: ast.expr, body: list[ast.AST]) -> bool:
+    """Whether an item is what a rate is set to, at once or by a name that nothing else is done with but to show it."""
+    reads = _read_by_name(feeding, item, body) or [item]
+    statements = [feeding.syntax.statement(n) for n in reads]
+    return any(_is_to_rate(s) for s in statements) and all(_sets(feeding, s) for s in statements)
+
+
+def _is_of_rates(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
+    """Whether a rate is set from the same table elsewhere in the loop: `print(rates[i // 100])` beside it."""
+    table = ast.unparse(item.value)
+    return any(
+        isinstance(n, ast.Subscript)
+        and n is not item
+        and ast.unparse(n.value) == table
+        and _sets_rate(feeding, n, body)
+        for n in body
+    )
 
 
 def _is_curve(feeding: Feeding, table: ast.expr) -> bool:
@@ -86,24 +109,40 @@ def _is_of_turn(feeding: Feeding, n: ast.AST, turn: str, depth: int) -> bool:
 
 
 def _is_set(feeding: Feeding, item: ast.expr, body: list[ast.AST]) -> bool:
+    reads = _read_by_name(feeding, item, body)
+    if reads is None:
+        return _sets(feeding, feeding.syntax.statement(item))
+    return bool(reads) and all(_sets(feeding, feeding.syntax.statement(n)) for n in reads)
+
+
+def _read_by_name(feeding: Feeding, item: ast.expr, body: list[ast.AST]) -> list[ast.expr] | None:
+    """Where the body of a loop reads a name that it sets from an item; None if it sets none."""
     statement = feeding.syntax.statement(item)
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        if isinstance(target, ast.Attribute):
-            return target.attr in _RATES
-        if isinstance(target, ast.Name):
-            reads = [
-                n
-                for n in body
-                if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)
-            ]
-            return bool(reads) and all(_sets(feeding, feeding.syntax.statement(n)) for n in reads)
-    return _sets(feeding, statement)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name):
+        return None
+    return [n for n in body if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)]
+
+
+def _is_to_rate(statement: ast.stmt) -> bool:
+    """Whether a statement sets a rate: `optimizer.lr = …`, `optimizer.lr.assign(…)`, `K.set_value(optimizer.lr, …)`."""
+    if isinstance(statement, ast.Assign):
+        return all(_is_rate(t) for t in statement.targets)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    return _is_rate(call.func.value) or (call.func.attr == "set_value" and any(map(_is_rate, call.args[:1])))
+
+
+def _is_rate(e: ast.expr) -> bool:
+    return isinstance(e, ast.Attribute) and e.attr in _RATES
 
 
 def _sets(feeding: Feeding, statement: ast.stmt) -> bool:
     """Whether a statement only sets a variable or a rate, or shows a number."""
     if isinstance(statement, ast.Assign):
-        return all(isinstance(t, ast.Attribute) and t.attr in _RATES for t in statement.targets)
+        return all(map(_is_rate, statement.targets))
     call = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(call, ast.Call) and feeding.names.last(call.func) in _SETTERS

@@ -47,14 +47,14 @@ class Collectives:
             setattr(mpi_ops.MPI_LIB, name, self._around(kind, getattr(mpi_ops.MPI_LIB, name)))
 
     def counts(self) -> tuple[int, int]:
-        """Broadcasts so far, and what may be averages: allreduces, and allgathers of gradients that are sparse."""
+        """Broadcasts of variables so far, and what may be averages: allreduces, and allgathers of gradients that are sparse."""
         return self._broadcasts, self._averages
 
     def add(self, kind: str, what: str, adds: bool = False) -> None:
         """Notes a collective that has run."""
         self.sums += adds
         self.log.append((kind, what))
-        self._broadcasts += "broadcast" in kind
+        self._broadcasts += "broadcast" in kind and "float" in what  # objects are sent as bytes: uint8[…]
         self._averages += "allreduce" in kind or "allgather" in kind
 
     def _around(self, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
