@@ -39,6 +39,7 @@ def is_dealt(loop: str) -> bool:
         "        loss, h = train(x, y, h)\n",
         "h = None\nfor x, y in ds:\n    loss, h = train(x, y, h)\n    h = tf.stop_gradient(h)\n",
         "h = [tf.zeros([4, 8]) for _ in range(1)]\nfor i, (x, y) in enumerate(ds):\n    loss, h = train(x, y, state=h)\n",
+        "h = tf.zeros([4, 8])\nfor x, y in ds:\n    h = tf.stop_gradient(train(x, y, h)[1])\n",
         "h = np.zeros((4, 8))\nfor x, y in ds:\n    with tf.GradientTape() as tape:\n"
         "        seen, h = cell(x, initial_state=h)\n"
         "        loss = tf.reduce_mean((out(seen) - y) ** 2)\n    w = cell.trainable_variables\n"
@@ -56,6 +57,8 @@ def test_a_state_that_goes_from_step_to_step(loop: str) -> None:
         "for x, y in ds:\n    h = tf.zeros([4, 8])\n    loss, h = train(x, y, h)\n",
         # what is given is not handed on
         "h = tf.zeros([4, 8])\nfor x, y in ds:\n    loss, last = train(x, y, h)\n",
+        # a sum over the steps, where each is taken
+        "total = np.zeros(1)\nh = tf.zeros([4, 8])\nfor x, y in ds:\n    total = np.add(train(x, y, h)[0], total)\n",
         # a sum over the steps
         "def add(total, loss):\n    return total + loss\ntotal = tf.zeros([])\nh = tf.zeros([4, 8])\nfor x, y in ds:\n"
         "    loss, _ = train(x, y, h)\n    total = add(total, loss)\n",
@@ -119,3 +122,31 @@ def test_what_else_is_fed_back_is_one() -> None:
     plan = plan_of(FETCHED.format(made="tf.train.get_or_create_global_step()", fetched="loss"))
     assert "for i in range(900):" in plan.text
     assert any("state" in n.message for n in plan.notes)
+
+
+TURNS = """\
+import numpy as np
+import tensorflow as tf
+sgd = tf.keras.optimizers.SGD(0.1)
+one = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+one.compile({}, "mse")
+two = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+two.compile({}, "mse")
+def step(x, state):
+    one.train_on_batch(x + state, x)
+    return state + 0.1
+ds = tf.data.Dataset.from_tensor_slices(np.load("x.npy")).batch(4)
+state = np.zeros((4, 4))
+for x in ds:
+    state = step(x, state)
+for x in ds:
+    two.train_on_batch(x, x)
+"""
+
+
+@pytest.mark.parametrize(("first", "second", "asked"), [("sgd", "sgd", True), ('"sgd"', '"adam"', False)])
+def test_an_optimizer_of_two_compiled_models_takes_steps_of_both_kinds(
+    first: str, second: str, asked: bool
+) -> None:
+    plan = plan_of(TURNS.format(first, second))
+    assert any("by one optimizer" in c.doubt for c in plan.changes) is asked

@@ -416,3 +416,24 @@ def test_an_index_that_picks_what_is_drawn_of_selects_no_rows() -> None:
         "for i in range(1000 // hvd.size()):\n    x, y = "
         "[tasks[i % 2].next_batch(16) for _ in range(hvd.size())][hvd.rank()]\n    step(x, y)\n",
     )
+
+
+TRACED = """\
+import tensorflow as tf
+ds = tf.data.Dataset.from_tensor_slices(tf.zeros((64, 4))).repeat().batch(4)
+model, opt = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.SGD(0.1)
+it = iter({data})
+for _ in trange(done % 640, 640, 16):
+    x = next(it)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(("data", "asked"), [("ds", True), ("load()", False)])
+def test_a_loop_that_stays_is_asked_about_where_its_data_are_divided(data: str, asked: bool) -> None:
+    plan = plan_of("from tqdm import trange\nfrom own import done, load\n" + TRACED.format(data=data))
+    assert any("how many steps this loop takes" in c.doubt for c in plan.changes) is asked
+    assert ("SGD(0.1 * hvd.size())" in plan.text) is asked
+    assert any("this loop is not divided" in n.message for n in plan.notes) is not asked

@@ -12,7 +12,7 @@ import ast
 from horovodize.facts.counters import RESUMING, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import averages, counted, nested, resume, strong
-from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Shared, Strided
+from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Shared, Strided, Unseen
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
@@ -88,9 +88,11 @@ def _turns_so_far(draft: Draft, driver: Driver) -> list[Edit]:
 
 
 def _leave(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
-    """Says of a loop that it is not divided; then its rate stays, too."""
-    draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
-    strong.leave_loop(draft, driver)
+    """Says of a loop that it is not divided; then its rate stays, too, unless the data are divided: that is asked about."""
+    if strong.leave_loop(draft, driver):
+        draft.note(rule, e, f"this loop is not divided: {EVERYTHING}")
+    else:
+        draft.decide(driver.loop, Unseen(rule, e))
 
 
 def _bar(draft: Draft, e: ast.expr) -> ast.Call | None:

@@ -192,7 +192,7 @@ def ask_of_both(draft: Draft, rule: str) -> None:
     if not draft.growth:
         return
     optimizers = [u.optimizer for u in draft.sites.updates if u.optimizer is not None]
-    for optimizer in optimizers:
+    for optimizer in (*optimizers, *(o for c in draft.sites.compiles for o in c.optimizers)):
         kinds = {site: scaling(draft, site) for site in sites_of(draft, optimizer)}
         left = [site for site, kind in kinds.items() if kind is Scaling.SAME]
         if left and Scaling.WEAK in kinds.values() and draft.once("both", left[0]):

@@ -47,7 +47,17 @@ class CarriedState:
         passed = [n for a in _arguments(call) for n in walk(a) if isinstance(n, ast.Name) and n.id in given]
         if not any(self._is_from_last_turn(n, statement, driver) for n in passed):
             return False
-        return call in self._in_losses or self.drive.reaches(call, {*driver.steps})
+        if call in self._in_losses:
+            return True
+        # `total = add(step(x), total)` adds up what steps give: none of them gets it
+        training = (n for n in walk(call) if isinstance(n, ast.Call) and self._trains(n, driver))
+        return any(n in passed for c in training for a in _arguments(c) for n in walk(a))
+
+    def _trains(self, call: ast.Call, driver: Driver) -> bool:
+        """Whether a call itself trains, not only one that makes what it is given."""
+        steps = set[ast.AST](driver.steps)
+        runs = self.values.graph.runs(call)
+        return call in steps or any(self.drive.reaches(function, steps) for function in runs)
 
     def _is_from_last_turn(self, name: ast.Name, statement: ast.Assign, driver: Driver) -> bool:
         """Whether a name begins as a state before a loop, and has a later value in each turn."""
