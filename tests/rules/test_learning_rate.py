@@ -118,6 +118,10 @@ def test_a_schedule_is_not_multiplied(made: str, tail: str) -> None:
             "tf.keras.backend.set_value(model.optimizer.lr, 0.01)",
             "tf.keras.backend.set_value(model.optimizer.lr, 0.01 * hvd.size())",
         ),
+        (
+            "from somewhere import K\nK.set_value(model.optimizer.lr, 0.01)",
+            "from somewhere import K\nK.set_value(model.optimizer.lr, 0.01 * hvd.size())",
+        ),
         ("opt.learning_rate.assign(1e-3)", "opt.learning_rate.assign(1e-3 * hvd.size())"),
     ],
 )
@@ -271,3 +275,16 @@ model.fit(x, y)
     assert (
         "set_value(model.optimizer.lr, finder.best() * hvd.size())\n" in plan_of(head.format(kept="0.1")).text
     )
+
+
+OWN_K = """\
+class Backend:
+    def set_value(self, kept, value):
+        tf.keras.backend.set_value(kept, value)
+Backend().set_value(model.optimizer.lr, 0.01)
+"""
+
+
+def test_a_setter_of_the_programs_own_is_given_the_larger_rate() -> None:
+    text = plan_of(TF + MODEL + "model.compile(tf.keras.optimizers.SGD(0.1), 'mse')\n" + OWN_K + FIT).text
+    assert OWN_K.replace("0.01", "0.01 * hvd.size()") in text

@@ -110,3 +110,11 @@ def test_the_last_part_is_known_whatever_it_hangs_on() -> None:
 )
 def test_what_tensorflow_is_called(source: str, name: str | None) -> None:
     assert module(source).tensorflow_name() == name
+
+
+def test_old_keras_brings_its_backend_with_a_star() -> None:
+    assert name_of("from keras.layers import *\nlook(K.set_value)") == "tensorflow.keras.backend.set_value"
+    assert (
+        name_of("from tensorflow.keras.layers import *\nlook(K.set_value)")
+        != "tensorflow.keras.backend.set_value"
+    )

@@ -25,6 +25,7 @@ _ASKING = (
     "test_on_batch",
 )
 _CLOCKS = ("time.", "datetime.", "timeit.")
+_SET_VALUE = "tensorflow.keras.backend.set_value"
 _WHAT = "Decide on all ranks together"
 _WHY = "A rank that stops alone leaves the others waiting; ranks with rates of their own drift apart: all do as one would."
 _DOUBT = "each rank decides this by values of its own: now all of them do it when one would"
@@ -63,10 +64,19 @@ def _steers(draft: Draft, node: ast.AST) -> bool:
         return any(t.attr == "stop_training" or is_rate(draft, t) for t in attributes)
     if not isinstance(node, ast.Call):
         return False
-    if draft.names.of(node.func) == "tensorflow.keras.backend.set_value":
+    if sets_value(draft, node):
         return bool(node.args) and is_rate(draft, node.args[0])
     assigns = isinstance(node.func, ast.Attribute) and node.func.attr == "assign"
     return _sets_stop(node) or (assigns and is_rate(draft, node.func.value))  # type: ignore[attr-defined]
+
+
+def sets_value(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call sets a variable as `K.set_value(rate, 0.1)` does, where it can't be seen whose `K` that is, too."""
+    name = draft.names.of(call.func)
+    if name == _SET_VALUE:
+        return True
+    known = (name or "").startswith("tensorflow.")
+    return draft.names.last(call.func) == "set_value" and len(call.args) == 2 and not known
 
 
 def _sets_stop(call: ast.Call) -> bool:

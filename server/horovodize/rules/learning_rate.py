@@ -38,6 +38,7 @@ from horovodize.rules import (
     schedule,
     strong,
 )
+from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
@@ -362,7 +363,7 @@ def _set_rate(draft: Draft, node: ast.AST) -> decays.Setting | None:
             pass
         case ast.AugAssign(target=ast.Attribute() as target) if _is_setting(draft, target):
             return decays.going_on(node, target, node.value, node.op)
-        case ast.Call(args=[ast.expr() as kept, ast.expr() as value]) if _sets_first(draft, node):
+        case ast.Call(args=[ast.expr() as kept, ast.expr() as value]) if sets_value(draft, node):
             pass
         case ast.Call(func=ast.Attribute(attr="assign", value=kept), args=[ast.expr() as value]):
             pass
@@ -377,10 +378,6 @@ def _set_rate(draft: Draft, node: ast.AST) -> decays.Setting | None:
         if _is_rate(draft, kept)
         else None
     )
-
-
-def _sets_first(draft: Draft, call: ast.Call) -> bool:
-    return draft.names.of(call.func) == "tensorflow.keras.backend.set_value"
 
 
 def _is_rate(draft: Draft, e: ast.expr) -> bool:

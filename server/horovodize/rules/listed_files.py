@@ -31,7 +31,9 @@ _ITERATORS = ("os.walk", "glob.iglob")
 _METHODS = ("iterdir", "rglob")  # of paths, as `glob` is
 _SORTING = ("sorted", "natsorted", "sort", "argsort", "sort_values", "humansorted", "lexsort")
 _ADDING = ("append", "extend", "insert")
-_LIMIT = 20_000  # nodes, each looked at once: what loops read may lead to all of a model before it leads to a list
+_LIMIT = (
+    20_000  # nodes, each looked at once: what loops read may lead to all of a model before it leads to a list
+)
 _WHAT = "Take files in rank 0's order on all ranks"
 _WHY = "Other hosts may list them in another order: ranks would take overlapping parts, or number classes otherwise."
 _NOTE = (

@@ -15,6 +15,7 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import means, resume
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
+from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.summary.binding import Binding
@@ -126,7 +127,7 @@ def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
         )
     if not isinstance(n, ast.Call):
         return False
-    if draft.names.of(n.func) == _SET_VALUE:
+    if draft.names.of(n.func) == _SET_VALUE or sets_value(draft, n) and _is_rate(n.args[0]):
         return True
     if n in draft.sites.graph.all_runs and draft.in_graph:
         return any(

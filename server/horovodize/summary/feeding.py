@@ -176,10 +176,10 @@ class Feeding:
             outer = [o for o in chosen if o in around[loop]]
             if outer and not self._iterates_data(loop):
                 chosen[outer[-1]] += chosen.pop(loop)
-        for loop in [o for o in dict.fromkeys(o for loop in chosen for o in self._rounds(loop, around[loop]))]:
-            turns = [inner for inner in chosen if loop in self._rounds(inner, around[inner])]
+        for outside in list(dict.fromkeys(o for loop in chosen for o in self._rounds(loop, around[loop]))):
+            turns = [loop for loop in chosen if outside in self._rounds(loop, around[loop])]
             if len(turns) > 1:
-                chosen[loop] = [step for inner in turns for step in chosen.pop(inner)]
+                chosen[outside] = [step for loop in turns for step in chosen.pop(loop)]
         found = [
             Driver(loop, self.iterable(loop), self._loop_kind(loop), self.indexed(loop), steps)
             for loop, steps in chosen.items()

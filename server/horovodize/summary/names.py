@@ -86,9 +86,12 @@ class Names:
                 return None
 
     def _starred(self, name: str) -> str | None:
-        """A name that only a star import can have brought, where the catalogue knows it there."""
+        """A name that only a star import can have brought, where the catalogue knows it there. The modules of Keras before
+        TensorFlow's own (2.3) had no `__all__`, and brought their name for its backend, too."""
         self.scopes.reads.note("star import", "")
         for base, _ in self.scopes.star_imports:
+            if name == "K" and base.startswith("keras."):
+                return "keras.backend"
             path = catalogue.canonical(f"{base}.{name}")
             if catalogue.cls(path) or catalogue.function(path):
                 return path
