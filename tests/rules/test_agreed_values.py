@@ -13,6 +13,7 @@ from horovodize.plan import Plan, Refusal
 from horovodize.source import Document
 from horovodize.summary import summarize
 
+from .dividing import TAPE
 from .pairs import plan_of
 
 HEAD = """\
@@ -517,3 +518,36 @@ def test_a_count_of_games_from_a_file_is_rank_0s() -> None:
     )
     assert agreed(text)[0] == "games = hvd.broadcast_object(games)"
     assert agreed(text)[1:] == ["while not any_rank(done):"]
+
+
+KEPT_COUNT = """
+import json, os
+step = 0
+if os.path.exists("state.json"):
+    step = json.load(open("state.json"))["step"]
+ds = tf.data.Dataset.from_tensor_slices((np.ones(99), np.ones(99))).repeat().batch(9)
+for x, y in ds.take(900 - step):
+    train(x, y)
+    step += 1
+    if step % 50 == 0:
+        json.dump({"step": step}, open("state.json", "w"))
+"""
+
+
+def test_a_count_of_a_file_that_says_how_much_is_left_is_rank_0s() -> None:
+    """Whether the file is there, and what it holds, are one question: nothing is left to ask."""
+    plan = plan_of(TAPE + "def train(x, y):\n    step(x, y)\n" + KEPT_COUNT.replace("step", "count"))
+    assert (
+        "count = hvd.broadcast_object(count)\nfor x, y in ds.take((900 - count) // hvd.size()):" in plan.text
+    )
+    assert all(c.sure for c in plan.changes)
+
+
+def test_rows_that_an_earlier_run_has_kept_are_asked_about() -> None:
+    """A near miss: they aren't sent."""
+    rows = "rows = np.ones((99, 9))\nif os.path.exists('rows.npy'):\n    rows = np.load('rows.npy')\n"
+    code = (
+        "import os\n" + rows + "for x in tf.data.Dataset.from_tensor_slices(rows).batch(9):\n    step(x, x)\n"
+    )
+    plan = plan_of(TAPE + code + "np.save('rows.npy', rows)\n")
+    assert any("an earlier run has kept" in c.doubt for c in plan.changes)

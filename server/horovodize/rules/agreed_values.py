@@ -117,9 +117,11 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
         used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
         if used and all(_lists_files(draft, r) for r in used):
             draft.ask(_rule(draft), loop.iter, _SAME_FILES, _WHY_STEPS, _LISTED)
+        elif not used or _agree_on_counts(draft, loop.iter, used):
+            pass
         elif any(_asks_for_file(draft, r) for r in used):
             draft.ask(_rule(draft), loop.iter, _SAME_FILES, _WHY_STEPS, _KEPT)
-        elif used and not _agree_on_counts(draft, loop.iter, used):
+        else:
             draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
         found = [r for r in found if isinstance(r, Varies) and r not in used]
     else:
