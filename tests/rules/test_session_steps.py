@@ -629,3 +629,28 @@ def test_a_queue_that_draws_from_what_it_holds_is_only_noted() -> None:
     plan = plan_of(graph + "sess = tf.Session()\n" + INIT + THREAD + loop)
     assert not doubts(plan, "S5")
     assert any("queue is not divided" in n.message for n in plan.notes)
+
+
+COUNTED = """\
+count = tf.train.get_or_create_global_step()
+train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=count)
+saver = tf.train.Saver()
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+{restored}
+"""
+_BY_TEST = "step = sess.run(count)\nwhile step < 900:\n    _, step = sess.run([train, count], {x: draw()})\n"
+_BY_BREAK = (
+    "while True:\n    _, step = sess.run([train, count], {x: draw()})\n    if step >= 900:\n        break\n"
+)
+
+
+@pytest.mark.parametrize("loop", [_BY_TEST, _BY_BREAK])
+@pytest.mark.parametrize(("restored", "told"), [("saver.restore(sess, 'model')", True), ("", False)])
+def test_where_a_loop_goes_on_from_what_a_graph_has_counted_it_is_said(
+    loop: str, restored: str, told: bool
+) -> None:
+    """With other ranks it would stop at another row: a graph counts a rank's steps."""
+    plan = plan_of(LOSS + COUNTED.format(restored=restored) + loop)
+    assert "900 // hvd.size()" in plan.text
+    assert any("as many ranks as the run had" in n.message for n in plan.notes) is told

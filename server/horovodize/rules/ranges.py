@@ -23,7 +23,7 @@ from horovodize.summary.syntax import argument
 
 WHY = "Every step averages size() batches, so 1/size() of the steps makes an epoch."
 EVERYTHING = "every rank trains on all of it"
-_STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
+STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
 _LAST = (
     "in the last turn, and after the loop, this number is that of the last of all turns, and what is added up that of a rank's "
     "turns: divide by how many those are"
@@ -156,12 +156,12 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         isinstance(stop, ast.BinOp)
         and isinstance(stop.op, ast.Add)
         and _is(start, stop.left)
-        and _counts_ranks(draft, start)
+        and counts_ranks(draft, start)
     ):  # so many more
         _divide_count(draft, stop.right, rule)
     elif draft.was(stop, Amount):
         return
-    elif _counts_ranks(draft, start):
+    elif counts_ranks(draft, start):
         draft.decide(stop, Divided(rule))
         draft.divided = True
         draft.decide(driver.loop, Fewer(rule))
@@ -170,7 +170,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
             draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
         )
         draft.change(rule, stop, _DIVIDE, WHY, around, decision=Decision.DIVIDED)
-        draft.note(rule, start, _STORED)
+        draft.note(rule, start, STORED)
     elif not isinstance(start, ast.Constant):
         draft.decide(stop, Shared(rule))
         draft.divided = True
@@ -196,7 +196,7 @@ def _is(start: ast.expr, other: ast.expr) -> bool:
     return ast.dump(start) == ast.dump(other)
 
 
-def _counts_ranks(draft: Draft, start: ast.expr) -> bool:
+def counts_ranks(draft: Draft, start: ast.expr) -> bool:
     """Whether a loop goes on from what TensorFlow has counted: a graph's global step, an optimizer's iterations."""
     made = list(draft.values.depends([start], 300))
     if any(isinstance(n, ast.Call) and draft.names.last(n.func) in RESUMING for n in made):
@@ -216,7 +216,7 @@ def divide_rest(draft: Draft, count: ast.expr, rule: str) -> bool:
     if (
         not isinstance(rest, ast.BinOp)
         or not isinstance(rest.op, ast.Sub)
-        or not _counts_ranks(draft, rest.right)
+        or not counts_ranks(draft, rest.right)
     ):
         return False
     if not draft.decide(count, Divided(rule)):
@@ -229,7 +229,7 @@ def divide_rest(draft: Draft, count: ast.expr, rule: str) -> bool:
         *Edit.around(left, opening, f"{closing} // {SIZE}", level=1),
     ]
     draft.change(rule, rest, _DIVIDE, WHY, edits, decision=Decision.DIVIDED)
-    draft.note(rule, rest.right, _STORED)
+    draft.note(rule, rest.right, STORED)
     return True
 
 

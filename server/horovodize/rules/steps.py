@@ -53,6 +53,7 @@ from functools import partial
 from horovodize.catalogue import is_hook
 from horovodize.facts.calls import is_known
 from horovodize.facts.counters import CounterKind
+from horovodize.facts.exits import exits, tests
 from horovodize.plan import Decision
 from horovodize.rules import (
     arrays,
@@ -73,8 +74,10 @@ from horovodize.rules.drawing import ORDER, draws_apart, ends_loop, own_batches
 from horovodize.rules.lockstep import keep_in_step, learns_from_a_game
 from horovodize.rules.ranges import (
     EVERYTHING,
+    STORED,
     WHY,
     counts_from,
+    counts_ranks,
     deal_pairs,
     divide_from,
     divide_range,
@@ -490,7 +493,8 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
             return  # it ends with the rank's share
     stops = isinstance(test, ast.Constant) or "should_stop" in ast.unparse(test)
     if stops and loop_exits.divide_exits(draft, loop, loop_rule(draft)):
-        return
+        found = (test for leaving in exits(loop) for test in tests(draft.syntax, leaving, loop))
+        return _tell_restored(draft, loop, list(found))
     if isinstance(test, ast.Constant) and any(
         _ends_with_its_share(draft, f) for f in feeding(draft).graph_feeds
     ):
@@ -498,7 +502,7 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
     if ends_loop(draft, driver, test):
         draft.decide(loop, Fewer(loop_rule(draft)))
         draft.divided = True
-        return
+        return _tell_restored(draft, loop, [test])
     if (
         isinstance(test, ast.Compare)
         and len(test.ops) == 1
@@ -507,10 +511,18 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         and not counts_a_share(draft, test.comparators[0])
     ):
         _change(draft, loop_rule(draft), test.comparators[0], "Divide the steps among the ranks")
-        return
+        return _tell_restored(draft, loop, [test])
     if "should_stop" in ast.unparse(test) and (_is_stopped(draft) or _ends_by_own_hook(draft, driver)):
         return
     _leave_uncounted(draft, driver, loop.test)
+
+
+def _tell_restored(draft: Draft, loop: ast.While, ends: list[ast.expr]) -> None:
+    """Says that what TensorFlow counts is a rank's steps, where a loop ends by it and a checkpoint gives it back."""
+    if not draft.sites.method_calls("restore"):
+        return
+    if any(counts_ranks(draft, end) for end in ends):
+        draft.note(loop_rule(draft), loop, STORED)
 
 
 def _adds_up(draft: Draft, driver: Driver, e: ast.expr) -> bool:
