@@ -11,7 +11,7 @@ from horovodize.options import Options
 from horovodize.source import Document
 from horovodize.summary import summarize
 
-from .dividing import TAPE
+from .dividing import KERAS, TAPE
 from .pairs import plan_of
 
 EPOCHS = """
@@ -189,3 +189,35 @@ def test_what_is_found_among_several_numbers_is_averaged_not_they(worst: str) ->
     text = text_of(f"if epoch > 3 and {worst} < 0.1:\n    break\n")
     assert f"if epoch > 3 and mean_over_ranks({worst}) < 0.1:" in text
     assert "mean_over_ranks(losses" not in text
+
+
+KEPT_BY_FIT = """
+best, wait = 0.0, 0
+for i in range(50):
+    h = model.fit(x, y, validation_split=0.2)
+    val = h.history["val_loss"][-1]
+    if val > best:
+        best, wait = val, 0
+    else:
+        model.optimizer.learning_rate.assign(model.optimizer.learning_rate * 0.5)
+        wait += 1
+        if wait > 3:
+            break
+"""
+
+
+def test_what_fit_keeps_is_averaged_already() -> None:
+    """Horovod's callback has averaged it on all ranks: nothing is left to agree on, or to ask."""
+    plan = plan_of(KERAS + "x, y = np.ones((90, 9)), np.ones(90)\n" + KEPT_BY_FIT)
+    assert '    val = h.history["val_loss"][-1]\n    if val > best:\n' in plan.text
+    assert "        if wait > 3:\n" in plan.text
+    assert all(c.sure for c in plan.changes)
+
+
+def test_what_a_step_gives_is_a_rank_s_own() -> None:
+    """A near miss."""
+    steps = KEPT_BY_FIT.replace("model.fit(x, y, validation_split=0.2)", "model.train_on_batch(x, y)")
+    plan = plan_of(
+        KERAS + "x, y = np.ones((90, 9)), np.ones(90)\n" + steps.replace('.history["val_loss"][-1]', "")
+    )
+    assert "val, best = hvd.broadcast_object((val, best))\n" in plan.text

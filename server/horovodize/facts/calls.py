@@ -101,7 +101,8 @@ class Calls:
         if call in self._averaged:
             return
         if call in self._training:
-            step.varies(Source.ROWS, call)
+            if not self.flow.metrics.are_averaged(call):
+                step.varies(Source.ROWS, call)
         elif call in self._runs:
             self._run(step, call, item)
         elif self._plays(call):

@@ -14,6 +14,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.calls import PRESENCE, Calls
 from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
+from horovodize.facts.fit_metrics import FitMetrics
 from horovodize.facts.kept import Kept
 from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
 from horovodize.source.nodes import walk
@@ -86,7 +87,7 @@ class Flow:
         self.syntax, self.scopes, self.names, self.values = (
             module.syntax, module.scopes, module.names, module.values,
         )  # fmt: skip
-        self.dealt, self.kept = dealt, kept
+        self.dealt, self.kept, self.metrics = dealt, kept, FitMetrics(module, sites)
         self.control = Control(self, decisions)
         self.calls = Calls(self)
 
@@ -269,6 +270,8 @@ class Flow:
             for method in self.values.definitions.methods_of(e.attr, self.values.receiver(e.value)):
                 self.control.returned(step, method, item.path, item.size)
                 return
+        if e.attr == "history" and self.metrics.are_averaged_of(e):
+            return
         if e.attr in ATTRIBUTES:
             step.varies(ATTRIBUTES[e.attr], e)
             return

@@ -42,9 +42,11 @@ def cause_of(draft: Draft, test: ast.expr, loop: Loop) -> Cause:
 
 
 def differing(draft: Draft, e: ast.AST) -> list[Varies | Unknown]:
-    """Why a value may differ between ranks, but for what has been made the same on all of them."""
-    found = draft.uniform.reasons(e)
-    return [r for r in found if not draft.was(r.where, Agreed) and (e, r.where) not in draft.settled]
+    """Why a value may differ between ranks, but for what has been made the same on all of them: by rules before, or by `fit`,
+    whose metrics are averaged."""
+    found = [r for r in draft.uniform.reasons(e) if not draft.was(r.where, Agreed)]
+    found = [r for r in found if not (isinstance(r, Varies) and is_kept_by_fit(draft, r))]
+    return [r for r in found if (e, r.where) not in draft.settled]
 
 
 def agree(
