@@ -409,3 +409,40 @@ def test_rows_that_each_step_picks_by_the_weights_are_not_seen() -> None:
 
 def test_rows_that_were_picked_before_are_all_in_every_step() -> None:
     assert step_of(TAPE + PICKED + "for _ in range(9):\n    train_step(X[k], Y[k])\n").feed is Feed.WHOLE
+
+
+# ---------------------------------------------------------------------- arrays that are filled in each turn
+
+FILL = "batch, marks = np.zeros((8, 3)), np.zeros((8, 1))\n"
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        FILL
+        + "for i in range(9):\n    for j in range(8):\n        batch[j] = X[np.random.randint(64)]\n    {step}",
+        "for i in range(9):\n    batch, marks = np.zeros((8, 3)), np.zeros((8, 1))\n"
+        "    for j in range(8):\n        batch[j], marks[j] = X[i * 8 + j], Y[i * 8 + j]\n    {step}",
+        "for epoch in range(2):\n    batch, marks = np.zeros((8, 3)), np.zeros((8, 1))\n"
+        "    for i in range(9):\n        batch[:] = X[i * 8 : i * 8 + 8]\n        {step}",
+    ],
+)
+@pytest.mark.parametrize("kind", ["tape", "session"])
+def test_arrays_that_are_filled_again_are_batches(loop: str, kind: str) -> None:
+    if kind == "tape":
+        assert step_of(TAPE + loop.format(step="train_step(batch, marks)\n")).feed is Feed.BATCH
+    else:
+        source = SESSION.replace("x_all", "X").replace("y_all", "Y")
+        assert (
+            step_of(source + loop.format(step="sess.run(train, {x: batch, y: marks})\n")).feed is Feed.BATCH
+        )
+
+
+def test_arrays_that_are_filled_before_the_steps_stay_the_same() -> None:
+    source = SESSION.replace("x_all", "X").replace("y_all", "Y") + (
+        "batch, marks = np.zeros((64, 3)), np.zeros((64, 1))\nfor j in range(64):\n    batch[j], marks[j] = X[j], Y[j]\n"
+        "for i in range(9):\n    sess.run(train, {x: batch, y: marks})\n"
+    )
+    assert step_of(source).feed is Feed.WHOLE
+    copied = source.replace("for i in range(9):\n", "for i in range(9):\n    marks[:] = Y\n")
+    assert step_of(copied).feed is not Feed.BATCH

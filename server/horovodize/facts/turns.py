@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from horovodize.facts.contexts import Context, home, in_turn, passed
@@ -225,6 +225,10 @@ class Turns:
         if not bindings and not hasattr(builtins, e.id):
             self.vague[e] = None
         found += [(self._part(filled, context)[0], ()) for filled in self._put_in(e)]
+        found += [
+            (self._part(filled, self._elsewhere(filled, context))[0], ())
+            for filled in self._set_in(e, context)
+        ]
         part = max((p for p, _ in found), default=Part.NUMBER)
         if part is not Part.ROWS:
             for one, places in found:
@@ -238,6 +242,21 @@ class Turns:
     def _put_in(self, e: ast.Name) -> list[ast.expr]:
         """What is put into the list that a name stands for."""
         return self.feeding.sites.appended(e)
+
+    def _set_in(self, e: ast.Name, context: Context) -> Iterator[ast.expr]:
+        """What the elements of an array are set to in the loops around a step: `batch[j] = rows[k]`. (What is set by a list of
+        such, `a[j], b[j] = pair`, is that of the whole.)"""
+        loops = [loop for c in context.around() for loop in c.loops]
+        scopes = self.module.scopes
+        for statement in self.syntax.every(ast.Assign) if loops else ():
+            targets = [n for t in statement.targets for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
+            held = [_holder(t) for t in targets if isinstance(t, ast.Subscript)]
+            if not any(isinstance(h, ast.Name) and h.id == e.id for h in held):
+                continue
+            if any(self.syntax.inside(statement, loop) for loop in loops) and any(
+                isinstance(h, ast.Name) and scopes.lookup(h.id, h) is scopes.lookup(e.id, e) for h in held
+            ):
+                yield statement.value
 
     def _elsewhere(self, node: ast.AST, context: Context) -> Context:
         return context.elsewhere(node, self.syntax)
@@ -703,6 +722,13 @@ class Turns:
             return True
         called = f is held
         return called and bool(made)
+
+
+def _holder(e: ast.expr) -> ast.expr:
+    """What an element is of, however deep: `batch` of `batch[j][k]`."""
+    while isinstance(e, ast.Subscript):
+        e = e.value
+    return e
 
 
 def is_numbers(e: ast.expr) -> bool:

@@ -24,7 +24,7 @@ from horovodize.summary.variables import Variables, is_number
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
 _DRAWING = re.compile(
     r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random)_?\w*batch|batch\w*(gen|sampl|iter)|^sample|sampler?$"
-    r"|randint|choice|permutation|^random_"
+    r"|randint|randrange|choice|permutation|^random_"
 )
 _READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
 
