@@ -424,3 +424,21 @@ def test_a_decay_of_something_else_than_the_rate() -> None:
     source = OF_A_GRAPH.replace("rate = {rate}", "rate = 0.1\nnoise = {rate}")
     text = plan_of(source.format(schedule="step", rate="tf.train.exponential_decay(1.0, gs, 40, 0.5)")).text
     assert "noise = tf.train.exponential_decay(1.0, gs, 40 / hvd.size(), 0.5)" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    [
+        ("s.ExponentialDecay(**given)", True),
+        ("s.ExponentialDecay(0.1, **given)", True),
+        ("s.ExponentialDecay(0.1, 100, 0.9, **given)", False),  # a name, at most
+        ("s.ExponentialDecay(*given)", True),
+    ],
+)
+def test_what_a_schedule_gets_unpacked_is_asked_about(made: str, asked: bool) -> None:
+    source = (
+        "import tensorflow as tf\nfrom own import given, x, y\ns = tf.keras.optimizers.schedules\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        f'model.compile(tf.keras.optimizers.SGD({made}), "mse")\nmodel.fit(x, y)\n'
+    )
+    assert any("`*` or `**`" in c.doubt for c in plan_of(source).changes) is asked

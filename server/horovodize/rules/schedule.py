@@ -12,7 +12,7 @@ After          rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1 * hvd.s
 Leaves alone   `decay_rate`, `alpha`, `power`: factors, not rates. Steps where no loop is divided: every rank takes all.
                Steps that count a rank's share already: `len(dataset)` of a dataset that is divided where it is made.
                A schedule of the user's own that is made with the length of something that is divided already.
-Asks           Never.
+Asks           Of rates and steps that come by `**`; of a schedule of the user's own whose steps can't be followed.
 Source         Seed 2.3.1. Errata: the seed records `PiecewiseConstantDecay` and does not scale it; of TF1's functions it
                knows `exponential_decay` only; it leaves the steps as they were.
 """
@@ -30,7 +30,7 @@ from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import counts_a_share
 from horovodize.source import Edit
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, has_unpacking
 
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _LIMIT = 200  # nodes that the step of a schedule may be made of
@@ -40,6 +40,11 @@ _COUNT = "Count the steps of all ranks"
 _COUNTED = (
     "this schedule counts steps of one process, and a rank takes size() times fewer: check that it changes as fast for the "
     "rows that are seen"
+)
+_HIDDEN = "Scale what the schedule is made with"
+_UNPACKED = (
+    "what comes by `*` or `**` can't be seen: where it holds rates, multiply them by `hvd.size()`, where it holds numbers of "
+    "steps, divide them by it"
 )
 _WHY_STEPS = "Each rank takes size() times fewer steps an epoch; the schedule counts steps."
 _WHY_DECAY = "Each rank takes size() times fewer steps an epoch; `decay` counts for each step."
@@ -88,6 +93,9 @@ def scale(draft: Draft, call: ast.Call) -> None:
                 parameters.rate_is_list and rate == parameters.rate,
             )
     divide_steps(draft, call)
+    counted_in = (parameters.rate, *parameters.other_rates, *parameters.steps, *parameters.step_lists)
+    if has_unpacking(call) and any(argument(call, p, index.get(p)) is None for p in counted_in):
+        draft.ask("C4", call, _HIDDEN, _WHY, _UNPACKED)
 
 
 def rates(draft: Draft, call: ast.Call) -> list[ast.expr]:
