@@ -334,3 +334,29 @@ def test_rows_stay_whole_beside_what_may_be_filled_by_their_number() -> None:
     assert "share_rows" not in plan.text
     assert "Adam(0.01)" in plan.text
     assert any("each rank computes all of them" in n.message for n in plan.notes)
+
+
+LISTED = """\
+import numpy as np
+import tensorflow as tf
+x, edges, y = np.load("x.npy"), np.load("edges.npy"), np.load("y.npy")
+parts = [x, edges]
+one, two = tf.keras.Input((3,)), tf.keras.Input((None,){})
+model = tf.keras.Model([one, two], tf.keras.layers.Dense(1)(one))
+model.compile(tf.keras.optimizers.Adam(0.01), "mse")
+for epoch in range(9):
+    model.fit(parts, y, batch_size={}, epochs=1)
+"""
+
+
+def test_a_batch_of_all_rows_of_listed_arrays_is_divided() -> None:
+    text = plan_of(LISTED.format("", "edges.shape[0]")).text
+    assert "fit([share_rows(part) for part in parts], share_rows(y), batch_size=edges.shape[0]" in text
+    assert "Adam(0.01)" in text
+    assert "Adam(0.01 * hvd.size())" in plan_of(LISTED.format("", "32")).text
+
+
+def test_rows_that_a_sparse_input_joins_stay_whole() -> None:
+    text = plan_of(LISTED.format(", sparse=True", "edges.shape[0]")).text
+    assert "fit(parts, y, batch_size=edges.shape[0]" in text
+    assert "Adam(0.01)" in text

@@ -23,6 +23,7 @@ from horovodize.summary.feeding import Feeding, FitFeed, Kind
 from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites, Update
+from horovodize.summary.sparse_inputs import takes_sparse
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 
 _ONE_BATCH = "the batch holds all rows"
@@ -360,8 +361,20 @@ class Steps:
         size = argument(call, "batch_size", 2)
         steps = fed.fit.steps
         rows = tuple(part for e in (fed.x, fed.y, fed.weight) if e is not None for part in arrays_in(e))
+        if takes_sparse(self.module, fed.fit.model):
+            return Step(call, Feed.BATCH, call, "rows that belong together")
         one = isinstance(steps, ast.Constant) and steps.value == 1 and fed.y is not None
-        if fed.y is not None and (one or (size is not None and self._one_batch.has_size_of(size, *rows))):
+        listed = [
+            o.node
+            for e in rows
+            for o in self.module.values.origins(e)
+            if isinstance(o.node, (ast.List, ast.Tuple))
+        ]
+        held = [
+            *rows,
+            *(part for e in listed for part in arrays_in(e)),
+        ]  # `fit(graph, …)` of `graph = [rows, edges]`
+        if fed.y is not None and (one or (size is not None and self._one_batch.has_size_of(size, *held))):
             return self._of_all_rows(fed, size or call, rows)
         counts = {self.shapes.rows(e) for e in rows} - {None}
         named = fed.kind in (Kind.MAPPING, Kind.ARRAYS) and fed.x in rows

@@ -12,6 +12,7 @@ from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.sites import Fit, Sites
+from horovodize.summary.sparse_inputs import takes_sparse
 from horovodize.summary.syntax import argument
 
 _SPARSE = (
@@ -65,7 +66,10 @@ class Undivided:
         return self.is_unseen(fed)
 
     def is_sparse(self, fed: FitFeed) -> bool:
-        """Whether some of the arrays of a `fit` may be sparse: their rows can't be selected as those of arrays are."""
+        """Whether some of the arrays of a `fit` may be sparse: their rows can't be selected as those of arrays are, or belong
+        together."""
+        if takes_sparse(self.module, fed.fit.model):
+            return True
         made = [o.node for e in (fed.x, fed.y) if e is not None for o in self.module.values.origins(e)]
         names = [self.module.names.of(n.func) or "" for n in made if isinstance(n, ast.Call)]
         return any(name.startswith(_SPARSE) and not name.endswith(_DENSE) for name in names)

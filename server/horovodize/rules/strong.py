@@ -40,7 +40,7 @@ from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.source import Edit
-from horovodize.summary.feeding import Driver
+from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.sites import Compile, Fit
 from horovodize.summary.syntax import position
 
@@ -329,7 +329,13 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         if draft.was(rows, Shared) or _divide_before(draft, rule, step, rows, names, helper):
             continue
         if draft.decide(rows, Shared(rule, Unit.ROWS)):
-            edits = Edit.around(draft.module.span(rows), f"{draft.helper(helper)}(", ")")
+            share, closing = f"{draft.helper(helper)}(", ")"
+            if (
+                isinstance(rows, ast.Name)
+                and draft.facts.feeding.kinds.of(rows, with_targets=True) is Kind.ARRAYS
+            ):
+                share, closing = f"[{share}part) for part in ", "]"  # a list of arrays, `fit(graph, …)`
+            edits = Edit.around(draft.module.span(rows), share, closing)
             draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
 
 

@@ -1,0 +1,16 @@
+"""Models that are given sparse matrices multiply by them, as by the edges of a graph: their rows belong together."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import argument
+
+
+def takes_sparse(module: Module, model: ast.expr) -> bool:
+    """Whether an input of a model is sparse: `Input((None,), sparse=True)`."""
+    inputs = [c for c in module.syntax.calls if module.names.last(c.func) in ("Input", "InputLayer")]
+    given = [(c, argument(c, "sparse")) for c in inputs]
+    sparse = {c for c, e in given if isinstance(e, ast.Constant) and e.value is True}
+    return bool(sparse) and any(n in sparse for n in module.values.depends([model]))
