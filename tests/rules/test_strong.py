@@ -360,3 +360,37 @@ def test_rows_that_a_sparse_input_joins_stay_whole() -> None:
     text = plan_of(LISTED.format(", sparse=True", "edges.shape[0]")).text
     assert "fit(parts, y, batch_size=edges.shape[0]" in text
     assert "Adam(0.01)" in text
+
+
+GRAPHED = """\
+import numpy as np
+import tensorflow as tf
+import graphs
+x, edges, y = np.load("x.npy"), np.load("edges.npy"), np.load("y.npy")
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one = {layer}
+        self.two = tf.keras.layers.Dense(1)
+    def call(self, inputs):
+        rows, edges = inputs
+        return self.two(self.one({given}))
+net, opt = Net(), tf.keras.optimizers.Adam(0.01)
+for epoch in range(9):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((net([x, edges]) - y) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "given", "asked"),
+    [
+        ("graphs.Convolution(16)", "[rows, edges]", True),
+        ("graphs.Convolution(16)", "rows", True),
+        ("tf.keras.layers.Dense(16)", "rows", False),
+    ],
+)
+def test_layers_of_other_libraries_may_join_rows(layer: str, given: str, asked: bool) -> None:
+    plan = plan_of(GRAPHED.format(layer=layer, given=given))
+    assert any("`graphs.Convolution`, which this file doesn't show" in c.doubt for c in plan.changes) is asked

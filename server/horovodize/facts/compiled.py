@@ -7,13 +7,12 @@ from collections.abc import Collection, Iterator
 
 from horovodize.facts.contexts import Context
 from horovodize.facts.losses import Losses, Over
-from horovodize.facts.own_layers import own_methods
+from horovodize.facts.own_layers import is_unseen, own_methods
 from horovodize.facts.shapes import Shapes
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Compile, Sites
 from horovodize.summary.syntax import CALLABLES, Function, argument
 
-_KNOWN = {"tensorflow", "keras", "tf_keras", "numpy", "builtins", "math"}
 _MOST = 1500
 
 
@@ -108,8 +107,7 @@ class Compiled:
 
     def _is_unseen(self, call: ast.Call) -> bool:
         """Whether a layer is made that this file does not show: what it does with rows can't be told."""
-        name = self.names.of(call.func)
-        if name is None or name.split(".")[0] in _KNOWN or self.values.callee(call) is not None:
+        if not is_unseen(self.module, call):
             return False
         parent = self.module.syntax.parent.get(call)
         if isinstance(parent, ast.Call):

@@ -14,6 +14,7 @@ from horovodize.facts.filled_rows import FilledRows
 from horovodize.facts.games import Games, loops_around
 from horovodize.facts.losses import Losses, Over
 from horovodize.facts.one_batch import OneBatch
+from horovodize.facts.own_layers import unseen_layers
 from horovodize.facts.row_noise import arrays
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.trained_input import TrainedInputs
@@ -426,6 +427,12 @@ class Steps:
         losses = Losses(self.module, rows, update is None or self.sites.is_tf1, self.shapes)
         over = {losses.trained(target, context) for target, context in targets}
         return over.pop() if len(over) == 1 else _worst(over)
+
+    def unseen_layer(self, site: ast.Call) -> ast.Call | None:
+        """Where a layer is made that a step by hand is taken through, and that this file doesn't show; None where none is."""
+        update = next((u for u in self.sites.updates if u.call is site), None)
+        targets = self._targets(update) if update is not None else self._graph_losses(site)
+        return next(unseen_layers(self.module, [target for target, _ in targets]), None)
 
     def changing(self, site: ast.Call) -> tuple[list[ast.AST], list[ast.AST]]:
         """(what is selected or dealt out for each step of a tape, what is drawn for it)."""

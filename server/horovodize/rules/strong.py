@@ -369,10 +369,11 @@ def doubt_of_rows(draft: Draft, step: Step) -> str:
     """What to ask where rows are divided; nothing where their loss is a mean or a sum over them."""
     if any(draft.names.last(c.func) in NORMALIZING for c in draft.syntax.calls):
         return _NORMALIZED
-    if step.over in (Over.MEAN, Over.SUM) and not step.vague:
-        return ""
     fit = next((f for f in draft.sites.fits if f.call is step.site), None)
-    layer = draft.facts.steps.compiled.unseen_layer(fit.model) if fit is not None else None
+    steps = draft.facts.steps
+    layer = steps.compiled.unseen_layer(fit.model) if fit is not None else steps.unseen_layer(step.site)
+    if step.over in (Over.MEAN, Over.SUM) and not step.vague and (layer is None or fit is not None):
+        return ""
     return _UNSEEN_LAYER.format(ast.unparse(layer.func)) if layer is not None else _MEAN
 
 
