@@ -7,6 +7,7 @@ import pytest
 from horovodize.rules import downloads, root_rank
 
 from .guarding import apply, check, unchanged
+from .pairs import plan_of
 
 RULES = (downloads.RULE,)
 WAIT = 'hvd.broadcast(0, root_rank=0, name="downloaded")'
@@ -240,3 +241,30 @@ def test_an_archive_that_something_else_needs_is_open_everywhere() -> None:
     text = f"from zipfile import ZipFile\n{opened}print(names)\n"
     after = f"    if hvd.local_rank() == 0:\n        z.extractall('a')\n    {WAIT}\n"
     check(RULES, text, text.replace("    z.extractall('a')\n", after))
+
+
+CALLED = """\
+import os
+import tensorflow as tf
+from zipfile import ZipFile
+def unpack(path):
+    archive = ZipFile(path)
+    archive.extractall("data")
+{}    unpack("a.zip")
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "waits"), [("if not os.path.exists('data'):\n", False), ("for _ in [0]:\n", True)]
+)
+def test_no_process_waits_where_others_may_find_the_files(test: str, waits: bool) -> None:
+    plan = plan_of(CALLED.format(test) + TRAINED)
+    assert ("hvd.broadcast(0, root_rank=0, name=" in plan.text) is waits
+    assert any("may unpack this" in n.message for n in plan.notes) is not waits
+
+
+TRAINED = """\
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""

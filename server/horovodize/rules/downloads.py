@@ -13,7 +13,8 @@ After          # One process per host downloads; the others then read its copy.
                hvd.broadcast(0, root_rank=0, name="downloaded")
                (x, y), _ = tf.keras.datasets.mnist.load_data()
 Leaves alone   With a note: pretrained models of `keras.applications` (making one twice changes the names of its layers);
-               downloads under a condition that ranks may see differently, or where no statement can be put before.
+               downloads under a condition that ranks may see differently, as by a file that is made there, or where no
+               statement can be put before.
 Source         Beyond the seed; horovod#1834, horovod#2709.
 """
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.facts.sources import FUNCTIONS, METHODS, Source
 from horovodize.rules.decisions import Left
 from horovodize.rules.draft import LOCAL_RANK, SIZE, Draft
 from horovodize.rules.guards import Guards, barrier, outputs_of
@@ -141,9 +143,28 @@ class _Downloads:
             return "it runs before Horovod is initialised"
         if self.draft.drive.in_traced(statement) or not self.draft.uniform.reached_alike(statement):
             return "not every process may come here"
+        if self._comes_by_files(statement):
+            return "a process that comes later may find the files and not come here"
         if self._may_be_caught(statement):
             return "where it fails, only the process that downloads would go on elsewhere"
         return ""
+
+    def _comes_by_files(self, statement: ast.stmt) -> bool:
+        """Whether a statement runs where some file isn't there, which it may make itself: one process makes it, and another
+        that comes later wouldn't wait with it."""
+        draft = self.draft
+        tests = [
+            t.test
+            for way in draft.drive.ways(statement)
+            for f in way
+            for t, _ in draft.syntax.conditions(f.node)
+        ]
+        asked = (n for n in draft.values.depends(tests) if isinstance(n, ast.Call)) if tests else ()
+        return any(self._looks_for_file(c) for c in asked)
+
+    def _looks_for_file(self, call: ast.Call) -> bool:
+        name, last = self.draft.names.of(call.func), self.draft.names.last(call.func)
+        return (FUNCTIONS.get(name) if name is not None else METHODS.get(last)) is Source.FILES
 
     def _may_be_caught(self, statement: ast.stmt) -> bool:
         """Whether a `try` catches what a download raises: the others would wait for the one that failed."""
