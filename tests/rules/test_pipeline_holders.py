@@ -38,3 +38,29 @@ def test_windows_that_are_shuffled() -> None:
     shuffled = plan_of(TF + FITTED.format(windows.format(", shuffle=True"))).text
     assert windows.format(", shuffle=True" + SEED) in shuffled
     assert windows.format("") in plan_of(TF + FITTED.format(windows.format(""))).text
+
+
+GIVEN = """\
+import tensorflow as tf
+def make(count):
+    ds = tf.data.Dataset.range(64).batch(4).repeat(count)
+    return iter(ds)
+model, opt = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.SGD(0.1)
+{made}
+other = make(None)
+for _ in range(16):
+    x = train.get_next()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+print(other.get_next())
+"""
+
+
+@pytest.mark.parametrize("made", ["train = make(3)", "pick = make\ntrain = pick(3)\nkept = train"])
+def test_an_iterator_that_a_function_gives_is_no_data_set(made: str) -> None:
+    plan = plan_of(GIVEN.format(made=made))
+    for helper in ("shard_dataset", "shard_records", "shard_stream", "shard_steps"):
+        assert f"{helper}(train)" not in plan.text
+    scaled = "SGD(0.1 * hvd.size())" in plan.text
+    assert scaled is ("share=" in plan.text)

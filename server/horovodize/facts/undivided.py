@@ -13,7 +13,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.sites import Fit, Sites
 from horovodize.summary.sparse_inputs import takes_sparse
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import FUNCTIONS, argument
 
 _SPARSE = (
     "tensorflow.sparse.",
@@ -135,15 +135,27 @@ class Undivided:
 
     def _possible(self, feed: ast.expr) -> list[ast.expr]:
         known = self.feeding
-        found = known.pipelines.places(feed, known.dataset_feeds, known.has_fixed_batch(feed))
-        return [p for p in found if not self._is_iterator(p)]
+        fixed = known.has_fixed_batch(feed)
+        found = known.pipelines.places(feed, known.dataset_feeds, fixed)
 
-    def _is_iterator(self, e: ast.expr) -> bool:
+        def is_made(p: ast.expr) -> bool:
+            """Whether the iterator that a function gives is divided where that makes it."""
+            return isinstance(p, ast.Call) and bool(
+                known.pipelines.places_inside(p, known.dataset_feeds, fixed)
+            )
+
+        return [p for p in found if not self._is_iterator(p) or is_made(p)]
+
+    def _is_iterator(self, e: ast.expr, depth: int = 4) -> bool:
         """Whether an expression is an iterator, which has no `shard`."""
         if isinstance(e, ast.Call):
+            callee = self.module.values.callee(e)
+            if isinstance(callee, FUNCTIONS):  # of the program, which gives one
+                returned = self.module.values.returned(callee)
+                return depth > 0 and any(self._is_iterator(r, depth - 1) for r in returned)
             return self.module.names.last(e.func) in (*ONCE, "make_one_shot_iterator", "as_numpy_iterator")
         if isinstance(e, (ast.Name, ast.Attribute)):
             pipelines = self.feeding.pipelines
             given = (v for b in pipelines.bindings(e) for v in pipelines.given(b))
-            return any(self._is_iterator(v) for v in given if isinstance(v, ast.Call))
+            return any(self._is_iterator(v, depth) for v in given if isinstance(v, ast.Call))
         return False
