@@ -64,6 +64,45 @@ def test_ranges_over_examples_in_other_batches_stay() -> None:
     )
 
 
+BATCHES = """\
+def batches(x, y, n):
+    order = np.random.permutation(len(x))
+    for i in range(0, len(x), n):
+        yield x[order[i : i + n]], y[order[i : i + n]]
+total = 0
+for x, y in {made}:
+    total += step(x, y) * len(x)
+{then}
+"""
+
+
+@pytest.mark.parametrize("made", ["batches(a, b, 32)", "enumerate(batches(a, y=b, n=32))"])
+@pytest.mark.parametrize("rows", ["len(a)", "a.shape[0]", "len(a) // 32", "n_rows"])
+def test_a_generator_of_batches_of_some_rows(made: str, rows: str) -> None:
+    source = "n_rows = len(a)\n" + BATCHES.format(made=made, then=f"print(total / ({rows}))")
+    assert f"print(total / (max(1, {rows} // hvd.size())))" in plan_of(TAPE + source).text
+
+
+@pytest.mark.parametrize("rows", ["len(a)", "len(a) // 8"])
+def test_parts_that_an_order_is_split_into(rows: str) -> None:
+    loop = "for k in np.array_split(np.random.permutation(len(a)), len(a) // 8):\n    total += step(a[k], b[k]) * len(k)\n"
+    text = plan_of(f"{TAPE}total = 0\n{loop}print(total / ({rows}))\n").text
+    assert f"print(total / (max(1, {rows} // hvd.size())))" in text
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "print(total / len(c))",  # of other rows
+        "print(total / 32)",
+        "total = 0\nfor x, y in batches(a, b, 32):\n    total += measure(x, y)\nprint(total / len(a))",
+    ],
+)
+def test_what_is_no_mean_over_a_generator_s_rows_stays(then: str) -> None:
+    source = BATCHES.format(made="batches(a, b, 32)", then=then)
+    assert then.splitlines()[-1] in plan_of(TAPE + source).text
+
+
 def test_what_is_no_sum_over_the_loop_stays() -> None:
     for after in ("share = other / len(a)", "print(len(a) / total)", "total / 7"):
         check(

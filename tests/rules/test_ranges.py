@@ -437,3 +437,28 @@ def test_a_loop_that_stays_is_asked_about_where_its_data_are_divided(data: str, 
     assert any("how many steps this loop takes" in c.doubt for c in plan.changes) is asked
     assert ("SGD(0.1 * hvd.size())" in plan.text) is asked
     assert any("this loop is not divided" in n.message for n in plan.notes) is not asked
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        ("i == n - 1", "i == n - 1"),
+        ("i + 1 == n", "i + 1 == n"),
+        ("i >= n - 1", "i >= n - 1"),
+        ("i in (30, n - 1)", "i in (max(1, 30 // hvd.size()), n - 1)"),
+        ("i in AT", "i in [k and max(1, k // hvd.size()) if k < n - 1 else k for k in AT]"),
+        ("i == n", "i == max(1, n // hvd.size())"),  # never
+        ("i + 2 == n", "i + 2 == max(1, n // hvd.size())"),
+        ("i == n // 2", "i == max(1, n // 2 // hvd.size())"),
+    ],
+)
+def test_what_happens_in_the_last_turn_still_does(test: str, told: str) -> None:
+    """Its number is that of the last of all, on ranks too."""
+    body = f"    step(a[i * 3 : i * 3 + 3], b)\n    if {test}:\n        keep(model)\n"
+    assert f"    if {told}:\n" in plan_of(f"{TAPE}AT = [30, 99]\nfor i in range(n):\n{body}").text
+
+
+@pytest.mark.parametrize(("last", "stays"), [("119", True), ("120", False), ("118", False)])
+def test_the_last_turn_is_known_by_its_number(last: str, stays: bool) -> None:
+    loop = f"for i in range(STEPS):\n    step(a[i * 3 : i * 3 + 3], b)\n    if i == {last}:\n        keep(model)\n"
+    assert (f"    if i == {last}:\n" in plan_of(f"{TAPE}STEPS = 120\n{loop}").text) == stays

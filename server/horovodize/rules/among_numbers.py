@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import thresholds
+from horovodize.rules import counted, thresholds
 from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
 
 
-def divide(draft: Draft, test: ast.expr, numbers: ast.expr) -> bool:
-    """Divides each number of such a list; the first step stays the first. Whether it is one."""
+def divide(draft: Draft, test: ast.expr, step: ast.expr, numbers: ast.expr) -> bool:
+    """Divides each number of such a list; the first step stays the first, and the last of a loop whose number is the same on
+    ranks as alone the last. Whether it is one."""
     made = [o.node for o in draft.values.origins(numbers) if not o.path]
     listed = [
         n
@@ -24,7 +25,9 @@ def divide(draft: Draft, test: ast.expr, numbers: ast.expr) -> bool:
     if not draft.decide(numbers, Divided("G5")):
         return False
     k = draft.fresh("k")
-    edits = Edit.around(draft.module.span(numbers), f"[{k} and max(1, {k} // {SIZE}) for {k} in ", "]")
+    last = counted.last_turn(draft, step)
+    fewer = f"{k} and max(1, {k} // {SIZE})" + (f" if {k} < {last} else {k}" if last is not None else "")
+    edits = Edit.around(draft.module.span(numbers), f"[{fewer} for {k} in ", "]")
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
     return True
 

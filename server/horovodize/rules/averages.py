@@ -8,6 +8,7 @@ what it is divided by is divided, too. Likewise `total / 100` of what was added 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import TypeGuard
 
@@ -158,8 +159,8 @@ def _factors(e: ast.expr) -> list[ast.expr]:
 def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr], bool]) -> None:
     sums = _sums(driver)
     for divided_by, what in divisors_in(draft, driver.loop):
-        for divisor in (divided_by, *_factors(divided_by)) if _names(what) & sums else ():
-            if draft.was(divided_by, Divided) or not counts(divisor):
+        for divisor in (divided_by, *_factors(divided_by)) if _is_summed(draft, driver, what, sums) else ():
+            if draft.was(divided_by, Divided) or counts_a_share(draft, divisor) or not counts(divisor):
                 continue
             if not draft.decide(divisor, Divided(rule)):
                 continue
@@ -168,6 +169,16 @@ def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr]
                 Decision.DIVIDED, Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
             )
             draft.change(rule, divisor, "Average over the steps of a rank", _WHY, edits)
+
+
+def _is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> bool:
+    """Whether something is one of the sums of a loop, and no later one of the same name."""
+    read = [n for n in ast.walk(what) if isinstance(n, ast.Name) and n.id in sums]
+    return any(
+        isinstance(n.ctx, ast.Store)
+        or any(draft.syntax.inside(b.statement, driver.loop) for b in draft.module.scopes.reaching(n))
+        for n in read
+    )
 
 
 def _is_whole(draft: Draft, e: ast.expr, rows: set[str], trail: set[ast.expr]) -> bool:
@@ -203,14 +214,28 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
     e = driver.iterable
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
         if e.func.id in ("range", "xrange") and e.args:
-            own = [] if _is_divided_where_made(draft, e.args[0]) else [ast.unparse(e.args[0])]
+            own = [] if _is_divided_where_made(draft, e.args[0]) else [_written(e.args[0])]
             if len(e.args) == 1:
                 return [*own, *_examples(draft, e.args[0])]
-            examples = ast.unparse(e.args[1])  # `range(0, n, size)`: as many examples, so many batches
-            return [examples, *_batches(examples, ast.unparse(e.args[2]))] if len(e.args) == 3 else [examples]
+            examples = _written(e.args[1])  # `range(0, n, size)`: as many examples, so many batches
+            return [examples, *_batches(examples, _written(e.args[2]))] if len(e.args) == 3 else [examples]
         if e.func.id == "zip":
-            return [f"len({ast.unparse(a)})" for a in e.args]
-    return [f"len({ast.unparse(e)})"] if isinstance(e, (ast.Name, ast.Attribute)) else []
+            return [f"len({_written(a)})" for a in e.args]
+    if isinstance(e, ast.Call):
+        return _counts_of_call(e)
+    return [f"len({_written(e)})"] if isinstance(e, (ast.Name, ast.Attribute)) else []
+
+
+def _counts_of_call(call: ast.Call) -> list[str]:
+    """How many rows or batches there are of what a function makes of all rows, as `batches(x, y, 32)` and
+    `np.array_split(order, len(x) // 32)` do: the lengths of what it is given, and lengths that it is given."""
+    given = [*call.args, *(k.value for k in call.keywords)]
+    lengths = [f"len({_written(a)})" for a in given if isinstance(a, (ast.Name, ast.Attribute))]
+    batches = [text for n in lengths for a in given for text in _batches(n, _written(a))]
+    made_of = [n for a in given for n in ast.walk(a)]
+    measured = [n for n in made_of if isinstance(n, ast.expr) and re.fullmatch(r"len\([^()]*\)", _written(n))]
+    quotients = [n for n in made_of if isinstance(n, ast.BinOp) and n.left in measured]
+    return [*lengths, *batches, *map(_written, (*measured, *quotients))]
 
 
 def _is_divided_where_made(draft: Draft, count: ast.expr) -> bool:
@@ -237,7 +262,7 @@ def _examples(draft: Draft, steps: ast.expr) -> list[str]:
                 break
             node = node.args[0]  # int(…), math's ceil
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv)):
-            found.append(ast.unparse(node.left))
+            found.append(_written(node.left))
     return found
 
 
@@ -253,12 +278,17 @@ def _sums(driver: Driver) -> set[str]:
 
 def _same(draft: Draft, e: ast.expr, count: str) -> bool:
     """Whether an expression is a count: written so, or a name or value that was made so."""
-    if ast.unparse(e) == count:
+    if _written(e) == count:
         return True
     if not isinstance(e, ast.Name):
         return False
     bindings = draft.module.scopes.reaching(e)
-    return len(bindings) == 1 and bindings[0].value is not None and ast.unparse(bindings[0].value) == count
+    return len(bindings) == 1 and bindings[0].value is not None and _written(bindings[0].value) == count
+
+
+def _written(e: ast.AST) -> str:
+    """As `ast.unparse`; `x.shape[0]` as `len(x)`."""
+    return re.sub(r"([\w.]+)\.shape\[0\]", r"len(\1)", ast.unparse(e))
 
 
 def _names(e: ast.AST) -> set[str]:

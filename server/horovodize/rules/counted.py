@@ -148,9 +148,34 @@ def read_as_all(draft: Draft, read: ast.expr, rule: str) -> tuple[Edit, ...]:
 
 def last_turn(draft: Draft, read: ast.expr) -> str | None:
     """The last number that a loop's variable has, on a rank as alone, as text."""
-    bound = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else []
-    rounds = draft.decision(bound[0].statement, InRounds) if len(bound) == 1 else None
+    rounds = _rounds(draft, read)
     return rounds.last if rounds is not None else None
+
+
+def is_last_turn(draft: Draft, number: ast.expr, bound: ast.expr) -> bool:
+    """Whether `step == bound`, or `step + 1 == bound`, is of the last turn of a loop, whose number is the same on a rank as alone."""
+    step, more = _shifted(number)
+    rounds = _rounds(draft, step)
+    if rounds is None:
+        return False
+    known = draft.facts.feeding.kinds.constant(bound)
+    if known is not None and rounds.known is not None:
+        return known == rounds.known + more
+    (end, off), (last, less) = _shifted(bound), _shifted(ast.parse(rounds.last, mode="eval").body)
+    return off == less + more and ast.unparse(end) == ast.unparse(last)
+
+
+def _shifted(e: ast.expr) -> tuple[ast.expr, int]:
+    """`n` and -1 of `n - 1`."""
+    match e:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=int(by))):
+            return left, by if isinstance(op, ast.Add) else -by
+    return e, 0
+
+
+def _rounds(draft: Draft, read: ast.expr) -> InRounds | None:
+    bound = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else []
+    return draft.decision(bound[0].statement, InRounds) if len(bound) == 1 else None
 
 
 def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> bool:

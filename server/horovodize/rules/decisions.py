@@ -123,10 +123,11 @@ class Strided(Numbered):
 
 @dataclass(frozen=True)
 class InRounds(Numbered):
-    """The last turn has the last number that it has alone: `last`, as text."""
+    """The last turn has the last number that it has alone: `last`, as text, and what it `is`, if that can be seen."""
 
     words = "ends with the number that it ends with alone"
     last: str = ""
+    known: int | None = None
 
 
 @dataclass(frozen=True)

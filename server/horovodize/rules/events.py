@@ -287,15 +287,15 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         bounds = bound.elts if isinstance(bound, (ast.Tuple, ast.List, ast.Set)) else []
     else:
         bounds = [bound] if not isinstance(operator, (ast.Is, ast.IsNot)) else []
-    bounds = [thresholds.until(draft, _whole_steps(b)) for b in bounds]
     if guarded.applies_gathered(draft, test):
         return  # as many batches go into an update as before, of each rank
-    if counted.last_turn(draft, number) == draft.module.text(bound):
+    if bounds and not (bounds := [b for b in bounds if not counted.is_last_turn(draft, number, b)]):
         return  # the last turn is the last of all already
+    bounds = [thresholds.until(draft, _whole_steps(b)) for b in bounds]
     if (
         not bounds
         and isinstance(operator, (ast.In, ast.NotIn))
-        and not among_numbers.divide(draft, test, bound)
+        and not among_numbers.divide(draft, test, number, bound)
     ):
         unseen_counts.ask(draft, test)
     if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):

@@ -350,7 +350,9 @@ def _counted(
         return Edit.around(span, f"enumerate({draft.helper('shard')}(", "))")
     for divisor in averaged:
         draft.note(rule, divisor, _LAST)
-    draft.decide(loop, InRounds(rule, _last_of(draft, e)))
+    stop = e.args[-1] if isinstance(e, ast.Call) and named and e.args else None
+    known = draft.facts.feeding.kinds.constant(stop) if stop is not None else None
+    draft.decide(loop, InRounds(rule, _last_of(draft, e), known - 1 if known is not None else None))
     return Edit.around(span, f"{draft.helper('rounds')}(", ")")
 
 
