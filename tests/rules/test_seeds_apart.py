@@ -422,3 +422,51 @@ def test_a_loss_that_comes_with_it_is() -> None:
 
 def test_a_count_that_is_0_before_the_first_step_is_one() -> None:
     assert "while it < 200 // hvd.size():" in plan_of(FETCHED.format("step")).text
+
+
+RESTORED = HEAD + "import random\nsaved = np.load('state.npy', allow_pickle=True).item()\nif saved:\n    {}\n" + LOOP
+
+
+@pytest.mark.parametrize(
+    ("maker", "restore", "draw", "again"),
+    [
+        (
+            "rng = np.random.RandomState(3)",
+            "rng.set_state(saved['rng'])",
+            "rng.randint",
+            "rng = np.random.RandomState(rng.randint(2**31) + hvd.rank())",
+        ),
+        (
+            "rng = np.random.default_rng(3)",
+            "rng.bit_generator.state = saved['rng']",
+            "rng.integers",
+            "rng = np.random.default_rng(rng.integers(2**31) + hvd.rank())",
+        ),
+        (
+            "np.random.seed(3)",
+            "np.random.set_state(saved['rng'])",
+            "np.random.randint",
+            "np.random.seed(np.random.randint(2**31) + hvd.rank())",
+        ),
+    ],
+)
+def test_what_goes_on_from_a_state_that_was_kept_is_seeded_by_it(
+    maker: str, restore: str, draw: str, again: str
+) -> None:
+    """By its seed again it would draw what the first run has drawn."""
+    plan = plan_of(RESTORED.format(maker, restore, draw))
+    assert f"if hvd.size() > 1:\n    {again}\n" in plan.text
+    assert maker in plan.text
+    assert not doubts(plan, "D3")
+
+
+def test_the_state_of_another_is_none_of_it() -> None:
+    maker = "rng = np.random.RandomState(3)\nother = np.random.RandomState(4)"
+    plan = plan_of(RESTORED.format(maker, "other.set_state(saved['rng'])", "rng.randint"))
+    assert "RandomState(3 + hvd.rank())\n" in plan.text
+
+
+def test_a_generator_of_tensorflow_that_a_checkpoint_keeps_is_asked_about() -> None:
+    maker = "rng = tf.random.Generator.from_seed(3)\nkept = tf.train.Checkpoint(model=1, rng=rng)\nkept.restore('ck')"
+    loop = "for i in range(1000):\n    step(tf.gather(data, rng.uniform([16], 0, 900, tf.int32)))\n"
+    assert doubts(plan_of(HEAD.format(maker) + loop), "D3")

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 from horovodize.facts.sources import MAKERS, SEED_GENERATOR
+from horovodize.rules import restored_draws
 from horovodize.rules.decisions import Agreed, Apart, Decided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
@@ -66,7 +67,8 @@ def set_apart(
         return False
     if any(is_order(draft, c) and not draft.was(c, Agreed) for c in drawing) or _decide(draft, loop, drawing):
         return False
-    if _only_draws_for(draft, call, drawing) and draft.uniform.draws.gives_seed(call):
+    restored = restored_draws.is_restored(draft, call)
+    if _only_draws_for(draft, call, drawing) and draft.uniform.draws.gives_seed(call) and not restored:
         if draft.decide(call, Apart("D3")):
             draft.change("D3", seed, WHAT, why, _plus_rank(draft, number))
         return True
@@ -76,12 +78,15 @@ def set_apart(
         return False
     if any(draws(draft, c) and position(c) > end(loop) and c not in drawing for c in draft.syntax.calls):
         return False  # what is drawn later would differ, too
-    if not draft.decide(call, Apart("D3")):
-        return True
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
-    again = f"{draft.module.text(call.func)}({text} + {RANK})"
-    lines = [f"if {SIZE} > 1{where}:", f"    {name} = {again}" if name else f"    {again}"]
+    given = f"{draft.module.text(call.func)}({text} + {RANK})"
+    again = f"{name} = {given}" if name else given
+    if restored and (again := restored_draws.seeded_by_state(draft, call, name) or "") == "":
+        return False
+    if not draft.decide(call, Apart("D3")):
+        return True
+    lines = [f"if {SIZE} > 1{where}:", f"    {again}"]
     draft.change("D3", call, WHAT, why, [draft.before(loop, lines)])
     return True
 
