@@ -178,3 +178,35 @@ for xb, yb in data:
     plan = plan_of(source)
     assert "w.assign_sub(0.1 * hvd.size() * dw)" in plan.text
     assert all(c.sure for c in plan.changes)
+
+
+ALL_ROWS = """\
+import numpy as np
+import tensorflow as tf
+rng = np.random.RandomState(2)
+x, y = rng.randn(64, 3).astype("float32"), rng.randn(64, 1).astype("float32")
+w = tf.Variable(tf.zeros((3, 1)))
+rate, last, step = 1.0, 9e9, 0
+for step in range(600):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((x @ w - y) ** 2)
+    g = tape.gradient(loss, w)
+    {}
+    w.assign_sub(rate * g)
+"""
+
+
+@pytest.mark.parametrize(
+    ("decision", "told"),
+    [
+        ("if loss > last: rate *= 0.5", "if any_rank(loss > last): rate *= 0.5"),
+        ("if loss < 0.1: break", "if any_rank(loss < 0.1): break"),
+        ("if loss < 0.1 and step > 9: break", "if any_rank(loss < 0.1 and step > 9): break"),
+        ("if step > 500: break", "if step > 500: break"),
+        ("if len(x) > 9 and step == 100: rate *= 0.5", "if len(x) > 9 and step == 100: rate *= 0.5"),
+        ("if tf.norm(g) < 1e-3: break", "if tf.norm(g) < 1e-3: break"),  # averaged
+    ],
+)
+def test_ranks_decide_together_by_the_loss_of_rows_that_are_divided(decision: str, told: str) -> None:
+    assert f"    {told}\n" in plan_of(ALL_ROWS.format(decision)).text
+    assert "if any_rank" not in plan_of(ALL_ROWS.format(decision), split_data=False).text

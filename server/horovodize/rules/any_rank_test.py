@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from enum import Enum
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import Source
+from horovodize.facts.steps import Feed
 from horovodize.rules import told, told_draws
 from horovodize.rules.decisions import Agreed, How, Shared
 from horovodize.rules.draft import Draft
@@ -44,9 +46,20 @@ def cause_of(draft: Draft, test: ast.expr, loop: Loop) -> Cause:
 def differing(draft: Draft, e: ast.AST) -> list[Varies | Unknown]:
     """Why a value may differ between ranks, but for what has been made the same on all of them: by rules before, or by `fit`,
     whose metrics are averaged."""
-    found = [r for r in draft.uniform.reasons(e) if not draft.was(r.where, Agreed)]
+    reasons: list[Varies | Unknown] = [*draft.uniform.reasons(e)] or [*_of_divided_rows(draft, e)]
+    found = [r for r in reasons if not draft.was(r.where, Agreed)]
     found = [r for r in found if not (isinstance(r, Varies) and is_kept_by_fit(draft, r))]
     return [r for r in found if (e, r.where) not in draft.settled]
+
+
+def _of_divided_rows(draft: Draft, e: ast.AST) -> Iterator[Varies]:
+    """What a value is computed of that is the same on all ranks until its rows are divided: the loss of a step that takes all
+    of them. (Gradients are averaged.)"""
+    steps = [draft.facts.steps.of(u.call) for u in draft.sites.updates] if draft.options.split_data else []
+    rows = {e for step in steps if step.feed is Feed.WHOLE for e in step.rows}
+    made_of = list(draft.values.depends([e], 400)) if rows else []
+    if not any(isinstance(n, ast.Call) and draft.names.last(n.func) == "gradient" for n in made_of):
+        yield from (Varies(Source.ROWS, n) for n in made_of if n in rows)
 
 
 def agree(
