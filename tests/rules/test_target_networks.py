@@ -456,3 +456,32 @@ def test_a_network_that_has_its_turn_only_now_and_then_is_sent_at_once() -> None
     loop = "for i, x in enumerate(data):\n    critic_step(x)\n    if i % 5 == 4:\n        maker_step()\n"
     text = two(UNBUILT, loop)
     assert f"        {OF_MAKER}" in text[text.index("    critic_step(x)") : text.index("    if i % 5")]
+
+
+PHASES = """\
+import tensorflow as tf
+base, head = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(3,))]), tf.keras.layers.Dense(1)
+head.build((None, 4))
+def run(variables, opt, steps):
+    for x, y in tf.data.Dataset.from_tensor_slices((a, b)).repeat().batch(4).take(steps):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((head(base(x)) - y) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, variables), variables))
+"""
+HEAD_ALONE = "run(head.trainable_variables, tf.keras.optimizers.SGD(0.1), 60)\n"
+ALL = "run(base.trainable_variables + head.trainable_variables, tf.keras.optimizers.SGD(0.02), 90)\n"
+
+
+@pytest.mark.parametrize(
+    ("calls", "sent"),
+    [
+        (HEAD_ALONE + ALL, True),
+        (ALL + HEAD_ALONE, True),
+        (ALL, False),  # what is trained is sent
+    ],
+)
+def test_what_a_function_trains_later_is_sent_before(calls: str, sent: bool) -> None:
+    """Each rank's head would learn from other random features, until the base is trained, too."""
+    text = plan_of(PHASES + calls).text
+    assert "hvd.broadcast_variables(variables, root_rank=0)\n" in text
+    assert ("hvd.broadcast_variables(base.variables, root_rank=0)\n" in text) == sent

@@ -166,8 +166,14 @@ def _is_of_model(draft: Draft, e: ast.expr, site: ast.AST) -> bool:
 
 
 def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
-    """What no step trains."""
-    return looked_at(draft, place, trained_by(draft, [v for u in draft.sites.updates for v in u.variables]))
+    """What no step trains, or not each time its function is called: of `run(head.trainable_variables)`, and then of
+    `run(base.trainable_variables + …)`, the base."""
+    trained = set[ast.AST]()
+    for variables in (v for u in draft.sites.updates for v in u.variables):
+        bound = draft.module.scopes.reaching(variables) if isinstance(variables, ast.Name) else []
+        given = list(draft.values.passed(bound[0])) if [b.kind for b in bound] == ["parameter"] else []
+        trained |= set[ast.AST].intersection(*(trained_by(draft, [e]) for e in given or [variables]))
+    return looked_at(draft, place, trained)
 
 
 def trained_by(draft: Draft, variables: Sequence[ast.expr]) -> set[ast.AST]:
