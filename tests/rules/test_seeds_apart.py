@@ -424,7 +424,9 @@ def test_a_count_that_is_0_before_the_first_step_is_one() -> None:
     assert "while it < 200 // hvd.size():" in plan_of(FETCHED.format("step")).text
 
 
-RESTORED = HEAD + "import random\nsaved = np.load('state.npy', allow_pickle=True).item()\nif saved:\n    {}\n" + LOOP
+RESTORED = (
+    HEAD + "import random\nsaved = np.load('state.npy', allow_pickle=True).item()\nif saved:\n    {}\n" + LOOP
+)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from horovodize.verifying.runs import Run
 from horovodize.verifying.scalings import FREELY, STRICTLY
 from horovodize.verifying.verdict import CouldNotRun, Judged, judge, verify
-from tests.verifying.made import alone, rank, run, two
+from tests.verifying.made import alone, rank, run, snapshot, two, variables
 
 
 def faults(judged: Judged) -> str:
@@ -514,3 +514,23 @@ def test_a_broadcast_after_each_traced_loop_is_none_with_every_step(steps: int, 
         for n, point in enumerate(one.report["optimizers"][0]["trace"]):
             point.update(iteration=n * steps, broadcasts=n + 1)
     assert ("broadcast with every step" in faults(judge(alone(), after, "linear"))) == (not alike)
+
+
+@pytest.mark.parametrize(
+    ("values", "alike"),
+    [
+        ([(1.0,), (1.0,), (1.0,)], True),
+        ([(2.0,), (1.0,), (1.0,)], True),  # broadcast after the first step
+        ([(2.0,), (2.0,), (2.0,)], False),
+    ],
+)
+def test_what_a_loss_depends_on_is_the_same_though_nothing_trains_it_yet(
+    values: list[tuple[float, ...]], alike: bool
+) -> None:
+    """A head is trained on a base, which is trained later: on other random features each rank learns another head."""
+    after = two()
+    for one, its in zip(after.ranks, ([(1.0,)] * 3, values), strict=True):
+        looked_at = [variables(*of_step) for of_step in its]
+        one.optimizers[0]["early"] = [{**snapshot(1.0), "looked_at": base} for base in looked_at]
+    told = faults(judge(alone(), after, "linear"))
+    assert ("the loss depends on it" in told) == (not alike)

@@ -103,10 +103,10 @@ def test_a_loss_of_other_rows_is_no_other_multiple(game: bool) -> None:
 
 def _drawn(first: int, number: int, again: int) -> dict[str, int]:
     """Rows that are drawn without end, of which some come twice by chance."""
-    return {f"row {n}": 2 if n % 50 < again else 1 for n in range(first, first + number)}
+    return {f"row {n}": 2 if n % 200 < again else 1 for n in range(first, first + number)}
 
 
-@pytest.mark.parametrize(("again", "alike"), [(0, True), (1, True), (25, False)])
+@pytest.mark.parametrize(("again", "alike"), [(0, True), (1, True), (100, False)])
 def test_ranks_draw_rows_of_their_own(again: int, alike: bool) -> None:
     """Of 20,000 numbers of 24 bits a few are the same; of a data set many are, and other ranks have those, too."""
     original = alone(rows=_drawn(0, 400, again), steps=100)

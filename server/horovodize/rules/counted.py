@@ -153,7 +153,8 @@ def last_turn(draft: Draft, read: ast.expr) -> str | None:
 
 
 def is_last_turn(draft: Draft, number: ast.expr, bound: ast.expr) -> bool:
-    """Whether `step == bound`, or `step + 1 == bound`, is of the last turn of a loop, whose number is the same on a rank as alone."""
+    """Whether `step == bound`, or `step + 1 == bound`, is of the last turn of a loop, which has the same number on a rank as
+    alone."""
     step, more = _shifted(number)
     rounds = _rounds(draft, step)
     if rounds is None:

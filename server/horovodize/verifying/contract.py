@@ -14,6 +14,11 @@ from horovodize.verifying.runs import Rank, Run
 from horovodize.verifying.scalings import Scaling, Settled
 from horovodize.verifying.tolerances import MONITORED, events, of_weights
 
+_WHAT = {
+    "others": " (statistics that are not averaged)",
+    "looked_at": " (the loss depends on it, and this optimizer doesn't train it)",
+}
+
 
 def contract(
     alone: Sequence[Run], run: Run, scaled: Sequence[Scaling], sooner: bool, settled: Settled, shares: bool
@@ -91,12 +96,13 @@ def _differences(one: Rank, other: Rank) -> Iterator[str]:
         return
     for mine, its in zip(one.optimizers, other.optimizers, strict=True):
         early = list(zip(mine["early"], its["early"], strict=False))
-        agreed = False
-        for step, (a, b) in enumerate(early, start=1):
-            apart = _apart(a, b, step, "trained", "optimizer")
-            agreed = agreed or not apart
-            if apart and (agreed or step == len(early) >= 3):
-                yield f"after step {step}: {apart}"
+        for looked_at in (("trained", "optimizer"), ("looked_at",)):
+            agreed = False
+            for step, (a, b) in enumerate(early, start=1):
+                apart = _apart(a, b, step, *looked_at)
+                agreed = agreed or not apart
+                if apart and (agreed or step == len(early) >= 3):
+                    yield f"after step {step}: {apart}"
         for a, b in zip(mine["later"], its["later"], strict=False):
             if a["step"] == b["step"] and (apart := _apart(a, b, a["step"], "trained", "optimizer")):
                 yield f"after step {a['step']}: {apart}"
@@ -112,15 +118,16 @@ def _differences(one: Rank, other: Rank) -> Iterator[str]:
 
 def _apart(one: dict[str, Any], other: dict[str, Any], steps: int, *parts: str) -> str:
     for part in parts:
-        if len(one[part]) != len(other[part]):
-            return f"{len(other[part])} variables, not {len(one[part])}"
-        for a, b in zip(one[part], other[part], strict=True):
+        mine, its = one.get(part, []), other.get(part, [])
+        if len(mine) != len(its):
+            return f"{len(its)} variables, not {len(mine)}"
+        for a, b in zip(mine, its, strict=True):
             if a["shape"] != b["shape"]:
                 return f"{a['name']} has shape {b['shape']}, not {a['shape']}"
             close = of_weights(max(map(abs, a["values"]), default=0.0), steps)
             if not all(_close(x, y, close) for x, y in zip(a["values"], b["values"], strict=True)):
                 far = max(abs(x - y) for x, y in zip(a["values"], b["values"], strict=True))
-                what = " (statistics that are not averaged)" if part == "others" else ""
+                what = _WHAT.get(part, "")
                 return f"{a['name']} by {far:.2g}{what}"
     return ""
 

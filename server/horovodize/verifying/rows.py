@@ -131,9 +131,9 @@ def _drawn_afresh(alone: Run, run: Run) -> bool:
     another had."""
     had, first = alone.rows, run.ranks[0].rows
     begin = set(list(had)[: len(first)])
-    once = all(len(rows) >= 0.95 * rows.total() for rows in (had, run.rows))
+    once = all(len(rows) >= 0.99 * rows.total() for rows in (had, run.rows))
     goes_on = len(begin & first.keys()) >= 0.95 * len(first)
-    apart = (len(had.keys() & rank.rows.keys()) <= 0.05 * len(rank.rows) for rank in run.ranks[1:])
+    apart = (len(had.keys() & rank.rows.keys()) <= 0.01 * len(rank.rows) for rank in run.ranks[1:])
     return once and goes_on and all(apart)
 
 

@@ -149,7 +149,7 @@ def _may_number(array: Any) -> bool:
 
 
 def _digest(values: Any) -> str:
-    """What tells a row apart, whatever batch it is in: without the zeros at its end, which fill it up to the longest beside it."""
+    """What tells a row apart, whatever batch it is in: without the zeros that fill it up to the longest one."""
     state = hashlib.blake2b(digest_size=6)
     for value in values:
         state.update(np.ascontiguousarray(value).tobytes().rstrip(b"\0") + b"\n")

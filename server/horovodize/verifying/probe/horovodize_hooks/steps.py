@@ -60,6 +60,7 @@ class Steps:
         self._calls: list[Any] = []
         self._tapes = 0
         self._trainers: dict[Any, list[Watched]] = {}
+        self._in_losses: dict[int, Any] = {}
 
     def install(self) -> None:
         for cls in kinds.BY_PAIRS:
@@ -151,6 +152,7 @@ class Steps:
         def __exit__(tape: Any, *args: Any) -> Any:
             if tf.executing_eagerly():
                 self._tapes -= 1
+            self._in_losses |= {id(v): v for v in map(plain, tape.watched_variables())}
             return original(tape, *args)
 
         return __exit__
@@ -222,9 +224,13 @@ class Steps:
             for variable in held(owner)
             if id(variable) not in trained and id(variable) not in not_the_model
         }
+        # What losses depend on beside, and no optimizer has trained yet: a network that is frozen, or trained later.
+        known = {id(v) for one in self._watched for v in one.trained} | trained | others.keys()
+        looked_at = [v for key, v in self._in_losses.items() if key not in known]
         return {
             "trained": numbers(watched.trained),
             "others": numbers(others.values()),
+            "looked_at": numbers(looked_at),
             "optimizer": numbers(_optimizer_variables(watched.optimizer)),
         }
 
