@@ -12,6 +12,7 @@ from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import argument
 
 CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
+_MANAGERS = ("tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.CheckpointManager")
 VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
 _RESTORING = ("restore", "restore_or_initialize", "read")
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -54,13 +55,23 @@ class Kept:
             held = [(name, e) for name, e in self._held(checkpoint) if made in self.values.calls(e)]
             for call in self.sites.method_calls(*_RESTORING) if held else ():
                 assert isinstance(call.func, ast.Attribute)
-                if checkpoint not in self.values.calls(call.func.value):
+                restoring = ast.unparse(call.func.value)
+                by = set(self.values.calls(call.func.value))
+                if checkpoint in self._of_managers(by):
+                    restoring = f"{restoring}.checkpoint"
+                elif checkpoint not in by:
                     continue
                 name = next((name for name, _ in held if name is not None), None)
                 if name is not None:
-                    yield call, f"{ast.unparse(call.func.value)}.{name}"
+                    yield call, f"{restoring}.{name}"
                 else:
                     yield from self._by_own_name(made, call)
+
+    def _of_managers(self, made: set[ast.Call]) -> set[ast.Call]:
+        """The checkpoints of `tf.train.CheckpointManager(checkpoint, …)`, which restore them, too."""
+        managers = made.intersection(self.module.calls_of(*_MANAGERS))
+        given = [argument(m, "checkpoint", 0) for m in managers]
+        return {c for e in given if e is not None for c in self.values.calls(e)}
 
     def _by_own_name(self, made: ast.Call, call: ast.Call) -> Iterator[tuple[ast.AST, str]]:
         """The places in the function that makes a variable, and gives it a name, from which `call` restores it."""

@@ -34,6 +34,7 @@ from horovodize.rules import (
     picked_by_turn,
     rates_alike,
     rates_by_step,
+    restored_iterations,
     same_rows,
     schedule,
     strong,
@@ -79,6 +80,7 @@ def apply(draft: Draft) -> None:
     strong.ask_of_unseen(draft, "C5")
     same_rows.ask(draft, "C5")
     strong.ask_of_both(draft, "C5")
+    restored_iterations.apply(draft)
 
 
 def _rates(draft: Draft, optimizers: list[Trained]) -> Iterator[ast.expr]:

@@ -20,7 +20,8 @@ After          while int(checkpoint.step) < 1000:
                    checkpoint.step.assign_add(hvd.size())
 Leaves alone   Epochs. Counters that no checkpoint keeps: what they are compared with is divided (G4, G5).
                What TensorFlow itself counts (a graph's global step, an optimizer's iterations) counts a rank's steps: it is
-               said where a loop goes on from it.
+               said where a loop goes on from it, or a schedule. Where the checkpoint keeps a count of the program's own
+               beside, an optimizer with a schedule has its count set by that, for any number of ranks.
 Asks           Where a checkpoint keeps an iterator over shuffled rows: its buffer is of rank 0's.
 Source         Beyond the seed.
 """
@@ -144,7 +145,7 @@ def agree_on_restored(draft: Draft, decided: ast.expr) -> None:
 def _send(draft: Draft, made: ast.Call, what: str, why: str) -> None:
     """Sends a restored variable where a checkpoint is read."""
     for call, name in draft.facts.kept.places(made):
-        place = _reached_by_all(draft, draft.syntax.statement(call))
+        place = reached_by_all(draft, draft.syntax.statement(call))
         if place is not None and draft.once(f"agreed {name}", place):
             line = f"{name}.assign({from_root(draft)}({name}.numpy()))"
             draft.change("G6", call, what, why, [draft.after(place, [line])])
@@ -231,7 +232,7 @@ def _is_int(node: ast.AST) -> bool:
     )
 
 
-def _reached_by_all(draft: Draft, statement: ast.stmt) -> ast.stmt | None:
+def reached_by_all(draft: Draft, statement: ast.stmt) -> ast.stmt | None:
     """A statement, or the one around it that all ranks come to: `if manager.latest_checkpoint: checkpoint.restore(…)`."""
     while True:
         around = draft.syntax.parent[statement]

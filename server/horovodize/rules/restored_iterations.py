@@ -1,0 +1,75 @@
+"""The steps that an optimizer has counted, where a checkpoint keeps them and its rate goes by them: part of G6.
+
+An optimizer counts a rank's steps. In a run with another number of ranks its schedule would be at another place, if not at its
+end. Where the checkpoint keeps a count of the program's own beside, which goes on by the steps of all ranks, the optimizer's is
+set by it once both are restored; else it is said."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.counters import Counter
+from horovodize.rules import counted, resume
+from horovodize.rules.decisions import Scheduled, Strided
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.strong import Scaling, scaling, sites_of
+from horovodize.summary.syntax import argument
+
+_WHAT = "Go on where the schedule was, on any number of ranks"
+_WHY = "An optimizer counts a rank's steps, so with other ranks its rate would go on from another place of the schedule."
+_SAID = (
+    "the rate of this optimizer goes by its own count of a rank's steps, which is kept here: go on with as many ranks as the "
+    "run had that saved the checkpoint"
+)
+
+
+def apply(draft: Draft) -> None:
+    for kept, made in _scheduled(draft):
+        if not draft.once("kept iterations", made):
+            continue
+        sites = sites_of(draft, kept)
+        counters = [c for c in draft.facts.counters.stored if c.made is not None and _counts(draft, c, sites)]
+        places = dict(draft.facts.kept.places(made))
+        steps = [dict(draft.facts.kept.places(c.made)) for c in counters if c.made is not None]
+        found = [(call, name, step[call]) for call, name in places.items() for step in steps if call in step]
+        if not found:
+            draft.note("G6", kept, _SAID)
+            continue
+        for call, name, step in found:
+            place = resume.reached_by_all(draft, draft.syntax.statement(call))
+            if place is None:
+                draft.note("G6", kept, _SAID)
+                continue
+            line = f"{name}.iterations.assign(int({step}) // {SIZE})"
+            draft.change("G6", call, _WHAT, _WHY, [draft.after(place, [line])])
+
+
+def _scheduled(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
+    """The optimizers that checkpoints keep and that a schedule by a rank's steps gives the rate, with where they are made."""
+    for kept in draft.facts.kept.all:
+        for made in draft.values.calls(kept):
+            rate = argument(made, "learning_rate", 0)
+            schedules = (
+                draft.values.calls(rate) if rate is not None and made in draft.facts.kept.restored else ()
+            )
+            if any(draft.was(s, Scheduled) for s in schedules):
+                if any(scaling(draft, site) is Scaling.WEAK for site in sites_of(draft, kept)):
+                    yield kept, made
+
+
+def _counts(draft: Draft, counter: Counter, sites: list[ast.Call]) -> bool:
+    """Whether a count goes on by size() with each step of an optimizer."""
+    if len(counter.advances) > 1 or len(sites) > 1:
+        return False
+    places = (*counter.advances, *sites)
+    tests = [
+        {
+            decision
+            for way in draft.drive.ways(p)
+            for f in way
+            for decision, _ in draft.syntax.conditions(f.node)
+        }
+        for p in places
+    ]
+    return tests[0] == tests[1] and draft.was(places[0], Strided) and counted.is_by_step(draft, places[0])

@@ -1,0 +1,81 @@
+"""G6: an optimizer's own count of steps, by which its rate goes, where a checkpoint keeps it."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+PROGRAM = """\
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+step = tf.Variable(0, dtype=tf.int64)
+opt = tf.keras.optimizers.Adam({rate})
+ck = tf.train.Checkpoint(model=model, opt=opt{beside})
+manager = tf.train.CheckpointManager(ck, "ck", 3)
+{restore}
+for x, y in tf.data.Dataset.from_tensor_slices((a, b)).repeat().batch(4):
+    if step >= 1000:
+        break
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    step.assign_add(1)
+    manager.save()
+"""
+SCHEDULE = "tf.keras.optimizers.schedules.CosineDecay(0.05, 1000)"
+SAID = "go on with as many ranks as the run had"
+
+
+def plan(
+    rate: str = SCHEDULE, beside: str = ", step=step", restore: str = "ck.restore('ck/ck-1')"
+) -> tuple[str, bool]:
+    """The text that comes out, and whether it is said that the count is a rank's."""
+    made = plan_of(PROGRAM.format(rate=rate, beside=beside, restore=restore))
+    return made.text, any(SAID in note.message for note in made.notes)
+
+
+@pytest.mark.parametrize(
+    ("restore", "of"),
+    [
+        ("ck.restore('ck/ck-1')", "ck"),
+        ("if manager.latest_checkpoint:\n    ck.restore(manager.latest_checkpoint)", "ck"),
+        ("manager.restore_or_initialize()", "manager.checkpoint"),
+        ("if manager.restore_or_initialize():\n    print('again')", "manager.checkpoint"),
+    ],
+)
+def test_it_is_set_by_the_count_of_all_ranks_that_is_kept_beside(restore: str, of: str) -> None:
+    text, said = plan(restore=restore)
+    assert f"\n{of}.step.assign(hvd.broadcast_object({of}.step.numpy()))\n" in text
+    assert f"\n{of}.opt.iterations.assign(int({of}.step) // hvd.size())\n" in text
+    assert text.index("iterations.assign") > text.index("step.assign(hvd")
+    assert not said
+
+
+def test_it_is_said_where_nothing_beside_tells_it() -> None:
+    text, said = plan(beside="")
+    assert "iterations.assign" not in text
+    assert said
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"rate": "0.01", "beside": ""},  # no schedule goes by it
+        {"rate": "0.01"},
+        {"restore": "pass"},
+    ],
+)
+def test_a_count_that_nothing_goes_by_or_that_begins_again_is_left(changed: dict[str, str]) -> None:
+    text, said = plan(**changed)
+    assert "iterations.assign" not in text
+    assert not said
+
+
+def test_gradients_that_are_gathered_count_fewer_steps() -> None:
+    """The count beside is of batches, which isn't what the optimizer counts."""
+    source = PROGRAM.format(rate=SCHEDULE, beside=", step=step", restore="ck.restore('ck/ck-1')")
+    seldom = source.replace("    opt.apply", "    if step % 4 == 3:\n        opt.apply")
+    made = plan_of(seldom)
+    assert "iterations.assign" not in made.text
+    assert any(SAID in note.message for note in made.notes)
