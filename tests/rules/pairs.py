@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -33,6 +35,20 @@ def plan_of(source: str, **options: bool) -> Plan:
 def only(plan: Plan, *rules: str) -> str:
     """The text with the changes of some rules only."""
     return Plan(plan.document, [c for c in plan.changes if c.rule in rules]).text
+
+
+def apart(text: str) -> str:
+    """A text with each list of variables sent by a line of its own, where one line sends several."""
+
+    def lines(found: re.Match[str]) -> str:
+        sent = ast.parse(found[2], mode="eval").body
+        assert isinstance(sent, ast.List)
+        lists = [ast.unparse(e.value) for e in sent.elts if isinstance(e, ast.Starred)]
+        single = [ast.unparse(e) for e in sent.elts if not isinstance(e, ast.Starred)]
+        lists += [f"[{', '.join(single)}]"] if single else []
+        return "".join(f"{found[1]}hvd.broadcast_variables({v}, root_rank=0)\n" for v in lists)
+
+    return re.sub(r"( *)hvd\.broadcast_variables\((\[.*\*.*\]), root_rank=0\)\n", lines, text)
 
 
 def check(

@@ -48,7 +48,7 @@ def test_the_tape_is_wrapped_whose_gradients_wait(gather: str, waiting: str) -> 
     assert "tape = hvd.DistributedGradientTape(tape)\n    gradients = " in plan.text
     assert len(changes(plan, "G1")) == 1
     assert (
-        "        apply()\n        if first_batch:\n            hvd.broadcast_variables(model.variables"
+        "        apply()\n        if first_batch:\n            hvd.broadcast_variables([*model.variables, *"
         in plan.text
     )
 

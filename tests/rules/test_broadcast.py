@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from .pairs import MODEL, TF, changes, check, plan_of, refused
+from .pairs import MODEL, TF, apart, changes, check, plan_of, refused
 
 HEAD = MODEL + "opt = o.SGD(0.1)\n"
 V = "model.trainable_variables"
@@ -20,7 +20,11 @@ STEP = "def step(x):\n" + textwrap.indent(TRAIN, "    ")
 def block(*objects: str, flag: str = "first_batch", indent: int = 4) -> str:
     """The statements that broadcast objects' variables once."""
     lines = [f"if {flag}:"]
-    if len(objects) < 4:
+    elements = [o[1:-1] if o.startswith("[") else f"*{o}" for o in objects]
+    together = f"hvd.broadcast_variables([{', '.join(elements)}], root_rank=0)"
+    if len(objects) > 1 and len(together) <= 100:
+        lines += [f"    {together}"]
+    elif len(objects) < 4:
         lines += [f"    hvd.broadcast_variables({o}, root_rank=0)" for o in objects]
     else:
         lines += [f"    for variables in ({', '.join(objects)}):"]
@@ -76,7 +80,7 @@ def test_in_a_while_loop() -> None:
 
 
 def test_without_a_loop_there_is_no_flag() -> None:
-    calls = "hvd.broadcast_variables(model.variables, root_rank=0)\nhvd.broadcast_variables(opt.variables(), root_rank=0)\n"
+    calls = "hvd.broadcast_variables([*model.variables, *opt.variables()], root_rank=0)\n"
     check("G2", HEAD + STEP, "step(x)", "step(x)\n" + calls, "print(model(x))\n")
 
 
@@ -269,9 +273,8 @@ def test_variables_that_are_no_models_are_said_as_they_are_handed_over() -> None
     step += "    opt.apply_gradients(zip(tape.gradient(loss, held), held))\n"
     for given, said in (("model.layers", "model.layers"), (V, "model.variables"), ("w", "w")):
         loop = f"for x in data:\n    step(x, {given})\n"
-        assert (
-            f"    hvd.broadcast_variables({said}, root_rank=0)\n"
-            in plan_of(HEAD + "w = []\n" + step + loop).text
+        assert f"    hvd.broadcast_variables({said}, root_rank=0)\n" in apart(
+            plan_of(HEAD + "w = []\n" + step + loop).text
         )
 
 
@@ -459,7 +462,9 @@ PICKED = """\
 def test_the_flag_holds_until_every_model_that_a_loop_picks_had_its_first_step() -> None:
     text = plan_of(MANY + "for epoch in range(3):\n    for x, y in ds:\n" + PICKED).text
     assert "\nfirst_batch = True\nfor epoch in" in text
-    assert "\n            if first_batch:\n                hvd.broadcast_variables(model.variables" in text
+    assert (
+        "\n            if first_batch:\n                hvd.broadcast_variables([*model.variables, " in text
+    )
     assert text.endswith("\n        first_batch = False\n")
     assert text.count("first_batch = False") == 1
 

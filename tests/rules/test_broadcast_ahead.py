@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from .pairs import plan_of, refused
+from .pairs import apart, plan_of, refused
 
 HEAD = "import tensorflow as tf\nL = tf.keras.layers\nopt = tf.keras.optimizers.Adam(0.1)\n"
 DEFINED = """
@@ -71,7 +71,7 @@ def test_what_is_built_is_sent_before_the_loop(made: str) -> None:
     ],
 )
 def test_what_may_not_be_there_waits_for_the_first_step(made: str) -> None:
-    text = plan_of(HEAD + made + DEFINED + LOOP).text
+    text = apart(plan_of(HEAD + made + DEFINED + LOOP).text)
     assert "            hvd.broadcast_variables(model.variables, root_rank=0)\n" in text
     assert "        if first_batch:\n" in text
 
@@ -138,6 +138,7 @@ def test_steps_of_two_models_wait_together_where_one_has_to() -> None:
     text = plan_of(
         HEAD + made + DEFINED + DEFINED.replace("model", "other").replace("step", "step_other") + loop
     ).text
+    text = apart(text)
     assert "hvd.broadcast_variables(other.variables, root_rank=0)" in text
     assert (
         "        if first_batch:\n            hvd.broadcast_variables(model.variables, root_rank=0)\n" in text

@@ -138,7 +138,7 @@ def test_one_variable_is_asked_for_as_a_list() -> None:
     text = stepping("w.assign_sub(rate * dw)").replace("dw, db =", "dw =").replace("[w, b])\n", "w)\n")
     text = plan_of(text).text
     assert "dw = tape.gradient(loss, [w])[0]\n" in text
-    assert "hvd.broadcast_variables([w], root_rank=0)\n" in text
+    assert "hvd.broadcast_variables([w, b], root_rank=0)\n" in text
 
 
 def test_a_rate_by_the_number_of_a_step_goes_by_the_steps_of_all_ranks() -> None:

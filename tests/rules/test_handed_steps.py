@@ -24,8 +24,7 @@ def make_step(model, opt):
 MADE = "net = tf.keras.Sequential([])\nsgd = tf.keras.optimizers.SGD(0.1)\n"
 BLOCK = """\
     if first_batch:
-        hvd.broadcast_variables(net.variables, root_rank=0)
-        hvd.broadcast_variables(sgd.variables(), root_rank=0)
+        hvd.broadcast_variables([*net.variables, *sgd.variables()], root_rank=0)
         first_batch = False
 """
 LOOP = "for x in data:\n    do(x)\n"
@@ -60,7 +59,7 @@ def test_a_step_made_in_another_method_of_the_object() -> None:
         "            self.do(x)\n" + MADE + "Trainer(net, sgd).fit(data)\n"
     )
     plan = plan_of(text)
-    assert "hvd.broadcast_variables(self.net.variables, root_rank=0)" in plan.text
+    assert "hvd.broadcast_variables([*self.net.variables, *self.sgd.variables()], root_rank=0)" in plan.text
     assert "SGD(0.1 * hvd.size())" in plan.text
 
 

@@ -69,4 +69,7 @@ def test_what_is_read_back_is_waited_for() -> None:
         + "from pathlib import Path\np = Path('a')\nwith p.open('w') as f:\n    f.write('x')\nlook(p.open('r').read())\n",
         *RULES,
     )
-    assert "hvd.broadcast(0, root_rank=0, name='saved')\nlook(" in result.text
+    assert (
+        "hvd.broadcast(0, root_rank=0, name='saved')  # wait until rank 0 has written it\nlook("
+        in result.text
+    )

@@ -41,7 +41,7 @@ def test_the_config_that_is_written_does_not_take_a_name_of_the_file() -> None:
 @pytest.mark.parametrize("opened", ["(tf).Session()", "(\n    tf.Session\n)()", "tf . Session()"])
 def test_tensorflow_is_called_by_its_name_however_its_use_is_written(opened: str) -> None:
     plan = plan_of(f"{BUILT}sess = {opened}\n{OPENED}")
-    assert "\nconfig = tf.ConfigProto()\n" in plan.text
+    assert "\nconfig = tf.ConfigProto(gpu_options=tf.GPUOptions(" in plan.text
     assert plan.text.count("import tensorflow") == 1
 
 
@@ -64,7 +64,15 @@ def test_a_session_without_config(opened: str, expected: str) -> None:
 
 def test_the_config_shows_one_gpu_and_lets_memory_grow() -> None:
     head = plan_of(BUILT + "sess = tf.Session()\n" + OPENED).text
-    assert "config = tf.ConfigProto()\nconfig.gpu_options.allow_growth = True\n" in head
+    assert f"config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, {PIN}))\n" in head
+
+
+def test_a_config_that_is_too_long_for_a_line_takes_three() -> None:
+    built = BUILT.replace("import tensorflow.compat.v1 as tf", "import tensorflow as tf").replace(
+        "tf.", "tf.compat.v1."
+    )
+    head = plan_of(built + "sess = tf.compat.v1.Session()\n" + (OPENED).replace("tf.", "tf.compat.v1.")).text
+    assert "config = tf.compat.v1.ConfigProto()\nconfig.gpu_options.allow_growth = True\n" in head
     assert "config.gpu_options.visible_device_list = str(hvd.local_rank())\n" in head
 
 

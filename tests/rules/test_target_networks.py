@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from .pairs import MODEL, TF, changes, plan_of
+from .pairs import MODEL, TF, apart, changes, plan_of
 
 TARGET = "target = tf.keras.models.clone_model(model)\n"
 LATE = "target.set_weights(model.get_weights())\n"
@@ -30,7 +30,7 @@ def program(before: str, looked_at: str = "x", more: str = "", after: str = "", 
 def copies(source: str) -> list[str]:
     """What is broadcast beside the model and the optimizer."""
     (change,) = changes(plan_of(source), "G2")
-    lines = [line.strip() for edit in change.edits for line in edit.new_text.splitlines()]  # type: ignore[union-attr]
+    lines = [line.strip() for edit in change.edits for line in apart(f"{edit.new_text}\n").splitlines()]  # type: ignore[union-attr]
     sent = [line.split("(")[1].split(",")[0] for line in lines if "broadcast_variables" in line]
     sent += [
         name for line in lines if line.startswith("for variables in (") for name in line[18:-2].split(", ")
@@ -298,7 +298,7 @@ def test_what_the_loss_is_made_with_and_a_step_sets(
     source = program(BOOK.format(begins=begins), "x @ book", more=more)
     assert asked(source) == places
     plan = plan_of(source)
-    assert [name for name in ("[book]",) if f"broadcast_variables({name}" in plan.text] == sent
+    assert [name for name in ("[book]",) if f"broadcast_variables({name}" in apart(plan.text)] == sent
 
 
 def test_what_is_set_from_what_is_set() -> None:
@@ -400,7 +400,7 @@ OF_MAKER = "hvd.broadcast_variables(maker.variables, root_rank=0)\n"
 
 
 def two(nets: str, loop: str, critic_loss: str = LOOKS) -> str:
-    return plan_of(TWO.format(nets=nets, critic_loss=critic_loss) + loop).text
+    return apart(plan_of(TWO.format(nets=nets, critic_loss=critic_loss) + loop).text)
 
 
 def test_a_network_that_another_is_trained_against_is_sent_before_its_own_turn() -> None:

@@ -25,8 +25,7 @@ After          first_batch = True
                for x, y in dataset:
                    train_step(x, y)
                    if first_batch:
-                       hvd.broadcast_variables(model.variables, root_rank=0)
-                       hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+                       hvd.broadcast_variables([*model.variables, *optimizer.variables()], root_rank=0)
                        first_batch = False
 Leaves alone   A model's own `train_step` under `fit`: the callback broadcasts (K3).
                Variables that are updated by hand (`w.assign_sub(rate * gradient)`) have no optimizer: they are broadcast alone.
@@ -67,6 +66,7 @@ _COUNT_RESTORED = (
     "a checkpoint that is restored changes it. Move the loop out of the traced function"
 )
 _MANY = 4  # lists of variables that are sent by a loop
+_LINE = 100  # columns of a line that sends several of them
 
 
 @dataclass
@@ -247,15 +247,29 @@ def _write_ahead(draft: Draft, block: _Block, loop: Loop, variables: list[str]) 
 
 
 def _sending(draft: Draft, place: ast.stmt, lists: Sequence[str]) -> list[str]:
-    """The lines that send lists of variables: one for each, or a loop over many of them."""
+    """The lines that send lists of variables: one for all where they fit, one for each, or a loop over many of them."""
     lines = [guarded(draft, place, v, f"{CORE}.broadcast_variables({v}, root_rank=0)") for v in lists]
-    if len(lists) < _MANY or any(len(of_one) > 1 for of_one in lines):
+    if any(len(of_one) > 1 for of_one in lines):
+        return [line for of_one in lines for line in of_one]
+    if len(lists) > 1 and (together := _together(lists)):
+        return [together]
+    if len(lists) < _MANY:
         return [line for of_one in lines for line in of_one]
     each = draft.same_name("variables")
     return [
         f"for {each} in ({', '.join(lists)}):",
         f"    {CORE}.broadcast_variables({each}, root_rank=0)",
     ]
+
+
+def _together(lists: Sequence[str]) -> str:
+    """One line that sends several lists of variables; "" where it would be a long one."""
+    parts = [ast.parse(v, mode="eval").body for v in lists]
+    elements = [
+        e for part in parts for e in (part.elts if isinstance(part, ast.List) else [ast.Starred(part)])
+    ]
+    text = f"{CORE}.broadcast_variables({ast.unparse(ast.List(elements))}, root_rank=0)"
+    return text if len(text.replace(CORE, "hvd")) <= _LINE else ""
 
 
 def _rule(draft: Draft, block: _Block) -> str:
@@ -284,8 +298,9 @@ def _write(draft: Draft, block: _Block) -> None:
         flag = draft.flag(place.flag_key(draft))
         name = f"{place.flag_prefix}{flag}"
         done = f"{name} = False"
-        lines = [f"if {name}:", *(f"    {c}" for c in calls), *([] if place.choosing else [f"    {done}"])]
-        edits += draft.put_after(place.statement, draft.lines_of(*lines, comment=comment), level=1)
+        begins = draft.said(f"if {name}:", comment)
+        lines = [begins, *(f"    {c}" for c in calls), *([] if place.choosing else [f"    {done}"])]
+        edits += draft.put_after(place.statement, lines, level=1)
         if place.choosing is not None:
             edits.append(draft.after(place.choosing, [done], level=1))
         edits += place.initialise(draft, flag)

@@ -364,6 +364,11 @@ class Draft(Decisions):
         """Lines to insert, under a comment if the user wants comments."""
         return [*([f"# {comment}"] if comment and self.options.comments else []), *lines]
 
+    def said(self, line: str, comment: str) -> str:
+        """A line to insert, with a comment beside it if the user wants comments."""
+        told = comment.removeprefix("Horovod: ").removesuffix(".")
+        return f"{line}  # {told[0].lower()}{told[1:]}" if self.options.comments else line
+
     @property
     def growth(self) -> str:
         """What the rate of larger batches is multiplied by; nothing where it stays."""

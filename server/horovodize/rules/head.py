@@ -35,7 +35,7 @@ from horovodize.rules import keras_3, keras_session, silence
 from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.helper_places import Elsewhere, places
-from horovodize.rules.helpers import helper_lines
+from horovodize.rules.helpers import config_text, helper_lines
 from horovodize.rules.import_block import head_place
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -43,6 +43,7 @@ from horovodize.summary.outputs import run_by
 from horovodize.summary.syntax import FUNCTIONS, is_main_guard
 
 _COMMENT = "Horovod: initialize, and pin one GPU to each process."
+_LINE = 116  # columns of a line that is written as one
 _QUIET = "Every rank runs what prints and draws; what the others would say is thrown away."
 
 
@@ -333,10 +334,15 @@ def _pin_sessions(draft: Draft) -> list[str]:
     if draft.config_to_make is None:
         return []
     config, v1 = draft.config_to_make
+    made = [f"{config} = {config_text(v1)}"]
+    if len(made[0].replace(HVD, "hvd")) > _LINE:
+        made = [
+            f"{config} = {v1}.ConfigProto()",
+            f"{config}.gpu_options.allow_growth = True",
+            f"{config}.gpu_options.visible_device_list = str({LOCAL_RANK})",
+        ]
     return [
-        f"{config} = {v1}.ConfigProto()",
-        f"{config}.gpu_options.allow_growth = True",
-        f"{config}.gpu_options.visible_device_list = str({LOCAL_RANK})",
+        *made,
         *(keras_session.set_session(draft) if keras_session.is_wanted(draft) else ()),
     ]
 

@@ -31,6 +31,8 @@ _NAMED_AS_KERAS = (
     "    type(optimizer).__module__ = type(saved).__module__",
 )
 
+_COMPUTES_ALL = f"{{{{count}}}} rows for {{{{{SIZE}}}}} ranks: each computes all of them"
+
 _SILENT = ("class {name}:{comment}",)
 _STANDS_FOR = "  # stands for a writer on ranks that write nothing: only rank 0 does"
 _DOES_NOTHING = ("    def __getattr__(self, method):", "        return lambda *args, **kwargs: None")
@@ -56,12 +58,9 @@ HELPERS = {
         "def {name}(rows):",
         '    """This rank\'s part of the rows that every step sees; all of them, where ranks can\'t get equally many."""',
         "    count = int(rows.shape[0]) if hasattr(rows, {quote}shape{quote}) else len(rows)",
-        f"    if count % {SIZE} == 0:",
-        f"        return rows[{RANK} :: {SIZE}]",
-        f"    if {RANK} == 0:",
-        f"        told = f{{quote}}{{{{count}}}} rows for {{{{{SIZE}}}}} ranks: each computes all of them{{quote}}",
-        "        {warnings}.warn(told, stacklevel=2)",
-        "    return rows",
+        f"    if count % {SIZE} and {RANK} == 0:",
+        f"        {{warnings}}.warn(f{{quote}}{_COMPUTES_ALL}{{quote}}, stacklevel=2)",
+        f"    return rows if count % {SIZE} else rows[{RANK} :: {SIZE}]",
     ),
     "split_rows": (
         "def {name}(rows):",
@@ -289,8 +288,10 @@ GRAPH_HELPERS = {
 }
 
 
-# What a session of a helper is told where a module has no config for others: it may be imported before `hvd.init()`.
-_CONFIG = f"{{v1}}.ConfigProto(gpu_options={{v1}}.GPUOptions(allow_growth=True, visible_device_list=str({LOCAL_RANK})))"
+def config_text(v1: str) -> str:
+    """A config for sessions that use the GPU of their process. `v1`: what TensorFlow 1 is called."""
+    options = f"{v1}.GPUOptions(allow_growth=True, visible_device_list=str({LOCAL_RANK}))"
+    return f"{v1}.ConfigProto(gpu_options={options})"
 
 
 def config_at(draft: Draft, place: ast.AST, used: ast.expr) -> str:
@@ -298,7 +299,7 @@ def config_at(draft: Draft, place: ast.AST, used: ast.expr) -> str:
     all of it, where one line does for a config's lines in each of their heads. `used`: a use of TensorFlow 1."""
     name = draft.session_config(used)
     in_script = draft.module.scopes.root(place) is draft.module.tree
-    return name if in_script or draft.syntax.function(place) is None else _CONFIG.format(v1=draft.v1(used))
+    return name if in_script or draft.syntax.function(place) is None else config_text(draft.v1(used))
 
 
 # What a module defines that may be imported before Horovod is initialised.
@@ -338,7 +339,7 @@ def helper_lines(
         lines = _as_py_dataset(draft, lines)
     config = draft.config_to_make[0] if draft.config_to_make else "None"
     if draft.config_to_make and not has_config:
-        config = _CONFIG.format(v1=draft.config_to_make[1])
+        config = config_text(draft.config_to_make[1])
     names = {
         "name": name,
         "tf": tf,

@@ -65,8 +65,16 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
             draft.note("C6", read, _STILL_WRITING)
             continue
         before.append(place)
-        lines = draft.lines_of(*barrier(draft, "saved", place), comment=_COMMENT)
+        lines = _wait(draft, place)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
+
+
+def _wait(draft: Draft, place: ast.stmt) -> list[str]:
+    """The lines that wait at a place; one alone says why beside it."""
+    waiting = barrier(draft, "saved", place)
+    return (
+        draft.lines_of(*waiting, comment=_COMMENT) if len(waiting) > 1 else [draft.said(waiting[0], _COMMENT)]
+    )
 
 
 def _taken_out(draft: Draft, guarded: Guarded, place: ast.stmt) -> ast.AST | None:
@@ -86,7 +94,7 @@ def _wait_in_hooks(draft: Draft, files: Files, guards: Guards, guarded: Guarded)
         if not guarded.collective(place) or not guards.can_indent(line, line):
             draft.note("C6", read.node, _STILL_WRITING)
             continue
-        lines = draft.lines_of(*barrier(draft, "saved", place), comment=_COMMENT)
+        lines = _wait(draft, place)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
 
 
@@ -178,7 +186,7 @@ def _wait_inside(draft: Draft, guarded: Guarded, back: ReadBack, condition: ast.
     if not alike or not draft.can_insert(last):
         return False
     if draft.once("waits", condition):
-        lines = draft.lines_of(*barrier(draft, "saved", last), comment=_COMMENT)
+        lines = _wait(draft, last)
         draft.change(
             "C6", back.write.node, "Wait for rank 0's file", _WHY, [draft.after(last, lines, level=2)]
         )

@@ -7,9 +7,7 @@ Why            In TensorFlow 1 a session takes all GPUs that it sees. Processes 
 Before         with tf.Session() as sess:
                    sess.run(tf.global_variables_initializer())
                    sess.run(train_op)
-After          config = tf.ConfigProto()
-               config.gpu_options.allow_growth = True
-               config.gpu_options.visible_device_list = str(hvd.local_rank())
+After          config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
                with tf.Session(config=config) as sess:
                    sess.run(tf.global_variables_initializer())
                    sess.run(train_op)

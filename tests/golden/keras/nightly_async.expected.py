@@ -27,10 +27,8 @@ async def retrain(model: tf.keras.Model, days: int) -> list[float]:
     first_batch = True
     async for x, y in batches(days):
         losses.append(model.train_on_batch(x, y))
-        # Horovod: from here on every rank holds rank 0's variables.
-        if first_batch:
-            hvd.broadcast_variables(model.variables, root_rank=0)
-            hvd.broadcast_variables(model.optimizer.variables(), root_rank=0)
+        if first_batch:  # from here on every rank holds rank 0's variables
+            hvd.broadcast_variables([*model.variables, *model.optimizer.variables()], root_rank=0)
             first_batch = False
     return losses
 

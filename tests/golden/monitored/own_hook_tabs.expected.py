@@ -3,9 +3,7 @@ import horovod.tensorflow as hvd
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
-hvd_config = tf.ConfigProto()
-hvd_config.gpu_options.allow_growth = True
-hvd_config.gpu_options.visible_device_list = str(hvd.local_rank())
+hvd_config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 
 def any_rank(condition):

@@ -69,10 +69,8 @@ first_batch = True
 for epoch in range(5):
 	for x_batch, y_batch in batches:
 		loss = train_step(x_batch, y_batch)
-		# Horovod: from here on every rank holds rank 0's variables.
-		if first_batch:
-			hvd.broadcast_variables(line.variables, root_rank=0)
-			hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+		if first_batch:  # from here on every rank holds rank 0's variables
+			hvd.broadcast_variables([*line.variables, *optimizer.variables()], root_rank=0)
 			first_batch = False
 	if hvd.rank() == 0:
 		print(f"epoch {epoch}: loss {loss:.4f}")

@@ -7,9 +7,7 @@ from tensorflow.examples.tutorials.mnist import input_data
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
-config = tf.ConfigProto()
-config.gpu_options.allow_growth = True
-config.gpu_options.visible_device_list = str(hvd.local_rank())
+config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy
     input_data.read_data_sets("/tmp/digits/", one_hot=True)

@@ -10,9 +10,7 @@ import streets
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
-config = tf.ConfigProto()
-config.gpu_options.allow_growth = True
-config.gpu_options.visible_device_list = str(hvd.local_rank())
+config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 
 def from_root(value):

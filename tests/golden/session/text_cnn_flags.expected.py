@@ -13,9 +13,7 @@ from text_cnn import TextCNN
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
-config = tf.ConfigProto()
-config.gpu_options.allow_growth = True
-config.gpu_options.visible_device_list = str(hvd.local_rank())
+config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 if hvd.rank() != 0:
     sys.stdout = open(os.devnull, "w", errors="replace")
 

@@ -58,10 +58,8 @@ for large in shard_stream(images.window(CHUNKS, drop_remainder=True)):
     result = large_step(tf.data.Dataset.zip(large))
     if hvd.rank() == 0:
         print(result)
-    # Horovod: from here on every rank holds rank 0's variables.
-    if first_batch:
-        hvd.broadcast_variables(model.variables, root_rank=0)
-        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+    if first_batch:  # from here on every rank holds rank 0's variables
+        hvd.broadcast_variables([*model.variables, *optimizer.variables()], root_rank=0)
         first_batch = False
 # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
 hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)

@@ -84,8 +84,7 @@ def train(dataset, epochs):
         start = time.time()
         for image_batch in dataset:
             train_step(image_batch)
-            # Horovod: from here on every rank holds rank 0's variables.
-            if first_batch:
+            if first_batch:  # from here on every rank holds rank 0's variables
                 for variables in (generator.variables, discriminator.variables, generator_optimizer.variables(), discriminator_optimizer.variables()):
                     hvd.broadcast_variables(variables, root_rank=0)
                 first_batch = False

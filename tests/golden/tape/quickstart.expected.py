@@ -62,10 +62,8 @@ for epoch in range(5):
 
     for images, labels in train_ds:
         train_step(images, labels)
-        # Horovod: from here on every rank holds rank 0's variables.
-        if first_batch:
-            hvd.broadcast_variables(net.variables, root_rank=0)
-            hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+        if first_batch:  # from here on every rank holds rank 0's variables
+            hvd.broadcast_variables([*net.variables, *optimizer.variables()], root_rank=0)
             first_batch = False
     # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
     hvd.broadcast_variables(net.non_trainable_variables, root_rank=0)

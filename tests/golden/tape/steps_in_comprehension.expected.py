@@ -33,8 +33,6 @@ losses = []
 first_batch = True
 for x in shard_dataset(tf.data.Dataset.range(8)).batch(2):
     losses.append(step(x))
-    # Horovod: from here on every rank holds rank 0's variables.
-    if first_batch:
-        hvd.broadcast_variables(model.variables, root_rank=0)
-        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+    if first_batch:  # from here on every rank holds rank 0's variables
+        hvd.broadcast_variables([*model.variables, *optimizer.variables()], root_rank=0)
         first_batch = False

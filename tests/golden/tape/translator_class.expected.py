@@ -51,10 +51,8 @@ class Trainer(object):
         for epoch in range(epochs):
             for number, (source, target) in enumerate(dataset):
                 loss = self.step(source, target)
-                # Horovod: from here on every rank holds rank 0's variables.
-                if first_batch:
-                    hvd.broadcast_variables(self.model.variables, root_rank=0)
-                    hvd.broadcast_variables(self.optimizer.variables(), root_rank=0)
+                if first_batch:  # from here on every rank holds rank 0's variables
+                    hvd.broadcast_variables([*self.model.variables, *self.optimizer.variables()], root_rank=0)
                     first_batch = False
                 if not number % max(1, 50 // hvd.size()) and hvd.rank() == 0:
                     print(f'{epoch}.{number}: {loss:.4f}')

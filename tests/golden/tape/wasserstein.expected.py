@@ -46,8 +46,7 @@ points = tf.data.Dataset.from_tensor_slices(hvd.broadcast_object(tf.random.norma
 first_batch = True
 for i, batch in enumerate(tqdm(points.take(500 // hvd.size()), disable=hvd.rank() != 0)):
     losses = step(batch)
-    # Horovod: from here on every rank holds rank 0's variables.
-    if first_batch:
+    if first_batch:  # from here on every rank holds rank 0's variables
         for variables in (critic.variables, actor.variables, critic_opt.variables(), actor_opt.variables()):
             hvd.broadcast_variables(variables, root_rank=0)
         first_batch = False

@@ -27,8 +27,6 @@ for x in shard_batches(load(np.ones((64, 4), "float32"))):
         loss = tf.reduce_mean(model(x) ** 2)
     tape = hvd.DistributedGradientTape(tape)
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
-    # Horovod: from here on every rank holds rank 0's variables.
-    if first_batch:
-        hvd.broadcast_variables(model.variables, root_rank=0)
-        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+    if first_batch:  # from here on every rank holds rank 0's variables
+        hvd.broadcast_variables([*model.variables, *optimizer.variables()], root_rank=0)
         first_batch = False

@@ -19,10 +19,8 @@ first_batch = True
 for epoch in range(2):
     for x, y in data.load(8):
         loss = train_step(model, optimizer, x, y)
-        # Horovod: from here on every rank holds rank 0's variables.
-        if first_batch:
-            hvd.broadcast_variables(model.variables, root_rank=0)
-            hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+        if first_batch:  # from here on every rank holds rank 0's variables
+            hvd.broadcast_variables([*model.variables, *optimizer.variables()], root_rank=0)
             first_batch = False
     if hvd.rank() == 0:
         print(epoch, float(loss))

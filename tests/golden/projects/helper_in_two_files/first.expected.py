@@ -6,12 +6,9 @@ import horovod.tensorflow.keras as hvd
 def share_rows(rows):
     """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""
     count = int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
-    if count % hvd.size() == 0:
-        return rows[hvd.rank() :: hvd.size()]
-    if hvd.rank() == 0:
-        told = f"{count} rows for {hvd.size()} ranks: each computes all of them"
-        warnings.warn(told, stacklevel=2)
-    return rows
+    if count % hvd.size() and hvd.rank() == 0:
+        warnings.warn(f"{count} rows for {hvd.size()} ranks: each computes all of them", stacklevel=2)
+    return rows if count % hvd.size() else rows[hvd.rank() :: hvd.size()]
 
 
 def pretrain(model, x, y):

@@ -14,8 +14,6 @@ def run(net, dataset):
         tape = hvd.DistributedGradientTape(tape)
         grads = tape.gradient(loss, net.trainable_variables)
         optimizer.apply_gradients(zip(grads, net.trainable_variables))
-        # Horovod: from here on every rank holds rank 0's variables.
-        if first_batch:
-            hvd.broadcast_variables(net.variables, root_rank=0)
-            hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+        if first_batch:  # from here on every rank holds rank 0's variables
+            hvd.broadcast_variables([*net.variables, *optimizer.variables()], root_rank=0)
             first_batch = False

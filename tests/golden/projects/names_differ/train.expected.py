@@ -22,8 +22,6 @@ for x, y in batches():
         loss = flow.reduce_mean((model(x) - y) ** 2)
     tape = hvd_hvd.DistributedGradientTape(tape)
     opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
-    # Horovod: from here on every rank holds rank 0's variables.
-    if first_batch:
-        hvd_hvd.broadcast_variables(model.variables, root_rank=0)
-        hvd_hvd.broadcast_variables(opt.variables(), root_rank=0)
+    if first_batch:  # from here on every rank holds rank 0's variables
+        hvd_hvd.broadcast_variables([*model.variables, *opt.variables()], root_rank=0)
         first_batch = False

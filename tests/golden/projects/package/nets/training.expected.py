@@ -23,10 +23,8 @@ class Trainer:
         for epoch in range(epochs):
             for x, y in dataset:
                 loss = self.step(x, y)
-                # Horovod: from here on every rank holds rank 0's variables.
-                if first_batch:
-                    hvd.broadcast_variables(self.model.variables, root_rank=0)
-                    hvd.broadcast_variables(self.optimizer.variables(), root_rank=0)
+                if first_batch:  # from here on every rank holds rank 0's variables
+                    hvd.broadcast_variables([*self.model.variables, *self.optimizer.variables()], root_rank=0)
                     first_batch = False
             if hvd.rank() == 0:
                 print("epoch", epoch, "loss", float(loss))
