@@ -270,7 +270,8 @@ def test_one_optimizer_for_all(chosen: str) -> None:
 def test_a_name_of_an_optimizer_that_is_drawn_in_place() -> None:
     text = "model.compile(random.choice(['adam', 'sgd']), 'mse')\nmodel.fit(x, y)\n"
     assert agreed(text) == [
-        "optimizer = tf.keras.optimizers.get(hvd.broadcast_object(random.choice(['adam', 'sgd'])))"
+        "optimizer = hvd.DistributedOptimizer("
+        "tf.keras.optimizers.get(hvd.broadcast_object(random.choice(['adam', 'sgd']))))"
     ]
 
 

@@ -69,7 +69,7 @@ def test_a_list_with_a_name_is_taken_into_a_new_one(before: str, passed: str) ->
     text = only(plan_of(HEAD + before + "\n"), "K3")
     line = f"[{H}, {passed}]\n"
     if passed == "*(mine or [])":  # too long for one line
-        line = "[\n    " + f"{H}, {passed}".replace(", ", ",\n    ") + ",\n]\n"
+        line = f"[{H}]\ncallbacks += mine or []\n"
     after = f"\ncallbacks = {line}model.fit(x, y, callbacks=callbacks)\n"
     assert text == HEAD + before.rsplit("\n", 1)[0] + after
 

@@ -77,10 +77,10 @@ def test_numbers_that_are_made_of_the_turns_number_select(before: str, after: st
 
 def test_so_do_those_that_are_named_first_or_gone_through() -> None:
     named = "    chosen = np.arange(i * 4, i * 4 + 4)\n    sess.run(train, {x: data[chosen]})\n"
-    assert loop(named).startswith("for i in shard(range(100)):\n")
+    assert loop(named).startswith("for i in range(hvd.rank(), 100 // hvd.size() * hvd.size(), hvd.size()):\n")
     rows = "    rows = []\n    for j in range(i * 4, i * 4 + 4):\n        rows.append(data[j])\n"
     gone = rows + "    sess.run(train, {x: rows})\n"
-    assert loop(gone).startswith("for i in shard(range(100)):\n")
+    assert loop(gone).startswith("for i in range(hvd.rank(), 100 // hvd.size() * hvd.size(), hvd.size()):\n")
 
 
 def test_numbers_of_nothing_that_changes_do_not() -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from .dividing import TAPE, check, divide, helper, unchanged
+from .dividing import TAPE, Rank, check, divide, helper, unchanged
 from .pairs import plan_of
 
 SELECTS = "step(a[i * 3 : (i + 1) * 3], b)"
 
 
+OWN = "range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)"
+
+
 def test_a_variable_that_only_selects_is_dealt_out() -> None:
-    check(TAPE, f"for i in range(n):\n    {SELECTS}\n", f"for i in shard(range(n)):\n    {SELECTS}\n")
+    check(TAPE, f"for i in range(n):\n    {SELECTS}\n", f"for i in {OWN}:\n    {SELECTS}\n")
 
 
 @pytest.mark.parametrize(
@@ -107,11 +110,38 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_where_one_that_did_not_stop_e
     )
 
 
+@pytest.mark.parametrize(
+    ("numbers", "own"),
+    [
+        ("range(0, n)", "range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(0, n)"),
+        ("range(5)", "range(hvd.rank(), 5 // hvd.size() * hvd.size(), hvd.size()) or range(5)"),
+        ("range(500)", "range(hvd.rank(), 500 // hvd.size() * hvd.size(), hvd.size())"),
+        # near misses: other numbers, and what would be computed twice
+        ("range(0, n, 3)", "shard(range(0, n, 3))"),
+        ("range(len(a) // 3)", "shard(range(len(a) // 3))"),
+        ("np.arange(n)", "shard(np.arange(n))"),
+    ],
+)
+def test_numbers_are_a_ranks_own(numbers: str, own: str) -> None:
+    check(TAPE, f"for i in {numbers}:\n    {SELECTS}\n", f"for i in {own}:\n    {SELECTS}\n")
+
+
+@pytest.mark.parametrize(("n", "size"), [(7, 2), (8, 4), (3, 4), (0, 2), (1, 1)])
+def test_ranks_take_all_numbers_and_equally_many(n: int, size: int) -> None:
+    """As `shard` gives them: all to each rank where there are fewer than ranks."""
+    shares = [list(eval(OWN, {"n": n, "hvd": Rank(rank, size)})) for rank in range(size)]
+    assert len({len(share) for share in shares}) == 1
+    whole = n // size * size
+    assert sorted(i for share in shares for i in share) == (
+        list(range(whole)) if whole else sorted(list(range(n)) * size)
+    )
+
+
 def test_a_variable_that_is_bound_anew_is_dealt_out_as_it_is() -> None:
     check(
         TAPE,
         "for i in range(n):\n    i = i * 3\n    step(a[i], b)\n    print(i)\n",
-        "for i in shard(range(n)):\n    i = i * 3\n    step(a[i], b)\n    print(i)\n",
+        f"for i in {OWN}:\n    i = i * 3\n    step(a[i], b)\n    print(i)\n",
     )
 
 
@@ -289,7 +319,7 @@ def test_the_index_of_rows_selects(made: str, body: str) -> None:
     check(
         TAPE + SCHEDULE.format(made=made),
         f"for i in range(n):\n    {body}\n",
-        f"for i in shard(range(n)):\n    {body}\n",
+        f"for i in {OWN}:\n    {body}\n",
     )
 
 
@@ -351,7 +381,7 @@ def test_an_index_that_picks_what_is_run_counts(body: str) -> None:
 
 def test_an_index_that_picks_what_is_fed_selects() -> None:
     text = plan_of(ROBIN.format(body="sess.run([one, two], {x: parts[step]})")).text
-    assert "    for step in shard(range(3000)):\n" in text
+    assert "    for step in range(hvd.rank(), 3000 // hvd.size() * hvd.size(), hvd.size()):\n" in text
 
 
 @pytest.mark.parametrize("key", ["one", "net.two", "keys['two']"])

@@ -281,10 +281,71 @@ def test_where_an_epoch_ends_the_count_is_that_of_one_process(steps: int, size: 
     """Whether the last batches are left out, or there are too few to be shared."""
     after = by_count()[0]
     epoch = after[after.index("    epoch_end =") : after.index("    keep(")].replace("hvd.size()", str(size))
+    epoch = epoch.replace("hvd.rank()", "0")
     known = {"turns": steps, "shard": lambda turns: turns[: steps // size or steps], "step": lambda *_: None}
     known |= {"count": 0, "rows": [], "first_batch": False}
     exec("for e in range(8):\n" + epoch, known)
     assert known["count"] == 8 * steps
+
+
+BY_TURNS = """\
+import numpy as np
+rows = np.load('rows.npy')
+def load():
+    return int(tf.train.latest_checkpoint('d').split('-')[-1])
+def train(turns, other):
+    count = load()
+    first, start = count // turns, count % turns
+    for e in range(first, 9):
+        for k in range(start, turns):
+            step(*draw(32))
+            count += 1
+{more}
+        start = 0
+        keep(model, count)
+train(len(rows) // 32, 3)
+"""
+
+
+@pytest.mark.parametrize("more", ["", "            keep(model, count)", "            print(e, count)"])
+def test_turns_that_begin_somewhere_count_what_is_left(more: str) -> None:
+    text = plan_of(HEAD + BY_TURNS.format(more=more)).text
+    assert "            count += min(hvd.size(), turns - k)\n" in text
+    assert "epoch_end" not in text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "            if count % 10 == 0:\n                model.save('m')",  # it would come twice at an epoch's end
+        "            last = count",
+        "            turns = other",  # another number than the loop's
+        "            k = other",
+    ],
+)
+def test_turns_whose_count_decides_something_are_counted_at_the_end_of_an_epoch(more: str) -> None:
+    text = plan_of(HEAD + BY_TURNS.format(more=more)).text
+    assert "count += hvd.size()\n" in text
+    assert "        count = epoch_end\n" in text
+
+
+@pytest.mark.parametrize(("turns", "size"), [(35, 2), (36, 2), (35, 16), (3, 4), (1, 2)])
+def test_turns_count_as_many_as_one_process(turns: int, size: int) -> None:
+    text = plan_of(HEAD + BY_TURNS.format(more="")).text
+    loop = text[text.index("        for k in") : text.index("        start = 0")].replace(
+        "hvd.size()", str(size)
+    )
+    known = {
+        "turns": turns,
+        "start": 0,
+        "count": 5,
+        "rows": [],
+        "first_batch": False,
+        "step": lambda *_: None,
+        "draw": lambda n: [],
+    }
+    exec("if True:\n" + loop, known)
+    assert known["count"] == 5 + turns
 
 
 def test_an_epoch_from_what_an_optimizer_has_counted() -> None:

@@ -463,7 +463,7 @@ READ = 'x = np.memmap("x.dat", dtype="f4", {}shape=(9, 3))\nmodel.fit(x)\n'
 )
 def test_a_file_that_is_filled_as_an_array_is_made_by_rank_0(made: str) -> None:
     before = MADE.format(made, "r.randn(9, 3)")
-    wait = '# Wait until rank 0 has written it.\nhvd.broadcast(0, root_rank=0, name="saved")\n'
+    wait = 'hvd.broadcast(0, root_rank=0, name="saved")  # wait until rank 0 has written it\n'
     for mode in ('mode="r", ', ""):
         after = before.replace('"x.dat"):', '"x.dat") and hvd.rank() == 0:')
         check((root_rank.RULE,), before + READ.format(mode), after + wait + READ.format(mode))

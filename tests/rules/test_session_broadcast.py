@@ -513,3 +513,40 @@ def test_an_object_that_is_made_and_trained_in_one_statement_sends_what_it_makes
         """
     sent = INIT.replace("sess.", "self.sess.") + "        self." + SENT
     assert sent in text(source)
+
+
+IN_CLASSES = """\
+class Trainer:
+    def __init__(self, sess, model):
+        self.sess, self.model = sess, model
+        self.sess.run(tf.global_variables_initializer())
+    def train(self):
+        for i in range(500):
+            self.sess.run(train, {{x: draw()}})
+class Model:
+    def load(self, sess):
+        saver.restore(sess, 'm')
+saver = tf.train.Saver()
+sess = tf.Session()
+model = Model()
+{run}
+"""
+
+
+def test_what_is_restored_before_all_training_is_sent_once() -> None:
+    run = "trainer = Trainer(sess, model)\nmodel.load(sess)\ntrainer.train()"
+    found = plan_of(BUILT + IN_CLASSES.format(run=run)).text
+    assert f"model.load(sess)\n{SENT}trainer.train()\n" in found
+    assert found.count("broadcast_global_variables") == 1
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "trainer = Trainer(sess, model)\ntrainer.train()\nmodel.load(sess)\ntrainer.train()",
+        "trainer = Trainer(sess, model)\nif found:\n    model.load(sess)\n    trainer.train()\ntrainer.train()",
+    ],
+)
+def test_what_trains_before_it_is_restored_is_sent_before(run: str) -> None:
+    found = plan_of(BUILT + IN_CLASSES.format(run=run)).text
+    assert f"        self.{INIT}        self.{SENT}" in found

@@ -35,9 +35,9 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import generators, global_batch, pipeline_orders, short_shares
+from horovodize.rules import generators, global_batch, pipeline_orders, short_shares, told_draws
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
-from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
+from horovodize.rules.draft import CORE, RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
 from horovodize.rules.elastic.rows import divide as divide_elastically
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
@@ -124,6 +124,7 @@ def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
     edits = (
         _uneven_share(draft, place, feed)
         or _short_share(draft, place)
+        or _filled_share(draft, place)
         or wrap(draft, place, _helper(draft, [place], for_steps=_is_gone_through(draft, place)), "D1")
     )
     if edits:
@@ -226,6 +227,21 @@ def _short_share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
         return ()
     draft.divided = True
     return draft.decided(Decision.SHARED, short_shares.share(draft, place))
+
+
+def _filled_share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
+    """What `shard_records` does, on a line of its own after the one that gives a dataset its name."""
+    if (
+        draft.was(place, Shared)
+        or "shard_records" in draft.helpers
+        or _helper(draft, [place]) != "shard_records"
+    ):
+        return ()
+    edits = short_shares.filled(draft, place)
+    if not edits or not draft.decide(place, Shared("D1")):
+        return ()
+    draft.divided = True
+    return draft.decided(Decision.SHARED, edits)
 
 
 def _tell_what_comes_before(draft: Draft, place: ast.expr) -> None:
@@ -365,6 +381,12 @@ def _own_seed(draft: Draft, call: ast.Call) -> str:
     ways = draft.drive.ways(call)
     again = len(ways) > 1 or any(f.loops for way in ways for f in way)
     if again and not draft.options.elastic and not draft.drive.in_traced(call):
+        if (
+            told_draws.is_met_by_all(draft, call)
+            and not draft.in_graph
+            and "shuffle_seed" not in draft.helpers
+        ):
+            return f"{CORE}.broadcast_object({draft.needed_module('secrets')}.randbits(31))"
         if draft.uniform.reached_alike(call):
             return f"{draft.helper('shuffle_seed')}()"
     shuffles = (c for c in draft.sites.method_calls("shuffle") if position(c) < position(call))

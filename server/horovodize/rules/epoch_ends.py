@@ -11,10 +11,11 @@ import ast
 from horovodize.facts.counters import Counter, CounterKind
 from horovodize.facts.exits import exits, skips
 from horovodize.rules import counted
-from horovodize.rules.decisions import Amount
+from horovodize.rules.decisions import Amount, Strided
 from horovodize.rules.draft import Draft, needs_parentheses
+from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.syntax import position
+from horovodize.summary.syntax import FUNCTIONS, position
 
 _WHAT = "Let an epoch count as many steps as alone"
 _WHY = "Ranks take equally many batches of an epoch; what is left of it would be missing in the count, epoch after epoch."
@@ -39,7 +40,11 @@ def count_whole(draft: Draft, counter: Counter) -> None:
         target = _target(places[0]) if len(places) == 1 and counter.kind is CounterKind.NUMBER else None
         steps = _steps(draft, driver)
         if target is not None and steps and _is_in_each_turn(draft, places[0], driver):
-            _set_at_end(draft, places[0], target, steps, driver)
+            left = _left(draft, places[0], target, driver)
+            if left:
+                _count_what_is_left(draft, places[0], left)
+            else:
+                _set_at_end(draft, places[0], target, steps, driver)
         elif places:
             draft.note("G6", places[0], _LEFT)
 
@@ -102,6 +107,57 @@ def _set_at_end(draft: Draft, place: ast.AST, target: ast.expr, steps: str, driv
         draft.after(driver.loop, [f"{count} = {name}"]),
     ]
     draft.change("G6", place, _WHAT, _WHY, edits)
+
+
+def _left(draft: Draft, place: ast.AST, target: ast.expr, driver: Driver) -> str:
+    """How many batches a turn and those after it have, as text: `n - i` in `for i in range(first, n)`, whose turns count by
+    size(); "" where that isn't so, or where something is decided by the count after the last turn has moved it on by less."""
+    loop, e = driver.loop, driver.iterable
+    if not draft.was(loop, Strided) or not isinstance(loop, ast.For) or loop.iter is not e:
+        return ""
+    turn, stop = loop.target, e.args[1] if isinstance(e, ast.Call) and len(e.args) == 2 else None
+    if stop is None or not isinstance(turn, ast.Name) or not isinstance(target, ast.Name):
+        return ""
+    inside = [n for s in loop.body for n in ast.walk(s)]
+    stored = {n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    if turn.id in stored or not _stays(draft, stop, stored):
+        return ""
+    later = (n for n in inside if isinstance(n, ast.Name) and n.id == target.id)
+    counted = position(draft.syntax.statement(place))
+    if any(position(n) > counted and _decides(draft, n, inside) for n in later if n is not target):
+        return ""
+    return f"{draft.module.text(stop)} - {turn.id}"
+
+
+def _decides(draft: Draft, count: ast.Name, inside: list[ast.AST]) -> bool:
+    """Whether something in a loop is computed or decided from a count, rather than just told or kept."""
+    for a in draft.syntax.ancestors(count):
+        if a not in inside:
+            return False
+        if isinstance(a, (ast.If, ast.While, ast.IfExp)):
+            return draft.syntax.inside(count, a.test)
+        if isinstance(a, (ast.Compare, ast.BinOp, ast.Assign)):
+            return True
+    return False
+
+
+def _stays(draft: Draft, number: ast.expr, stored: set[str]) -> bool:
+    """Whether a number is the same in each turn of a loop that stores these names."""
+    if isinstance(number, ast.Name):
+        function = draft.syntax.function(number)
+        return number.id not in stored and draft.module.scopes.lookup(number.id, number) is function
+    if not isinstance(number, ast.Attribute):
+        return isinstance(number, ast.Constant)
+    set_up = [draft.syntax.function(b.statement) for b in draft.values.attribute_bindings(number)]
+    return len(set_up) == 1 and all(isinstance(f, FUNCTIONS) and f.name == "__init__" for f in set_up)
+
+
+def _count_what_is_left(draft: Draft, place: ast.AST, left: str) -> None:
+    """`count += hvd.size()` → `count += min(hvd.size(), n - i)`"""
+    value = place.value if isinstance(place, (ast.AugAssign, ast.Assign)) else None
+    one = value.right if isinstance(value, ast.BinOp) else value
+    assert one is not None
+    draft.change("G6", place, _WHAT, _WHY, Edit.around(draft.module.span(one), "min(", f", {left})"))
 
 
 def _gives_epoch(draft: Draft, counter: Counter) -> bool:

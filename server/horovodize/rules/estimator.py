@@ -7,9 +7,7 @@ What it does   `train` gets `hvd.BroadcastGlobalVariablesHook(0)` as its first h
 Why            Every rank initialises its own random weights, and would save its checkpoints over the others'.
 Before         classifier = tf.estimator.Estimator(model_fn, model_dir="model")
                classifier.train(input_fn, steps=1000)
-After          config = tf.ConfigProto()
-               config.gpu_options.allow_growth = True
-               config.gpu_options.visible_device_list = str(hvd.local_rank())
+After          config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
                classifier = tf.estimator.Estimator(model_fn, model_dir="model" if hvd.rank() == 0 else None,
                                                    config=tf.estimator.RunConfig(session_config=config))
                classifier.train(input_fn, steps=1000 // hvd.size(), hooks=[hvd.BroadcastGlobalVariablesHook(0)])

@@ -210,7 +210,8 @@ def _from_files(elsewhere: Mapping[str, Elsewhere]) -> list[tuple[ast.stmt | Non
     """The imports of helpers that other files define, each with the statement that it has to come after."""
     names: dict[Elsewhere, list[str]] = {}
     for name, place in elsewhere.items():
-        names.setdefault(place, []).append(name)
+        if not place.with_all:
+            names.setdefault(place, []).append(name)
     return [(place.after, f"from {place.path} import {', '.join(sorted(n))}") for place, n in names.items()]
 
 

@@ -22,6 +22,7 @@ class Elsewhere:
 
     path: str
     after: ast.stmt | None
+    with_all: bool = False  # what the file imports takes the helper along: `from data import *`
 
 
 def places(draft: Draft, users: Mapping[str, Sequence[ast.Module]]) -> dict[ast.Module, dict[str, Elsewhere]]:
@@ -42,6 +43,8 @@ def _place(draft: Draft, importing: ast.Module, owner: ast.Module) -> Elsewhere 
         return None
     for path, statement in _at_once(importing):
         if targets.get(importing, {}).get(path) is owner and draft.can_insert(statement):
+            if _takes_all(statement) and not _says_what_it_has(owner):
+                return Elsewhere(path, statement, with_all=True)
             return Elsewhere(path, statement)
     beside = _folder(draft, owner) == _folder(draft, draft.module.tree)
     if not beside or importing is draft.module.tree or uses_at_import(draft, owner, set()):
@@ -51,6 +54,15 @@ def _place(draft: Draft, importing: ast.Module, owner: ast.Module) -> Elsewhere 
             if "." not in path and targets[tree].get(path) is owner:
                 return Elsewhere(path, None)
     return None
+
+
+def _takes_all(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and any(alias.name == "*" for alias in statement.names)
+
+
+def _says_what_it_has(tree: ast.Module) -> bool:
+    """Whether a file has an `__all__`."""
+    return any(isinstance(n, ast.Name) and n.id == "__all__" for n in ast.walk(tree))
 
 
 def _folder(draft: Draft, tree: ast.Module) -> str:

@@ -136,10 +136,18 @@ def _list_before(draft: Draft, fit: Fit, callbacks: list[str]) -> tuple[str, lis
     if not draft.can_insert(statement) or isinstance(statement, (*LOOPS, ast.If, ast.With)):
         return f"[{', '.join(callbacks)}]", []
     name = draft.same_name("callbacks")
-    line = f"{name} = [{', '.join(callbacks)}]"
-    if len(draft.document.indentation(statement)) + len(line.replace(KERAS, "hvd")) <= _LINE:
-        return name, [draft.before(statement, [line])]
+    lines = [f"{name} = [{', '.join(callbacks)}]"]
+    room = _LINE - len(draft.document.indentation(statement))
+    if len(lines[0].replace(KERAS, "hvd")) > room and callbacks[-1].startswith("*"):
+        lines = [f"{name} = [{', '.join(callbacks[:-1])}]", f"{name} += {_bare(callbacks[-1][1:])}"]
+    if len(lines[0].replace(KERAS, "hvd")) <= room:
+        return name, [draft.before(statement, lines)]
     return name, [draft.before(statement, [f"{name} = [", *(f"    {c}," for c in callbacks), "]"])]
+
+
+def _bare(given: str) -> str:
+    """`mine or []` of `(mine or [])`"""
+    return given[1:-1] if given.startswith("(") and given.endswith(" or [])") else given
 
 
 # ---------------------------------------------------------------------- where each callback belongs

@@ -211,15 +211,19 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
         return
     name, grown = draft.same_name("optimizer"), strong.factor(draft, used_at)
     scaling = [f"{name}.learning_rate = {name}.learning_rate{grown}"] if grown else []
-    wrapping = [f"{name} = {keras_wrapper(draft)}({name})"] if in_wrapper else []
-    # Of Keras 2's optimizers Horovod makes new ones: scaled before, one that two models share would be scaled twice.
-    lines = [*scaling, *wrapping] if draft.keras_3 else [*wrapping, *scaling]
+    opening, closing, lines = f"{keras}.optimizers.get(", ")", scaling
+    if in_wrapper and draft.keras_3:
+        lines = [*scaling, f"{name} = {keras_wrapper(draft)}({name})"]
+    elif (
+        in_wrapper
+    ):  # Horovod makes a new one: scaled before, one that two models share would be scaled twice
+        opening, closing = f"{keras_wrapper(draft)}({opening}", "))"
     draft.change(
         "K2" if not doubt else "K1",
         used_at,
         "Wrap the optimizer in Horovod's, and scale its rate, where it is used",
         _WHY,
-        [draft.moved_before(statement, used_at, f"{name} = {keras}.optimizers.get(", ")", lines, name)],
+        [draft.moved_before(statement, used_at, f"{name} = {opening}", closing, lines, name)],
         doubt=doubt,
         decision=draft.scaled if grown else None,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import keras_callbacks
+from horovodize.rules import keras_callbacks, stand_ins
 from horovodize.rules.callbacks_by_hand import called_by_hand, silence
 from horovodize.rules.draft import ON_ROOT, Draft
 from horovodize.rules.guards import Guarded, Guards, from_root
@@ -92,8 +92,8 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
 
 
 def _silent_writer(draft: Draft, guards: Guards, made: ast.Call, what: str) -> None:
-    """`FileWriter(d)` → `FileWriter(d) if hvd.rank() == 0 else SilentWriter()`"""
-    draft.change("C6", made, what, _WHY, guards.only_on_root(made, f"{draft.helper('SilentWriter')}()"))
+    """`FileWriter(d)` → `FileWriter(d) if hvd.rank() == 0 else types.SimpleNamespace(add_summary=lambda *args: None)`"""
+    draft.change("C6", made, what, _WHY, guards.only_on_root(made, stand_ins.for_writer(draft, made)))
 
 
 def _may_stand_for(draft: Draft, made: ast.Call, name: str) -> bool:

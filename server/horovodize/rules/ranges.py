@@ -12,7 +12,17 @@ import ast
 from horovodize.facts.counters import RESUMING, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import averages, counted, nested, resume, strong
-from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Shared, Strided, Unseen
+from horovodize.rules.decisions import (
+    Amount,
+    Decided,
+    Divided,
+    Fewer,
+    InRounds,
+    OfAll,
+    Shared,
+    Strided,
+    Unseen,
+)
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
@@ -284,7 +294,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
     averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
     if variable is None or uses is None or not (uses.counting or averaged):
-        edits = wrap(draft, e, "shard", rule)
+        edits = _own_numbers(draft, e, rule) or wrap(draft, e, "shard", rule)
         what = "Give every rank its own batches" if driver.indexed else _DIVIDE
         if edits:
             draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
@@ -303,6 +313,32 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         *(Edit(draft.module.span(use), own) for use in uses.selecting),
     )
     draft.change(rule, e, _COUNT_ALIKE, WHY, edits, decision=Decision.SHARED)
+
+
+def _own_numbers(draft: Draft, e: ast.expr, rule: str) -> tuple[Edit, ...]:
+    """`range(n)` → `range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)`: all of them where there are fewer
+    than ranks, as `shard` gives. Nothing where the number isn't just a name."""
+    if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Name) or e.keywords or not e.args:
+        return ()
+    of_library = (draft.names.of(e.func) or "").startswith(("tensorflow", "numpy"))
+    if draft.names.last(e.func) not in ("range", "xrange") or of_library:
+        return ()
+    n = e.args[-1]
+    first = e.args[0] if len(e.args) > 1 else None
+    if draft.was(e, Shared) or draft.was(n, Decided) or "shard" in draft.helpers:
+        return ()
+    zero = first is None or (isinstance(first, ast.Constant) and first.value == 0)
+    if not zero or len(e.args) > 2 or not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)):
+        return ()
+    known, text = feeding(draft).kinds.constant(n), draft.module.text(n)
+    rest = "" if known is not None and known >= PLENTY else f" or {draft.module.text(e)}"
+    share = f"{e.func.id}({RANK}, {text} // {SIZE} * {SIZE}, {SIZE}){rest}"
+    parent = draft.syntax.parent[e]
+    if rest and not isinstance(parent, (ast.For, ast.AsyncFor, ast.Call)):
+        share = f"({share})"
+    draft.decide(e, Shared(rule))
+    draft.divided = True
+    return draft.decided(Decision.SHARED, (Edit(draft.module.span(e), share),))
 
 
 def deal_pairs(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> bool:

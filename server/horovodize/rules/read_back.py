@@ -167,8 +167,8 @@ def _wait_when_written(draft: Draft, guarded: Guarded, back: ReadBack) -> bool:
     block = syntax.block(condition)
     after = block[block.index(condition) + 1 :]
     following = next((s for s in after if s not in guarded.statements), None)
-    waiting = (f"    {line}" for line in barrier(draft, "saved", condition))
-    lines = draft.lines_of(f"if {draft.module.text(condition.test)}:", *waiting, comment=_COMMENT)
+    waiting = (f"    {line}" for line in _wait(draft, condition))
+    lines = [f"if {draft.module.text(condition.test)}:", *waiting]
     edit = draft.before(following, lines) if following is not None else draft.after(block[-1], lines, level=2)
     draft.change("C6", back.write.node, "Wait for rank 0's file", _WHY, [edit])
     return True

@@ -241,7 +241,37 @@ def _last_ones(draft: Draft, places: list[_Place], trainings: list[Run]) -> Iter
             continue
         if later and not _trains_between(draft, place.statement, later[0].statement, sites):
             continue
+        if is_one and any(_comes_before(draft, place, p, sites) for p in ordered if p is not place):
+            continue
         yield place
+
+
+def _comes_before(draft: Draft, place: _Place, other: _Place, sites: set[ast.AST]) -> bool:
+    """Whether a function that makes variables ready is called in the block of another place, before it, and all training comes
+    after that: `trainer = Trainer(sess)`, `model.load(sess)`, `trainer.train()`."""
+    block = draft.syntax.block(other.statement)
+    at, here = block.index(other.statement), draft.syntax.function(other.statement)
+
+    def indices(node: ast.AST) -> list[int]:
+        """Where the ways to a node leave the block; -1 for one that doesn't come from it."""
+        return [
+            next(
+                (
+                    block.index(s)
+                    for f in way
+                    if f.function is here
+                    for s in block
+                    if draft.syntax.inside(f.node, s)
+                ),
+                -1,
+            )
+            for way in draft.drive.ways(node)
+        ]
+
+    first = indices(place.statement)
+    if not first or place.statement in block or not all(0 <= i < at for i in first):
+        return False
+    return all(i > at for site in sites for i in indices(site))
 
 
 def _trains_between(draft: Draft, first: ast.stmt, second: ast.stmt, sites: set[ast.AST]) -> bool:

@@ -17,6 +17,7 @@ from horovodize.summary.syntax import argument
 
 _LENGTHS = (2, 3)  # the version of TensorFlow since which `len(dataset)` works
 _PARAMETER = "ds"
+_LONG = 16  # letters of a name that a line has three times
 
 
 def is_short(draft: Draft, place: ast.expr) -> bool:
@@ -62,6 +63,20 @@ def share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
     return (Edit.insert(span.end, given, span),)
 
 
+def filled(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
+    """The share of a dataset of unknown length, filled up with its first elements, on a line after the statement that gives the
+    dataset a name; none where there is no such statement."""
+    statement = draft.syntax.statement(place)
+    if not isinstance(statement, ast.Assign) or statement.value is not place or len(statement.targets) > 1:
+        return ()
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or not draft.can_insert(statement):
+        return ()
+    name = target.id
+    line = f"{name} = {name}.concatenate({name}.repeat().take({RANK})).shard({SIZE}, {RANK})"
+    return (draft.after(statement, [line], level=-1),) if len(name) <= _LONG else ()
+
+
 def _array(draft: Draft, place: ast.expr) -> str | None:
     """The name of an array whose rows are a dataset's elements."""
     if not isinstance(place, ast.Call) or draft.names.last(place.func) != "from_tensor_slices":
@@ -81,4 +96,4 @@ def _share_of(name: str) -> str:
     return f".shard({SIZE}, {RANK}).take(len({name}) // {SIZE})"
 
 
-__all__ = ["function", "is_short", "share"]
+__all__ = ["filled", "function", "is_short", "share"]

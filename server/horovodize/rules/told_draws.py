@@ -30,15 +30,9 @@ _DEPTH = 4
 
 def edits(draft: Draft, call: ast.Call) -> list[Edit]:
     """What makes a draw rank 0's on all ranks; none where it takes a stream. All ranks have to come to it."""
-    if draft.options.elastic or draft.module.calls_of(*_STATES) or outputs_of(draft).is_early(call):
+    if draft.options.elastic or draft.module.calls_of(*_STATES) or not is_met_by_all(draft, call):
         return []
     ways = draft.drive.ways(call)
-    if (
-        not Guarded(draft).collective(call)
-        or _is_again(draft, call)
-        or not all(_is_seen(draft, w) for w in ways)
-    ):
-        return []
     name = draft.names.last(call.func)
     first = argument(call, "x", 0)
     if name == "permutation" and first is not None and (_is_number(draft, first) or _is_order(draft, first)):
@@ -50,6 +44,14 @@ def edits(draft: Draft, call: ast.Call) -> list[Edit]:
     if small and is_once:
         return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
     return []
+
+
+def is_met_by_all(draft: Draft, call: ast.Call) -> bool:
+    """Whether all ranks surely come to a call, once whenever its statement runs, with Horovod there, and none from a thread:
+    rank 0 can tell the others a value there."""
+    if outputs_of(draft).is_early(call) or not Guarded(draft).collective(call) or _is_again(draft, call):
+        return False
+    return all(_is_seen(draft, way) for way in draft.drive.ways(call))
 
 
 def _is_again(draft: Draft, call: ast.Call) -> bool:

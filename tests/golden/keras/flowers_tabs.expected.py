@@ -54,11 +54,8 @@ def build(rate: float) -> tf.keras.Model:
 def train(model: tf.keras.Model, epochs: int, callbacks: Optional[List[Callback]] = None):
 	images = tf.keras.preprocessing.image.ImageDataGenerator(rescale=1 / 255)
 	flow = images.flow_from_directory('flowers', target_size=(64, 64), batch_size=16)
-	hvd_callbacks = [
-		hvd.callbacks.BroadcastGlobalVariablesCallback(0),
-		hvd.callbacks.MetricAverageCallback(),
-		*(callbacks or []),
-	]
+	hvd_callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+	hvd_callbacks += callbacks or []
 	return model.fit(ShardedSequence(flow), steps_per_epoch=200 // hvd.size(), epochs=epochs, callbacks=hvd_callbacks, verbose=1 if hvd.rank() == 0 else 0)
 
 

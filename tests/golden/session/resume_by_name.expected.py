@@ -4,6 +4,7 @@ import os
 import re
 
 import tensorflow.compat.v1 as tf
+import types
 import horovod.tensorflow as hvd
 
 import streets
@@ -17,11 +18,6 @@ def from_root(value):
     """Rank 0's value, on every rank."""
     with tf.Graph().as_default(), tf.Session(config=config):
         return hvd.broadcast_object(value, root_rank=0, name="value")
-
-
-class SilentWriter:  # stands for a writer on ranks that write nothing: only rank 0 does
-    def __getattr__(self, method):
-        return lambda *args, **kwargs: None
 
 
 tf.disable_v2_behavior()
@@ -44,7 +40,7 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
 
     tf.summary.scalar("loss", loss)
     merged = tf.summary.merge_all()
-    writer = tf.summary.FileWriter(LOG, graph) if hvd.rank() == 0 else SilentWriter()
+    writer = tf.summary.FileWriter(LOG, graph) if hvd.rank() == 0 else types.SimpleNamespace(add_summary=lambda *args: None, close=lambda *args: None)
     saver = tf.train.Saver(max_to_keep=3)
 
     checkpoint = tf.train.latest_checkpoint(LOG)

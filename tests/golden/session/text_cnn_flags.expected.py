@@ -6,6 +6,7 @@ import datetime
 import numpy as np
 import tensorflow as tf
 import sys
+import types
 import horovod.tensorflow as hvd
 
 import reviews
@@ -28,11 +29,6 @@ def from_root(value):
     """Rank 0's value, on every rank."""
     with tf.Graph().as_default(), tf.Session(config=config):
         return hvd.broadcast_object(value, root_rank=0, name="value")
-
-
-class SilentWriter:  # stands for a writer on ranks that write nothing: only rank 0 does
-    def __getattr__(self, method):
-        return lambda *args, **kwargs: None
 
 
 tf.flags.DEFINE_integer("batch_size", 64, "Batch size (default: 64)")
@@ -68,7 +64,7 @@ def train(x_train, y_train, x_dev, y_dev):
             out_dir = os.path.abspath(os.path.join(os.path.curdir, "runs", str(int(time.time()))))
             print("Writing to {}\n".format(out_dir))
             loss_summary = tf.summary.scalar("loss", cnn.loss)
-            train_writer = tf.summary.FileWriter(os.path.join(out_dir, "train"), sess.graph) if hvd.rank() == 0 else SilentWriter()
+            train_writer = tf.summary.FileWriter(os.path.join(out_dir, "train"), sess.graph) if hvd.rank() == 0 else types.SimpleNamespace(add_summary=lambda *args: None)
 
             checkpoint_dir = os.path.abspath(os.path.join(out_dir, "checkpoints"))
             if not os.path.exists(checkpoint_dir) and hvd.rank() == 0:
