@@ -91,3 +91,30 @@ def test_the_rate_of_the_optimizer_is_scaled_besides() -> None:
 
 def test_a_program_without_scheduler_is_left() -> None:
     untouched("K5", HEAD + FIT)
+
+
+OBJECT = """\
+class Steps:
+    def __init__(self, rate):
+        self.rate = rate
+    def __call__(self, epoch, lr=None):
+        if epoch < 3:
+            return self.rate
+        return {}
+k = S(Steps(0.1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "asked"),
+    [("self.rate * 0.1", False), ("lr * 0.5", True)],
+)
+def test_an_object_of_the_programs_own_is_looked_into(last: str, asked: bool) -> None:
+    plan = plan_of(HEAD + OBJECT.format(last) + TAIL)
+    assert "k = S(lambda *given: Steps(0.1)(*given) * hvd.size())\n" in plan.text
+    assert any("can't be seen into" in c.doubt for c in plan.changes) is asked
+
+
+def test_an_object_that_goes_on_from_the_rate_it_is_given_stays() -> None:
+    source = OBJECT.format("lr * 0.5").replace("return self.rate", "return lr")
+    assert "k = S(Steps(0.1))\n" in plan_of(HEAD + source + TAIL).text

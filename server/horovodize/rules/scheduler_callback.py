@@ -8,7 +8,7 @@ Before         LearningRateScheduler(lambda epoch: 0.1 * 0.5 ** epoch)
 After          LearningRateScheduler(lambda epoch: 0.1 * 0.5 ** epoch * hvd.size())
 Leaves alone   A function that goes from the rate it is given (`lambda epoch, lr: lr * 0.9`): that one is scaled already; the
                floor beside it (`max(lr * 0.9, 1e-6)`), and what it is compared with, are scaled.
-Asks           A function that can't be seen into: it may be either.
+Asks           A function or an object that can't be seen into: it may be either.
 Source         Beyond the seed.
 """
 
@@ -22,12 +22,14 @@ from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
-from horovodize.summary.syntax import CALLABLES, Function, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 
 _CALLBACK = "tensorflow.keras.callbacks.LearningRateScheduler"
 _PLATEAU = "tensorflow.keras.callbacks.ReduceLROnPlateau"
 _WHAT = "Multiply the rate that the scheduler sets by the number of ranks"
 _WHY = "The callback sets an absolute rate at each epoch, which would undo the scaling."
+
+_UNSEEN = "this schedule can't be seen into; where it goes from the rate it is given, it must not be scaled"
 
 
 def apply(draft: Draft) -> None:
@@ -49,6 +51,14 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
     ]
     known = [f for f in functions if isinstance(f, CALLABLES)]
     if not known:
+        called = _called(draft, schedule)
+        going = [
+            _goes_from_given(draft, method, value)
+            for method in called
+            for value in draft.values.returned(method)
+        ]
+        if called and going and all(going):
+            return
         draft.change(
             "K5",
             schedule,
@@ -56,7 +66,7 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
             _WHY,
             Edit.around(draft.module.span(schedule), *_calling(draft, schedule)),
             decision=draft.scaled,
-            doubt="this schedule can't be seen into; where it goes from the rate it is given, it must not be scaled",
+            doubt="" if called and not any(going) else _UNSEEN,
         )
         return
     for function in known:
@@ -73,6 +83,22 @@ def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
                 _call_scaled(draft, schedule, function)
                 break
             draft.change("K5", value, _WHAT, _WHY, draft.times(value, draft.growth))
+
+
+def _called(draft: Draft, schedule: ast.expr) -> list[Function]:
+    """The methods by which a schedule that is an object of the program gives its rates: `Steps(0.1, 90)`. None where some of
+    what it may be isn't such an object."""
+    found: list[Function] = []
+    for o in draft.values.origins(schedule):
+        cls = draft.values.callee(o.node) if isinstance(o.node, ast.Call) and not o.path else None
+        members = (
+            [m for c in draft.values.family(cls) for m in c.body] if isinstance(cls, ast.ClassDef) else []
+        )
+        methods = [m for m in members if isinstance(m, FUNCTIONS) and m.name == "__call__"]
+        if not methods:
+            return []
+        found += methods
+    return found
 
 
 def _calling(draft: Draft, schedule: ast.expr) -> tuple[str, str]:
