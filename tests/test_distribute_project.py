@@ -210,6 +210,13 @@ def test_a_file_that_calls_something_else_as_the_project_calls_tensorflow():
     assert codes(outcome) == ["HVD006"]
 
 
+def test_a_file_that_gets_tensorflow_from_another():
+    backend = "import tensorflow as tf\n"
+    optim = OPTIM.replace("import tensorflow as tf", "from backend import tf")
+    after = changed(result(TRAIN, optim=optim, backend=backend))
+    assert "SGD(0.1 * hvd.size())" in after["/p/optim.py"]
+
+
 def test_names_of_one_file_are_not_used_in_another():
     script = (
         TRAIN.replace("optim import make", "report import keep\nimport os").replace("make()", "'sgd'")

@@ -87,7 +87,8 @@ def _refuse_ambiguous(draft: Draft, root: str) -> None:
     if len(draft.syntax.trees) == 1:
         return
     bound = [draft.module.scopes.names[tree].get(root, []) for tree in draft.syntax.trees]
-    imported = [[b.imported for b in of_file if b.kind == "import"] for of_file in bound]
+    followed = draft.module.scopes.links.followed  # `from own.backend import tf` is what that one imports
+    imported = [[f.imported for b in of_file for f in followed(b) if f.kind == "import"] for of_file in bound]
     meant = next((path for of_file in imported for path in of_file if path.startswith("tensorflow")), None)
     for of_file, paths in zip(bound, imported, strict=True):
         if meant is not None and of_file and meant not in paths:
