@@ -29,6 +29,7 @@ INITIALIZERS = {
         "initialize_variables",
     )
 }
+_LOCAL = ("local_variables", "get_local_variables", "LOCAL_VARIABLES", "METRIC_VARIABLES")
 _ASSIGNING = (_V1 + "assign", "tensorflow.assign")
 # Calls whose result is run by running what they are given.
 _GROUPING = {
@@ -131,9 +132,20 @@ class Graph:
         kind: RunKind | None = None
         if any(node in self.train_ops for node in fetched):
             kind = "train"
-        elif any(isinstance(n, ast.Call) and self.module.names.of(n.func) in INITIALIZERS for n in fetched):
+        elif any(isinstance(n, ast.Call) and self._initializes(n) for n in fetched):
             kind = "initialize"
         return Run(call, kind, self.session_of(call)) if kind is not None else None
+
+    def _initializes(self, call: ast.Call) -> bool:
+        """Whether an operation initialises what is trained: not `tf.variables_initializer(…)` of local variables, as metrics
+        keep, which is run before each evaluation."""
+        if self.module.names.of(call.func) not in INITIALIZERS:
+            return False
+        given = argument(call, "var_list", 0)
+        made_of = self.values.depends([given], _LIMIT) if given is not None else ()
+        return not any(
+            isinstance(n, (ast.Attribute, ast.Name)) and self.module.names.last(n) in _LOCAL for n in made_of
+        )
 
     def _restoring(self, call: ast.Call) -> Run | None:
         """`saver.restore(session, path)`; a TF2 checkpoint restores without a session."""
