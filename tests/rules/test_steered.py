@@ -273,3 +273,17 @@ def test_sums_that_an_object_keeps_of_a_ranks_rows_are_asked_about(loop: str) ->
 @pytest.mark.parametrize("given", ["rows - self.last", "rows / 255"])
 def test_sums_that_training_does_not_compute_with_are_not_asked_about(given: str) -> None:
     assert not _asked(NORMALIZER.format(loop=ROWS, given=given))
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (
+            "steps = 0.9 * steps + 0.1 * float(a)",
+            "steps = mean_over_ranks(0.9 ** hvd.size() * steps + (1 - 0.9 ** hvd.size()) * float(a))\n",
+        ),
+        ("steps = steps + int(a > 1)", "        steps = steps + int(a > 1)\n"),  # counts
+    ],
+)
+def test_a_number_that_begins_as_a_whole_one(more: str, expected: str) -> None:
+    assert expected in text("a - steps * b", more).replace("step(x, k)", "step(x, steps)")

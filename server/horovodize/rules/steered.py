@@ -270,7 +270,19 @@ def _begins(
     """Whether what a statement carries on begins as something such before the loop."""
     turns = _turns(draft, b.statement)
     begins = [o for o in _ever_bound(draft, read) if o is not b and o.value is not None and not o.path]
-    return any(is_such(draft, o.value) and not _runs_in(draft, o.statement, turns) for o in begins if o.value)
+    return any(
+        (is_such(draft, o.value) or is_such is _is_number and _gets_fraction(o.value, b))
+        and not _runs_in(draft, o.statement, turns)
+        for o in begins
+        if o.value
+    )
+
+
+def _gets_fraction(first: ast.expr, b: Binding) -> bool:
+    """`mean = 0`, then `mean = 0.99 * mean + 0.01 * found`: no count, though it begins as one."""
+    whole = isinstance(first, ast.Constant) and type(first.value) is int
+    parts = ast.walk(b.value) if whole and b.value is not None else ()
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in parts)
 
 
 def _is_filled(draft: Draft, e: ast.expr) -> bool:
