@@ -56,3 +56,36 @@ def test_one_loop_alone_counts_its_steps() -> None:
     after = plan_of(source.format(maker="of_maker", critic="") + CALLED.replace("5", "50")).text
     assert "for turn in range(rounds):" in after
     assert "for _ in range(max(1, of_maker // hvd.size())):" in after
+
+
+NUMBERED = """\
+import tensorflow as tf
+model, opt = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.SGD(0.1)
+def train(batches, others, total):
+    for i, x in zip({zipped}):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model({fed}))
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        if i % 1000 == 0:
+            model.save_weights("m")
+train(list(load()), list(load()), 9000)
+"""
+
+
+@pytest.mark.parametrize(
+    ("zipped", "fed", "after"),
+    [
+        ("range(total), batches", "x", "zip(range(total // hvd.size()), shard_batches(batches))"),
+        (
+            "range(total), batches",
+            "others[i] + x",
+            "shard_batches(zip(range(total), batches))",
+        ),  # its number selects
+        ("batches, others", "i + x", "shard_batches(zip(batches, others))"),
+    ],
+)
+def test_a_number_beside_batches_counts_the_turns_of_a_rank(zipped: str, fed: str, after: str) -> None:
+    text = plan_of(NUMBERED.format(zipped=zipped, fed=fed)).text
+    assert f"for i, x in {after}:" in text
+    if "range(total //" in after:
+        assert "if i % max(1, 1000 // hvd.size()) == 0 and hvd.rank() == 0:" in text

@@ -98,6 +98,7 @@ from horovodize.source import Edit
 from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, FitFeed, Kind
 from horovodize.summary.pipeline_counts import is_endless_after
+from horovodize.summary.selecting import uses_of
 from horovodize.summary.syntax import COMPREHENSIONS, argument
 
 _ENDS = ("take", "take_while")  # what makes a dataset that repeats end
@@ -363,22 +364,39 @@ def _plays(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:
 
 
 def _divide_zipped(draft: Draft, driver: Driver, e: ast.expr) -> bool:
-    """`zip(range(n), dataset)`: the datasets are divided where they are made, a number of steps is here. Whether nothing
-    else is zipped."""
+    """`zip(range(n), dataset)`: the datasets are divided where they are made, a number of steps is here. Other batches beside a
+    number are dealt out, so that the number goes on by one with each turn of a rank. Whether nothing else is zipped."""
     zipped = (
         e.args if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip" else [e]
     )
     others = [z for z in zipped if not feeding(draft).pipelines.is_dataset(z)]
     counts = [loop_exits.counted(draft, z) for z in others]
     spans = [span for z in others if (span := counts_from(draft, z)) is not None]
-    if len(others) == len(zipped) or counts.count(None) > len(spans):
+    dealt = [z for z, count in zip(others, counts, strict=True) if count is None and z not in spans]
+    if dealt and (len(others) != len(zipped) or not _only_counts(draft, driver, zipped, dealt)):
         return False
+    if not dealt and len(others) == len(zipped):
+        return False
+    for batches in dealt:
+        _deal(draft, driver, batches, batches)
     for count in counts:
         if isinstance(count, ast.expr) and not counts_a_share(draft, count):
             _change(draft, loop_rule(draft), count, "Divide the steps among the ranks")
     for span in spans:
         divide_from(draft, driver, span, loop_rule(draft))
     return True
+
+
+def _only_counts(draft: Draft, driver: Driver, zipped: list[ast.expr], dealt: list[ast.expr]) -> bool:
+    """Whether there are numbers beside batches, and no data are selected by them."""
+    targets = (
+        driver.loop.target.elts
+        if isinstance(driver.loop, ast.For) and isinstance(driver.loop.target, ast.Tuple)
+        else []
+    )
+    numbers = [t for t, z in zip(targets, zipped, strict=False) if z not in dealt]
+    uses = [uses_of(feeding(draft), driver.loop, t.id) for t in numbers if isinstance(t, ast.Name)]
+    return 0 < len(numbers) == len(uses) and all(u is not None and not u.selecting for u in uses)
 
 
 def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
@@ -396,7 +414,12 @@ def _deal_batches(draft: Draft, driver: Driver, e: ast.expr) -> None:
         return
     if numbered is None and generators.divide_inside(draft, loop_rule(draft), e):
         return data.shuffle_alike(draft, e)
-    edits = wrap(draft, numbered or e, "shard_batches", loop_rule(draft))
+    _deal(draft, driver, e, numbered or e)
+
+
+def _deal(draft: Draft, driver: Driver, e: ast.expr, wrapped: ast.expr) -> None:
+    """Deals out what a loop iterates, or a part of it."""
+    edits = wrap(draft, wrapped, "shard_batches", loop_rule(draft))
     if edits:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
