@@ -38,6 +38,7 @@ import ast
 import itertools
 from collections.abc import Sequence
 
+from horovodize.facts.sources import FUNCTIONS, Source
 from horovodize.plan import Decision
 from horovodize.rules import file_caches, folders, read_back, typed_in
 from horovodize.rules.decisions import Left
@@ -52,6 +53,8 @@ from horovodize.summary.sites import MODEL
 _WHY = "Every rank runs this; only one should print it or write the file."
 _NAMES = {"fit": "history", "fit_generator": "history", "train_on_batch": "loss", "evaluate": "evaluation", "next": "item",
           "train_step": "loss", "predict": "prediction", "load_data": "data", "input": "answer"}  # fmt: skip
+
+_REMOVING = ("rmtree", "remove", "unlink", "rmdir", "removedirs")
 
 
 def apply(draft: Draft) -> None:
@@ -87,7 +90,7 @@ class _RootRank:
                 self._flush(run, lifted)
                 run, lifted = [], []
                 continue
-            if all(self._may_join(s, bool(run)) for s in group) and any(
+            if all(self._may_join(s, run) for s in group) and any(
                 self.outputs.is_output(s) for s in (*run, *group)
             ):
                 run += group
@@ -117,14 +120,40 @@ class _RootRank:
             for e in change.edits
         )
 
-    def _may_join(self, statement: ast.stmt, run: bool) -> bool:
+    def _may_join(self, statement: ast.stmt, run: list[ast.stmt]) -> bool:
         if self.outputs.is_output(statement):
             return not self.outputs.must_stay(statement)
-        return run and self.outputs.may_join(statement)
+        return bool(run) and (self.outputs.may_join(statement) or self._waits(statement, run))
+
+    def _waits(self, statement: ast.stmt, run: list[ast.stmt]) -> bool:
+        """`while os.path.exists(folder): pass` after what removes it: on ranks that remove nothing it may never end."""
+        if not isinstance(statement, ast.While) or statement.orelse:
+            return False
+        names = self.draft.names
+        idle = all(
+            isinstance(s, ast.Pass)
+            or (
+                isinstance(s, ast.Expr)
+                and isinstance(s.value, ast.Call)
+                and names.of(s.value.func) == "time.sleep"
+            )
+            for s in statement.body
+        )
+        asked = [n for n in ast.walk(statement.test) if isinstance(n, ast.Call) and n.args]
+        paths = {
+            ast.unparse(c.args[0]) for c in asked if FUNCTIONS.get(names.of(c.func) or "") is Source.FILES
+        }
+        removed = (
+            ast.unparse(n.args[0])
+            for s in run
+            for n in ast.walk(s)
+            if isinstance(n, ast.Call) and n.args and names.last(n.func) in _REMOVING
+        )
+        return idle and any(path in paths for path in removed)
 
     def _flush(self, run: list[ast.stmt], lifted: list[Edit | Move]) -> None:
         """Guards a run of output statements; drawing at its end stays outside. `lifted` goes before its first."""
-        while len(run) > bool(lifted) and not self.outputs.is_output(run[-1]):
+        while len(run) > bool(lifted) and not (self.outputs.is_output(run[-1]) or self._waits(run[-1], run)):
             run.pop()
         if not run:
             return
