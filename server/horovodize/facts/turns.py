@@ -247,15 +247,8 @@ class Turns:
         """What the elements of an array are set to in the loops around a step: `batch[j] = rows[k]`. (What is set by a list of
         such, `a[j], b[j] = pair`, is that of the whole.)"""
         loops = [loop for c in context.around() for loop in c.loops]
-        scopes = self.module.scopes
-        for statement in self.syntax.every(ast.Assign) if loops else ():
-            targets = [n for t in statement.targets for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
-            held = [_holder(t) for t in targets if isinstance(t, ast.Subscript)]
-            if not any(isinstance(h, ast.Name) and h.id == e.id for h in held):
-                continue
-            if any(self.syntax.inside(statement, loop) for loop in loops) and any(
-                isinstance(h, ast.Name) and scopes.lookup(h.id, h) is scopes.lookup(e.id, e) for h in held
-            ):
+        for statement in self.feeding.sites.set_elements(e) if loops else ():
+            if any(self.syntax.inside(statement, loop) for loop in loops):
                 yield statement.value
 
     def _elsewhere(self, node: ast.AST, context: Context) -> Context:
@@ -722,13 +715,6 @@ class Turns:
             return True
         called = f is held
         return called and bool(made)
-
-
-def _holder(e: ast.expr) -> ast.expr:
-    """What an element is of, however deep: `batch` of `batch[j][k]`."""
-    while isinstance(e, ast.Subscript):
-        e = e.value
-    return e
 
 
 def is_numbers(e: ast.expr) -> bool:

@@ -408,6 +408,25 @@ class Sites(Tf1Sites):
             and c.func.value.id == name.id and self.module.scopes.lookup(name.id, c) is scope
         ]  # fmt: skip
 
+    def set_elements(self, name: ast.Name) -> list[ast.Assign]:
+        """The statements that set elements of what a name stands for: `batch[j] = row`, `batch[j][k], n = 1, 2`."""
+        lookup = self.module.scopes.lookup
+        held = self._elements.get(name.id, ())
+        return [s for h, s in held if lookup(h.id, h) is lookup(name.id, name)]
+
+    @cached_property
+    def _elements(self) -> dict[str, list[tuple[ast.Name, ast.Assign]]]:
+        found: dict[str, list[tuple[ast.Name, ast.Assign]]] = {}
+        for statement in self.module.syntax.every(ast.Assign):
+            for t in statement.targets:
+                for e in t.elts if isinstance(t, ast.Tuple) else [t]:
+                    holder: ast.expr = e
+                    while isinstance(holder, ast.Subscript):
+                        holder = holder.value
+                    if holder is not e and isinstance(holder, ast.Name):
+                        found.setdefault(holder.id, []).append((holder, statement))
+        return found
+
     @cached_property
     def accumulators(self) -> Accumulators:
         return Accumulators(self.module, self.method_calls)
