@@ -231,6 +231,15 @@ class Guards:
             return list(Edit.around(span, "(", f") and {test}"))
         return [Edit.insert(end, f" and {test}", span)]
 
+    def precede_test(self, statement: ast.If) -> list[Edit]:
+        """`if manager.save():` → `if hvd.rank() == 0 and manager.save():`"""
+        own = statement.test
+        loose = isinstance(own, (ast.IfExp, ast.Lambda, ast.NamedExpr)) or (
+            isinstance(own, ast.BoolOp) and isinstance(own.op, ast.Or)
+        )
+        opening, closing = ("(", ")") if loose else ("", "")
+        return list(Edit.around(self.draft.module.span(own), f"{ON_ROOT} and {opening}", closing))
+
     def _past_parentheses(self, at: int) -> int:
         """The end of the parentheses around a test: what stands before its colon."""
         text, end = self.draft.document.text, at

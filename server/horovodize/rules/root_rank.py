@@ -161,7 +161,8 @@ class _RootRank:
         if lifted:
             self._guard(run, [*lifted, *self.guards.put(first, last)])
         elif len(run) == 1 and isinstance(first, ast.If) and not first.orelse:
-            self._guard(run, self.guards.extend_test(first))
+            writes = any(isinstance(n, ast.Call) and self.outputs.writes(n) for n in ast.walk(first.test))
+            self._guard(run, self.guards.precede_test(first) if writes else self.guards.extend_test(first))
         elif self.guards.can_indent(first, last):
             self._guard(run, self.guards.put(first, last))
         elif len(run) == 1 and self.guards.is_elif(first):
