@@ -10,6 +10,7 @@ from horovodize.rules import root_rank
 from horovodize.source import Document
 from horovodize.summary import summarize
 
+from .dividing import TAPE
 from .guarding import HEAD, Guarded, apply, check, unchanged
 from .pairs import TF, plan_of
 
@@ -485,3 +486,18 @@ def test_an_array_that_is_there_is_mapped_by_all() -> None:
 def test_where_more_happens_it_is_refused(source: str) -> None:
     refused = apply(HEAD + source, root_rank.RULE)
     assert any("every rank would write this file" in reason for reason in refused.reasons)
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        ("manager.save()", "hvd.rank() == 0 and manager.save()"),
+        ("good or manager.save()", "hvd.rank() == 0 and (good or manager.save())"),
+        ("good and manager.save()", "hvd.rank() == 0 and good and manager.save()"),
+        ("manager.restore_or_initialize()", "manager.restore_or_initialize() and hvd.rank() == 0"),  # by all
+    ],
+)
+def test_what_is_written_in_a_test_is_written_by_rank_0(test: str, told: str) -> None:
+    source = f"{TAPE}manager = tf.train.CheckpointManager(tf.train.Checkpoint(model=model), 'ck', 3)\n"
+    text = plan_of(f"{source}for x, y in data:\n    step(x, y)\n    if {test}:\n        print('saved')\n").text
+    assert f"    if {told}:\n        print('saved')\n" in text
