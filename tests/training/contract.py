@@ -234,13 +234,13 @@ def _scheduled(
     before: list[dict[str, float]], after: list[dict[str, float]], size: int, expected: Expectation
 ) -> list[str]:
     """Rates of a schedule: at each step what one process would have used after the same amount of work, times size."""
-    start = before[0]["iteration"]
+    start, begun = before[0]["iteration"], after[0]["iteration"]  # not 0 where a checkpoint was restored
     late = int(expected.rates == "in step")  # a step's own rate is seen when the next one begins
     by_step = {int(point["iteration"] - start) - late: point["rate"] for point in before}
 
     def off(stretch: int) -> dict[str, float] | None:
         for point in after:
-            step = (int(point["iteration"] - start) - late) * stretch
+            step = (int(point["iteration"] - begun) - late) * stretch
             if step in by_step and not isclose(
                 point["rate"], size * by_step[step], rel_tol=0.1, abs_tol=1e-9
             ):
