@@ -210,3 +210,108 @@ for step in range(600):
 def test_ranks_decide_together_by_the_loss_of_rows_that_are_divided(decision: str, told: str) -> None:
     assert f"    {told}\n" in plan_of(ALL_ROWS.format(decision)).text
     assert "if any_rank" not in plan_of(ALL_ROWS.format(decision), split_data=False).text
+
+
+# ---------------------------------------------------------------------- in a function, and by what keeps gradients
+
+BY_FUNCTION = """\
+def sgd(params, grads, lr):
+    {guard}
+        for p, g in zip(params, grads):
+            p.assign_sub({change})
+for x, y in data:
+    with tf.GradientTape() as tape:
+        loss = (w * x + b - y) ** 2
+    dw, db = tape.gradient(loss, [w, b])
+    {call}
+"""
+
+
+def by_function(
+    call: str = "sgd([w, b], [dw, db], rate)", change: str = "lr * g", guard: str = "with open('x'):"
+) -> str:
+    return HEAD + BY_FUNCTION.format(call=call, change=change, guard=guard)
+
+
+@pytest.mark.parametrize(
+    "call", ["sgd([w, b], [dw, db], rate)", "sgd(grads=[dw, db], lr=rate, params=[w, b])"]
+)
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [("lr * g", "lr * hvd.size() * g"), ("lr * g / 10", "lr * g / 10 * hvd.size()")],
+)
+def test_a_function_that_updates_what_it_is_handed(call: str, change: str, after: str) -> None:
+    text = plan_of(by_function(call, change)).text
+    assert f"            p.assign_sub({after})\n" in text
+    assert "hvd.broadcast_variables([w, b], root_rank=0)\nfor " in text
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        by_function(guard="if lr > 0.01:"),  # not with each step
+        by_function(guard="for _ in range(2):"),
+        by_function("sgd([b, w], [dw, db], rate)"),  # other variables than the gradient is of
+        by_function("sgd([w, b], [dw, db], rate)\n    sgd([w, b], [dw, db], rate)"),
+        by_function("if x > 0:\n        sgd([w, b], [dw, db], rate)"),
+        by_function("done = sgd([w, b], [dw, db], rate)"),
+    ],
+)
+def test_a_function_that_may_do_something_else_is_refused(source: str) -> None:
+    refused(source, "HVD202", "by hand")
+
+
+KEEPING = """\
+w, m = tf.Variable(1.0), tf.Variable(0.0)
+{before}
+t = 0
+for x, y in tf.data.Dataset.from_tensor_slices((rows, targets)).batch(4):
+    t += 1
+    with tf.GradientTape() as tape:
+        loss = (w * x - y) ** 2
+    g = tape.gradient(loss, [w])[0]
+    m.assign({kept})
+    w.assign_sub({change})
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "change", "after"),
+    [
+        ("0.9 * m + g", "0.1 * m", "0.1 * hvd.size() * m"),
+        (
+            "0.9 * m + 0.1 * g ** 2",
+            "0.1 * g / (tf.sqrt(m) + 1e-8)",
+            "0.1 * g / (tf.sqrt(m) + 1e-8) * hvd.size()",
+        ),
+    ],
+)
+def test_what_keeps_gradients_is_no_weight(kept: str, change: str, after: str) -> None:
+    """A momentum, a mean of squares: averaged gradients make it the same on all ranks."""
+    rows = "import numpy as np\nrows, targets = np.ones(99), np.ones(99)\n"
+    plan = plan_of(TF + rows + KEEPING.format(before="", kept=kept, change=change))
+    assert f"    m.assign({kept})\n    w.assign_sub({after})\n" in plan.text
+    assert plan.text.count("hvd.broadcast_variables(") == 1
+    assert all(c.sure for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        ("", "0.1 * g / (tf.sqrt(m / (1 - 0.9 ** t)) + 1e-8)"),  # corrected by how many steps a rank took
+        (
+            "c = tf.train.Checkpoint(w=w, m=m)\nc.restore('c')",
+            "0.1 * m",
+        ),  # may begin with another on each host
+    ],
+)
+def test_what_keeps_gradients_and_goes_by_more_than_those_is_refused(before: str, change: str) -> None:
+    refused(TF + KEEPING.format(before=before, kept="0.9 * m + g", change=change), "HVD202", "by hand")
+
+
+def test_a_corrected_mean_of_gradients_in_a_name_is_refused() -> None:
+    """Python's own numbers, as a variable's: the count in the correction is of a rank's steps, and stays one."""
+    code = KEEPING.format(before="", kept="g", change="0.1 * h").replace(
+        "m.assign(g)", "h = g / (1 - 0.9 ** t)"
+    )
+    refused(TF + code, "HVD202", "by hand")

@@ -7,11 +7,13 @@ is then proportional to the rate, and the tape is where the gradients are averag
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import FUNCTIONS, Loop, argument
 
 ASSIGNS = ("assign_sub", "assign_add", "assign")
 
@@ -23,7 +25,8 @@ class HandUpdate:
     gradient   the `tape.gradient(…)` call
     calls      the assignments, in the order of the text
     changes    what each of them takes off its variable, in the same order; None if one is no plain step down the gradient
-    site       the call whose statement ends the step: the last assignment, or the `zip(…)` of the loop that it stands in"""
+    site       the call whose statement ends the step: the last assignment, the `zip(…)` of the loop that it stands in, or the
+               call of a function that makes the assignments: `sgd(weights, gradients, rate)`"""
 
     gradient: ast.Call
     calls: tuple[ast.Call, ...]
@@ -62,13 +65,31 @@ class HandUpdates:
         return HandUpdate(gradient, tuple(calls), tuple(changes) if plain else None, sites[-1] or calls[-1])
 
     def _gradient(self, call: ast.Call) -> ast.Call | None:
-        """The gradient with respect to a variable that what it is assigned is made of."""
+        """The gradient with respect to a variable that what it is assigned is made of. What only keeps gradients for later
+        steps, a momentum, is none of the variables that it is taken of."""
         value = _value(call)
         for gradient in self.gradients_of(value) if value is not None else ():
             sources = argument(gradient, "sources", 1)
-            if sources is not None and self._named_in(sources) & self._named_in(_variable(call)):
+            if sources is None or (not self._restores and self._is_another(_variable(call), sources)):
+                continue
+            if self._named_in(sources) & self._named_in(_variable(call)):
                 return gradient
         return None
+
+    @cached_property
+    def _restores(self) -> bool:
+        """Whether variables may begin with what another run has kept: a momentum is sent to no rank."""
+        return bool(self.module.calls_called("restore", "restore_or_initialize"))
+
+    def _is_another(self, variable: ast.expr, sources: ast.expr) -> bool:
+        """Whether a variable is surely made by another call than each that a gradient is taken of."""
+        values = self.module.values
+        lists = [o.node for o in values.origins(sources)]
+        parts = [e for n in lists for e in (n.elts if isinstance(n, (ast.List, ast.Tuple)) else [n])]
+        made = [set(values.calls(e)) for e in parts if isinstance(e, ast.expr)]
+        own = set(values.calls(variable))
+        seen = bool(own) and all(self.module.names.last(c.func) == "Variable" for c in own)
+        return seen and len(made) == len(parts) and all(m and not m & own for m in made)
 
     def _named_in(self, expression: ast.expr) -> set[str]:
         """What variables an expression is made of, by the names and attributes that stand for them."""
@@ -85,27 +106,52 @@ class HandUpdates:
 
     def _site(self, call: ast.Call, gradient: ast.Call) -> ast.Call | None:
         """Where a call is made, if that is once for each variable whenever the gradient is taken."""
+        syntax, function = self.module.syntax, self.module.syntax.function(call)
+        if function is syntax.function(gradient):
+            return self._once(call, gradient, argument(gradient, "sources", 1), syntax.loops(gradient))
+        callers = self.module.values.callers(function) if isinstance(function, ast.FunctionDef) else []
+        if len(callers) != 1 or not isinstance(function, ast.FunctionDef):
+            return None
+        given = self._handed(callers[0], function, argument(gradient, "sources", 1))
+        inside = self._once(call, None, given, [])
+        around = self._once(callers[0], gradient, None, syntax.loops(gradient))
+        return around if inside is not None and syntax.function(callers[0]) is syntax.function(gradient) else None
+
+    def _handed(self, caller: ast.Call, function: ast.FunctionDef, sources: ast.expr | None) -> ast.expr | None:
+        """The parameter by which a function is handed the variables that a gradient is taken of; as it is read there."""
+        first = 1 if self.module.syntax.method_class(function) is not None else 0
+        names = [p.arg for p in (*function.args.posonlyargs, *function.args.args)][first:]
+        passed = [self.module.values.graph.argument(caller, function, name, i) for i, name in enumerate(names)]
+        same = [name for name, e in zip(names, passed, strict=True) if _is_same(e, sources)]
+        return ast.Name(same[0], ast.Load()) if len(same) == 1 else None
+
+    def _once(
+        self, call: ast.Call, gradient: ast.Call | None, sources: ast.expr | None, around: list[Loop]
+    ) -> ast.Call | None:
+        """The same within one function. `gradient`: where it is taken, if that is there; `around`: the loops around it."""
         syntax = self.module.syntax
-        around = syntax.loops(gradient)
         within = [loop for loop in syntax.loops(call) if loop not in around]
         if (
             not isinstance(syntax.parent[call], ast.Expr)
-            or syntax.function(call) is not syntax.function(gradient)
             or syntax.loops(call) != [*within, *around]
             or any(
-                isinstance(a, (ast.If, ast.Try)) and not syntax.inside(gradient, a)
-                for a in syntax.ancestors(call)
+                isinstance(a, (ast.If, ast.Try)) and (gradient is None or not syntax.inside(gradient, a))
+                for a in self._around(call)
             )
         ):
             return None
         if not within:
             return call
-        return self._pairs(within[0], call, gradient) if len(within) == 1 else None
+        return self._pairs(within[0], call, sources) if len(within) == 1 else None
 
-    def _pairs(self, loop: ast.AST, call: ast.Call, gradient: ast.Call) -> ast.Call | None:
+    def _around(self, call: ast.Call) -> Iterator[ast.AST]:
+        """What stands around a call in its function."""
+        return itertools.takewhile(lambda a: not isinstance(a, FUNCTIONS), self.module.syntax.ancestors(call))
+
+    def _pairs(self, loop: ast.AST, call: ast.Call, sources: ast.expr | None) -> ast.Call | None:
         """`zip(variables, gradients)` of `for v, g in zip(variables, gradients):`, where a call assigns to the former and the
         latter are the gradients with respect to them."""
-        sources, variable = argument(gradient, "sources", 1), _variable(call)
+        variable = _variable(call)
         if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or sources is None:
             return None
         parts, target = loop.iter.args, loop.target
@@ -113,7 +159,7 @@ class HandUpdates:
             return None
         for name, part in zip(target.elts, parts, strict=True):
             if isinstance(name, ast.Name) and isinstance(variable, ast.Name) and name.id == variable.id:
-                same = ast.dump(part) == ast.dump(sources)
+                same = _is_same(part, sources)
                 return loop.iter if same and self.module.names.last(loop.iter.func) == "zip" else None
         return None
 
@@ -130,19 +176,31 @@ class HandUpdates:
         return change if change is not None and self._is_plain(change) else None
 
     def _is_plain(self, change: ast.expr) -> bool:
-        """`g`, `rate * g`, `g * rate`, `g / n`"""
+        """`g`, `rate * g`, `g * rate`, `g / n`, `rate * m / sqrt(v)` of what keeps gradients"""
         if isinstance(change, ast.BinOp) and isinstance(change.op, ast.Mult):
             sides = [side for side in (change.left, change.right) if self.gradients_of(side)]
             return len(sides) == 1 and self._is_plain(sides[0])
         if isinstance(change, ast.BinOp) and isinstance(change.op, ast.Div):
-            return not self.gradients_of(change.right) and self._is_plain(change.left)
-        return isinstance(change, (ast.Name, ast.Subscript)) and bool(self.gradients_of(change))
+            return self._is_plain(change.left) and not self._goes_by_turns(change.right)
+        made = isinstance(change, (ast.Name, ast.Subscript)) and bool(self.gradients_of(change))
+        return made and not self._goes_by_turns(change)
+
+    def _goes_by_turns(self, e: ast.expr) -> bool:
+        """Whether something is raised to the power of a count: `m / (1 - 0.9 ** t)` corrects by how many steps a rank took."""
+        return any(
+            isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow) and not isinstance(n.right, ast.Constant)
+            for n in self.module.values.depends([e], 200)
+        )
 
     def _lists(self, gradient: ast.Call) -> bool:
         """Whether a tape is asked for a list of gradients, or for one: Horovod's averages no dictionary of them."""
         sources = argument(gradient, "sources", 1)
         made = [o.node for o in self.module.values.origins(sources)] if sources is not None else []
         return bool(made) and not any(isinstance(node, (ast.Dict, ast.DictComp)) for node in made)
+
+
+def _is_same(one: ast.expr | None, other: ast.expr | None) -> bool:
+    return one is not None and other is not None and ast.dump(one) == ast.dump(other)
 
 
 def _variable(call: ast.Call) -> ast.expr:
