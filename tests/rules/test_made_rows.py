@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from .dividing import TAPE
 from .pairs import plan_of
 
 FIT = """\
@@ -380,3 +381,24 @@ def test_a_generator_gives_a_data_set_equally_many_elements_on_all_ranks(fit: st
     assert "if alike(random.random)() < 0.5: yield" in text
     noise = plan_of(COUNTED.format("yield row + random.random(), row.sum()", fit)).text
     assert "alike" not in noise
+
+
+GOING_AROUND = """\
+x, y = np.load('x.npy'), np.load('y.npy')
+y += np.random.normal(size=y.shape)
+def batches():
+    order = list(range(len(x)))
+    {order}
+    for i in range(0, len(x), 8):
+        yield x[order[i : i + 8]], y[order[i : i + 8]]
+for epoch in range(9):
+    for a, b in batches():
+        step(a, b)
+"""
+
+
+@pytest.mark.parametrize(("order", "alike"), [("random.shuffle(order)", True), ("pass", False)])
+def test_noise_of_rows_that_go_from_rank_to_rank_is_rank_0s(order: str, alike: bool) -> None:
+    """Dealt out by an order of each epoch, a row would have another target on each rank; where it stays on one, it has one."""
+    text = plan_of("import random\n" + TAPE + GOING_AROUND.format(order=order)).text
+    assert ("y += np.random.normal(size=y.shape)\n" not in text) is alike

@@ -37,6 +37,7 @@ _OWN_ORDER = "this has another order on each rank; sort it"
 # Functions that draw when they are called, in whatever program: they work on arrays and lists.
 _OF_ARRAYS = ("tensorflow.keras.preprocessing.",)
 _OWN = "each rank makes rows of its own here at random; seed it with the same number on all ranks"
+_ORDERS = ("numpy.random.shuffle", "numpy.random.permutation", "random.shuffle", "random.sample")
 # What a program draws as weights is broadcast.
 _WEIGHTS = {"Variable", "get_variable", "assign", "set_weights", "add_weight"}
 
@@ -83,7 +84,7 @@ def _make_alike(draft: Draft, call: ast.Call) -> None:
     draws = draft.uniform.draws
     if not _is_made_once(draft, call):
         return
-    if draft.facts.steps.shaped_by_rows(call) and not _draws_batches(draft):
+    if draft.facts.steps.shaped_by_rows(call) and not _go_around(draft):
         return  # noise, for each row by itself: a rank's part of the rows has as much of it
     name = draft.names.of(call.func) or ""
     if draft.in_graph and name.startswith("tensorflow.") and not name.startswith(_OF_ARRAYS):
@@ -101,13 +102,16 @@ def _make_alike(draft: Draft, call: ast.Call) -> None:
         draft.ask("D3", call, _WHAT, _WHY, _OWN)
 
 
-def _draws_batches(draft: Draft) -> bool:
-    """Whether each rank draws its batches from all rows: then a row is to be the same wherever it's drawn."""
+def _go_around(draft: Draft) -> bool:
+    """Whether rows go from rank to rank, so that a row is to be the same on all: where each rank draws its batches from all
+    rows, or where they are dealt out by an order that is drawn again and again."""
     known = feeding(draft)
-    return any(
-        driver.kind is Kind.RANGE and not driver.indexed and not known.next_calls(driver)
-        for driver in known.drivers
+    draws = (d for d in known.drivers if d.kind is Kind.RANGE and not d.indexed and not known.next_calls(d))
+    dealt = any(d.indexed or d.kind is Kind.GENERATOR for d in known.drivers)
+    ways = (
+        (way for call in draft.module.calls_of(*_ORDERS) for way in draft.drive.ways(call)) if dealt else ()
     )
+    return next(draws, None) is not None or any(frame.loops for way in ways for frame in way)
 
 
 def _whole(draft: Draft, call: ast.Call) -> ast.expr:

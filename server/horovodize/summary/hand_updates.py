@@ -115,13 +115,21 @@ class HandUpdates:
         given = self._handed(callers[0], function, argument(gradient, "sources", 1))
         inside = self._once(call, None, given, [])
         around = self._once(callers[0], gradient, None, syntax.loops(gradient))
-        return around if inside is not None and syntax.function(callers[0]) is syntax.function(gradient) else None
+        return (
+            around
+            if inside is not None and syntax.function(callers[0]) is syntax.function(gradient)
+            else None
+        )
 
-    def _handed(self, caller: ast.Call, function: ast.FunctionDef, sources: ast.expr | None) -> ast.expr | None:
+    def _handed(
+        self, caller: ast.Call, function: ast.FunctionDef, sources: ast.expr | None
+    ) -> ast.expr | None:
         """The parameter by which a function is handed the variables that a gradient is taken of; as it is read there."""
         first = 1 if self.module.syntax.method_class(function) is not None else 0
         names = [p.arg for p in (*function.args.posonlyargs, *function.args.args)][first:]
-        passed = [self.module.values.graph.argument(caller, function, name, i) for i, name in enumerate(names)]
+        passed = [
+            self.module.values.graph.argument(caller, function, name, i) for i, name in enumerate(names)
+        ]
         same = [name for name, e in zip(names, passed, strict=True) if _is_same(e, sources)]
         return ast.Name(same[0], ast.Load()) if len(same) == 1 else None
 
