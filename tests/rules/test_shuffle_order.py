@@ -623,3 +623,24 @@ def test_what_is_in_one_order_rank_0_goes_through_alone(shown: str) -> None:
         TAPE + "a, b = np.ones(96), np.ones(96)\n" + other + ds + f"print({shown})\n" + PASSED
     ).text
     assert f"if hvd.rank() == 0:\n    print({shown})\n" in text
+
+
+@pytest.mark.parametrize("made", ["np.random.default_rng(0)", "np.random.RandomState(0)", "random.Random(0)"])
+@pytest.mark.parametrize("shown", ["print(rng.random())", "show(rng)"])
+def test_all_ranks_draw_from_a_generator_what_rank_0_shows(made: str, shown: str) -> None:
+    """It makes the orders, too: rank 0's next one would be another than the others'."""
+    show = "def show(drawn):\n    print(drawn.random())\n"
+    loop = "for epoch in range(9):\n    order = list(range(90))\n    rng.shuffle(order)\n    for i in range(0, 90, 9):\n"
+    loop += f"        step(a[order[i : i + 9]], b)\n    {shown}\n"
+    text = plan_of(TAPE + f"import random\nrng = {made}\n{show}" + loop).text
+    drawn = "rng" if shown == "print(rng.random())" else "drawn"
+    assert f"    result = {drawn}.random()\n    if hvd.rank() == 0:\n        print(result)\n" in text
+
+
+def test_the_state_of_a_generator_rank_0_shows_alone() -> None:
+    """A near miss: nothing moves on."""
+    text = plan_of(
+        TAPE
+        + "rng = np.random.RandomState(0)\nprint(rng.get_state())\nfor i in range(900):\n    step(a, b)\n"
+    ).text
+    assert "if hvd.rank() == 0:\n    print(rng.get_state())\n" in text

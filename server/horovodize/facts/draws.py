@@ -9,7 +9,6 @@ from horovodize.facts.answers import Uniform
 from horovodize.facts.sources import (
     ALWAYS_OWN,
     FUNCTIONS,
-    MAKERS,
     NOT_DRAWN,
     PREFIXES,
     SEED_ARGUMENTS,
@@ -18,6 +17,7 @@ from horovodize.facts.sources import (
     Source,
 )
 from horovodize.source.nodes import walk
+from horovodize.summary.effects import MAKERS
 from horovodize.summary.syntax import argument, is_main_guard, position
 
 if TYPE_CHECKING:

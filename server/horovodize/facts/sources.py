@@ -111,16 +111,6 @@ SEEDS: Mapping[str, tuple[str, ...]] = {
         "tensorflow.keras.random.",
     ),
 }
-# Generators that are given their seed, or none.
-MAKERS = (
-    "numpy.random.RandomState",
-    "numpy.random.default_rng",
-    "numpy.random.Generator",
-    "random.Random",
-    "tensorflow.random.Generator.from_seed",
-    "tensorflow.random.Generator.from_non_deterministic_state",
-    "random.SystemRandom",
-)
 # What Keras 3's functions take as their `seed`.
 SEED_GENERATOR = "tensorflow.keras.random.SeedGenerator"
 ALWAYS_OWN = ("random.SystemRandom", "tensorflow.random.Generator.from_non_deterministic_state")

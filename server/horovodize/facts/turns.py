@@ -14,11 +14,11 @@ from enum import IntEnum
 
 from horovodize.facts.contexts import Context, home, in_turn, passed
 from horovodize.facts.games import is_game
-from horovodize.facts.sources import MAKERS
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.cursors import deals_by_cursor
+from horovodize.summary.effects import MAKERS
 from horovodize.summary.feeding import Feeding, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Loop, argument

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from horovodize.facts.games import is_game
-from horovodize.facts.sources import MAKERS, SEEDS
+from horovodize.facts.sources import SEEDS
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
 from horovodize.rules import own_counts, strong
@@ -22,6 +22,7 @@ from horovodize.rules.shares import copied, feeding
 from horovodize.rules.target_networks import losses_of
 from horovodize.source import Edit
 from horovodize.summary.cursors import deals_by_cursor, moved, passes
+from horovodize.summary.effects import MAKERS
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, has_unpacking
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.sources import MAKERS, SEED_GENERATOR, SEEDS
+from horovodize.facts.sources import SEED_GENERATOR, SEEDS
 from horovodize.rules import seeds_apart, strong
 from horovodize.rules.any_rank_test import draw_alike
 from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import Draft
 from horovodize.rules.shuffle_order import SHARED
+from horovodize.summary.effects import MAKERS
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 _WHY = "Ranks that give a model the same noise teach it no more than one does, at size() times the rate."

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from horovodize.facts.sources import MAKERS, SEEDS
+from horovodize.facts.sources import SEEDS
 from horovodize.rules.draft import Draft
 from horovodize.rules.seeds_apart import draws
+from horovodize.summary.effects import MAKERS
 from horovodize.summary.syntax import Loop, argument
 
 _SAID = (

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.sources import MAKERS, SEEDS
+from horovodize.facts.sources import SEEDS
 from horovodize.rules import (
     fed_noise,
     graph_seeds,
@@ -41,6 +41,7 @@ from horovodize.rules import (
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, draws_for_all, feeding
+from horovodize.summary.effects import MAKERS
 from horovodize.summary.feeding import Driver, Kind
 
 _BESIDE = "with this seed every rank draws the same numbers, beside batches that differ"

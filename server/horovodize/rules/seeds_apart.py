@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from horovodize.facts.sources import MAKERS, SEED_GENERATOR
+from horovodize.facts.sources import SEED_GENERATOR
 from horovodize.rules import restored_draws
 from horovodize.rules.decisions import Agreed, Apart, Decided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
+from horovodize.summary.effects import MAKERS
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import COMPREHENSIONS, Function, argument, end, is_main_guard, position
 

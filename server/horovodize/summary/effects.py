@@ -84,6 +84,17 @@ _RANDOM = re.compile(
     r"(numpy\.random|random|tensorflow\.random|tensorflow\.compat\.v1)\.(?!stateless|set_seed|set_random_seed|Generator)"
     r"(random\w*|normal|uniform|randint|rand|randn|choice|choices|sample|permutation|shuffle|truncated_normal|gauss|seed)$"
 )
+# Generators that are given their seed, or none.
+MAKERS = (
+    "numpy.random.RandomState",
+    "numpy.random.default_rng",
+    "numpy.random.Generator",
+    "random.Random",
+    "tensorflow.random.Generator.from_seed",
+    "tensorflow.random.Generator.from_non_deterministic_state",
+    "random.SystemRandom",
+)
+_ASKING = ("get_state", "getstate")  # leave such a generator as it is
 _UNKNOWN_TRAINING = re.compile(
     r"(^|_)(train|fit|step|update|next|optimi[sz]e|learn(?!ing_rate)|backward|minimize|evaluate)", re.I
 )
@@ -354,7 +365,7 @@ class Effects:
         if callee is not None:
             return self.function_shares(callee)
         name = m.names.of(func)
-        if (name is not None and _RANDOM.match(name)) or self._builds(call, name):
+        if (name is not None and _RANDOM.match(name)) or self._builds(call, name) or self._draws(call):
             return True
         training = argument(call, "training")
         if isinstance(training, ast.Constant) and training.value is True:
@@ -376,6 +387,16 @@ class Effects:
                 ("tensorflow.", "numpy.")
             )
         return False
+
+    def _draws(self, call: ast.Call) -> bool:
+        """Whether a generator of random numbers moves on: `rng.normal()`."""
+        if not isinstance(call.func, ast.Attribute) or call.func.attr in _ASKING:
+            return False
+        if self.module.names.of(call.func) is not None:
+            return False
+        return any(
+            self.module.names.of(made.func) in MAKERS for made in self.module.values.calls(call.func.value)
+        )
 
     def _builds(self, call: ast.Call, name: str | None) -> bool:
         """Whether a call makes a model, a layer, a variable or a metric, or moves a metric on. Keras numbers what it makes,
