@@ -644,3 +644,33 @@ def test_the_state_of_a_generator_rank_0_shows_alone() -> None:
         + "rng = np.random.RandomState(0)\nprint(rng.get_state())\nfor i in range(900):\n    step(a, b)\n"
     ).text
     assert "if hvd.rank() == 0:\n    print(rng.get_state())\n" in text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "after"),
+    [
+        ("np.random.permutation(n)", "hvd.broadcast_object(np.random.permutation(n))"),
+        ("np.random.choice(n, n, replace=False)", "alike(np.random.choice)(n, n, replace=False)"),
+        ("random.sample(range(n), n)", "alike(random.sample)(range(n), n)"),
+        (
+            "sorted(range(n), key=lambda k: random.random())",
+            "hvd.broadcast_object(sorted(range(n), key=lambda k: random.random()))",
+        ),
+    ],
+)
+def test_an_order_in_the_head_of_a_loop_is_the_same_on_all_ranks(numbers: str, after: str) -> None:
+    """Each rank took its part of an order of its own: in an epoch some rows were seen twice and some never."""
+    loop = (
+        "n = len(a) // 8\nfor epoch in range(9):\n    for i in {}:\n        step(a[i * 8 : i * 8 + 8], b)\n"
+    )
+    text = plan_of(TAPE + "import random\na = np.load('a.npy')\n" + loop.format(numbers)).text
+    assert f"    for i in shard_batches({after}):\n" in text
+
+
+@pytest.mark.parametrize(
+    "numbers", ["np.random.RandomState(3).permutation(n)", "sorted(range(n), key=lambda k: -k)"]
+)
+def test_an_order_in_the_head_of_a_loop_that_is_one_already(numbers: str) -> None:
+    loop = f"n = len(a) // 8\nfor epoch in range(9):\n    for i in {numbers}:\n        step(a[i * 8 : i * 8 + 8], b)\n"
+    text = plan_of(TAPE + "a = np.load('a.npy')\n" + loop).text
+    assert f"    for i in shard_batches({numbers}):\n" in text

@@ -306,6 +306,11 @@ class Calls:
             for e in map(self._unlisted, self._arguments(call)):
                 step.ask(e, (ITEM,) if len(call.args) == 1 else ())
                 step.ask(e, (), True)
+            for n in (
+                n for k in call.keywords for n in ast.walk(k.value)
+            ):  # an order by a number drawn for each
+                if isinstance(n, ast.Call) and self.draws.is_drawn(self.names.of(n.func) or ""):
+                    step.ask(n, (), False)
         elif name == "range" and not item.path:
             step.ask_all(call.args)
         elif name in ("int", "float", "bool", "str", "abs", "round", "range"):

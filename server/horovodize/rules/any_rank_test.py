@@ -10,7 +10,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import Source
 from horovodize.facts.steps import Feed
 from horovodize.rules import told, told_draws
-from horovodize.rules.decisions import Agreed, How, Shared
+from horovodize.rules.decisions import Agreed, How, Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root, outputs_of
 from horovodize.source import Edit
@@ -121,7 +121,8 @@ def alike(draft: Draft, call: ast.Call, *, seeded: bool = False) -> str:
 def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str, *, seeded: bool = False) -> None:
     """`random.choice(x)` → `alike(random.choice)(x)`, once; or rank 0 tells what comes out. What a seed just before fixes stays
     as it is."""
-    is_dealt_out = draft.was(call, Shared)
+    shared = draft.decision(call, Shared)
+    is_dealt_out = shared is not None and shared.unit is Unit.DRAWS  # all ranks draw each other's there
     edits = () if is_dealt_out or seeded else tuple(told_draws.edits(draft, call))
     if not draft.decide(call, Agreed(rule, How.ROOT if edits else How.STREAM)) or is_dealt_out:
         return

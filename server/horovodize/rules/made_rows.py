@@ -54,7 +54,9 @@ def apply(draft: Draft) -> None:
                     _give_equally_many(draft, e)
     found = dict.fromkeys(r for e in _fed(draft) for r in uniform.reasons(e))
     for reason in sorted(found, key=_is_name):
-        if isinstance(reason, Varies) and not draft.was(reason.where, Decided):
+        # what is dealt out may be the draw itself: `for i in random.sample(numbers, n):`
+        open_ = not draft.was(reason.where, Decided) or draft.was(reason.where, Shared)
+        if isinstance(reason, Varies) and open_:
             if reason.kind is Source.ORDER:
                 _keep_order(draft, reason.where)
             elif reason.kind is Source.CHANCE and isinstance(reason.where, ast.Call):
@@ -81,7 +83,9 @@ def _keep_order(draft: Draft, where: ast.AST) -> None:
 
 def _make_alike(draft: Draft, call: ast.Call) -> None:
     """Rows that are drawn: from one stream, by one seed, or rank 0's."""
-    draws = draft.uniform.draws
+    draws, ordered = draft.uniform.draws, _ordered_by(draft, call)
+    if ordered is not None and agree_value(draft, ordered, "D3", _WHAT, _WHY):
+        draft.decide(call, Covered("D3"))
     if not _is_made_once(draft, call):
         return
     if draft.facts.steps.shaped_by_rows(call) and not _go_around(draft):
@@ -100,6 +104,19 @@ def _make_alike(draft: Draft, call: ast.Call) -> None:
     else:
         draft.decide(call, Asked("D3"))
         draft.ask("D3", call, _WHAT, _WHY, _OWN)
+
+
+def _ordered_by(draft: Draft, draw: ast.Call) -> ast.Call | None:
+    """`sorted(rows, key=lambda row: random.random())`: what a draw for each row puts in order."""
+    for a in draft.syntax.ancestors(draw):
+        around = draft.syntax.parent[a] if isinstance(a, ast.Lambda) else None
+        if isinstance(around, ast.keyword) and around.arg == "key":
+            call = draft.syntax.parent[around]
+            named = isinstance(call, ast.Call) and draft.names.last(call.func) == "sorted"
+            return call if named and isinstance(call, ast.Call) else None
+        if isinstance(a, ast.stmt):
+            break
+    return None
 
 
 def _go_around(draft: Draft) -> bool:

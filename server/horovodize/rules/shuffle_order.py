@@ -142,6 +142,8 @@ class _Feeds:
         return draws_for_all(self.draft, frame.node)
 
     def _comes_before(self, node: ast.AST, place: Loop | ast.Call) -> bool:
+        if isinstance(place, (ast.For, ast.AsyncFor)) and self.syntax.inside(node, place.iter):
+            return True  # `for i in np.random.permutation(n):`
         alike = self.syntax.function(node) is self.syntax.function(place)
         before = isinstance(node, ast.expr) and position(node) < position(place)
         return alike and before and not self.syntax.inside(node, place)
@@ -195,7 +197,10 @@ def _masks(draft: Draft) -> Iterator[ast.Call]:
 
 
 def _draw_alike(draft: Draft, feeds: _Feeds, call: ast.Call, *, seeded: bool = False) -> None:
-    if draft.was(call, Decided) or draft.drive.in_traced(call) or _is_of_one_batch(draft, call):
+    decided = draft.was(call, Decided) and not draft.was(
+        call, Shared
+    )  # what is dealt out may be the order itself
+    if decided or draft.drive.in_traced(call) or _is_of_one_batch(draft, call):
         return
     if not feeds.is_drawn_by_all(call) and not draft.uniform.reached_alike(call):
         draft.note(
