@@ -365,7 +365,11 @@ class Effects:
         if callee is not None:
             return self.function_shares(callee)
         name = m.names.of(func)
-        if (name is not None and _RANDOM.match(name)) or self._builds(call, name) or self._draws(call):
+        if (
+            (name is not None and _RANDOM.match(name))
+            or self._builds(call, name)
+            or self._draws(call, inside)
+        ):
             return True
         training = argument(call, "training")
         if isinstance(training, ast.Constant) and training.value is True:
@@ -388,15 +392,20 @@ class Effects:
             )
         return False
 
-    def _draws(self, call: ast.Call) -> bool:
-        """Whether a generator of random numbers moves on: `rng.normal()`."""
+    def generators(self, call: ast.Call) -> list[ast.Call]:
+        """The calls that make what moves on where a generator of random numbers draws: `default_rng(0)` of `rng.normal()`."""
         if not isinstance(call.func, ast.Attribute) or call.func.attr in _ASKING:
-            return False
+            return []
         if self.module.names.of(call.func) is not None:
-            return False
-        return any(
-            self.module.names.of(made.func) in MAKERS for made in self.module.values.calls(call.func.value)
-        )
+            return []
+        return [
+            c for c in self.module.values.calls(call.func.value) if self.module.names.of(c.func) in MAKERS
+        ]
+
+    def _draws(self, call: ast.Call, inside: ast.AST | None) -> bool:
+        """Whether a call draws from a generator that goes on after it: none of the function's own."""
+        made = self.generators(call)
+        return any(inside is None or not self.module.syntax.inside(m, inside) for m in made)
 
     def _builds(self, call: ast.Call, name: str | None) -> bool:
         """Whether a call makes a model, a layer, a variable or a metric, or moves a metric on. Keras numbers what it makes,

@@ -138,8 +138,12 @@ class Outputs:
         return any(self._shares(c, root) for c in ast.iter_child_nodes(s.value))
 
     def _shares(self, e: ast.AST, root: ast.stmt) -> bool:
-        """Whether an expression in `root` is shared between ranks: reading a file that is opened in there aside."""
-        own = {
+        """Whether an expression in `root` is shared between ranks: reading a file that is opened in there, and drawing from a
+        generator that is made in there, aside."""
+        calls = (n for n in walk(e) if isinstance(n, ast.Call))
+        made = {n: self.effects.generators(n) for n in calls}
+        drawn = {n for n, m in made.items() if m and all(self.module.syntax.inside(c, root) for c in m)}
+        own = drawn | {
             n
             for n in walk(e)
             if isinstance(n, ast.Call)
