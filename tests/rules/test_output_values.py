@@ -223,3 +223,49 @@ def test_a_writer_of_another_library_is_told_nothing_elsewhere() -> None:
         f"import tensorboardX\n{made} if hvd.rank() == 0 else types.SimpleNamespace(add_scalar=lambda *args: None)\n"
         "for x in data:\n    if hvd.rank() == 0:\n        book.add_scalar('a', look(x))\n",
     )
+
+
+TABLES = """\
+import sqlite3
+db = sqlite3.connect("losses.db")
+db.execute("create table if not exists losses (step int, loss real)")
+for i in range(9):
+    db.execute("insert into losses values (?, ?)", (i, epoch(i)))
+    {}
+db.commit()
+"""
+
+
+def test_tables_are_written_by_rank_0_and_kept_in_memory_elsewhere() -> None:
+    before = TABLES.format("pass")
+    check(
+        (root_rank.RULE,),
+        before,
+        before.replace('"losses.db"', '"losses.db" if hvd.rank() == 0 else ":memory:"'),
+    )
+
+
+def test_tables_that_are_read_too_are_refused_and_those_that_are_only_read_left() -> None:
+    read = 'print(db.execute("select max(loss) from losses").fetchone())'
+    assert any(
+        "read this file and write it" in r for r in apply(HEAD + TABLES.format(read), root_rank.RULE).reasons
+    )
+    only = 'import sqlite3\ndb = sqlite3.connect("rows.db")\nrows = db.execute("select x from rows").fetchall()\n'
+    check((root_rank.RULE,), only, only)
+
+
+@pytest.mark.parametrize(
+    ("call", "alone"),
+    [
+        ('x.tofile("x.bin")', True),
+        ('frame.to_json("x.json")', True),
+        ("text = frame.to_json()", False),
+        ('tf2onnx.convert.from_keras(model, output_path="m.onnx")', True),
+        ("converted = tf2onnx.convert.from_keras(model)", False),
+        ("frame.to_html(io.StringIO())", False),
+    ],
+)
+def test_what_writes_where_it_is_told_a_file(call: str, alone: bool) -> None:
+    head = "import io\nimport pandas as pd\nimport tf2onnx\nx = np.ones(9)\nframe = pd.DataFrame(x)\n"
+    after = f"if hvd.rank() == 0:\n    {call}\n" if alone else f"{call}\n"
+    check((root_rank.RULE,), head + call + "\n", head + after)

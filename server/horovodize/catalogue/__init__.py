@@ -17,6 +17,7 @@ from .effects import (
     writer_methods,
     writes_files,
     writes_summaries,
+    written_to,
 )
 from .hooks import HookRole, hook_only_looks, hook_role, hook_writes_when_made, is_hook
 from .keras_3 import gone_in_keras_3, rate_in_keras_3
@@ -65,4 +66,5 @@ __all__ = [
     "writer_methods",
     "writes_files",
     "writes_summaries",
+    "written_to",
 ]

@@ -51,6 +51,10 @@ WRITERS: frozenset[str] = frozenset().union(
     _under("", "PIL.Image.Image.save soundfile.write tifffile.imwrite tifffile.imsave"),
     _under("", "librosa.output.write_wav"),
     _under("torchvision.utils.", "save_image"),
+    _under("", "nibabel.save skvideo.io.vwrite SimpleITK.WriteImage pydicom.dcmwrite"),
+    # Tables and arrays of other libraries.
+    _under("", "pyarrow.parquet.write_table pyarrow.feather.write_feather"),
+    _under("zarr.", "save save_array save_group"),
     # Models of other libraries.
     _under("", "onnx.save onnx.save_model torch.save tensorflowjs.converters.save_keras_model"),
     # Reports to a file or a service.
@@ -89,6 +93,8 @@ WRITER_METHODS: Mapping[str, str] = MappingProxyType(
         "to_parquet": "a pandas table",
         "to_pickle": "a pandas table",
         "to_feather": "a pandas table",
+        "to_stata": "a pandas table",
+        "tofile": "an array",
         "write_image": "a Plotly figure",
         "write_html": "a Plotly figure",
         "write_text": "a pathlib path",
@@ -100,6 +106,23 @@ WRITER_METHODS: Mapping[str, str] = MappingProxyType(
         "unlink": "a pathlib path",
         "rmdir": "a pathlib path",
         "touch": "a pathlib path",
+    }
+)
+
+# What writes where it is given a path, and gives text or a model otherwise: the parameter, and its place (None: none).
+WRITERS_TO: Mapping[str, tuple[str, int | None]] = MappingProxyType(
+    dict.fromkeys(
+        ("tf2onnx.convert.from_keras", "tf2onnx.convert.from_function", "tf2onnx.convert.from_graph_def"),
+        ("output_path", None),
+    )
+)
+WRITER_METHODS_TO: Mapping[str, tuple[str, int]] = MappingProxyType(
+    {
+        "to_json": ("path_or_buf", 0),
+        "to_html": ("buf", 0),
+        "to_latex": ("buf", 0),
+        "to_markdown": ("buf", 0),
+        "to_netcdf": ("path", 0),
     }
 )
 

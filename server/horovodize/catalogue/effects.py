@@ -13,6 +13,12 @@ def writes_files(name: str) -> bool:
     return _known(name, tables.WRITERS)
 
 
+def written_to(name: str, method: str) -> tuple[str, int | None] | None:
+    """The parameter, and its place, by which a function of this name, or a method, is told a file that it writes: with none it
+    gives a text, or a model, and writes nothing. None for all else."""
+    return tables.WRITERS_TO.get(name) or tables.WRITER_METHODS_TO.get(method)
+
+
 def writes_summaries(name: str) -> bool:
     """Whether ``name`` is a TensorFlow 2 summary operation, which writes while there is a default writer."""
     return _known(name, tables.SUMMARIES)

@@ -13,6 +13,7 @@ from horovodize.rules.draft import ON_ROOT, Draft
 from horovodize.rules.guards import Guarded, Guards, from_root
 from horovodize.source import Edit
 from horovodize.summary.effects import WRITER, in_place
+from horovodize.summary.opening import DATABASE
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import argument
 
@@ -36,7 +37,7 @@ _READING = ("read", "readline", "readlines", "truncate")
 _LOADING = ("load", "safe_load", "full_load", "reader", "DictReader", "loadtxt", "genfromtxt", "read_csv")
 _NO_DEVICE = {
     "h5py.File", "pandas.ExcelWriter", "cv2.VideoWriter", "imageio.get_writer", "zipfile.ZipFile", "numpy.memmap",
-    "numpy.lib.format.open_memmap",
+    "numpy.lib.format.open_memmap", "netCDF4.Dataset", "zarr.open",
 }  # fmt: skip
 
 
@@ -74,10 +75,11 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                     "C6", call, "Write the log on rank 0 only", _WHY, _to_null_device(draft, guards, path)
                 )
         elif (path := outputs.opening.written(call)) is not None:
-            null = _null_device(draft, call, path)
+            is_database = name == DATABASE
+            null = draft.quoted(":memory:") if is_database else _null_device(draft, call, path)
             if name in _NO_DEVICE and _may_stand_for(draft, call, name):
                 _silent_writer(draft, guards, call, _WHAT)
-            elif "+" in (outputs.opening.mode(call) or "") and _is_read(draft, call):
+            elif "+" in (outputs.opening.mode(call) or "") and (is_database or _is_read(draft, call)):
                 draft.refuse("HVD006", call, _UPDATED)
             elif name in _NO_DEVICE or null is None:
                 name = name or draft.module.text(call.func)

@@ -18,7 +18,7 @@ from typing import Literal
 from horovodize import catalogue
 from horovodize.source.nodes import walk
 from horovodize.summary import shell_commands
-from horovodize.summary.buffers import goes_to_buffer
+from horovodize.summary.buffers import goes_to_buffer, is_buffer
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.drawn_orders import DrawnOrders
 from horovodize.summary.module import Module
@@ -193,6 +193,10 @@ class Effects:
                 return Output("write", name)
             if shell_commands.deed(m, call) == "write":
                 return Output("write", "a command")
+        told = catalogue.written_to(name or "", func.attr if isinstance(func, ast.Attribute) else "")
+        path = argument(call, *told) if told is not None else None
+        if path is not None and not is_buffer(m, path):
+            return Output("write", "a file")
         return self._method_output(call, func) if isinstance(func, ast.Attribute) else None
 
     def waits_for_user(self, call: ast.Call) -> bool:

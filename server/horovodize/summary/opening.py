@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from horovodize.summary.buffers import CSV_WRITERS, is_buffer
 from horovodize.summary.module import Module
@@ -19,7 +19,8 @@ _MODES = {
     _PATH_OPEN: 0, "open": 1, "io.open": 1, "codecs.open": 1, "gzip.open": 1, "bz2.open": 1, "lzma.open": 1,
     "tensorflow.io.gfile.GFile": 1, "tensorflow.compat.v1.gfile.GFile": 1, "tensorflow.compat.v1.gfile.Open": 1,
     "tensorflow.compat.v1.gfile.FastGFile": 1, "tarfile.open": 1, "zipfile.ZipFile": 1, "h5py.File": 1, "bz2.BZ2File": 1,
-    "gzip.GzipFile": 1, "pandas.HDFStore": 1, "numpy.memmap": 2, "numpy.lib.format.open_memmap": 1,
+    "gzip.GzipFile": 1, "pandas.HDFStore": 1, "netCDF4.Dataset": 1,
+    "wave.open": 1, "zarr.open": 1, "numpy.memmap": 2, "numpy.lib.format.open_memmap": 1,
 }  # fmt: skip
 # Map a file that is there, unless they are told to make it: who leaves their mode out, "r+", mostly reads.
 _MAPPING = ("numpy.memmap", "numpy.lib.format.open_memmap")
@@ -28,6 +29,12 @@ _ALWAYS_WRITE = {
     "tensorflow.compat.v1.python_io.TFRecordWriter", "pandas.ExcelWriter",
     "logging.FileHandler", "logging.handlers.RotatingFileHandler", "cv2.VideoWriter", "imageio.get_writer",
 }  # fmt: skip
+# A file of tables: written where the program's statements write. Its name in memory is ":memory:".
+DATABASE = "sqlite3.connect"
+_STATEMENTS = ("execute", "executemany", "executescript")
+_SQL_WRITES = re.compile(r"\b(insert|create|update|delete|replace|drop|alter)\b", re.I)
+_SQL_READS = re.compile(r"\bselect\b", re.I)
+_TABLE_READERS = ("pandas.read_sql", "pandas.read_sql_query", "pandas.read_sql_table")
 _MODE = re.compile(r"^[rwax][bt+]{0,2}$")
 _WRITES = set("wax+")
 _MAKES = set("w")
@@ -47,7 +54,7 @@ class Opening:
         """The path of a file that a call opens, whatever for."""
         if self._name(call) == _PATH_OPEN and isinstance(call.func, ast.Attribute):
             return call.func.value
-        found = (argument(call, p, 0) for p in ("file", "filename", "name", "path"))
+        found = (argument(call, p, 0) for p in ("file", "filename", "name", "path", "database", "store"))
         return next((path for path in found if path is not None), None)
 
     def written(self, call: ast.Call) -> ast.expr | None:
@@ -56,6 +63,8 @@ class Opening:
         path = self.path(call)
         if name is None or (path is not None and is_buffer(self.module, path)):
             return None
+        if name == DATABASE:
+            return path if self._writes_tables() else None
         if name in _ALWAYS_WRITE:
             return path
         marks = _MAKES if name in _MAPPING else _WRITES
@@ -81,6 +90,8 @@ class Opening:
         name = self._name(call)
         if name is None:
             return None
+        if name == DATABASE:
+            return "a+" if self.reads_tables() else "a"
         if name in _ALWAYS_WRITE:
             return "a" if name.startswith("logging.") else "w"
         mode = argument(call, "mode", _MODES[name])
@@ -89,6 +100,24 @@ class Opening:
         found = [mode, *(o.node for o in self.module.values.origins(mode))]
         texts = {str(n.value) for n in found if isinstance(n, ast.Constant)}
         return texts.pop() if len(texts) == 1 else None
+
+    def _writes_tables(self) -> bool:
+        return any(_SQL_WRITES.search(text) for text in self._sql()) or bool(
+            self.module.calls_called("to_sql")
+        )
+
+    def reads_tables(self) -> bool:
+        """Whether the program reads its databases, which other ranks' of memory don't hold."""
+        return any(_SQL_READS.search(text) for text in self._sql()) or bool(
+            self.module.calls_of(*_TABLE_READERS)
+        )
+
+    def _sql(self) -> Iterator[str]:
+        """The statements that the program gives databases, as far as they are written out."""
+        for call in self.module.calls_called(*_STATEMENTS):
+            for e in call.args[:1]:
+                yield ast.unparse(e)
+                yield from (ast.unparse(o.node) for o in self.module.values.origins(e))
 
     def _writes(self, mode: ast.expr | None, marks: set[str]) -> bool:
         if mode is None:
@@ -103,7 +132,7 @@ class Opening:
         if isinstance(call.func, ast.Name) and call.func.id == "open" and not m.scopes.reaching(call.func):
             return "open"
         name = m.names.of(call.func)
-        if name in _MODES or name in _ALWAYS_WRITE:
+        if name in _MODES or name in _ALWAYS_WRITE or name == DATABASE:
             return name
         if isinstance(call.func, ast.Attribute) and call.func.attr == "open":
             mode = argument(call, "mode", _MODES[_PATH_OPEN])

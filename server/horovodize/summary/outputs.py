@@ -31,6 +31,7 @@ _WRITING = {
 }
 _AT_ONCE = {"write", "writelines", "close", "writerow", "writerows"}
 _READING = {"read", "readline", "readlines"}
+_LISTING = ("glob.glob", "os.listdir", "os.scandir", "os.walk")
 _EXITS = ("exit", "quit", "sys.exit", "os._exit")
 
 
@@ -303,9 +304,14 @@ class Outputs:
                 return name in ("enumerate", "zip", "reversed", "list", "tuple", "set") and all(
                     self._repeatable(a) for a in e.args
                 )
+            case ast.Call() if m.names.of(e.func) in _LISTING:
+                return True
             case ast.Call(
                 func=ast.Attribute(
-                    attr="items"
+                    attr="glob"
+                    | "rglob"
+                    | "iterdir"
+                    | "items"
                     | "keys"
                     | "values"
                     | "split"
