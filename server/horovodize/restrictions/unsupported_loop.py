@@ -6,17 +6,17 @@ applies, and in the optimizer that builds the train op of a TensorFlow 1 graph. 
 every rank for itself.
 
 ## When it is reported
-On training that is distributed already, by `tf.distribute`, `keras.distribution`, DTensor, parameter servers (`master=…`,
-`is_chief=…`) or copies on several GPUs; on weights that are updated by hand from gradients in another way than by
-`w.assign_sub(rate * gradient)`, or beside an optimizer; on `apply_gradients` with gradients of which no tape can be found in
-this file; and on TensorFlow 1's eager `implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make
-ranks wait for each other forever; on `tf.contrib.learn`; on those that take no optimizer (trees, baselines,
-`model_to_estimator`), and on canned ones whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras
-or a tape, too; on a `Supervisor`, `slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy
-(`ScipyOptimizerInterface`); on functions of Keras' backend that take steps
-(`K.function(…, updates=…)`); on Keras Tuner's `search`; on Keras models wrapped for scikit-learn (`KerasRegressor`); on
-TensorFlow Decision Forests; and where the script makes Keras run on JAX or PyTorch. Averages and counters that are assigned
-are no violation.
+On training that is distributed already, by `tf.distribute`, `keras.distribution`, DTensor, parameter servers
+(`master=…`, `is_chief=…`) or copies on several GPUs; on weights that are updated by hand from gradients in another way
+than by `w.assign_sub(rate * gradient)` (or a momentum of gradients), or beside an optimizer; on `stateless_apply`; on
+`apply_gradients` with gradients of which no tape can be found in this file; and on TensorFlow 1's eager
+`implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make ranks wait for each other forever;
+on `tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones
+whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a `Supervisor`,
+`slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy (`ScipyOptimizerInterface`); on
+functions of Keras' backend that take steps (`K.function(…, updates=…)`); on Keras Tuner's `search`; on Keras models
+wrapped for scikit-learn (`KerasRegressor`); on TensorFlow Decision Forests; and where the script makes Keras run on JAX
+or PyTorch. Averages and counters that are assigned are no violation.
 
 ## Quick fix
 None.
@@ -129,6 +129,19 @@ def train(strategy: tf.distribute.Strategy, x, y):  # HVD202
     model.fit(x, y)
 ```
 
+```python
+import tensorflow as tf
+import keras
+
+optimizer = keras.optimizers.Adam(0.001)
+for x, y in batches:
+    with tf.GradientTape() as tape:
+        predicted, others = model.stateless_call(weights, others, x)
+        loss = keras.ops.mean((predicted - y) ** 2)
+    gradients = tape.gradient(loss, weights)
+    weights, slots = optimizer.stateless_apply(slots, gradients, weights)  # HVD202
+```
+
 ## Near misses
 ```python
 import tensorflow as tf
@@ -226,6 +239,7 @@ def find(context: Context) -> Iterator[Violation]:
     yield from _other_backend(context)
     yield from _by_hand(context)
     yield from _implicit(context)
+    yield from _stateless(context)
     yield from _no_tape(context)
     if context.trains:
         yield from _several_gpus(context)
@@ -373,6 +387,17 @@ def _implicit(context: Context) -> Iterator[Violation]:
                 call,
                 "gradients without a tape: nothing averages them over the ranks; use `tf.GradientTape`",
             )
+
+
+def _stateless(context: Context) -> Iterator[Violation]:
+    """Keras 3's `optimizer.stateless_apply(…)` with gradients of a tape."""
+    for call in context.sites.method_calls("stateless_apply") if context.sites.tapes else ():
+        yield RESTRICTION.at(
+            context,
+            call,
+            "`stateless_apply` gives back new weights and changes no variables, so nothing sends rank 0's to the others; use "
+            "the optimizer's `apply`",
+        )
 
 
 def _no_tape(context: Context) -> Iterator[Violation]:
