@@ -499,5 +499,7 @@ def test_where_more_happens_it_is_refused(source: str) -> None:
 )
 def test_what_is_written_in_a_test_is_written_by_rank_0(test: str, told: str) -> None:
     source = f"{TAPE}manager = tf.train.CheckpointManager(tf.train.Checkpoint(model=model), 'ck', 3)\n"
-    text = plan_of(f"{source}for x, y in data:\n    step(x, y)\n    if {test}:\n        print('saved')\n").text
+    text = plan_of(
+        f"{source}for x, y in data:\n    step(x, y)\n    if {test}:\n        print('saved')\n"
+    ).text
     assert f"    if {told}:\n        print('saved')\n" in text
