@@ -89,7 +89,8 @@ class HandUpdates:
         made = [set(values.calls(e)) for e in parts if isinstance(e, ast.expr)]
         own = set(values.calls(variable))
         seen = bool(own) and all(self.module.names.last(c.func) == "Variable" for c in own)
-        return seen and len(made) == len(parts) and all(m and not m & own for m in made)
+        gathered = isinstance(sources, ast.Name) and bool(self.appended(sources))
+        return seen and not gathered and 0 < len(parts) == len(made) and all(m and not m & own for m in made)
 
     def _named_in(self, expression: ast.expr) -> set[str]:
         """What variables an expression is made of, by the names and attributes that stand for them."""
