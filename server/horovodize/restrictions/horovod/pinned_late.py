@@ -88,6 +88,18 @@ with tf.Session(config=config) as session:
     session.run(tf.global_variables_initializer())
 ```
 
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+config = tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list=str(hvd.local_rank())))
+with tf.Session(config=config) as session:
+    session.run(tf.global_variables_initializer())
+with tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list=str(hvd.local_rank())))) as session:
+    session.run(tf.global_variables_initializer())
+```
+
 ## Source
 Horovod's guide for TensorFlow, step 2; `python/eager/context.py` of TensorFlow 2.15, whose error this is.
 """
@@ -101,7 +113,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.gpu_by_rank import choices
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import position
+from horovodize.summary.syntax import argument, position
 
 _V1 = "tensorflow.compat.v1."
 _TAKES = frozenset(
@@ -125,9 +137,9 @@ _CONFIG = _V1 + "ConfigProto"
 
 def find(context: Context) -> Iterator[Violation]:
     use, sites = context.facts.horovod, context.sites
-    sessions = context.module.calls_of(*_SESSIONS)
-    takes = sessions if sites.builds_graph else [*context.module.calls_of(*_TAKES), *sessions]
     configured = _by_configs(context)
+    sessions = [s for s in context.module.calls_of(*_SESSIONS) if not _has_its_own(context, s, configured)]
+    takes = sessions if sites.builds_graph else [*context.module.calls_of(*_TAKES), *sessions]
     for chosen in choices(context):
         if not use.depends_on(chosen, "local_rank", "rank", limit=200):
             continue
@@ -147,6 +159,16 @@ def find(context: Context) -> Iterator[Violation]:
                 chosen,
                 f"no session is given `{configured[chosen]}`, so each process takes all GPUs: give it to what trains",
             )
+
+
+def _has_its_own(context: Context, session: ast.Call, configured: dict[ast.expr, str]) -> bool:
+    """Whether a session is shown the GPU of its process only: by the `ConfigProto` that it is given."""
+    config = argument(session, "config", 2)
+    if config is None:
+        return False
+    made = set(context.values.depends([config], 200))
+    by_name = {n.id for n in made if isinstance(n, ast.Name)} & {*configured.values()}
+    return bool(by_name) or any(chosen in made for chosen in choices(context))
 
 
 def _is_in_options(context: Context, chosen: ast.expr) -> bool:
