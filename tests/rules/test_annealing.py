@@ -377,3 +377,39 @@ def test_the_number_of_a_rank_s_own_rows_is_that_of_all_already() -> None:
         DRAWN.replace("problems(rows, n)", "get_batch(rows, n)").format("get_batch(16, length(step))")
     ).text
     assert "    x, y = get_batch(16, length(own_step))\n" in text
+
+
+SHRINKING = """\
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+opt, wd = tf.keras.optimizers.SGD(0.1), 1e-4
+mask = tf.constant(1.0)
+for x, y in tf.data.Dataset.from_tensor_slices((a, b)).batch(4):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    for v in model.trainable_variables:
+        v.assign({})
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "after"),
+    [
+        ("v * (1 - wd)", "v * (1 - wd) ** hvd.size()"),
+        ("0.999 * v", "0.999 ** hvd.size() * v"),
+        # near misses: each weight by its own number, what brings it back, what keeps it within
+        ("v * mask", "v * mask"),
+        ("v * tf.minimum(1.0, 2.0 / tf.norm(v))", "v * tf.minimum(1.0, 2.0 / tf.norm(v))"),
+        ("tf.clip_by_value(v, -1, 1)", "tf.clip_by_value(v, -1, 1)"),
+    ],
+)
+def test_weights_that_each_step_shrinks(value: str, after: str) -> None:
+    """A decay of weights by hand: a rank takes size() times fewer steps."""
+    text = plan_of(TF + "import numpy as np\na, b = np.ones((99, 3)), np.ones(99)\n" + SHRINKING.format(value)).text
+    assert f"        v.assign({after})\n" in text
+
+
+def test_weights_that_shrink_by_a_factor_that_changes_are_asked_about() -> None:
+    value = "v * (1 - wd * 0.99 ** float(opt.iterations))"
+    plan = plan_of(TF + "import numpy as np\na, b = np.ones((99, 3)), np.ones(99)\n" + SHRINKING.format(value))
+    assert any("shrinks these weights" in c.doubt for c in plan.changes)

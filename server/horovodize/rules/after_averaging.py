@@ -116,28 +116,28 @@ def _share(draft: Draft, draw: ast.Call, rule: str) -> None:
 
 def _set_by_hand(draft: Draft) -> Iterator[ast.Call]:
     """The calls in the training loops that set weights which steps train: `v.assign_add(…)`, `model.set_weights(…)`."""
-    trained = {ast.unparse(_base(v)) for u in draft.sites.updates for v in u.variables}
+    trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables}
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
     loops = {
         loop for u in draft.sites.updates for way in draft.drive.ways(u.call) for f in way for loop in f.loops
     }
     for call in draft.sites.method_calls(*_ASSIGNS, "set_weights"):
         assert isinstance(call.func, ast.Attribute)
-        if call in by_hand or not call.args or not _is_trained(draft, call.func.value, trained):
+        if call in by_hand or not call.args or not is_trained(draft, call.func.value, trained):
             continue
         if any(loop in loops for way in draft.drive.ways(call) for f in way for loop in f.loops):
             yield call
 
 
-def _is_trained(draft: Draft, e: ast.expr, trained: set[str]) -> bool:
+def is_trained(draft: Draft, e: ast.expr, trained: set[str]) -> bool:
     """Whether a variable, or a model, is one that steps train."""
     return any(
-        isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(_base(n)) in trained
+        isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(base(n)) in trained
         for n in draft.values.depends([e], 60)
     )
 
 
-def _base(variables: ast.expr) -> ast.expr:
+def base(variables: ast.expr) -> ast.expr:
     """`model` of `model.trainable_variables`."""
     return (
         variables.value if isinstance(variables, ast.Attribute) and variables.attr in OF_MODEL else variables

@@ -14,6 +14,7 @@ from dataclasses import replace
 from horovodize import catalogue
 from horovodize.plan import Decision
 from horovodize.rules import counted, decays, rate_reads, running_means, schedule, steered
+from horovodize.rules.after_averaging import base, is_trained
 from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
@@ -25,6 +26,12 @@ _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
 _SET_VALUE = "tensorflow.keras.backend.set_value"
 _FORMULA = (ast.Div, ast.Pow)
+_SHRINKS = "Let weights shrink as much for the rows that are seen"
+_WHY_SHRINKS = "Each rank takes size() times fewer steps, and each of them shrinks the weights."
+_BY_MORE = (
+    "each step shrinks these weights by a factor that changes, and a rank takes size() times fewer steps: raise the factor to "
+    "the power of the number of ranks"
+)
 _REAL = frozenset("exp expm1 log log1p sqrt sin cos tanh sigmoid pow power".split())
 
 
@@ -52,6 +59,10 @@ def apply(draft: Draft) -> None:
         schedule.divide_steps(draft, made)
     for setting in _going_on(draft) if draft.divided else ():
         decays.follow(draft, setting.value, setting, rule="G5")
+    for setting in _shrinking(draft) if draft.divided and not draft.in_graph else ():
+        known = decays.follow(draft, setting.value, setting, rule="G5")
+        if not known and counted.is_by_step(draft, setting.place) and draft.once("shrinks", setting.place):
+            draft.ask("G5", setting.value, _SHRINKS, _WHY_SHRINKS, _BY_MORE)
 
 
 def tell_chances(draft: Draft) -> None:
@@ -98,6 +109,36 @@ def _going_on(draft: Draft) -> Iterator[decays.Setting]:
             continue
         if not draft.uniform.of_values.varies(setting.value):
             yield setting
+
+
+def _shrinking(draft: Draft) -> Iterator[decays.Setting]:
+    """Where weights get smaller with each step, beside what trains them: `v.assign(v * 0.999)`, a decay by hand."""
+    by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
+    trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables} - {"self"}
+    for setting in _settings(draft):
+        value = setting.value
+        if setting.place in by_hand or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+            continue
+        factor = next((f for e, f in _sides(value) if ast.dump(e) == ast.dump(setting.kept)), None)
+        if factor is None or not _is_one_factor(draft, factor) or draft.uniform.of_values.varies(value):
+            continue
+        if is_trained(draft, setting.kept, trained):
+            yield setting
+
+
+def _sides(product: ast.BinOp) -> tuple[tuple[ast.expr, ast.expr], ...]:
+    """Each side of a product, and the other one."""
+    return (product.left, product.right), (product.right, product.left)
+
+
+def _is_one_factor(draft: Draft, factor: ast.expr) -> bool:
+    """Whether weights are multiplied by one number, rather than each by its own: a mask, what brings them back to a length."""
+    named = [o.node for n in ast.walk(factor) if isinstance(n, ast.Name) for o in draft.values.origins(n)]
+    made = (n for e in (factor, *named) for n in ast.walk(e) if isinstance(n, ast.Call))
+    names = (draft.names.of(n.func) or "" for n in made)
+    return not any(
+        name.startswith(("tensorflow.", "numpy.")) and ".optimizers." not in name for name in names
+    )
 
 
 def _settings(draft: Draft) -> Iterator[decays.Setting]:
