@@ -405,11 +405,15 @@ for x, y in tf.data.Dataset.from_tensor_slices((a, b)).batch(4):
 )
 def test_weights_that_each_step_shrinks(value: str, after: str) -> None:
     """A decay of weights by hand: a rank takes size() times fewer steps."""
-    text = plan_of(TF + "import numpy as np\na, b = np.ones((99, 3)), np.ones(99)\n" + SHRINKING.format(value)).text
+    text = plan_of(
+        TF + "import numpy as np\na, b = np.ones((99, 3)), np.ones(99)\n" + SHRINKING.format(value)
+    ).text
     assert f"        v.assign({after})\n" in text
 
 
 def test_weights_that_shrink_by_a_factor_that_changes_are_asked_about() -> None:
     value = "v * (1 - wd * 0.99 ** float(opt.iterations))"
-    plan = plan_of(TF + "import numpy as np\na, b = np.ones((99, 3)), np.ones(99)\n" + SHRINKING.format(value))
+    plan = plan_of(
+        TF + "import numpy as np\na, b = np.ones((99, 3)), np.ones(99)\n" + SHRINKING.format(value)
+    )
     assert any("shrinks these weights" in c.doubt for c in plan.changes)

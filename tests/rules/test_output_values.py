@@ -269,3 +269,11 @@ def test_what_writes_where_it_is_told_a_file(call: str, alone: bool) -> None:
     head = "import io\nimport pandas as pd\nimport tf2onnx\nx = np.ones(9)\nframe = pd.DataFrame(x)\n"
     after = f"if hvd.rank() == 0:\n    {call}\n" if alone else f"{call}\n"
     check((root_rank.RULE,), head + call + "\n", head + after)
+
+
+def test_a_file_that_is_opened_under_another_name() -> None:
+    head = "write_to = open\nf = {}('a', 'w')\nf.write('b')\n"
+    before = head.format("write_to")
+    turns(before, before.replace("'a'", "'a' if hvd.rank() == 0 else os.devnull"))
+    other = "from mine import open_it as write_to\nf = write_to('a', 'w')\n"
+    turns(other, other)

@@ -126,10 +126,21 @@ class Opening:
         texts = [v.value for v in values if isinstance(v, ast.Constant)]
         return any(isinstance(text, (str, bytes)) and bool(set(str(text)) & marks) for text in texts)
 
+    def _is_builtin_open(self, name: ast.Name) -> bool:
+        """`open`, also under a name that it is given: `write_to = open`."""
+        bound = self.module.scopes.reaching(name)
+        given = [b.value for b in bound if b.kind == "assign" and not b.path]
+        if len(given) < len(bound):
+            return False
+        meant = given if bound else [name]
+        return all(
+            isinstance(e, ast.Name) and e.id == "open" and not self.module.scopes.reaching(e) for e in meant
+        )
+
     @once
     def _name(self, call: ast.Call) -> str | None:
         m = self.module
-        if isinstance(call.func, ast.Name) and call.func.id == "open" and not m.scopes.reaching(call.func):
+        if isinstance(call.func, ast.Name) and self._is_builtin_open(call.func):
             return "open"
         name = m.names.of(call.func)
         if name in _MODES or name in _ALWAYS_WRITE or name == DATABASE:
