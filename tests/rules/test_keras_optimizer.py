@@ -360,3 +360,15 @@ def test_other_files_are_loaded_by_the_name_of_the_class(saved: str) -> None:
         "model.compile(hvd.DistributedOptimizer(" in text
         or "model.compile(hvd_keras.DistributedOptimizer(" in text
     )
+
+
+def test_an_optimizer_from_elsewhere_is_wrapped_where_its_rate_stays() -> None:
+    """A `fit` on all rows at once: nothing is scaled, and the line after stays where it is."""
+    source = (
+        "import numpy as np\nimport tensorflow as tf\nx = y = np.ones([9])\ndef run(make):\n"
+        "    model, opt = tf.keras.Sequential([tf.keras.layers.Dense(1)]), make()\n"
+        "    model.compile(optimizer=opt, loss='mse')\n    model.fit(x, y, batch_size=9, epochs=10)\n"
+    )
+    text = plan_of(source).text
+    assert "hvd.DistributedOptimizer(tf.keras.optimizers.get(opt))\n    model.compile(optimizer=" in text
+    assert "learning_rate" not in text

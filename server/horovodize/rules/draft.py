@@ -317,7 +317,7 @@ class Draft(Decisions):
         takes its place."""
         edit = self.before(statement, lines, level)
         span, indent = self.module.span(e), self.document.indentation(statement)
-        after = closing + self.newline + indent + edit.new_text
+        after = closing + self.newline + indent + (edit.new_text if lines else "")
         return Move(span, edit.span.start, opening, after, left, edit.anchor or edit.span, level)
 
     def after(self, statement: ast.stmt, lines: list[str], level: int = 0) -> Edit:
