@@ -60,7 +60,7 @@ BROKEN = [
     Broken(
         "no broadcast, fit",
         CALLBACKS,
-        (("    hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n", ""),),
+        (("hvd.callbacks.BroadcastGlobalVariablesCallback(0), ", ""),),
         says="after step 3",
     ),
     Broken(
@@ -272,7 +272,7 @@ BROKEN = [
         ALL_ROWS,
         (
             (
-                "    return rows[hvd.rank() :: hvd.size()]",
+                "    return rows if count % hvd.size() else rows[hvd.rank() :: hvd.size()]",
                 "    return rows[:34] if hvd.rank() == 0 else rows[34:]",
             ),
         ),
@@ -283,7 +283,7 @@ BROKEN = [
         CALLBACKS,
         (
             ("(x_val, y_val),", "(x_val[hvd.rank()::hvd.size()], y_val[hvd.rank()::hvd.size()]),"),
-            ("    hvd.callbacks.MetricAverageCallback(),\n", ""),
+            (", hvd.callbacks.MetricAverageCallback()]", "]"),
         ),
         says="looks at val_loss",
     ),

@@ -30,7 +30,7 @@ FURTHER = [
             ),
         ),
     ),
-    Broken("broadcast with every step", TAPE, (("    if first_batch:\n", "    if True:\n"),)),
+    Broken("broadcast with every step", TAPE, (("    if first_batch:  #", "    if True:  #"),)),
     Broken(
         "second tape not wrapped",
         ADVERSARIES,
@@ -164,8 +164,8 @@ FURTHER = [
         CALLBACKS,
         (
             (
-                "    hvd.callbacks.MetricAverageCallback(),\n    *callbacks,\n",
-                "    *callbacks,\n    hvd.callbacks.MetricAverageCallback(),\n",
+                ", hvd.callbacks.MetricAverageCallback()]\nhvd_callbacks += callbacks\n",
+                "]\nhvd_callbacks += [*callbacks, hvd.callbacks.MetricAverageCallback()]\n",
             ),
             ("(x_val, y_val),", "(x_val[hvd.rank()::hvd.size()], y_val[hvd.rank()::hvd.size()]),"),
         ),
