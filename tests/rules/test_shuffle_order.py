@@ -602,6 +602,7 @@ PASSED = "for x, y in ds:\n    step(x, y)\n"
         ("{rows}.shuffle(99).batch(8)", "sum(1 for _ in ds)"),
         ("{rows}.shuffle(99).batch(8)", "list(ds)"),
         ("{rows}.shuffle(99).batch(8)", "[y for x, y in ds.take(1)]"),
+        ("{rows}.shuffle(99).batch(8)", "', '.join(str(y) for x, y in enumerate(ds))"),
         ("tf.data.Dataset.from_generator(rows, (tf.float32, tf.float32)).batch(8)", "sum(1 for _ in ds)"),
     ],
 )
@@ -613,6 +614,14 @@ def test_all_ranks_go_through_what_is_ordered_anew_as_often_as_rank_0(made: str,
         TAPE + "a, b = np.ones(96), np.ones(96)\n" + rows + f"ds = {ds}\nprint({shown})\n" + PASSED
     ).text
     assert f"result = {shown}\nif hvd.rank() == 0:\n    print(result)\n" in text
+
+
+def test_what_is_computed_from_its_rows_rank_0_goes_through_alone() -> None:
+    loop = "losses = []\nfor x, y in ds:\n    losses.append(step(x, y))\n"
+    shown = "print('losses:', ', '.join(str(l) for l in losses))\n"
+    ds = "ds = tf.data.Dataset.from_tensor_slices((a, b)).shuffle(99).batch(8)\n"
+    text = plan_of(TAPE + "a, b = np.ones(96), np.ones(96)\n" + ds + loop + shown).text
+    assert f"if hvd.rank() == 0:\n    {shown}" in text
 
 
 @pytest.mark.parametrize("shown", ["sum(1 for _ in other)", "len(list(other))", "sum(1 for _ in a)"])

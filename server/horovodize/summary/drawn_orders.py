@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import FUNCTIONS
 
 _SHUFFLES = ("shuffle", "shuffle_and_repeat")
 _GENERATED = ("tensorflow.data.Dataset.from_generator", "tensorflow.compat.v1.data.Dataset.from_generator")
 _OTHERS = ("numpy.", "random.", "sklearn.")  # have functions of these names, too
+_PASSING_ON = ("enumerate", "zip", "iter", "reversed", "tqdm")
 _LIMIT = 400
 
 
@@ -22,8 +25,29 @@ class DrawnOrders:
 
     def is_drawn_anew(self, e: ast.expr) -> bool:
         """Whether what goes through a data set moves its order on: one rank that does so once more than the others has other
-        orders from there on, and where each takes its part of them, rows are seen twice or never."""
-        return bool(self._made) and not self._made.isdisjoint(self.module.values.depends([e], _LIMIT))
+        orders from there on, and where each takes its part of them, rows are seen twice or never. Not so of what is computed
+        from its rows."""
+        return bool(self._made) and any(n in self._made for n in self._along(e))
+
+    def _along(self, e: ast.expr) -> Iterator[ast.AST]:
+        """The calls that a pipeline is made by, from its end on: `data.shuffle(9).batch(2)`, `enumerate(data)`."""
+        todo, seen = [e], set[ast.AST]()
+        while todo and len(seen) < _LIMIT:
+            n = todo.pop()
+            if n in seen:
+                continue
+            seen.add(n)
+            if isinstance(n, (ast.Name, ast.Attribute)):
+                todo += [o.node for o in self.module.values.origins(n) if isinstance(o.node, ast.expr)]
+            elif isinstance(n, ast.Call):
+                yield n
+                callee = self.module.values.callee(n)
+                if isinstance(callee, FUNCTIONS):
+                    todo += self.module.values.returned(callee)
+                elif isinstance(n.func, ast.Attribute) and self.module.names.of(n.func) is None:
+                    todo.append(n.func.value)
+                elif isinstance(n.func, ast.Name) and n.func.id in _PASSING_ON:
+                    todo += n.args
 
     @cached_property
     def _made(self) -> frozenset[ast.AST]:

@@ -54,13 +54,15 @@ class TakingOut:
         if not self.effects.shares(e):
             pending.append(e)
             return True
-        if isinstance(e, ast.Lambda):
-            return False
+        if isinstance(e, (ast.Lambda, ast.GeneratorExp)):
+            return False  # nothing has run where it stands
         whole = isinstance(e, (ast.IfExp, ast.BoolOp, *COMPREHENSIONS)) or (
             isinstance(e, ast.JoinedStr) and not self._reliable(e)
         )
         own = isinstance(e, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)) or (
-            isinstance(e, ast.Call) and not top and self.effects.moves_state(e)
+            isinstance(e, ast.Call)
+            and not top
+            and (self.effects.moves_state(e) or any(isinstance(a, ast.GeneratorExp) for a in e.args))
         )
         if whole or own:
             if isinstance(e, (ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Await)) or any(
