@@ -38,8 +38,11 @@ def agree(draft: Draft, rule: str) -> None:
     if draft.in_graph or keras_session.is_wanted(draft):
         return
     seen: set[ast.AST] | None = None
-    for model, call in called(draft):
-        if draft.was(call, Agreed) or not has_weights(draft, model) or not _is_asked_alike(draft, call):
+    asked = [(call, model) for model, call in called(draft) if has_weights(draft, model)]
+    reasons = draft.facts.uniform.reasons
+    answers = {c for c, _ in asked} | {r.where for _, m in asked for r in reasons(m)}  # also in rounds before
+    for call, model in asked:
+        if draft.was(call, Agreed) or not _is_asked_alike(draft, call, answers):
             continue
         if _is_in_step(draft, call):
             continue
@@ -84,15 +87,13 @@ def _can_stand_before(draft: Draft, model: ast.expr, place: ast.stmt) -> bool:
     )
 
 
-def _is_asked_alike(draft: Draft, call: ast.Call) -> bool:
-    """Whether all ranks ask a model about the same rows: what a rank asks about its own is no choice of all."""
+def _is_asked_alike(draft: Draft, call: ast.Call, answers: set[ast.AST]) -> bool:
+    """Whether all ranks ask a model about the same rows: what a rank asks about its own is no choice of all. `answers`: what
+    models have said."""
     given, dropping = argument(call, "x", 0), argument(call, "training", 1)
     if given is None or isinstance(dropping, ast.Constant) and dropping.value:
         return False
-    reasons = draft.facts.uniform.reasons
-    answers = [(c, m) for m, c in called(draft) if has_weights(draft, m)]  # what was said in rounds before
-    known = {c for c, _ in answers} | {r.where for _, m in answers for r in reasons(m)}
-    return all(r.where in known for r in reasons(given))
+    return all(r.where in answers for r in draft.facts.uniform.reasons(given))
 
 
 def _is_in_step(draft: Draft, call: ast.Call) -> bool:
