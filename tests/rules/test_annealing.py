@@ -397,7 +397,8 @@ for x, y in tf.data.Dataset.from_tensor_slices((a, b)).batch(4):
     [
         ("v * (1 - wd)", "v * (1 - wd) ** hvd.size()"),
         ("0.999 * v", "0.999 ** hvd.size() * v"),
-        # near misses: each weight by its own number, what brings it back, what keeps it within
+        # near misses: the own rate of the optimizer, multiplied already; each weight by its own number, what keeps it within
+        ("v * (1 - opt.learning_rate * wd)", "v * (1 - opt.learning_rate * wd)"),
         ("v * mask", "v * mask"),
         ("v * tf.minimum(1.0, 2.0 / tf.norm(v))", "v * tf.minimum(1.0, 2.0 / tf.norm(v))"),
         ("tf.clip_by_value(v, -1, 1)", "tf.clip_by_value(v, -1, 1)"),

@@ -3,6 +3,7 @@ share of teacher forcing, the length of the rows that are drawn for it. Part of 
 
 `beta = min(1.0, step / 1000)` goes by how much has been seen, as a rate does; so the formula is told the steps of all ranks.
 `beta *= 0.999` with each step likewise: a step of a rank changes it as size() steps did (`decays`).
+Weights that each step shrinks by hand (`v.assign(v * 0.999)`) shrink as much.
 """
 
 from __future__ import annotations
@@ -132,13 +133,22 @@ def _sides(product: ast.BinOp) -> tuple[tuple[ast.expr, ast.expr], ...]:
 
 
 def _is_one_factor(draft: Draft, factor: ast.expr) -> bool:
-    """Whether weights are multiplied by one number, rather than each by its own: a mask, what brings them back to a length."""
+    """Whether weights are multiplied by one number, rather than each by its own: a mask, what brings them back to a length. Not
+    by one made of the optimizer's own rate, which is multiplied already, and shrinks them as much."""
     named = [o.node for n in ast.walk(factor) if isinstance(n, ast.Name) for o in draft.values.origins(n)]
-    made = (n for e in (factor, *named) for n in ast.walk(e) if isinstance(n, ast.Call))
-    names = (draft.names.of(n.func) or "" for n in made)
-    return not any(
-        name.startswith(("tensorflow.", "numpy.")) and ".optimizers." not in name for name in names
-    )
+    parts = [n for e in (factor, *named) for n in ast.walk(e)]
+    names = [draft.names.of(n.func) or "" for n in parts if isinstance(n, ast.Call)]
+    if any(n.startswith(("tensorflow.", "numpy.")) and ".optimizers." not in n for n in names):
+        return False
+    return not any(isinstance(n, ast.Attribute) and _is_own_rate(draft, n) for n in parts)
+
+
+def _is_own_rate(draft: Draft, e: ast.Attribute) -> bool:
+    """`optimizer.learning_rate`, `model.optimizer.lr`; not `args.lr`."""
+    if e.attr not in ("lr", "learning_rate"):
+        return False
+    of_model = isinstance(e.value, ast.Attribute) and e.value.attr == "optimizer"
+    return of_model or any(draft.module.is_optimizer(c) for c in draft.values.calls(e.value))
 
 
 def _settings(draft: Draft) -> Iterator[decays.Setting]:

@@ -144,9 +144,9 @@ def can_agree(draft: Draft, node: ast.AST) -> bool:
 def is_kept_by_fit(draft: Draft, reason: Varies) -> bool:
     """Whether something is read off what `fit` gives, whose metrics are averaged over the ranks; `train_on_batch` gives a
     rank's own."""
-    return draft.names.last(reason.where) == "history" or any(
-        reason.where is f.call and f.method != "train_on_batch" for f in draft.sites.fits
-    )
+    fits = [f.call for f in draft.sites.fits if f.method != "train_on_batch"]
+    is_history = bool(fits) and draft.names.last(reason.where) == "history"
+    return is_history or reason.where in fits
 
 
 def agree_value(
