@@ -208,6 +208,7 @@ class Decisions(ABC):
 
     def __init__(self) -> None:
         self._made: dict[ast.AST, dict[str, Decided]] = {}
+        self._having: dict[type[Decided], list[ast.AST]] = {}  # until the next decision
         self._begun: set[tuple[str, ast.AST]] = set()
 
     def decide(self, node: ast.AST, decision: Decided) -> bool:
@@ -219,6 +220,8 @@ class Decisions(ABC):
             if raising:
                 raise clash
             self.asked_about(clash)
+        if first is decision:
+            self._having.clear()
         return first is decision
 
     def decision(self, node: ast.AST, kind: type[_Kind]) -> _Kind | None:
@@ -231,7 +234,10 @@ class Decisions(ABC):
 
     def having(self, kind: type[Decided]) -> list[ast.AST]:
         """The nodes of which such a decision was made, in the order in which they were first decided about."""
-        return [n for n in self._made if self.was(n, kind)]
+        known = self._having.get(kind)
+        if known is None:
+            known = self._having[kind] = [n for n in self._made if self.was(n, kind)]
+        return known
 
     def once(self, what: str, node: ast.AST) -> bool:
         """True the first time that this is asked of a node: for one edit that two ways lead to. It is no decision; nobody else

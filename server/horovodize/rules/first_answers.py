@@ -42,11 +42,11 @@ def agree(draft: Draft, rule: str) -> None:
     reasons = draft.facts.uniform.reasons
     answers = {c for c, _ in asked} | {r.where for _, m in asked for r in reasons(m)}  # also in rounds before
     for call, model in asked:
-        if draft.was(call, Agreed) or not _is_asked_alike(draft, call, answers):
+        if draft.was(call, Agreed) or not _trainings(draft, model):
             continue
-        if _is_in_step(draft, call):
+        if not _is_asked_alike(draft, call, answers) or _is_in_step(draft, call):
             continue
-        if not _trainings(draft, model) or _is_trained_before(draft, model, call):
+        if _is_trained_before(draft, model, call):
             continue
         if any(is_loaded(draft, made, model) for made in draft.values.calls(model)):
             continue

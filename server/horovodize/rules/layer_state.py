@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from horovodize.rules import steered
 from horovodize.rules.draft import Draft
+from horovodize.summary.once import once
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 _LAYER = "tensorflow.keras.layers.Layer"
@@ -73,15 +74,18 @@ def apply(draft: Draft, rule: str = "K3") -> None:
                 draft.ask(rule, one.call, _WHAT, _WHY, _DRIFTS)
 
 
-def _layers(draft: Draft) -> Iterator[tuple[list[Function], list[_Set]]]:
+@once
+def _layers(draft: Draft) -> list[tuple[list[Function], list[_Set]]]:
     """(the methods that a step runs, where they set state by rows) of each layer that does."""
+    layers: list[tuple[list[Function], list[_Set]]] = []
     for cls in draft.syntax.classes:
         if not _is_layer(draft, cls):
             continue
         methods = _run_by_a_step(draft, cls)
         found = [one for method in methods for one in _sets(draft, method) if _is_own(draft, methods, one.by)]
         if found:
-            yield methods, found
+            layers.append((methods, found))
+    return layers
 
 
 def _run_by_a_step(draft: Draft, cls: ast.ClassDef) -> list[Function]:

@@ -12,8 +12,9 @@ S = TypeVar("S")
 
 
 def once(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method whose answers are kept with its object, and are nobody's to change."""
-    name = f"_once_{method.__name__}"
+    """A method whose answers are kept with its object, and are nobody's to change; or a function, with the first object that it
+    is given."""
+    name = f"_once_{method.__module__}.{method.__qualname__}"
 
     def ask(self: S, /, *question: P.args, **named: P.kwargs) -> R:
         known: dict[Hashable, Any] = self.__dict__.setdefault(name, {})

@@ -60,8 +60,10 @@ class Opening:
     def written(self, call: ast.Call) -> ast.expr | None:
         """The path of a file that a call opens for writing; None when it does not, or writes into a buffer."""
         name = self._name(call)
+        if name is None:
+            return None
         path = self.path(call)
-        if name is None or (path is not None and is_buffer(self.module, path)):
+        if path is not None and is_buffer(self.module, path):
             return None
         if name == DATABASE:
             return path if self._writes_tables() else None
