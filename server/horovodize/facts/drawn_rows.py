@@ -9,8 +9,8 @@ from horovodize.facts.generators import COMPUTING
 from horovodize.facts.sources import SEEDS, STATELESS
 from horovodize.facts.uniform import Uniformity
 from horovodize.source.nodes import walk
-from horovodize.summary.effects import MAKERS
 from horovodize.summary.feeding import Driver, Feeding
+from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.selecting import uses_of
 from horovodize.summary.syntax import FUNCTIONS
 

@@ -17,7 +17,7 @@ from horovodize.facts.sources import (
     Source,
 )
 from horovodize.source.nodes import walk
-from horovodize.summary.effects import MAKERS
+from horovodize.summary.random_generators import MAKERS, makers
 from horovodize.summary.syntax import argument, is_main_guard, position
 
 if TYPE_CHECKING:
@@ -68,11 +68,8 @@ class Draws:
 
     def maker(self, call: ast.Call) -> ast.Call | None:
         """The call that made the generator whose method draws here: `np.random.default_rng()`."""
-        if not isinstance(call.func, ast.Attribute) or self.module.names.of(call.func) is not None:
-            return None
-        makers = self.module.values.calls(call.func.value)
-        own = [m for m in makers if self.module.names.of(m.func) in MAKERS]
-        return next((m for m in own if not self.gives_seed(m)), own[0]) if own else None
+        made = makers(self.module, call)
+        return next((m for m in made if not self.gives_seed(m)), made[0]) if made else None
 
     def key(self, call: ast.Call) -> ast.expr | None:
         """By what a call draws that goes by nothing else: `seed=(7, step)` of `tf.random.stateless_uniform`."""

@@ -18,9 +18,9 @@ from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.cursors import deals_by_cursor
-from horovodize.summary.effects import MAKERS
 from horovodize.summary.feeding import Feeding, Kind
 from horovodize.summary.module import Module
+from horovodize.summary.random_generators import makers
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Loop, argument
 
 DEALING = re.compile(
@@ -562,7 +562,7 @@ class Turns:
         name, last = self.names.of(e.func) or "", self.names.last(e.func)
         given = [*(a for a in e.args), *(k.value for k in e.keywords)]
         callee = self.values.callee(e)
-        if is_random(name) or self._of_generator(e):
+        if is_random(name) or makers(self.module, e):
             return self._random(e, given, context, last)
         if callee is None and last in _MEASURES and (not name or name.startswith(_LIBRARIES)):
             return Part.NUMBER, ()
@@ -634,14 +634,6 @@ class Turns:
             return Part.DEALT, ()
         self.drawn[e], self.vague = context, vague  # numbers, as sizes of what is drawn
         return Part.DRAWN, ()
-
-    def _of_generator(self, e: ast.Call) -> bool:
-        """`rng.normal(…)` of NumPy's or TensorFlow's generators."""
-        if not isinstance(e.func, ast.Attribute) or self.names.of(e.func) is not None:
-            return False
-        return any(self.names.of(c.func) in MAKERS for c in self.values.calls(e.func.value)) and (
-            e.func.attr not in _ARRAY_METHODS
-        )
 
     def _is_source(self, e: ast.Call, name: str, last: str) -> bool:
         """Whether a call gives the next data: of an iterator, a queue, something that deals out."""

@@ -22,8 +22,8 @@ from horovodize.rules.shares import copied, feeding
 from horovodize.rules.target_networks import losses_of
 from horovodize.source import Edit
 from horovodize.summary.cursors import deals_by_cursor, moved, passes
-from horovodize.summary.effects import MAKERS
 from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, has_unpacking
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)

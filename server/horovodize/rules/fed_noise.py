@@ -15,7 +15,7 @@ from horovodize.rules.any_rank_test import draw_alike
 from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import Draft
 from horovodize.rules.shuffle_order import SHARED
-from horovodize.summary.effects import MAKERS
+from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 _WHY = "Ranks that give a model the same noise teach it no more than one does, at size() times the rate."

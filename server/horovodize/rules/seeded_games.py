@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from horovodize.facts.sources import SEEDS
 from horovodize.rules.draft import Draft
 from horovodize.rules.seeds_apart import draws
-from horovodize.summary.effects import MAKERS
+from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.syntax import Loop, argument
 
 _SAID = (

@@ -41,8 +41,8 @@ from horovodize.rules import (
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, draws_for_all, feeding
-from horovodize.summary.effects import MAKERS
 from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.random_generators import MAKERS
 
 _BESIDE = "with this seed every rank draws the same numbers, beside batches that differ"
 

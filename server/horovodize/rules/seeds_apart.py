@@ -15,8 +15,8 @@ from horovodize.rules.decisions import Agreed, Apart, Decided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
-from horovodize.summary.effects import MAKERS
 from horovodize.summary.feeding import Driver
+from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.syntax import COMPREHENSIONS, Function, argument, end, is_main_guard, position
 
 WHAT = "Seed each rank differently"

@@ -23,6 +23,7 @@ from horovodize.summary.call_paths import Drive
 from horovodize.summary.drawn_orders import DrawnOrders
 from horovodize.summary.module import Module
 from horovodize.summary.opening import Opening
+from horovodize.summary.random_generators import makers
 from horovodize.summary.sites import MODEL, Sites
 from horovodize.summary.syntax import FUNCTIONS, argument
 from horovodize.summary.traced import traced_functions
@@ -84,17 +85,7 @@ _RANDOM = re.compile(
     r"(numpy\.random|random|tensorflow\.random|tensorflow\.compat\.v1)\.(?!stateless|set_seed|set_random_seed|Generator)"
     r"(random\w*|normal|uniform|randint|rand|randn|choice|choices|sample|permutation|shuffle|truncated_normal|gauss|seed)$"
 )
-# Generators that are given their seed, or none.
-MAKERS = (
-    "numpy.random.RandomState",
-    "numpy.random.default_rng",
-    "numpy.random.Generator",
-    "random.Random",
-    "tensorflow.random.Generator.from_seed",
-    "tensorflow.random.Generator.from_non_deterministic_state",
-    "random.SystemRandom",
-)
-_ASKING = ("get_state", "getstate")  # leave such a generator as it is
+_ASKING = ("get_state", "getstate")  # leave a generator of random numbers as it is
 _UNKNOWN_TRAINING = re.compile(
     r"(^|_)(train|fit|step|update|next|optimi[sz]e|learn(?!ing_rate)|backward|minimize|evaluate)", re.I
 )
@@ -398,13 +389,7 @@ class Effects:
 
     def generators(self, call: ast.Call) -> list[ast.Call]:
         """The calls that make what moves on where a generator of random numbers draws: `default_rng(0)` of `rng.normal()`."""
-        if not isinstance(call.func, ast.Attribute) or call.func.attr in _ASKING:
-            return []
-        if self.module.names.of(call.func) is not None:
-            return []
-        return [
-            c for c in self.module.values.calls(call.func.value) if self.module.names.of(c.func) in MAKERS
-        ]
+        return [] if self.module.names.last(call.func) in _ASKING else makers(self.module, call)
 
     def _draws(self, call: ast.Call, inside: ast.AST | None) -> bool:
         """Whether a call draws from a generator that goes on after it: none of the function's own."""
