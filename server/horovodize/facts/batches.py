@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from horovodize.facts.losses import Over
 from horovodize.facts.steps import Feed, Steps
-from horovodize.facts.turns import Part
+from horovodize.facts.turn_parts import Part
 from horovodize.facts.undivided import Undivided
 from horovodize.summary.dataset_methods import EVEN, METHODS
 from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind

@@ -15,7 +15,7 @@ from horovodize.facts.contexts import Context, home, passed
 from horovodize.facts.own_layers import methods_called
 from horovodize.facts.row_weights import ELEMENTWISE, RowWeights
 from horovodize.facts.shapes import Shapes
-from horovodize.facts.turns import DEPTH, MOST
+from horovodize.facts.turn_parts import DEPTH, MOST
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, Function, argument
 

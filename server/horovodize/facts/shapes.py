@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from math import ceil, prod
 
-from horovodize.facts.turns import is_numbers
+from horovodize.facts.turn_parts import is_numbers
 from horovodize.summary.kinds import Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument

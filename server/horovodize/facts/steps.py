@@ -12,13 +12,15 @@ from horovodize.facts.compiled import Compiled
 from horovodize.facts.contexts import Context, context_of
 from horovodize.facts.filled_rows import FilledRows
 from horovodize.facts.games import Games, loops_around
+from horovodize.facts.loop_changes import LoopChanges
 from horovodize.facts.losses import Losses, Over
 from horovodize.facts.one_batch import OneBatch
 from horovodize.facts.own_layers import unseen_layers
 from horovodize.facts.row_noise import arrays
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.trained_input import TrainedInputs
-from horovodize.facts.turns import Part, Turns, is_numbers
+from horovodize.facts.turn_parts import Part, is_numbers
+from horovodize.facts.turns import Turns
 from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.feeding import Feeding, FitFeed, Kind
 from horovodize.summary.graph import Graph
@@ -77,6 +79,7 @@ class Steps:
         self.compiled = Compiled(module, sites, self.shapes)
         self._one_batch = OneBatch(module, feeding, self.shapes)
         self._trained_inputs = TrainedInputs(module)
+        self._changes = LoopChanges(module, feeding)
         self._games = Games(module, sites, drive, feeding)
         self._known: dict[ast.Call, Step] = {}
         self._learnt_from: dict[ast.Call, ast.AST | None] = {}
@@ -244,9 +247,9 @@ class Steps:
                 if part is Part.TURN and not self._is_plain(value):
                     turns.moving[value] = None
                 elif part is Part.NUMBER and (value in turns.vague or not self._is_plain(value)):
-                    if self._takes_several(key) and turns.may_change(value, place):
+                    if self._takes_several(key) and self._changes.may_change(value, place):
                         turns.unseen[value] = None
-                    elif self._takes_several(key) and turns.is_made(value):
+                    elif self._takes_several(key) and turns.fixed.is_made(value):
                         part = Part.ROWS
                         turns.rows[value] = None
                         turns.vague.pop(value, None)
@@ -445,8 +448,7 @@ class Steps:
     # ------------------------------------------------------------------ contexts
 
     def _turns(self, *, graph: bool = False) -> Turns:
-        turns = Turns(self.module, self.drive, self.feeding, graph=graph)
-        turns.as_rows = self._as_rows
+        turns = Turns(self.module, self.feeding, self._changes, self._as_rows, graph=graph)
         self._read.append(turns)
         return turns
 

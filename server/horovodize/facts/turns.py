@@ -8,85 +8,35 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
-from collections.abc import Iterable, Iterator
-from enum import IntEnum
+from collections.abc import Iterable
 
 from horovodize.facts.contexts import Context, home, in_turn, passed
+from horovodize.facts.fixed_values import FixedValues
 from horovodize.facts.games import is_game
+from horovodize.facts.loop_changes import LoopChanges
+from horovodize.facts.turn_calls import (
+    ARRAY_METHODS,
+    FILLED,
+    LIBRARIES,
+    MADE_VARIABLES,
+    MEASURED,
+    MEASURES,
+    OF_DATA,
+    ORDERS,
+    SELECTING,
+    SUMMARIES,
+    WEIGHTS,
+    gives_next,
+    is_object,
+    is_random,
+)
+from horovodize.facts.turn_parts import DEPTH, MOST, Part, is_numbers
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
-from horovodize.summary.call_paths import Drive
-from horovodize.summary.cursors import deals_by_cursor
 from horovodize.summary.feeding import Feeding, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.random_generators import makers
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Loop, argument
-
-DEALING = re.compile(
-    r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random|read|feed)_?\w*batch|batch\w*(gen|sampl|iter)"
-    r"|^sample|sampler?$|^fetch|next_?\w*(data|example|minibatch)"
-)
-# What gives the next rows in a graph: of an iterator, of a queue.
-GRAPH_SOURCES = (
-    "get_next", "batch", "shuffle_batch", "batch_join", "shuffle_batch_join", "dequeue", "dequeue_many", "dequeue_up_to",
-)  # fmt: skip
-_RANDOM = (
-    "numpy.random.",
-    "random.",
-    "tensorflow.random.",
-    "tensorflow.compat.v1.random.",
-    "tensorflow.keras.backend.random",
-)
-_RANDOM_V1 = re.compile(r"^tensorflow\.(compat\.v1\.)?(random_\w+|truncated_normal|multinomial)$")
-_ORDERS = {"permutation", "shuffle"}
-_MEASURES = {"len", "shape", "size", "ndim", "rank", "count_nonzero", "get_shape", "type", "isinstance", "str",
-             "print", "format", "time"}  # fmt: skip
-_MEASURED = {"shape", "size", "ndim", "dtype", "name", "graph", "__name__"}
-_WEIGHTS = {"trainable_variables", "trainable_weights", "variables", "weights", "losses", "trainable_params"}
-_SUMMARIES = {"mean", "sum", "max", "min", "std", "var", "median", "prod", "average", "norm", "reduce_mean",
-              "reduce_sum", "reduce_max", "reduce_min", "reduce_std", "reduce_variance", "reduce_prod", "item",
-              "amax", "amin", "argmax_all"}  # fmt: skip
-_FILLED = {"ones", "zeros", "full", "fill", "eye", "ones_like", "zeros_like", "empty"}
-# Calls to which a list of numbers is data, rather than a shape, strides or axes.
-_OF_DATA = {"array", "asarray", "constant", "convert_to_tensor", "float32", "cast", "matmul", "add", "subtract",
-            "multiply", "divide", "squared_difference", "square", "pow", "Variable"}  # fmt: skip
-_MADE_VARIABLES = {"Variable", "get_variable", "add_weight", "add_variable", "variable"}
-_ARRAY_METHODS = {"reshape", "astype", "transpose", "flatten", "ravel", "squeeze", "copy", "numpy", "tolist",
-                  "to_numpy", "toarray", "todense", "dot", "swapaxes", "mean", "sum", "max", "min", "std", "clip",
-                  "round", "eval"}  # fmt: skip
-_SELECTING = {"gather", "gather_nd", "take", "boolean_mask", "dynamic_slice", "slice", "choice"}
-_FILLING = (
-    "append",
-    "appendleft",
-    "extend",
-    "insert",
-    "add",
-    "push",
-    "put",
-    "remember",
-    "store",
-    "update",
-    "pop",
-    "popleft",
-)
-_LIBRARIES = ("tensorflow", "numpy", "math", "keras", "tf_keras", "sklearn", "scipy", "pandas", "tensorflow_probability",
-              "tensorflow_addons", "operator", "builtins")  # fmt: skip
-_WRITES_INTO = {"copyto", "put", "place", "putmask", "fill_diagonal"}
-DEPTH = 80  # of expressions in each other: Python's own stack has an end
-MOST = 10_000  # expressions, each in its contexts: what is not followed further is unseen
-
-
-class Part(IntEnum):
-    """What an expression is within a turn; of several parts the last one counts."""
-
-    NUMBER = 0  # the same in every turn, and no rows: a number, a name, a function
-    ROWS = 1  # the same in every turn: an array
-    UNSEEN = 2
-    TURN = 3  # counts turns
-    COMPUTED = 4  # from weights or from what else the step computes
-    DRAWN = 5  # drawn at random in the turn
-    DEALT = 6  # selected, dealt out or iterated in the turn
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 
 class Turns:
@@ -100,19 +50,26 @@ class Turns:
     filled   the arrays that are filled by a size, `tf.zeros((n, 1))`: whether they are made before the turn
     as_rows  which of these are rows, as there are as many of them as of others that the step sees"""
 
-    def __init__(self, module: Module, drive: Drive, feeding: Feeding, *, graph: bool = False) -> None:
-        self.module, self.drive, self.feeding, self.graph = module, drive, feeding, graph
+    def __init__(
+        self,
+        module: Module,
+        feeding: Feeding,
+        changes: LoopChanges,
+        as_rows: frozenset[ast.AST],
+        *,
+        graph: bool = False,
+    ) -> None:
+        self.module, self.feeding, self.changes, self.graph = module, feeding, changes, graph
+        self.fixed, self.as_rows = FixedValues(module, feeding, as_rows), as_rows
+        self.vague, self.filled = self.fixed.vague, self.fixed.filled
         self.syntax, self.names, self.values = module.syntax, module.names, module.values
         self.rows: dict[ast.expr, None] = {}
-        self.vague: dict[ast.expr, None] = {}
         self.moving: dict[ast.AST, None] = {}
         self.drawn: dict[ast.AST, Context | None] = {}
         self.played: dict[ast.AST, None] = {}
         self.unseen: dict[ast.AST, None] = {}
         self.computed: dict[ast.expr, Part] = {}
         self.fed: dict[ast.AST, Part] = {}
-        self.filled: dict[ast.Call, bool] = {}
-        self.as_rows: frozenset[ast.AST] = frozenset()
         self.read_as: list[Part] = []
         self._depth = 0
         self._picking = (
@@ -120,7 +77,6 @@ class Turns:
         )
         self._open: set[tuple[ast.AST, Context, bool]] = set()
         self._carried: dict[tuple[ast.AST, Context, bool], None] = {}
-        self._kinds: dict[ast.expr, Part] = {}
         runs = feeding.sites.graph
         self._trainings = {run.call for run in runs.trainings} if feeding.sites.builds_graph else set()
         self._runs = set(runs.all_runs) if feeding.sites.builds_graph else set()
@@ -218,16 +174,20 @@ class Turns:
                 found.append(self._parameter(b, e, place, context))
             elif b.kind in ("import", "def", "class"):
                 found.append(self._imported(b, e))
-            elif self.graph or in_turn(self.module, b, place) or self._runs_in_turn(b.statement, context):
+            elif (
+                self.graph
+                or in_turn(self.module, b, place)
+                or self.changes.run_function_of(b.statement, context)
+            ):
                 found.append(self._bound(b, e, place or self._elsewhere(b.statement, context)))
             else:
                 found.append(self._fixed(e, context))
         if not bindings and not hasattr(builtins, e.id):
             self.vague[e] = None
-        found += [(self._part(filled, context)[0], ()) for filled in self._put_in(e)]
+        found += [(self._part(filled, context)[0], ()) for filled in self.feeding.sites.appended(e)]
         found += [
             (self._part(filled, self._elsewhere(filled, context))[0], ())
-            for filled in self._set_in(e, context)
+            for filled in self.changes.set_in(e, context)
         ]
         part = max((p for p, _ in found), default=Part.NUMBER)
         if part is not Part.ROWS:
@@ -238,18 +198,6 @@ class Turns:
         where = {place for _, places in found for place in places}
         # in a graph, names stand for what is kept: dividing it where it is made would divide it for all
         return part, tuple(where) if len(where) == 1 and not self.graph else (e,)
-
-    def _put_in(self, e: ast.Name) -> list[ast.expr]:
-        """What is put into the list that a name stands for."""
-        return self.feeding.sites.appended(e)
-
-    def _set_in(self, e: ast.Name, context: Context) -> Iterator[ast.expr]:
-        """What the elements of an array are set to in the loops around a step: `batch[j] = rows[k]`. (What is set by a list of
-        such, `a[j], b[j] = pair`, is that of the whole.)"""
-        loops = [loop for c in context.around() for loop in c.loops]
-        for statement in self.feeding.sites.set_elements(e) if loops else ():
-            if any(self.syntax.inside(statement, loop) for loop in loops):
-                yield statement.value
 
     def _elsewhere(self, node: ast.AST, context: Context) -> Context:
         return context.elsewhere(node, self.syntax)
@@ -300,7 +248,7 @@ class Turns:
             b.kind == "import" and self.names.of(e) is not None and isinstance(b.statement, ast.ImportFrom)
         )
         name = self.names.of(e) or ""
-        if is_data and not name.startswith(_LIBRARIES) and not e.id[:1].isupper() and not self._is_called(e):
+        if is_data and not name.startswith(LIBRARIES) and not e.id[:1].isupper() and not self._is_called(e):
             self.vague[e] = None
         return Part.NUMBER, ()
 
@@ -331,7 +279,7 @@ class Turns:
         """`i = (i + n) % m`"""
         value, name = b.value, b.name
         calls = [n for n in walk(value or ast.Pass()) if isinstance(n, ast.Call)]
-        arithmetic = isinstance(value, ast.BinOp) and all(self.names.last(c.func) in _MEASURES for c in calls)
+        arithmetic = isinstance(value, ast.BinOp) and all(self.names.last(c.func) in MEASURES for c in calls)
         return arithmetic and any(isinstance(n, ast.Name) and n.id == name for n in walk(value or ast.Pass()))
 
     def _item(self, b: Binding, e: ast.expr, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
@@ -369,159 +317,23 @@ class Turns:
 
     def _fixed(self, e: ast.expr, context: Context | None) -> tuple[Part, tuple[ast.expr, ...]]:
         """What was bound before the loops around a step: rows, if it can be seen that it is an array."""
-        if context is not None and self._is_filled(e, context):
+        if context is not None and self.changes.are_filling(e, context):
             self.unseen[e] = None
             return Part.UNSEEN, ()
-        part = self._kind(e)
+        part = self.fixed.kind(e)
         return part, (e,) if part is Part.ROWS else ()
-
-    def _kind(self, e: ast.expr) -> Part:
-        """What an expression is that is made once."""
-        if e not in self._kinds:
-            self._kinds[e] = Part.NUMBER
-            self._kinds[e] = self._find_kind(e)
-        return self._kinds[e]
-
-    def _find_kind(self, e: ast.expr) -> Part:
-        origins = self.values.origins(e)
-        parts = {self._made(o.node, o.path) for o in origins}
-        if None in parts:
-            known = parts - {None}
-            if not known or known == {Part.NUMBER}:
-                self.vague[e] = None
-                return Part.NUMBER
-        return max((p for p in parts if p is not None), default=Part.NUMBER)
-
-    def _made(self, node: ast.AST, path: tuple[int, ...]) -> Part | None:
-        """What a value is that is made once; None where that can't be seen."""
-        match node:
-            case ast.Call():
-                return self._made_by(node, path)
-            case ast.List() | ast.Tuple():
-                return Part.ROWS if not path and len(node.elts) > 1 and is_numbers(node) else Part.NUMBER
-            case ast.Subscript():
-                if isinstance(node.slice, (ast.Slice, ast.Tuple)):
-                    return Part.ROWS
-                kept = self._kind(node.value)
-                return kept if kept is not Part.ROWS or not isinstance(node.slice, ast.Constant) else None
-            case ast.BinOp() | ast.UnaryOp():
-                sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.operand]
-                return max(self._kind(side) for side in sides)
-            case ast.ListComp():
-                return Part.ROWS
-            case ast.Attribute():
-                if node.attr in _MEASURED or self.names.of(node) is not None:
-                    return Part.NUMBER
-                return self._kind(node.value) if node.attr in ("T", "values") else None
-            case ast.arg() | ast.alias() | ast.Name():
-                return (
-                    None
-                    if not isinstance(node, ast.Name) or self.module.scopes.reaching(node)
-                    else Part.NUMBER
-                )
-            case _:
-                return Part.NUMBER
-
-    def _made_by(self, call: ast.Call, path: tuple[int, ...]) -> Part | None:
-        name, last = self.names.of(call.func) or "", self.names.last(call.func)
-        if last in _MADE_VARIABLES:
-            return Part.COMPUTED
-        if call in self.as_rows:
-            return Part.ROWS
-        if last in _FILLED:
-            self.filled[call] = True
-        if (
-            last in _MEASURES
-            or last in _FILLED
-            or (isinstance(call.func, ast.Name) and call.func.id in ("int", "float", "bool"))
-            or (
-                last in _SUMMARIES and argument(call, "axis", int(bool(name))) is None
-            )  # of a function, or of an array's method
-        ):
-            return Part.NUMBER
-        if name.startswith("tensorflow") and last == "convert_to_tensor" or last == "constant":
-            return self._kind(call.args[0]) if call.args else Part.NUMBER
-        if isinstance(self.values.callee(call), ast.ClassDef):
-            return Part.NUMBER
-        kind = self.feeding.kinds.of(call, with_targets=True)
-        if kind in (Kind.ARRAY, Kind.ARRAYS):
-            return Part.ROWS
-        if name.startswith(_LIBRARIES):
-            return Part.ROWS if "load_data" in last else Part.NUMBER
-        if last in _ARRAY_METHODS and isinstance(call.func, ast.Attribute):
-            return self._kind(call.func.value)
-        if last[:1].isupper():
-            return Part.NUMBER  # an object
-        return None
-
-    def _is_filled(self, e: ast.expr, context: Context) -> bool:
-        """Whether something is put into what a name stands for in the turns of the loops around a step."""
-        text = ast.unparse(e)
-        return any(text in self._filled(loop) for c in context.around() for loop in c.loops)
-
-    def is_made(self, e: ast.expr) -> bool:
-        """Whether a name stands for what the program makes, rather than for what it is given. (That it is made before the loops
-        around a step, and nothing is put into it there, `read` has seen.)"""
-        made = [o.node for o in self.values.origins(e)] if isinstance(e, ast.Name) else []
-        return bool(made) and not any(isinstance(m, (ast.arg, ast.alias)) for m in made)
-
-    def may_change(self, e: ast.expr, context: Context) -> bool:
-        """Whether, in the loops around a step, what a name stands for is given to something that may change it."""
-        calls = (c for at in context.around() for loop in at.loops for c in self.feeding.calls_in(loop))
-        return isinstance(e, ast.Name) and any(
-            isinstance(given, ast.Name) and given.id == e.id and not self._only_reads(call)
-            for call in calls
-            for given in (*call.args, *(k.value for k in call.keywords))
-        )
-
-    def _only_reads(self, call: ast.Call) -> bool:
-        """Whether a call leaves its arguments as they are, or only in another order."""
-        name, last = self.names.of(call.func) or "", self.names.last(call.func)
-        is_builtin = self.module.scopes.is_builtin(call.func)
-        return (name.startswith(_LIBRARIES) and last not in _WRITES_INTO) or is_builtin or last == "shuffle"
-
-    def _filled(self, loop: Loop) -> set[str]:
-        found = self.__dict__.setdefault("_filled_in", {})
-        if loop not in found:
-            called = self.feeding.calls_in(loop)
-            found[loop] = {
-                ast.unparse(c.func.value)
-                for c in called
-                if isinstance(c.func, ast.Attribute) and c.func.attr in _FILLING
-            } | {
-                ast.unparse(n.value)
-                for s in loop.body
-                for n in walk(s)
-                if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)
-            }
-        names: set[str] = found[loop]
-        return names
-
-    def _runs_in_turn(self, statement: ast.AST, context: Context) -> bool:
-        """Whether the loops around a step run a statement that stands in another function, in each turn."""
-        function = self.syntax.function(statement)
-        if function is None or context.is_running(function):
-            return False
-        found = self.__dict__.setdefault("_run_by", {})
-        for loop in (loop for c in context.around() for loop in c.loops):
-            if (loop, function) not in found:
-                called = {self.values.callee(c) for c in self.feeding.calls_in(loop)}
-                found[loop, function] = function in called
-            if found[loop, function]:
-                return True
-        return False
 
     # ------------------------------------------------------------------ parts of things
 
     def _attribute(self, e: ast.Attribute, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
-        if self.names.of(e) is not None or e.attr in _MEASURED:
+        if self.names.of(e) is not None or e.attr in MEASURED:
             return Part.NUMBER, ()
-        if e.attr in _WEIGHTS:
+        if e.attr in WEIGHTS:
             return Part.COMPUTED, ()
         bindings = self.values.attribute_bindings(e)
         found = []
         for b in bindings:
-            if self.graph or self._runs_in_turn(b.statement, context) or self._in_loop(b.statement, context):
+            if self.graph or self.changes.bind_again(b.statement, context):
                 found.append(self._bound(b, e, self._elsewhere(b.statement, context)))
             else:
                 found.append(self._fixed(e, context))
@@ -533,12 +345,6 @@ class Turns:
         part = max(p for p, _ in found)
         places_found = {place for _, places in found for place in places}
         return part, (tuple(places_found) if len(places_found) == 1 else (e,)) if part is Part.ROWS else ()
-
-    def _in_loop(self, statement: ast.AST, context: Context) -> bool:
-        return any(self.syntax.inside(statement, loop) for c in context.around() for loop in c.loops) or (
-            context.repeated
-            and self.syntax.function(statement) in {c.function for c in context.around() if c.repeated}
-        )
 
     def _subscript(self, e: ast.Subscript, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
         picking, self._picking = self._picking, True
@@ -564,39 +370,39 @@ class Turns:
         callee = self.values.callee(e)
         if is_random(name) or makers(self.module, e):
             return self._random(e, given, context, last)
-        if callee is None and last in _MEASURES and (not name or name.startswith(_LIBRARIES)):
+        if callee is None and last in MEASURES and (not name or name.startswith(LIBRARIES)):
             return Part.NUMBER, ()
-        if last in _MADE_VARIABLES or e in self._trainings:
+        if last in MADE_VARIABLES or e in self._trainings:
             return Part.COMPUTED, ()
         if e in self._runs:
             self.moving[e] = None
             return Part.DEALT, ()
         if e in self.fed:
             return self.fed[e], ()
-        if self._is_source(e, name, last):
+        if gives_next(self.module, e, self.graph):
             self.moving[e] = None
             return Part.DEALT, ()
         if isinstance(callee, CALLABLES):
             return self._run(e, callee, context)
         if isinstance(callee, ast.ClassDef):
             return Part.NUMBER, ()
-        if name.startswith(_LIBRARIES) or self.module.scopes.is_builtin(e.func):
+        if name.startswith(LIBRARIES) or self.module.scopes.is_builtin(e.func):
             return self._pure(e, given, context, last)
         return self._unknown(e, given, context, last)
 
     def _pure(
         self, e: ast.Call, given: list[ast.expr], context: Context, last: str
     ) -> tuple[Part, tuple[ast.expr, ...]]:
-        if last not in _OF_DATA and ".losses." not in (self.names.of(e.func) or "") and "entropy" not in last:
+        if last not in OF_DATA and ".losses." not in (self.names.of(e.func) or "") and "entropy" not in last:
             given = [a for a in given if not self._is_written(a)]
         part, places = self._all(given, context, e)
-        if last in _FILLED and part <= Part.ROWS:
+        if last in FILLED and part <= Part.ROWS:
             # as many rows as those it is shaped by: `tf.zeros_like(rows)` beside them
             if e in self.as_rows:
                 return Part.ROWS, (e,)
             self.filled.setdefault(e, False)
             return (part, places) if last.endswith("_like") and places else (Part.NUMBER, ())
-        if part is Part.ROWS and last in _SUMMARIES and argument(e, "axis", 1) is None:
+        if part is Part.ROWS and last in SUMMARIES and argument(e, "axis", 1) is None:
             return Part.NUMBER, ()
         if self.graph and part is Part.NUMBER and self.feeding.kinds.of(e, with_targets=True) is Kind.ARRAY:
             # what Python makes is part of the graph as it is; what TensorFlow makes of numbers is no data
@@ -605,7 +411,7 @@ class Turns:
                 if (self.names.of(e.func) or "").startswith("tensorflow")
                 else (Part.ROWS, (e,))
             )
-        selects = last in _SELECTING and len(given) > 1
+        selects = last in SELECTING and len(given) > 1
         if selects and part in (Part.TURN, Part.DRAWN):
             self.moving[e] = None
             return Part.DEALT, ()
@@ -626,32 +432,16 @@ class Turns:
             return (Part.ROWS, (e,)) if given else (Part.NUMBER, ())  # drawn once, while the graph is built
         before, vague = dict(self.rows), dict(self.vague)
         part, places = self._all([a for a in given if not self._is_written(a)], context, e)
-        if last in _ORDERS:
+        if last in ORDERS:
             return part if part > Part.ROWS else Part.ROWS, places or (e,)
         if part in (Part.ROWS, Part.DEALT) or len(self.rows) > len(before):
             self.rows = before
             self.moving[e] = None
             return Part.DEALT, ()
-        self.drawn[e], self.vague = context, vague  # numbers, as sizes of what is drawn
+        self.drawn[e] = context
+        self.vague.clear()  # numbers, as sizes of what is drawn
+        self.vague.update(vague)
         return Part.DRAWN, ()
-
-    def _is_source(self, e: ast.Call, name: str, last: str) -> bool:
-        """Whether a call gives the next data: of an iterator, a queue, something that deals out."""
-        if isinstance(e.func, ast.Name) and e.func.id == "next":
-            return True
-        if name.startswith("tensorflow"):
-            return last in (*GRAPH_SOURCES, "slice_input_producer") or ".data." in name
-        if self.graph and last.startswith("dequeue"):
-            return True
-        callee = self.values.callee(e)
-        if isinstance(callee, FUNCTIONS):
-            if deals_by_cursor(callee) and not is_game(self.syntax, callee):
-                return True
-            return any(
-                isinstance(n, (ast.Yield, ast.YieldFrom)) and self.syntax.function(n) is callee
-                for n in walk(callee)
-            )
-        return not name.startswith(_LIBRARIES) and bool(DEALING.search(last)) and "on_batch" not in last
 
     def _run(self, e: ast.Call, callee: ast.AST, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
         assert isinstance(callee, CALLABLES)
@@ -678,15 +468,15 @@ class Turns:
         if isinstance(f, ast.Attribute) and f.attr == "step" and e.args:
             self.played[e] = None
             return Part.DEALT, ()
-        if isinstance(f, ast.Attribute) and f.attr in _ARRAY_METHODS:
+        if isinstance(f, ast.Attribute) and f.attr in ARRAY_METHODS:
             part, places = self._all([f.value, *given], context, e)
-            if part is Part.ROWS and f.attr in _SUMMARIES and argument(e, "axis", 0) is None:
+            if part is Part.ROWS and f.attr in SUMMARIES and argument(e, "axis", 0) is None:
                 return Part.NUMBER, ()
             return part, places
         inner = self._all(given, context, None)[0]
         if isinstance(f, ast.Call):  # `Dense(10)(x)`
             return max(inner, Part.COMPUTED), ()
-        if self._is_object(f):
+        if is_object(self.module, f):
             return max(inner, Part.COMPUTED), ()
         if isinstance(f, ast.Attribute):
             of = self._part(f.value, context)[0]
@@ -696,30 +486,3 @@ class Turns:
             return max(inner, Part.COMPUTED), ()
         self.unseen[e] = None
         return Part.UNSEEN, ()
-
-    def _is_object(self, f: ast.expr) -> bool:
-        """Whether what is called is an object that was made: a model, a layer, a loss, or a method of one."""
-        held = f.value if isinstance(f, ast.Attribute) and not self.values.attribute_bindings(f) else f
-        made = self.values.calls(held)
-        if any((self.names.of(c.func) or "").startswith(_LIBRARIES) for c in made):
-            return True
-        if any(isinstance(self.values.callee(c), ast.ClassDef) for c in made):
-            return True
-        called = f is held
-        return called and bool(made)
-
-
-def is_numbers(e: ast.expr) -> bool:
-    """Whether a literal is made of numbers only, through all its lists."""
-    if isinstance(e, (ast.List, ast.Tuple)):
-        return all(is_numbers(x) for x in e.elts)
-    if isinstance(e, ast.UnaryOp):
-        return is_numbers(e.operand)
-    return isinstance(e, ast.Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, str)
-
-
-def is_random(name: str) -> bool:
-    """Whether a canonical name is that of a function that draws at random."""
-    if name.rsplit(".", 1)[-1] in ("seed", "set_seed", "default_rng", "RandomState", "Generator"):
-        return False
-    return name.startswith(_RANDOM) or _RANDOM_V1.match(name) is not None

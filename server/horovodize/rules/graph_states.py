@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from horovodize.facts.turns import GRAPH_SOURCES
+from horovodize.facts.turn_calls import GRAPH_SOURCES
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import argument
 
