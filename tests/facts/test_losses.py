@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horovodize.facts.losses import Over
+from horovodize.facts.over_rows import Over
 
 from .steps_of import TAPE, step_of
 

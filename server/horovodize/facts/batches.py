@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from horovodize.facts.losses import Over
+from horovodize.facts.over_rows import Over
 from horovodize.facts.steps import Feed, Steps
 from horovodize.facts.turn_parts import Part
 from horovodize.facts.undivided import Undivided

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Collection, Iterator
 
 from horovodize.facts.contexts import Context
-from horovodize.facts.losses import Losses, Over
+from horovodize.facts.losses import Losses
+from horovodize.facts.over_rows import Over
 from horovodize.facts.own_layers import is_unseen, own_methods
 from horovodize.facts.shapes import Shapes
 from horovodize.summary.module import Module

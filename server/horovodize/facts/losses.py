@@ -9,30 +9,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection
-from enum import Enum
 
 from horovodize.facts.contexts import Context, home, passed
+from horovodize.facts.over_rows import Over, added, axis_of, elementwise, flips, heaviest, reduced, same
 from horovodize.facts.own_layers import methods_called
 from horovodize.facts.row_weights import ELEMENTWISE, RowWeights
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.turn_parts import DEPTH, MOST
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, Function, argument
-
-
-class Over(Enum):
-    """What a value is over the rows of a step."""
-
-    NONE = "without rows"
-    ROWS = "a value, or several, for each row"
-    VECTOR = "one value for each row"
-    COUNT = "the number of rows"
-    MEAN = "a mean"
-    SUM = "a sum"
-    SUM_AND_MORE = "a sum beside something else"
-    UNKNOWN = "not known"
-    COUPLED = "joins rows with each other"
-
 
 _MEANS = {"reduce_mean", "mean"}
 _SUMS = {"reduce_sum", "sum"}
@@ -70,7 +55,6 @@ _ALONG = {
     "argmax",
 }
 _COUNTING = {"len", "shape", "size", "get_shape"}
-_WEIGHT = {over: (over is not Over.NONE) + (over not in (Over.NONE, Over.COUNT)) for over in Over}
 _UNARY = (Over.MEAN, Over.SUM, Over.SUM_AND_MORE)
 
 
@@ -133,14 +117,14 @@ class Losses:
             case ast.UnaryOp():
                 return self.over(e.operand, context)
             case ast.IfExp():
-                return _same([self.over(e.body, context), self.over(e.orelse, context)])
+                return same([self.over(e.body, context), self.over(e.orelse, context)])
             case ast.Subscript():
                 of = self.over(e.value, context)
                 if of is Over.COUNT:
                     return of if isinstance(e.slice, ast.Constant) and e.slice.value == 0 else Over.NONE
                 return of
             case ast.List() | ast.Tuple():
-                return _added([self.over(x, context) for x in e.elts])
+                return added([self.over(x, context) for x in e.elts])
             case ast.expr():
                 inner = [self.over(c, context) for c in ast.iter_child_nodes(e) if isinstance(c, ast.expr)]
                 return Over.NONE if set(inner) <= {Over.NONE, Over.COUNT} else Over.UNKNOWN
@@ -162,8 +146,8 @@ class Losses:
             elif b.value is not None:
                 found.append(self._part_of(b.value, b.path, place or context))
         if len(found) > 1 and any(b.kind == "augment" for b in self.module.scopes.reaching(e)):
-            return _added(found)
-        return _same(found)
+            return added(found)
+        return same(found)
 
     def _augmented(self, value: ast.expr, context: Context) -> Over:
         """`loss += penalty`, outside of a loop; what a loop adds up can't be told."""
@@ -184,7 +168,7 @@ class Losses:
             within, found = context.calling(callee, value), []
             for returned in self.values.returned(callee):
                 found.append(self.over(_item(returned, path), within))
-            return _same(found)
+            return same(found)
         if path and isinstance(value, ast.Call) and self.names.last(value.func) == "moments":
             return Over.COUPLED if self.over(value, context) is not Over.NONE else Over.NONE
         return self.over(_item(value, path), context)
@@ -200,7 +184,7 @@ class Losses:
             if b.value is not None
         ]
         if found:
-            return _same(found)
+            return same(found)
         of = self.over(e.value, context)
         return Over.COUPLED if e.attr == "T" and of is Over.ROWS else of
 
@@ -221,7 +205,7 @@ class Losses:
             weighty = [x for x, s in ((a, left), (b, right)) if x is Over.NONE and not self._is_number(s)]
             if Over.SUM in (a, b) and weighty:
                 return Over.SUM_AND_MORE
-            return _added([a, b])
+            return added([a, b])
         if issubclass(op, ast.Div) and b is Over.COUNT:
             return {Over.SUM: Over.MEAN, Over.MEAN: Over.UNKNOWN}.get(a, a)
         if issubclass(op, ast.Mult) and Over.COUNT in (a, b):
@@ -232,7 +216,7 @@ class Losses:
                 return a
             if a is Over.NONE and issubclass(op, ast.Mult):
                 return b
-        return _elementwise([a, b])
+        return elementwise([a, b])
 
     def _meets_weights(self, inner: list[Over], parts: list[ast.expr]) -> bool:
         """Whether the rows meet weights that have a row for each of them."""
@@ -297,7 +281,7 @@ class Losses:
         if _SEGMENTS.match(last):
             return True
         numbers = argument(e, "indices", 1)
-        if last not in _PICKING or numbers is None or _axis(e) or argument(e, "batch_dims") is not None:
+        if last not in _PICKING or numbers is None or axis_of(e) or argument(e, "batch_dims") is not None:
             return False
         return not self._row_weights.is_computed(numbers)
 
@@ -308,7 +292,7 @@ class Losses:
             if context.is_running(callee):
                 return Over.NONE
             within = context.calling(callee, e)
-            return _same([self.over(r, within) for r in self.values.returned(callee)])
+            return same([self.over(r, within) for r in self.values.returned(callee)])
         given = [*e.args, *(k.value for k in e.keywords)]
         inner = [self.over(a, context) for a in given]
         if Over.COUPLED in inner:
@@ -321,7 +305,7 @@ class Losses:
             return self._library(e, name, last, inner, context)
         loss = self._loss_object(e.func)
         if loss is not None:
-            return loss if set(inner) & {Over.ROWS, Over.VECTOR} else _elementwise(inner)
+            return loss if set(inner) & {Over.ROWS, Over.VECTOR} else elementwise(inner)
         if (
             isinstance(e.func, ast.Attribute)
             and self.values.callee(e) is None
@@ -341,7 +325,7 @@ class Losses:
         held = [self.over(e.func.value, context)] if isinstance(e.func, ast.Attribute) else []
         if set(inner) | set(held) <= {Over.NONE, Over.COUNT}:
             return Over.NONE
-        return _elementwise([x for x in (*inner, *held) if x is not Over.COUNT])
+        return elementwise([x for x in (*inner, *held) if x is not Over.COUNT])
 
     def _library(self, e: ast.Call, name: str, last: str, inner: list[Over], context: Context) -> Over:
         rows = set(inner) & {Over.ROWS, Over.VECTOR}
@@ -353,13 +337,13 @@ class Losses:
             op = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult}.get(last, ast.Div)
             return self._operation(op, e.args[0], e.args[1], context)
         if last == "add_n":
-            return _added(inner)
+            return added(inner)
         if last in _MEANS | _SUMS:
-            return _reduced(inner[0] if inner else Over.NONE, e, last in _MEANS)
+            return reduced(inner[0] if inner else Over.NONE, e, last in _MEANS)
         if last == "l2_loss":
             return Over.SUM if rows else Over.NONE
         if last == "scalar_mul" or last in _SAME:
-            return max(inner, key=_WEIGHT.__getitem__, default=Over.NONE)
+            return heaviest(inner)
         if last in _PER_ROW:
             return Over.VECTOR if rows else Over.NONE
         if self.is_v1 and ".losses." in name and last in _LOSSES_V1:
@@ -382,29 +366,16 @@ class Losses:
             return self._matrices(e, inner)
         if last in ("tensordot", "einsum", "transpose") and rows:
             first = last == "tensordot" and len(inner) > 1 and inner[1] is Over.NONE
-            return inner[0] if first else Over.COUPLED if last == "transpose" and _flips(e) else Over.UNKNOWN
+            return inner[0] if first else Over.COUPLED if last == "transpose" and flips(e) else Over.UNKNOWN
         if last in _JOINING and rows:
-            return Over.COUPLED if _axis(e) in (None, 0) else Over.ROWS
-        if (
-            last
-            in (
-                "softmax",
-                "l2_normalize",
-                "normalize",
-                "reduce_logsumexp",
-                "reduce_max",
-                "reduce_min",
-                "reduce_std",
-                "argmax",
-            )
-            and rows
-        ):
-            axis = _axis(e)
+            return Over.COUPLED if axis_of(e) in (None, 0) else Over.ROWS
+        if last in _ALONG and rows:
+            axis = axis_of(e)
             whole = axis is None and last not in ("softmax",)
             return Over.COUPLED if axis == 0 or whole else Over.ROWS
         if set(inner) & set(_UNARY):
             return Over.UNKNOWN
-        return _elementwise(inner)
+        return elementwise(inner)
 
     def _matrices(self, e: ast.Call, inner: list[Over]) -> Over:
         """`tf.matmul(a, b)`, where either may be turned."""
@@ -434,7 +405,7 @@ class Losses:
                 found.append(Over.MEAN)
             else:
                 found.append(Over.VECTOR if "none" in said else Over.SUM if "sum" in said else Over.UNKNOWN)
-        return _same(found) if found else None
+        return same(found) if found else None
 
 
 def _item(e: ast.expr, path: tuple[int, ...]) -> ast.expr:
@@ -444,88 +415,5 @@ def _item(e: ast.expr, path: tuple[int, ...]) -> ast.expr:
     return e
 
 
-def _reduced(inner: Over, call: ast.Call, mean: bool) -> Over:
-    if inner not in (Over.ROWS, Over.VECTOR):
-        return inner
-    whole = Over.MEAN if mean else Over.SUM
-    axis = argument(call, "axis", 1) or argument(call, "reduction_indices")
-    if axis is None or (isinstance(axis, ast.Constant) and axis.value is None):
-        return whole
-    numbers = _numbers(axis)
-    if numbers is None:
-        return Over.UNKNOWN
-    if 0 in numbers:
-        return whole
-    if inner is Over.VECTOR and -1 in numbers:
-        return whole
-    return Over.VECTOR if len(numbers) == 1 and numbers[0] in (1, -1) else Over.ROWS
-
-
-def _numbers(axis: ast.expr) -> list[int] | None:
-    items = axis.elts if isinstance(axis, (ast.List, ast.Tuple)) else [axis]
-    found = []
-    for item in items:
-        try:
-            value = ast.literal_eval(item)
-        except ValueError:
-            return None
-        if not isinstance(value, int):
-            return None
-        found.append(value)
-    return found
-
-
-def _axis(call: ast.Call) -> int | None:
-    axis = argument(call, "axis") or argument(call, "axes")
-    numbers = _numbers(axis) if axis is not None else None
-    return min(numbers, key=abs) if numbers else None
-
-
-def _flips(call: ast.Call) -> bool:
-    """Whether a `transpose` moves the first axis."""
-    order = argument(call, "perm", 1)
-    numbers = _numbers(order) if order is not None else None
-    return not numbers or numbers[0] != 0
-
-
 def _is_false(e: ast.expr) -> bool:
     return isinstance(e, ast.Constant) and not e.value
-
-
-def _same(found: list[Over]) -> Over:
-    """What a value is that may be one of several."""
-    kinds = set(found) - {Over.NONE} if len(set(found)) > 1 else set(found)
-    if not kinds:
-        return Over.NONE
-    if Over.COUPLED in kinds:
-        return Over.COUPLED
-    if kinds == {Over.ROWS, Over.VECTOR}:
-        return Over.ROWS
-    return kinds.pop() if len(kinds) == 1 else Over.UNKNOWN
-
-
-def _added(found: list[Over]) -> Over:
-    """What a sum of several values is."""
-    kinds = set(found) - {Over.NONE, Over.COUNT}
-    if not kinds:
-        return Over.NONE
-    if Over.COUPLED in kinds:
-        return Over.COUPLED
-    if kinds <= {Over.ROWS, Over.VECTOR}:
-        return Over.ROWS if Over.ROWS in kinds else Over.VECTOR
-    return kinds.pop() if len(kinds) == 1 else Over.UNKNOWN
-
-
-def _elementwise(found: list[Over]) -> Over:
-    """What a function of several values is that goes by elements."""
-    kinds = set(found) - {Over.NONE, Over.COUNT}
-    if not kinds:
-        return Over.NONE
-    if Over.COUPLED in kinds:
-        return Over.COUPLED
-    if kinds <= {Over.ROWS, Over.VECTOR}:
-        return Over.ROWS if Over.ROWS in kinds else Over.VECTOR
-    return Over.UNKNOWN
-
-
-__all__ = ["Losses", "Over"]

@@ -13,8 +13,9 @@ from horovodize.facts.contexts import Context, context_of
 from horovodize.facts.filled_rows import FilledRows
 from horovodize.facts.games import Games, loops_around
 from horovodize.facts.loop_changes import LoopChanges
-from horovodize.facts.losses import Losses, Over
+from horovodize.facts.losses import Losses
 from horovodize.facts.one_batch import OneBatch
+from horovodize.facts.over_rows import Over
 from horovodize.facts.own_layers import unseen_layers
 from horovodize.facts.row_noise import arrays
 from horovodize.facts.shapes import Shapes

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.facts.batches import Batch
-from horovodize.facts.losses import Over
+from horovodize.facts.over_rows import Over
 from horovodize.plan import Decision
 from horovodize.rules import strong
 from horovodize.rules.decisions import Amount, Divided, Shared, Unit

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.losses import Over
+from horovodize.facts.over_rows import Over
 from horovodize.facts.steps import Step
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit

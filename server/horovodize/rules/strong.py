@@ -33,7 +33,7 @@ from collections.abc import Collection, Iterable
 from enum import Enum
 from weakref import WeakKeyDictionary
 
-from horovodize.facts.losses import Over
+from horovodize.facts.over_rows import Over
 from horovodize.facts.steps import Feed, Step
 from horovodize.rules import row_sizes, watched_rows
 from horovodize.rules.decisions import Shared, Unit
