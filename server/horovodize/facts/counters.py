@@ -7,31 +7,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property
 
+from horovodize.facts.added_numbers import AddedNumbers
+from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.graph_counts import GraphCounts
-from horovodize.facts.handed_counts import HandedCounts
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_shown
-from horovodize.facts.written import Written
-from horovodize.source.nodes import walk
+from horovodize.facts.turn_numbers import TurnNumbers
 from horovodize.summary.binding import Binding
-from horovodize.summary.cursors import cursors_of, deals_by_cursor
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.module import Module
-from horovodize.summary.opening import Opening
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS, Loop, argument, numbered
+from horovodize.summary.syntax import FUNCTIONS, argument
 
-# What finds a checkpoint: a number that is made from it was counted by an earlier run.
-RESUMING = ("latest_checkpoint", "get_checkpoint_state")
-_LOADING = ("load", "loadtxt", "genfromtxt", "read_csv", "read_json", "read_pickle")
 _GLOBAL_STEPS = tuple(
     f"tensorflow.compat.v1.train.{name}"
     for name in ("get_global_step", "get_or_create_global_step", "create_global_step")
@@ -41,48 +34,11 @@ _CONVERTING = {"int", "float", "cast", "to_float", "to_int32", "to_int64", "iden
                "float32", "float64", "int32", "int64"}  # fmt: skip
 _READING = {"numpy", "item", "value", "read_value", "eval", "astype"}
 _DEPTH = 12
-
-
-class CounterKind(Enum):
-    """What a counter is."""
-
-    TURN = "the number of a loop's turn"
-    NUMBER = "a number that the program adds to"
-    VARIABLE = "a variable that the program adds to"
-    ITERATIONS = "what an optimizer counts"
-    GLOBAL_STEP = "the global step of a graph"
-    BATCH = "the number of a batch that a callback is told"
-
-
 _GRAPHS = (
     CounterKind.GLOBAL_STEP,
     CounterKind.ITERATIONS,
     CounterKind.VARIABLE,
 )  # begin with 0, and are read
-
-
-@dataclass(frozen=True, eq=False)
-class Counter:
-    """Something that counts steps.
-
-    kind      what it is
-    drivers   the loops whose steps it counts
-    fitted    whether it counts the steps of `fit`
-    advances  where it is counted on: `step += 1`, `step.assign_add(1)`, the `step + 1` that a function gives back for the
-              `step` that it was handed; nothing where TensorFlow or a loop does
-    starts    the values that it is given otherwise
-    stored    whether it is kept with a checkpoint, and goes on from there in a later run
-    rows      whether it goes on by the rows of a batch, whose number isn't written out: `seen += len(batch)`
-    made      where the variable is made that it is"""
-
-    kind: CounterKind
-    drivers: frozenset[Driver]
-    fitted: bool = False
-    advances: tuple[ast.AST, ...] = ()
-    starts: tuple[ast.expr, ...] = ()
-    stored: bool = False
-    made: ast.Call | None = None
-    rows: bool = False
 
 
 class Counters:
@@ -95,10 +51,8 @@ class Counters:
         self.hooks, self.occasions = hooks, occasions
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
-        self.handed = HandedCounts(module, self.fetched)
-        self._written, self._opening = Written(module), Opening(module)
-        self._numbers: dict[object, Counter | None] = {}
-        self._turns: dict[tuple[Driver, tuple[int, ...]], Counter] = {}
+        self._numbers = AddedNumbers(module, feeding, self.fetched, occasions)
+        self._turns = TurnNumbers(feeding)
         self._by_variable: dict[ast.Call, Counter | None] = {}
 
     def of(self, e: ast.expr, known: Iterable[ast.AST] = ()) -> Counter | None:
@@ -125,7 +79,7 @@ class Counters:
         if not handed or self.values.attribute_bindings(e):
             return None
         anchors = [b.anchor for b in self.module.scopes.attributes.get(e.attr, ())]
-        found = {self._number(self._key(a)) for a in anchors if isinstance(a, ast.Attribute)}
+        found = {self._numbers.of(self._numbers.key(a)) for a in anchors if isinstance(a, ast.Attribute)}
         return found.pop() if len(found) == 1 else None
 
     def reads(self, root: ast.AST, known: Iterable[ast.AST] = ()) -> Iterator[tuple[ast.expr, Counter]]:
@@ -154,9 +108,9 @@ class Counters:
         found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)] if self.kept.all else []
         for n in self.syntax.every(ast.AugAssign):
             if isinstance(n.target, (ast.Name, ast.Attribute)) and isinstance(n.op, ast.Add):
-                found.append(self._number(self._key(n.target)))
+                found.append(self._numbers.of(self._numbers.key(n.target)))
             elif isinstance(n.target, ast.Subscript) and isinstance(n.op, ast.Add):
-                found.append(self._item_number(n.target))
+                found.append(self._numbers.item(n.target))
         return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
 
     @cached_property
@@ -165,11 +119,13 @@ class Counters:
         found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)]
         scopes = self.module.scopes
         tables = [table for names in scopes.names.values() for table in names.values()]
-        for b in (b for table in (*tables, *scopes.attributes.values()) for b in table if self._adds(b)):
+        for b in (
+            b for table in (*tables, *scopes.attributes.values()) for b in table if self._numbers.adds(b)
+        ):
             if isinstance(b.anchor, (ast.Name, ast.Attribute)) and any(
-                map(is_number_of_rows, self._amounts(b))
+                map(is_number_of_rows, self._numbers.amounts(b))
             ):
-                found.append(self._number(self._key(b.anchor)))
+                found.append(self._numbers.of(self._numbers.key(b.anchor)))
         return [
             c
             for c in dict.fromkeys(found)
@@ -212,20 +168,6 @@ class Counters:
             case _:
                 return False
 
-    def _is_restored(self, start: ast.expr) -> bool:
-        """Whether a number is read from the name of a checkpoint, or from what a program has saved: a file that it writes."""
-        if isinstance(start, ast.Constant):
-            return False
-        calls = (n for n in self.values.depends([start], 400) if isinstance(n, ast.Call))
-        return any(self.names.last(n.func) in RESUMING or self._reads_own_file(n) for n in calls)
-
-    def _reads_own_file(self, call: ast.Call) -> bool:
-        opened = self._opening.is_open(call) and self._opening.written(call) is None
-        path = self._opening.path(call) if opened else None
-        if path is None and self.names.last(call.func) in _LOADING and call.args:
-            path = call.args[0]
-        return path is not None and self._written.holds(path)
-
     # ------------------------------------------------------------------ what an expression reads
 
     def _read(self, e: ast.expr, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
@@ -235,19 +177,21 @@ class Counters:
             return
         match e:
             case ast.Name():
-                yield from self._of_bindings(self.module.scopes.reaching(e), self._key(e), known, depth)
+                yield from self._of_bindings(
+                    self.module.scopes.reaching(e), self._numbers.key(e), known, depth
+                )
             case ast.Attribute(attr="iterations") if not self.values.attribute_bindings(e):
                 yield self._iterations if self._is_optimizer(e.value) else None
             case ast.Attribute():
                 bindings = self.values.attribute_bindings(e)
                 if bindings:
-                    yield from self._of_bindings(bindings, self._key(e), known, depth)
+                    yield from self._of_bindings(bindings, self._numbers.key(e), known, depth)
                 else:
                     yield from self._of_variables(e, known, depth)
             case ast.Call():
                 yield from self._of_call(e, known, depth)
             case ast.Subscript():
-                number = self._item_number(e)
+                number = self._numbers.item(e)
                 yield from [number] if number is not None else self._of_item(e, known, depth)
             case _:
                 yield None
@@ -255,7 +199,7 @@ class Counters:
     def _of_bindings(
         self, bindings: list[Binding], key: object, known: frozenset[ast.AST], depth: int
     ) -> Iterator[Counter | None]:
-        number = self._number(key)
+        number = self._numbers.of(key)
         if number is not None:
             yield number
             return
@@ -269,7 +213,7 @@ class Counters:
             return
         for b in bindings:
             if b.kind == "item" and isinstance(b.statement, (ast.For, ast.AsyncFor)):
-                yield self._turn(b.statement, b.path, b.anchor)
+                yield self._turns.of(b.statement, b.path)
             elif b.kind == "parameter":
                 yield from self._of_parameter(b, known, depth)
             elif b.kind == "assign" and b.value is not None:
@@ -349,223 +293,6 @@ class Counters:
         for origin in self.values.origins(e):
             yield self._variable(origin.call) if origin.call is not None else None
 
-    def _key(self, e: ast.Name | ast.Attribute) -> object:
-        """What tells one variable from others of its name: where it lives."""
-        if isinstance(e, ast.Name):
-            return e.id, self.module.scopes.lookup(e.id, e)
-        return e.attr, self.values.receiver(e.value)
-
-    # ------------------------------------------------------------------ numbers
-
-    def _number(self, key: object) -> Counter | None:
-        if key not in self._numbers:
-            self._numbers[key] = None  # while it is being found out
-            self._numbers[key] = self._find_number(key)
-        return self._numbers[key]
-
-    def _find_number(self, key: object) -> Counter | None:
-        assert isinstance(key, tuple)
-        bindings = list(self._all_bindings(*key))
-        added = [b for b in bindings if self._adds(b)]
-        handed = [b for b in bindings if b.kind == "parameter" and self.handed.is_handed_back(b)]
-        bindings = [b for b in bindings if b not in handed]
-        if not added:
-            return self._kept_of(bindings)
-        if any(b.kind not in ("assign", "augment") for b in bindings):
-            return None
-        if any(b.kind == "augment" and b not in added for b in bindings):
-            return None
-        drivers, fitted = set[Driver](), False
-        for b in added:
-            counted = self.occasions.counted_at(b.statement)
-            if (
-                counted is None
-                or self._selects(b, counted[0])
-                or self.occasions.are_seldom(b.statement, counted[0])
-            ):
-                return None
-            if self._fills(b) or self._begins_again(b, counted[0]):
-                return None
-            drivers |= counted[0]
-            fitted |= counted[1]
-        begun = [b for b in bindings if b not in added]
-        starts = [b.value for b in begun if b.value is not None and not b.path]
-        starts += [b.value for b in begun if b.path and isinstance(b.value, ast.Call)]
-        advances: list[ast.AST] = []
-        for b in added:
-            advances += self.handed.sums(b) or [b.statement]
-        stored = any(self._is_restored(e) for b in begun for e in self._given(b))
-        rows = not all(self._is_constant(e) for b in added for e in self._amounts(b))
-        return Counter(
-            CounterKind.NUMBER, frozenset(drivers), fitted, tuple(advances), tuple(starts), stored, rows=rows
-        )
-
-    def _kept_of(self, bindings: list[Binding]) -> Counter | None:
-        """The count that a function is handed and gives back, by the name that its caller has for it."""
-        kept = {b: self.handed.kept_from(b) for b in bindings}
-        found = {self._number(key) for key in kept.values() if key is not None}
-        counter = found.pop() if len(found) == 1 else None
-        begun = [b for b, key in kept.items() if key is None]
-        if counter is None or any(b.kind != "assign" for b in begun):
-            return None
-        return replace(counter, starts=tuple(b.value for b in begun if b.value is not None and not b.path))
-
-    def _item_number(self, e: ast.Subscript) -> Counter | None:
-        """`state["step"]`, which is added to like a variable."""
-        if (
-            not self._added_items
-            or not isinstance(e.value, ast.Name)
-            or not isinstance(e.slice, ast.Constant)
-        ):
-            return None
-        key = (ast.unparse(e), self.module.scopes.lookup(e.value.id, e.value))
-        if key not in self._numbers:
-            self._numbers[key] = self._find_item_number(*key)
-        return self._numbers[key]
-
-    @cached_property
-    def _added_items(self) -> list[ast.AugAssign]:
-        """`state["step"] += 1`"""
-        return [s for s in self.syntax.every(ast.AugAssign) if isinstance(s.target, ast.Subscript)]
-
-    def _find_item_number(self, text: str, home: object) -> Counter | None:
-        def is_meant(target: ast.expr) -> bool:
-            named = isinstance(target, ast.Subscript) and ast.unparse(target) == text
-            value = target.value if named and isinstance(target, ast.Subscript) else None
-            return isinstance(value, ast.Name) and self.module.scopes.lookup(value.id, value) is home
-
-        added = [s for s in self._added_items if is_meant(s.target)]
-        sets = [s.value for s in self.syntax.every(ast.Assign) if any(map(is_meant, s.targets))]
-        if not added or not all(isinstance(s.op, ast.Add) and self._is_amount(s.value) for s in added):
-            return None
-        found = [self.occasions.counted_at(s) for s in added]
-        if any(c is None or self.occasions.are_seldom(s, c[0]) for s, c in zip(added, found, strict=True)):
-            return None
-        drivers = frozenset(d for c in found if c is not None for d in c[0])
-        fitted = any(c is not None and c[1] for c in found)
-        begun = self._all_bindings(text.partition("[")[0], home)
-        stored = any(self._is_restored(e) for b in begun for e in self._given(b))
-        return Counter(CounterKind.NUMBER, drivers, fitted, tuple(added), tuple(sets), stored)
-
-    def _given(self, b: Binding) -> list[ast.expr]:
-        """What a name is set to: of `found, step = load()` what `load` returns as its second."""
-        if b.value is None or not b.path:
-            return [b.value] if b.value is not None else []
-        function = self.values.callee(b.value) if isinstance(b.value, ast.Call) else None
-        whole = self.values.returned(function) if isinstance(function, FUNCTIONS) else [b.value]
-        return [self.fetched.part(e, b.path) or e for e in whole]
-
-    def _all_bindings(self, name: str, home: object) -> Iterator[Binding]:
-        """Everything that a variable is ever bound to."""
-        if isinstance(home, ast.AST):
-            yield from self.module.scopes.names[home].get(name, ())
-        elif isinstance(home, frozenset):
-            for b in self.module.scopes.attributes.get(name, ()):
-                if isinstance(b.anchor, ast.Attribute) and self.values.receiver(b.anchor.value) & home:
-                    yield b
-
-    def _adds(self, b: Binding) -> bool:
-        """`step += 1`, `step = step + 1`, `step = train(x, step)` that returns `step + 1`"""
-        amounts = self._amounts(b)
-        return bool(amounts) and all(self._is_amount(e) for e in amounts)
-
-    def _amounts(self, b: Binding) -> list[ast.expr]:
-        """By how much a number is counted on; nothing where it is set to something else."""
-        value = b.value
-        if b.kind == "augment":
-            return [value] if isinstance(b.operator, ast.Add) and value is not None else []
-        if (
-            b.kind == "assign"
-            and not b.path
-            and isinstance(value, ast.BinOp)
-            and isinstance(value.op, ast.Add)
-        ):
-            return [value.right] if ast.unparse(value.left) == ast.unparse(b.anchor) else []
-        return [e.right for e in self.handed.sums(b)]
-
-    def _is_amount(self, e: ast.expr | None) -> bool:
-        return self._is_constant(e) or is_number_of_rows(e)
-
-    def _is_constant(self, e: ast.expr | None) -> bool:
-        known = self.feeding.kinds.constant(e) if e is not None else None
-        return known is not None and known > 0
-
-    def _selects(self, b: Binding, drivers: set[Driver]) -> bool:
-        """Whether a number selects data: it moves through the data, and is no mere count."""
-        function = self.syntax.function(b.statement)
-        if function is not None and deals_by_cursor(function):
-            return True
-        name = ast.unparse(b.anchor)
-        cursors = [(d, c) for d in drivers for c in cursors_of(self.feeding, d) if c.name == name]
-        return any(not (_is_one(c.step) and self._never_begins_again(b, d.loop)) for d, c in cursors)
-
-    def _never_begins_again(self, b: Binding, loop: Loop) -> bool:
-        """Whether nothing in a loop sets a number but what counts it on: it counts the turns, whatever it selects besides."""
-        if not isinstance(b.anchor, (ast.Name, ast.Attribute)):
-            return False
-        key = self._key(b.anchor)
-        assert isinstance(key, tuple)
-        return all(self._adds(o) for o in self._all_bindings(*key) if self.syntax.inside(o.anchor, loop))
-
-    def _fills(self, b: Binding) -> bool:
-        """Whether a number goes on only until it has come to another: it counts what something holds.
-        `if self.held < self.size: self.held += 1`"""
-        name = ast.unparse(b.anchor)
-        return any(
-            isinstance(decision, ast.If)
-            and isinstance(decision.test, ast.Compare)
-            and isinstance(decision.test.ops[0], (ast.Lt, ast.LtE))
-            and ast.unparse(decision.test.left) == name
-            for decision, _ in self.syntax.conditions(b.statement)
-        )
-
-    def _begins_again(self, b: Binding, drivers: set[Driver]) -> bool:
-        """Whether a number is a function's own, which each turn of a loop around its calls begins again: it counts what is
-        done in one of them, as the batches that an evaluation goes through. A generator goes on with its own."""
-        home = self.module.scopes.lookup(b.name, b.anchor) if isinstance(b.anchor, ast.Name) else None
-        if not isinstance(home, FUNCTIONS) or any(
-            isinstance(n, (ast.Yield, ast.YieldFrom)) for n in walk(home)
-        ):
-            return False
-        return not all(self.syntax.inside(d.loop, home) for d in drivers)
-
-    # ------------------------------------------------------------------ turns
-
-    def _turn(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...], anchor: ast.AST) -> Counter | None:
-        """The number of a loop's turn: what `range` or `enumerate` gives."""
-        driver = next((d for d in self.feeding.drivers if d.loop is loop), None)
-        if driver is None or not self._is_number(loop, path):
-            return None
-        if (driver, path) not in self._turns:
-            self._turns[driver, path] = Counter(CounterKind.TURN, frozenset([driver]))
-        return self._turns[driver, path]
-
-    def _is_number(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...]) -> bool:
-        e: ast.expr = loop.iter
-        while isinstance(e, ast.Call):
-            called = self.names.last(e.func)
-            data = numbered(e)
-            if data is not None:
-                if path == (0,):
-                    return True
-                if path[:1] != (1,):
-                    return False
-                e, path = data, path[1:]
-            elif called == "zip":
-                if not path or not 0 <= path[0] < len(e.args):
-                    return False
-                e, path = e.args[path[0]], path[1:]
-            elif called == "count" and self.names.of(e.func) == "itertools.count":
-                return path == ()
-            elif self.feeding.kinds.is_range(e):
-                return path == ()
-            else:
-                inner = self.feeding.inside(e)
-                if inner is e:
-                    return False
-                e = inner
-        return path == () and self.feeding.kinds.is_range(e)
-
     # ------------------------------------------------------------------ variables, optimizers, graphs
 
     def _variable(self, made: ast.Call) -> Counter | None:
@@ -590,7 +317,7 @@ class Counters:
             counted = self.occasions.counted_at(call)
             if (
                 counted is None
-                or not self._is_amount(self._amount(call))
+                or not self._numbers.is_amount(self._amount(call))
                 or self.occasions.are_seldom(call, counted[0])
             ):
                 return None
@@ -601,7 +328,7 @@ class Counters:
         if not added:
             return self._mirrored(made)
         stored = any(made in self.values.calls(kept) for kept in self.kept.all)
-        rows = not all(self._is_constant(self._amount(c)) for c in added)
+        rows = not all(self._numbers.is_constant(self._amount(c)) for c in added)
         return Counter(
             CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made, rows
         )
@@ -686,12 +413,8 @@ def _counted(e: ast.expr) -> ast.expr:
     return e.left if by_number and isinstance(e, ast.BinOp) else e
 
 
-def _is_one(e: ast.expr | None) -> bool:
-    return isinstance(e, ast.Constant) and e.value == 1
-
-
 def _is_stored_to(n: ast.expr) -> bool:
     return isinstance(getattr(n, "ctx", None), (ast.Store, ast.Del))
 
 
-__all__ = ["Counter", "CounterKind", "Counters", "within"]
+__all__ = ["Counters", "within"]

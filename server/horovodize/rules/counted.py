@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counters import Counter, CounterKind
+from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.steps import Feed, arrays_in
 from horovodize.rules import guarded, loop_exits, quotients
 from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Strided

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counters import Counter, CounterKind
+from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.exits import exits, skips
 from horovodize.rules import counted
 from horovodize.rules.decisions import Amount, Strided

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.counters import CounterKind
+from horovodize.facts.counter_kinds import CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import counted, guarded
 from horovodize.rules.decisions import OfAll

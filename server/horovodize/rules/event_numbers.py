@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from horovodize.facts.counters import Counter
+from horovodize.facts.counter_kinds import Counter
 from horovodize.rules import counted
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counters import Counter, CounterKind
+from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import (
     among_numbers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counters import CounterKind
+from horovodize.facts.counter_kinds import CounterKind
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, divide, feeding

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counters import RESUMING, CounterKind
+from horovodize.facts.counter_kinds import CounterKind
+from horovodize.facts.restored_numbers import RESUMING
 from horovodize.plan import Decision
 from horovodize.rules import averages, counted, nested, resume, strong
 from horovodize.rules.decisions import (

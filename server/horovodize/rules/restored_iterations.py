@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.counters import Counter
+from horovodize.facts.counter_kinds import Counter
 from horovodize.rules import counted, resume
 from horovodize.rules.decisions import Scheduled, Strided
 from horovodize.rules.draft import SIZE, Draft

@@ -32,7 +32,7 @@ import ast
 from collections.abc import Sequence
 
 from horovodize.facts.answers import Varies
-from horovodize.facts.counters import Counter, CounterKind
+from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision

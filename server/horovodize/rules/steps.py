@@ -52,7 +52,7 @@ from functools import partial
 
 from horovodize.catalogue import is_hook
 from horovodize.facts.calls import is_known
-from horovodize.facts.counters import CounterKind
+from horovodize.facts.counter_kinds import CounterKind
 from horovodize.facts.exits import exits, tests
 from horovodize.plan import Decision
 from horovodize.rules import (

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counters import Counter, CounterKind
+from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.rules import averages, counted, epoch_counts, guarded
 from horovodize.rules.decisions import Counted, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses

@@ -1,0 +1,216 @@
+"""Which numbers a program adds to while it trains, and counts steps by so: `step += 1`, `state["step"] += 1`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+
+from horovodize.facts.counter_kinds import Counter, CounterKind
+from horovodize.facts.fetched import Fetched
+from horovodize.facts.handed_counts import HandedCounts
+from horovodize.facts.occasions import Occasions
+from horovodize.facts.restored_numbers import RestoredNumbers
+from horovodize.facts.row_counts import is_number_of_rows
+from horovodize.source.nodes import walk
+from horovodize.summary.binding import Binding
+from horovodize.summary.cursors import cursors_of, deals_by_cursor
+from horovodize.summary.feeding import Driver, Feeding
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import FUNCTIONS, Loop
+
+
+class AddedNumbers:
+    """The numbers of one module that count steps so."""
+
+    def __init__(self, module: Module, feeding: Feeding, fetched: Fetched, occasions: Occasions) -> None:
+        self.module, self.feeding, self.fetched, self.occasions = module, feeding, fetched, occasions
+        self.syntax, self.values = module.syntax, module.values
+        self.handed, self._restored = HandedCounts(module, fetched), RestoredNumbers(module)
+        self._known: dict[object, Counter | None] = {}
+
+    def key(self, e: ast.Name | ast.Attribute) -> object:
+        """What tells one variable from others of its name: where it lives."""
+        if isinstance(e, ast.Name):
+            return e.id, self.module.scopes.lookup(e.id, e)
+        return e.attr, self.values.receiver(e.value)
+
+    def of(self, key: object) -> Counter | None:
+        """The counter that a variable is, by its `key`."""
+        if key not in self._known:
+            self._known[key] = None  # while it is being found out
+            self._known[key] = self._find(key)
+        return self._known[key]
+
+    def _find(self, key: object) -> Counter | None:
+        assert isinstance(key, tuple)
+        bindings = list(self._all_bindings(*key))
+        added = [b for b in bindings if self.adds(b)]
+        handed = [b for b in bindings if b.kind == "parameter" and self.handed.is_handed_back(b)]
+        bindings = [b for b in bindings if b not in handed]
+        if not added:
+            return self._kept_of(bindings)
+        if any(b.kind not in ("assign", "augment") for b in bindings):
+            return None
+        if any(b.kind == "augment" and b not in added for b in bindings):
+            return None
+        drivers, fitted = set[Driver](), False
+        for b in added:
+            counted = self.occasions.counted_at(b.statement)
+            if (
+                counted is None
+                or self._selects(b, counted[0])
+                or self.occasions.are_seldom(b.statement, counted[0])
+            ):
+                return None
+            if self._fills(b) or self._begins_again(b, counted[0]):
+                return None
+            drivers |= counted[0]
+            fitted |= counted[1]
+        begun = [b for b in bindings if b not in added]
+        starts = [b.value for b in begun if b.value is not None and not b.path]
+        starts += [b.value for b in begun if b.path and isinstance(b.value, ast.Call)]
+        advances: list[ast.AST] = []
+        for b in added:
+            advances += self.handed.sums(b) or [b.statement]
+        stored = any(self._restored.is_restored(e) for b in begun for e in self._given(b))
+        rows = not all(self.is_constant(e) for b in added for e in self.amounts(b))
+        return Counter(
+            CounterKind.NUMBER, frozenset(drivers), fitted, tuple(advances), tuple(starts), stored, rows=rows
+        )
+
+    def _kept_of(self, bindings: list[Binding]) -> Counter | None:
+        """The count that a function is handed and gives back, by the name that its caller has for it."""
+        kept = {b: self.handed.kept_from(b) for b in bindings}
+        found = {self.of(key) for key in kept.values() if key is not None}
+        counter = found.pop() if len(found) == 1 else None
+        begun = [b for b, key in kept.items() if key is None]
+        if counter is None or any(b.kind != "assign" for b in begun):
+            return None
+        return replace(counter, starts=tuple(b.value for b in begun if b.value is not None and not b.path))
+
+    def item(self, e: ast.Subscript) -> Counter | None:
+        """`state["step"]`, which is added to like a variable."""
+        if (
+            not self._added_items
+            or not isinstance(e.value, ast.Name)
+            or not isinstance(e.slice, ast.Constant)
+        ):
+            return None
+        key = (ast.unparse(e), self.module.scopes.lookup(e.value.id, e.value))
+        if key not in self._known:
+            self._known[key] = self._find_item(*key)
+        return self._known[key]
+
+    @cached_property
+    def _added_items(self) -> list[ast.AugAssign]:
+        """`state["step"] += 1`"""
+        return [s for s in self.syntax.every(ast.AugAssign) if isinstance(s.target, ast.Subscript)]
+
+    def _find_item(self, text: str, home: object) -> Counter | None:
+        def is_meant(target: ast.expr) -> bool:
+            named = isinstance(target, ast.Subscript) and ast.unparse(target) == text
+            value = target.value if named and isinstance(target, ast.Subscript) else None
+            return isinstance(value, ast.Name) and self.module.scopes.lookup(value.id, value) is home
+
+        added = [s for s in self._added_items if is_meant(s.target)]
+        sets = [s.value for s in self.syntax.every(ast.Assign) if any(map(is_meant, s.targets))]
+        if not added or not all(isinstance(s.op, ast.Add) and self.is_amount(s.value) for s in added):
+            return None
+        found = [self.occasions.counted_at(s) for s in added]
+        if any(c is None or self.occasions.are_seldom(s, c[0]) for s, c in zip(added, found, strict=True)):
+            return None
+        drivers = frozenset(d for c in found if c is not None for d in c[0])
+        fitted = any(c is not None and c[1] for c in found)
+        begun = self._all_bindings(text.partition("[")[0], home)
+        stored = any(self._restored.is_restored(e) for b in begun for e in self._given(b))
+        return Counter(CounterKind.NUMBER, drivers, fitted, tuple(added), tuple(sets), stored)
+
+    def _given(self, b: Binding) -> list[ast.expr]:
+        """What a name is set to: of `found, step = load()` what `load` returns as its second."""
+        if b.value is None or not b.path:
+            return [b.value] if b.value is not None else []
+        function = self.values.callee(b.value) if isinstance(b.value, ast.Call) else None
+        whole = self.values.returned(function) if isinstance(function, FUNCTIONS) else [b.value]
+        return [self.fetched.part(e, b.path) or e for e in whole]
+
+    def _all_bindings(self, name: str, home: object) -> Iterator[Binding]:
+        """Everything that a variable is ever bound to."""
+        if isinstance(home, ast.AST):
+            yield from self.module.scopes.names[home].get(name, ())
+        elif isinstance(home, frozenset):
+            for b in self.module.scopes.attributes.get(name, ()):
+                if isinstance(b.anchor, ast.Attribute) and self.values.receiver(b.anchor.value) & home:
+                    yield b
+
+    def adds(self, b: Binding) -> bool:
+        """`step += 1`, `step = step + 1`, `step = train(x, step)` that returns `step + 1`"""
+        amounts = self.amounts(b)
+        return bool(amounts) and all(self.is_amount(e) for e in amounts)
+
+    def amounts(self, b: Binding) -> list[ast.expr]:
+        """By how much a number is counted on; nothing where it is set to something else."""
+        value = b.value
+        if b.kind == "augment":
+            return [value] if isinstance(b.operator, ast.Add) and value is not None else []
+        if (
+            b.kind == "assign"
+            and not b.path
+            and isinstance(value, ast.BinOp)
+            and isinstance(value.op, ast.Add)
+        ):
+            return [value.right] if ast.unparse(value.left) == ast.unparse(b.anchor) else []
+        return [e.right for e in self.handed.sums(b)]
+
+    def is_amount(self, e: ast.expr | None) -> bool:
+        """Whether steps are counted by something: a positive number, or the rows of a batch."""
+        return self.is_constant(e) or is_number_of_rows(e)
+
+    def is_constant(self, e: ast.expr | None) -> bool:
+        """Whether it is the same number each time, and positive."""
+        known = self.feeding.kinds.constant(e) if e is not None else None
+        return known is not None and known > 0
+
+    def _selects(self, b: Binding, drivers: set[Driver]) -> bool:
+        """Whether a number selects data: it moves through the data, and is no mere count."""
+        function = self.syntax.function(b.statement)
+        if function is not None and deals_by_cursor(function):
+            return True
+        name = ast.unparse(b.anchor)
+        cursors = [(d, c) for d in drivers for c in cursors_of(self.feeding, d) if c.name == name]
+        return any(not (_is_one(c.step) and self._never_begins_again(b, d.loop)) for d, c in cursors)
+
+    def _never_begins_again(self, b: Binding, loop: Loop) -> bool:
+        """Whether nothing in a loop sets a number but what counts it on: it counts the turns, whatever it selects besides."""
+        if not isinstance(b.anchor, (ast.Name, ast.Attribute)):
+            return False
+        key = self.key(b.anchor)
+        assert isinstance(key, tuple)
+        return all(self.adds(o) for o in self._all_bindings(*key) if self.syntax.inside(o.anchor, loop))
+
+    def _fills(self, b: Binding) -> bool:
+        """Whether a number goes on only until it has come to another: it counts what something holds.
+        `if self.held < self.size: self.held += 1`"""
+        name = ast.unparse(b.anchor)
+        return any(
+            isinstance(decision, ast.If)
+            and isinstance(decision.test, ast.Compare)
+            and isinstance(decision.test.ops[0], (ast.Lt, ast.LtE))
+            and ast.unparse(decision.test.left) == name
+            for decision, _ in self.syntax.conditions(b.statement)
+        )
+
+    def _begins_again(self, b: Binding, drivers: set[Driver]) -> bool:
+        """Whether a number is a function's own, which each turn of a loop around its calls begins again: it counts what is
+        done in one of them, as the batches that an evaluation goes through. A generator goes on with its own."""
+        home = self.module.scopes.lookup(b.name, b.anchor) if isinstance(b.anchor, ast.Name) else None
+        if not isinstance(home, FUNCTIONS) or any(
+            isinstance(n, (ast.Yield, ast.YieldFrom)) for n in walk(home)
+        ):
+            return False
+        return not all(self.syntax.inside(d.loop, home) for d in drivers)
+
+
+def _is_one(e: ast.expr | None) -> bool:
+    return isinstance(e, ast.Constant) and e.value == 1

@@ -1,0 +1,44 @@
+"""What a counter of steps may be, and what is known of one."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from enum import Enum
+
+from horovodize.summary.feeding import Driver
+
+
+class CounterKind(Enum):
+    """What a counter is."""
+
+    TURN = "the number of a loop's turn"
+    NUMBER = "a number that the program adds to"
+    VARIABLE = "a variable that the program adds to"
+    ITERATIONS = "what an optimizer counts"
+    GLOBAL_STEP = "the global step of a graph"
+    BATCH = "the number of a batch that a callback is told"
+
+
+@dataclass(frozen=True, eq=False)
+class Counter:
+    """Something that counts steps.
+
+    kind      what it is
+    drivers   the loops whose steps it counts
+    fitted    whether it counts the steps of `fit`
+    advances  where it is counted on: `step += 1`, `step.assign_add(1)`, the `step + 1` that a function gives back for the
+              `step` that it was handed; nothing where TensorFlow or a loop does
+    starts    the values that it is given otherwise
+    stored    whether it is kept with a checkpoint, and goes on from there in a later run
+    rows      whether it goes on by the rows of a batch, whose number isn't written out: `seen += len(batch)`
+    made      where the variable is made that it is"""
+
+    kind: CounterKind
+    drivers: frozenset[Driver]
+    fitted: bool = False
+    advances: tuple[ast.AST, ...] = ()
+    starts: tuple[ast.expr, ...] = ()
+    stored: bool = False
+    made: ast.Call | None = None
+    rows: bool = False

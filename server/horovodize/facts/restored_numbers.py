@@ -1,0 +1,35 @@
+"""Which numbers an earlier run of the program has counted: they are read from a checkpoint's name, or from a file it wrote."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.written import Written
+from horovodize.summary.module import Module
+from horovodize.summary.opening import Opening
+
+# What finds a checkpoint: a number that is made from it was counted by an earlier run.
+RESUMING = ("latest_checkpoint", "get_checkpoint_state")
+_LOADING = ("load", "loadtxt", "genfromtxt", "read_csv", "read_json", "read_pickle")
+
+
+class RestoredNumbers:
+    """The numbers of one module that are read so."""
+
+    def __init__(self, module: Module) -> None:
+        self.names, self.values = module.names, module.values
+        self._written, self._opening = Written(module), Opening(module)
+
+    def is_restored(self, start: ast.expr) -> bool:
+        """Whether a number is read from the name of a checkpoint, or from what a program has saved: a file that it writes."""
+        if isinstance(start, ast.Constant):
+            return False
+        calls = (n for n in self.values.depends([start], 400) if isinstance(n, ast.Call))
+        return any(self.names.last(n.func) in RESUMING or self._reads_own_file(n) for n in calls)
+
+    def _reads_own_file(self, call: ast.Call) -> bool:
+        opened = self._opening.is_open(call) and self._opening.written(call) is None
+        path = self._opening.path(call) if opened else None
+        if path is None and self.names.last(call.func) in _LOADING and call.args:
+            path = call.args[0]
+        return path is not None and self._written.holds(path)
