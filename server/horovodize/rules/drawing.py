@@ -98,7 +98,7 @@ def _prepares_rows(draft: Draft, call: ast.Call) -> bool:
         inside = [n for s in f.body for n in ast.walk(s)]
         around = {a for n in inside if isinstance(n, _YIELDS) for a in draft.syntax.ancestors(n)}
         by_rows = any(isinstance(n, (*COMPREHENSIONS, ast.For)) and n not in around for n in inside)
-        if by_rows or draft.facts.effects.reads_files(f):
+        if by_rows or draft.facts.effects.output_calls.reads_files(f):
             return True
         todo += [draft.values.callee(n) for n in inside if isinstance(n, ast.Call)]
     return False

@@ -114,7 +114,7 @@ def _is_alone(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:
 
 
 def _may_differ(draft: Draft, outputs: Outputs, test: ast.expr) -> bool:
-    return outputs.effects.reads_files(test) or bool(draft.uniform.reasons(test))
+    return outputs.effects.output_calls.reads_files(test) or bool(draft.uniform.reasons(test))
 
 
 def _only_makes(draft: Draft, statement: ast.stmt) -> bool:
@@ -154,7 +154,11 @@ def _is_asked_about(draft: Draft, outputs: Outputs, call: ast.Call, path: ast.ex
         own = other.func.value if isinstance(other.func, ast.Attribute) else None
         if not any(ast.unparse(a) == text for a in (*other.args[:1], *((own,) if own is not None else ()))):
             continue
-        if other is call or _path(draft, other) is not None or not outputs.effects.reads_files(other):
+        if (
+            other is call
+            or _path(draft, other) is not None
+            or not outputs.effects.output_calls.reads_files(other)
+        ):
             continue
         asks = draft.names.last(other.func).lower().lstrip("_") in (
             "exists",

@@ -12,8 +12,9 @@ from horovodize.rules.callbacks_by_hand import called_by_hand, silence
 from horovodize.rules.draft import ON_ROOT, Draft
 from horovodize.rules.guards import Guarded, Guards, from_root
 from horovodize.source import Edit
-from horovodize.summary.effects import WRITER, in_place
+from horovodize.summary.effects import in_place
 from horovodize.summary.opening import DATABASE
+from horovodize.summary.output_calls import WRITER
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import argument
 
@@ -88,7 +89,7 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
             else:
                 draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(path, null))
         else:
-            output = outputs.effects.output(call)
+            output = outputs.effects.output_calls.of(call)
             if output is not None and output.kind == "write":
                 _written_value(draft, guards, outputs, call, guarded)
 
@@ -226,7 +227,7 @@ def _is_only_told(draft: Draft, outputs: Outputs, read: ast.Name) -> bool:
     said = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(said, ast.Call):
         return False
-    unheard = outputs.silenced and outputs.effects.speaks(said)
+    unheard = outputs.silenced and outputs.effects.output_calls.speaks(said)
     logs = isinstance(said.func, ast.Attribute) and said.func.attr in _TELLING
     between = [a for a in draft.syntax.ancestors(read) if draft.syntax.inside(a, said) and a is not said]
     formatted = all(
@@ -256,7 +257,7 @@ def _has_value(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:
     return (
         method in ("save", "write")
         and isinstance(call.func, ast.Attribute)
-        and not outputs.effects.is_model(call.func.value)
+        and not outputs.effects.output_calls.models.is_one(call.func.value)
     )
 
 

@@ -61,7 +61,7 @@ def apply(draft: Draft) -> None:
     rule = _RootRank(draft)
     for tree in draft.syntax.trees:
         rule.block(tree.body)
-    folders.apply(draft, rule.outputs.effects.of_all, rule.guarded.statements)
+    folders.apply(draft, rule.outputs.effects.output_calls.of_all, rule.guarded.statements)
     typed_in.apply(draft, rule.outputs, rule.guarded)
     redirect(draft, rule.outputs, rule.guards, rule.guarded)
     asked = file_caches.apply(draft, rule.outputs, rule.guarded)

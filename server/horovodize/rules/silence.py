@@ -32,7 +32,7 @@ def _speaking(draft: Draft, outputs: Outputs) -> set[ast.stmt]:
     effects, found = outputs.effects, set[ast.stmt]()
     for call in draft.syntax.calls:
         statement = draft.syntax.statement(call)
-        if (_draws(outputs, call) or effects.speaks(call)) and not outputs.is_early(call):
+        if (_draws(outputs, call) or effects.output_calls.speaks(call)) and not outputs.is_early(call):
             found.add(statement)
     return found
 
@@ -44,7 +44,7 @@ def _draws(outputs: Outputs, call: ast.Call) -> bool:
 
 def _draws_files(draft: Draft, outputs: Outputs) -> bool:
     """Whether something is drawn from a file: only rank 0 may have it."""
-    return any(_draws(outputs, c) and outputs.effects.reads_files(c) for c in draft.syntax.calls)
+    return any(_draws(outputs, c) and outputs.effects.output_calls.reads_files(c) for c in draft.syntax.calls)
 
 
 def _is_replaced(draft: Draft) -> bool:
@@ -86,7 +86,7 @@ def statement(draft: Draft, outputs: Outputs, last: ast.stmt | None) -> tuple[li
 
     null = f"{name('os')}.devnull, {draft.quoted('w')}, errors={draft.quoted('replace')}"
     lines = [f"if {RANK} != 0:", f"    {name('sys')}.stdout = open({null})"]
-    if outputs.effects.has_windows:
+    if outputs.effects.output_calls.has_windows:
         pyplot = next((imported[p] for p in _PYPLOT if p in imported), None)
         use = f"{pyplot}.switch_backend" if pyplot is not None else f"{name('matplotlib')}.use"
         lines.append(f"    {use}({draft.quoted('Agg')})")

@@ -21,7 +21,7 @@ def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
     """Answers that are used. Those that nobody reads are waited for under a guard, as output."""
     for call in draft.syntax.calls:
         used = not isinstance(draft.syntax.parent.get(call), ast.Expr)
-        if not used or not outputs.effects.waits_for_user(call):
+        if not used or not outputs.effects.output_calls.waits_for_user(call):
             continue
         if outputs.is_early(call) or not guarded.collective(call) or not in_place(draft.module, call):
             continue

@@ -46,5 +46,5 @@ def only_shows(draft: Draft, test: ast.expr) -> bool:
     """Whether nothing but what is printed hangs on a test."""
     statement = draft.syntax.statement(test)
     decided = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else [statement]
-    speaks = outputs_of(draft).effects.speaks
+    speaks = outputs_of(draft).effects.output_calls.speaks
     return all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and speaks(s.value) for s in decided)

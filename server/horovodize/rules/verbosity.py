@@ -53,7 +53,11 @@ def apply(draft: Draft) -> None:
             if outputs.silenced:
                 continue
             if (
-                call in fits or (method not in ("fit", "fit_generator") and effects.is_model(call.func.value))
+                call in fits
+                or (
+                    method not in ("fit", "fit_generator")
+                    and effects.output_calls.models.is_one(call.func.value)
+                )
             ) and (draft.values.callee(call) is None):
                 if not _is_left_to_root(outputs, call):
                     known = catalogue.method(MODEL, method)

@@ -71,7 +71,7 @@ class Beside:
 
     def _writes(self, function: ast.AST, found: set[_Function]) -> bool:
         calls = [n for n in walk(function) if isinstance(n, ast.Call)]
-        outputs = (self.effects.output(c) for c in calls)
+        outputs = (self.effects.output_calls.of(c) for c in calls)
         return any(o is not None and o.kind != "print" for o in outputs) or any(
             self.module.values.callee(c) in found or self.module.names.last(c.func) == "open" for c in calls
         )

@@ -1,8 +1,7 @@
-"""What statements do to the world outside the process, and what every rank must therefore still do.
+"""What every rank must do, though it stands beside output: what statements share between ranks.
 
-Two questions, for the rules that leave output to one rank. What is *output*: a print, a file, a window? And what inside
-it is *shared*: a training step, or something that moves on a state that all ranks must keep in step (an iterator, a random
-generator, an attribute), so that it may not be left to one rank along with the output?
+*Shared* is a training step, or something that moves on a state that all ranks must keep in step (an iterator, a random
+generator, an attribute): it may not be left to one rank along with a print, a file or a window (`output_calls.py`).
 """
 
 from __future__ import annotations
@@ -11,67 +10,21 @@ import ast
 import re
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from horovodize import catalogue
-from horovodize.source.nodes import walk
 from horovodize.summary import shell_commands
-from horovodize.summary.buffers import goes_to_buffer, is_buffer
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.drawn_orders import DrawnOrders
 from horovodize.summary.module import Module
-from horovodize.summary.opening import Opening
+from horovodize.summary.output_calls import OutputCalls
 from horovodize.summary.random_generators import makers
 from horovodize.summary.sites import MODEL, Sites
 from horovodize.summary.syntax import FUNCTIONS, argument
 from horovodize.summary.traced import traced_functions
 
-Kind = Literal["print", "show", "write"]
-
-_PRINTS = {
-    "pprint.pprint", "pprint.pp", "tensorflow.print", "tensorflow.compat.v1.print", "sys.stdout.write", "sys.stdout.flush",
-    "sys.stderr.write", "sys.stderr.flush", "IPython.display.display", "IPython.display.clear_output",
-    "tensorflow.keras.utils.print_summary", "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "tqdm.notebook.tqdm.write",
-}  # fmt: skip
-_SHOWS = {
-    "matplotlib.pyplot.show", "matplotlib.pyplot.pause", "pylab.show", "pylab.pause", "cv2.imshow", "skimage.io.show",
-}  # fmt: skip
-# Of these, what goes to `sys.stdout`, unless it is told otherwise; and Matplotlib's windows.
-_ON_STDOUT = {
-    "pprint.pprint", "pprint.pp", "sys.stdout.write", "sys.stdout.flush", "tensorflow.keras.utils.print_summary",
-    "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "tqdm.notebook.tqdm.write",
-}  # fmt: skip
-_IN_WINDOWS = {"matplotlib.pyplot.show", "pylab.show"}
-_READS = re.compile(
-    r"(open|load(_\w+|txt)?|im(age_)?read|read(_\w+|lines?)?|genfromtxt|fromfile|(list|scan)dir|i?r?glob|walk|stat|get[scma]\w*ime"
-    r"|getsize|exists|is_?(file|dir)|latest_checkpoint)$"
-)
-# What waits until somebody types or clicks.
-_WAITS = {
-    "matplotlib.pyplot.waitforbuttonpress", "matplotlib.pyplot.ginput", "pylab.waitforbuttonpress", "pylab.ginput",
-    "cv2.waitKey", "msvcrt.getch", "getpass.getpass",
-}  # fmt: skip
-_WAITING_BUILTINS = ("input", "raw_input")
-_WAITING_METHODS = ("waitforbuttonpress", "ginput")
-_ELSEWHERE = ("file", "stream", "print_fn")  # arguments that send a text elsewhere
-_BUILTIN_PRINTS = ("print", "display")
-# Calls that any rank may make: they report to a service that `wandb.init(mode="disabled")` silences.
-_SILENCED = "wandb."
-WRITER = "tensorflow.compat.v1.summary.FileWriter"
-_BY_MODE = {"h5py.File"}  # write or not by an argument: `Opening.written` tells
-SUMMARY = "a model's summary"
 _ARCHIVES = {"zipfile.ZipFile", "tarfile.open", "tarfile.TarFile", "tarfile.TarFile.open"}
 _UNPACKS = {"shutil.unpack_archive"}
-_KEEPERS = (
-    "tensorflow.train.Checkpoint", "tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.Saver",
-    "tensorflow.compat.v1.train.Checkpoint",
-)  # fmt: skip
-_KEEPER_NAMES = re.compile(r"(^|_)(ckpt|checkpoint|check_point|saver|manager|mngr)", re.I)
-_ON_FILES = {"writelines", "writerow", "writerows"}
-_SAVES = {"save", "save_weights", "save_model", "export"}
-
 # Methods and functions that move a state on, on whatever they are called.
 _CONSUMING = {
     "send", "pop", "popleft", "popitem", "append", "appendleft", "extend", "extendleft", "insert", "add", "remove", "discard",
@@ -105,16 +58,8 @@ _HARMLESS_PACKAGES = sys.stdlib_module_names | {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Output:
-    """What a call puts out. print: text, harmless when every rank does it; show: a window; write: files."""
-
-    kind: Kind
-    what: str
-
-
 class Effects:
-    """Effects of one module's calls and statements."""
+    """Effects of one module's calls and statements. of_all, early: as of `OutputCalls`."""
 
     def __init__(
         self,
@@ -124,138 +69,10 @@ class Effects:
         of_all: Collection[ast.Call] = (),
         early: Collection[ast.AST] = (),
     ) -> None:
-        """of_all: calls that every rank may make, and that are no output therefore. early: what runs while no rank is known."""
-        self.module, self.sites, self.drive, self.of_all, self.early = module, sites, drive, of_all, early
-        self.opening, self.orders = Opening(module), DrawnOrders(module, sites)
+        self.module, self.sites, self.drive = module, sites, drive
+        self.output_calls = OutputCalls(module, sites, of_all, early)
+        self.opening, self.orders = self.output_calls.opening, DrawnOrders(module, sites)
         self._shared: dict[ast.AST, bool] = {}
-        self._outputs: dict[ast.Call, Output | None] = {}
-
-    # ------------------------------------------------------------------ Keras models
-
-    def is_model(self, receiver: ast.expr) -> bool:
-        """Whether an expression surely is a Keras model: it is made as one, or it is compiled or fitted somewhere."""
-        m = self.module
-        if MODEL in m.values.class_names(receiver):
-            return True
-        owner, text = m.syntax.owner(receiver), ast.unparse(receiver)
-        base = {"self": MODEL, "self.model": "tensorflow.keras.callbacks.Callback"}.get(text)
-        if owner is not None and base is not None and base in m.values.ancestors(owner):
-            return True
-        if any(
-            m.names.last(c.func) in ("load_model", "clone_model", "model_from_json")
-            for c in m.values.calls(receiver)
-        ):
-            return True
-        return text in self._model_texts
-
-    @cached_property
-    def _model_texts(self) -> set[str]:
-        return {ast.unparse(c.model) for c in self.sites.compiles} | {
-            ast.unparse(f.model) for f in self.sites.fits
-        }
-
-    # ------------------------------------------------------------------ output
-
-    def output(self, call: ast.Call) -> Output | None:
-        """What a call puts out itself; None for nothing, for what stays in a buffer, and for functions of this module (their
-        statements count)."""
-        if call not in self._outputs:
-            output = self._output(call)
-            self._outputs[call] = output if output is None or not goes_to_buffer(self.module, call) else None
-        return self._outputs[call]
-
-    def _output(self, call: ast.Call) -> Output | None:
-        m, func = self.module, call.func
-        name = m.names.of(func)
-        if m.values.callee(call) is not None or call in self.of_all:
-            return None
-        if self.waits_for_user(call):
-            return Output("show", "an answer") if isinstance(m.syntax.parent.get(call), ast.Expr) else None
-        if isinstance(func, ast.Name) and func.id in _BUILTIN_PRINTS and not m.scopes.reaching(func):
-            return Output("print", func.id)
-        if name is not None:
-            if name in _PRINTS:
-                return Output("print", name)
-            if name in _SHOWS:
-                return Output("show", name)
-            if name.startswith(_SILENCED) or name in _BY_MODE:
-                return None
-            if catalogue.writes_files(name):
-                return Output("write", name)
-            if shell_commands.deed(m, call) == "write":
-                return Output("write", "a command")
-        told = catalogue.written_to(name or "", func.attr if isinstance(func, ast.Attribute) else "")
-        path = argument(call, *told) if told is not None else None
-        if path is not None and not is_buffer(m, path):
-            return Output("write", "a file")
-        return self._method_output(call, func) if isinstance(func, ast.Attribute) else None
-
-    def waits_for_user(self, call: ast.Call) -> bool:
-        """Whether a call waits until somebody types or clicks."""
-        m, func = self.module, call.func
-        if isinstance(func, ast.Name) and func.id in _WAITING_BUILTINS:
-            return not m.scopes.reaching(func)
-        name = m.names.of(func)
-        if name is None and isinstance(func, ast.Attribute) and func.attr in _WAITING_METHODS:
-            return m.values.callee(call) is None
-        return name in _WAITS
-
-    def _method_output(self, call: ast.Call, func: ast.Attribute) -> Output | None:
-        method, receiver = func.attr, func.value
-        imported = self.module.names.of(func) is not None and not self.is_model(receiver)
-        if WRITER in self.module.values.class_names(receiver):
-            return None  # on other ranks, a silent one stands in for it
-        if method in _ON_FILES and self.opening.is_opened_here(receiver, self.early):
-            return None  # other ranks open the null device
-        if method in catalogue.writer_methods:
-            return Output("write", catalogue.writer_methods[method])
-        if method == "summary" and (not imported):
-            return Output("print", SUMMARY)
-        if method == "show" and not imported and not call.args:
-            return Output("show", "a window")
-        known = method != "export" or self.is_model(receiver)
-        if method in _SAVES and not imported and known and not _is_super(receiver):
-            return Output("write", "a file")
-        if method == "write" and self.is_keeper(receiver):
-            return Output("write", "a checkpoint")
-        return None
-
-    def speaks(self, call: ast.Call) -> bool:
-        """Whether all that a call puts out goes to `sys.stdout` or into a window of Matplotlib's, and it reads no file for it,
-        which only rank 0 may have."""
-        output = self.output(call)
-        if output is None or output.kind == "write" or any(k.arg is None for k in call.keywords):
-            return False
-        if self.reads_files(call):
-            return False
-        if output.kind == "show":
-            return output.what in _IN_WINDOWS
-        given = [argument(call, name) for name in _ELSEWHERE]
-        if any(g is not None and self.module.names.of(g) != "sys.stdout" for g in given):
-            return False
-        return output.what in _ON_STDOUT or output.what in ("print", SUMMARY)
-
-    def reads_files(self, node: ast.AST) -> bool:
-        """Whether something in a node reads a file, or asks about one, as far as names tell."""
-        return any(
-            isinstance(n, ast.Call) and _READS.match(self.module.names.last(n.func)) is not None
-            for n in walk(node)
-        )
-
-    @cached_property
-    def has_windows(self) -> bool:
-        """Whether Matplotlib shows something while the program runs."""
-        shown = (self.output(c) for c in self.module.syntax.calls)
-        return any(
-            o is not None and o.kind == "show" and o.what.startswith(("matplotlib.", "pylab.")) for o in shown
-        )
-
-    def is_keeper(self, receiver: ast.expr) -> bool:
-        """Whether an expression is a checkpoint, a checkpoint manager or a saver."""
-        names = self.module.values.class_names(receiver)
-        if any(k in names for k in _KEEPERS):
-            return True
-        return not names and bool(_KEEPER_NAMES.search(self.module.names.last(receiver)))
 
     def plots(self, statement: ast.stmt) -> bool:
         """Whether a statement only draws into Matplotlib's current figure."""
@@ -278,7 +95,7 @@ class Effects:
         for call in self.module.syntax.calls:
             func = call.func
             evaluates = isinstance(func, ast.Attribute) and func.attr in ("evaluate", "evaluate_generator")
-            if evaluates and isinstance(func, ast.Attribute) and self.is_model(func.value):
+            if evaluates and isinstance(func, ast.Attribute) and self.output_calls.models.is_one(func.value):
                 found.add(call)
             if self.downloads(call):
                 found.add(call)
@@ -349,9 +166,9 @@ class Effects:
 
     def _call_shares(self, call: ast.Call, inside: ast.AST | None) -> bool:
         m, func = self.module, call.func
-        if self.output(call) is not None:
+        if self.output_calls.of(call) is not None:
             return False  # its arguments are looked at on their own
-        if self.waits_for_user(call):
+        if self.output_calls.waits_for_user(call):
             return True
         callee = m.values.callee(call)
         if isinstance(callee, ast.ClassDef):
@@ -456,12 +273,6 @@ class Effects:
     def in_traced(self, node: ast.AST) -> bool:
         """Whether TensorFlow may trace a node into a graph."""
         return any(a in self.traced for a in self.module.syntax.ancestors(node) if isinstance(a, FUNCTIONS))
-
-
-def _is_super(receiver: ast.expr) -> bool:
-    return (
-        isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Name) and receiver.func.id == "super"
-    )
 
 
 def in_place(module: Module, node: ast.expr) -> bool:

@@ -170,7 +170,7 @@ class Files:
         for call in m.syntax.calls:
             name = m.names.of(call.func) or ""
             opened = self.outputs.opening.written(call)
-            output = self.effects.output(call)
+            output = self.effects.output_calls.of(call)
             if opened is not None:
                 yield Access(call, "file", opened)
             elif name in _MODEL_WRITERS:
@@ -219,7 +219,7 @@ class Files:
                 yield Access(node, "model", _path(node, 0))
 
     def _keeps(self, func: ast.expr) -> bool:
-        return isinstance(func, ast.Attribute) and self.effects.is_keeper(func.value)
+        return isinstance(func, ast.Attribute) and self.effects.output_calls.is_keeper(func.value)
 
     def _is_manager(self, e: ast.expr) -> bool:
         names = self.module.values.class_names(e.value) if isinstance(e, ast.Attribute) else set()

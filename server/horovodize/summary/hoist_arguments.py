@@ -40,7 +40,7 @@ class TakingOut:
         """Whether all ranks may have the value of an expression: nothing is put out or opened by it."""
         calls = (n for n in walk(e) if isinstance(n, ast.Call))
         return not isinstance(e, ast.Starred) and not any(
-            self.effects.output(c) is not None or self.effects.opening.is_open(c) for c in calls
+            self.effects.output_calls.of(c) is not None or self.effects.opening.is_open(c) for c in calls
         )
 
     def _collect(

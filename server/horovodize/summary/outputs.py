@@ -102,7 +102,7 @@ class Outputs:
             return False
         if self.beside.puts_out(call):
             return True
-        output = self.effects.output(call)
+        output = self.effects.output_calls.of(call)
         return (output is not None and output.kind == "write") or self.opening.written(call) is not None
 
     def to_lift(self, statement: ast.Expr) -> list[ast.expr] | None:
@@ -114,7 +114,7 @@ class Outputs:
         if self.effects.plots(statement):
             return True
         call = statement.value if isinstance(statement, ast.Expr) else None
-        speaks = self.silenced and isinstance(call, ast.Call) and self.effects.speaks(call)
+        speaks = self.silenced and isinstance(call, ast.Call) and self.effects.output_calls.speaks(call)
         return speaks and not self.effects.shares(statement)
 
     def _call_of(self, statement: ast.stmt) -> ast.Call | None:
@@ -123,7 +123,7 @@ class Outputs:
         if isinstance(call, ast.Tuple) and len(call.elts) == 1:
             call = call.elts[0]  # `print(x),`
         if isinstance(call, ast.Call):
-            if self.effects.output(call) is not None or self.beside.puts_out(call):
+            if self.effects.output_calls.of(call) is not None or self.beside.puts_out(call):
                 return call
             if (
                 isinstance(call.func, ast.Attribute)
@@ -164,8 +164,8 @@ class Outputs:
         they need a closer look."""
         found: set[ast.AST] = set()
         for call in self.module.syntax.calls:
-            speaks = self.silenced and self.effects.speaks(call)
-            output = self.effects.output(call) is not None and not speaks
+            speaks = self.silenced and self.effects.output_calls.speaks(call)
+            output = self.effects.output_calls.of(call) is not None and not speaks
             output = output or self.opening.written(call) is not None or self.beside.puts_out(call)
             if output and not self.beside.is_guarded_outside(call):
                 found.add(call)
@@ -188,7 +188,7 @@ class Outputs:
                     return True
                 return s is not root and (
                     effects.plots(s)
-                    or (s.value in effects.of_all and bool(self.writes_in(root)))
+                    or (s.value in effects.output_calls.of_all and bool(self.writes_in(root)))
                     or self._writes_own_file(s, root)
                 )
             case ast.Continue() | ast.Break():
