@@ -95,7 +95,7 @@ class Batches:
         sizes: dict[ast.expr, None] = {}
         late: dict[ast.expr, None] = {}
         for feed in feeds:
-            if self.feeding.has_fixed_batch(feed):
+            if self.feeding.bound_batches.has_fixed_batch(feed):
                 return _unseen(feed, "the model is made for one batch size")
             for place in self.undivided.places(feed):
                 made = self._batching(feed, place)

@@ -9,7 +9,7 @@ import ast
 
 from horovodize.facts.calls import is_known
 from horovodize.facts.draws import Draws
-from horovodize.source.nodes import walk
+from horovodize.source.nodes import names_in, walk
 from horovodize.summary.effects import Effects
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.kinds import Kind
@@ -96,15 +96,15 @@ class Generators:
         """Whether a turn of the loop makes what it yields from its number, and leaves nothing behind for the next.
 
         draws: whether it may draw, by no seed"""
-        made, given = _names(loop.target), next(n for n in walk(loop) if isinstance(n, ast.Yield))
+        made, given = names_in(loop.target), next(n for n in walk(loop) if isinstance(n, ast.Yield))
         for statement in loop.body:
             if any(isinstance(n, _LEAVING) for n in walk(statement)):
                 return False
             if self._passes_on(statement, loop, made, draws=draws):
                 return False
-            if isinstance(statement, ast.Assign) and _names(statement.value) & made:
-                made |= {name for target in statement.targets for name in _names(target)}
-        return bool(_names(given) & made) and not self._is_read_before(loop)
+            if isinstance(statement, ast.Assign) and names_in(statement.value) & made:
+                made |= {name for target in statement.targets for name in names_in(target)}
+        return bool(names_in(given) & made) and not self._is_read_before(loop)
 
     def _passes_are_alike(self, loop: ast.For, function: Function) -> bool:
         """Whether each pass through the loop goes through the same rows, in whatever order. Where passes bring rows of their
@@ -122,7 +122,7 @@ class Generators:
         is counted on, of what a call gives that isn't seen. An order that is drawn is none: it is of the same rows."""
         if not isinstance(around, (ast.For, ast.While)):
             return set()
-        own = _names(around.target) if isinstance(around, ast.For) else set[str]()
+        own = names_in(around.target) if isinstance(around, ast.For) else set[str]()
         beside = [s for s in around.body if not self.feeding.syntax.inside(loop, s)]
         for _ in range(2):  # what a later statement sets, an earlier one reads in the next turn
             for statement in beside:
@@ -149,7 +149,7 @@ class Generators:
                 if draws and self._draws_freely(n):
                     continue
                 idle = isinstance(statement, ast.Expr) and statement.value is n
-                if not self._is_unseen(n) or not (idle or _names(n) & made):
+                if not self._is_unseen(n) or not (idle or names_in(n) & made):
                     return True
         return False
 
@@ -199,7 +199,7 @@ class Generators:
     def _is_read_before(self, loop: ast.For) -> bool:
         """Whether a name that the loop sets may be read before a turn has set it, or after the loop."""
         names = _set_in(loop.body)
-        fresh = _names(loop.target)
+        fresh = names_in(loop.target)
         for statement in loop.body:
             value = statement.value if isinstance(statement, ast.Assign) else statement
             if value is not None and (_read(value) & names) - fresh:
@@ -217,12 +217,8 @@ def _set_in(statements: list[ast.stmt]) -> set[str]:
     return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
-def _names(e: ast.AST) -> set[str]:
-    return {n.id for n in walk(e) if isinstance(n, ast.Name)}
-
-
 def _read(e: ast.AST) -> set[str]:
     """The names that are read, without those that a comprehension sets for itself."""
     clauses = [c.target for c in walk(e) if isinstance(c, ast.comprehension)]
     loads = {n.id for n in walk(e) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return loads - {name for target in clauses for name in _names(target)}
+    return loads - {name for target in clauses for name in names_in(target)}

@@ -26,6 +26,7 @@ from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.feeding import Feeding, FitFeed, Kind
 from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module
+from horovodize.summary.selecting import is_indexed
 from horovodize.summary.sites import Sites, Update
 from horovodize.summary.sparse_inputs import takes_sparse
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
@@ -541,7 +542,7 @@ class Steps:
         if feeding.graph_iterated:
             return True
         return any(
-            feeding._iterates_data(loop) or feeding.indexed(loop) or feeding._draws(loop)
+            feeding._iterates_data(loop) or is_indexed(feeding, loop) or feeding._draws(loop)
             for loop in loops_around(self.drive, site)
         )
 

@@ -61,7 +61,8 @@ class Undivided:
         """The same of a `fit`."""
         if fed.kind is Kind.DATASET:
             return self.is_whole(fed.x)
-        if self.feeding.is_stateful(fed.x) or self.feeding.has_fixed_batch(fed.x) or self.is_sparse(fed):
+        bound = self.feeding.bound_batches
+        if bound.is_stateful(fed.x) or bound.has_fixed_batch(fed.x) or self.is_sparse(fed):
             return True
         return self.is_unseen(fed)
 
@@ -110,7 +111,7 @@ class Undivided:
         """Whether a pipeline stays whole: the order of its batches means something, or there is no place to divide it."""
         if not self.feeding.pipelines.is_dataset(feed):
             return True  # of another file
-        return self.feeding.is_stateful(feed) or self.is_in_order(feed) or not self.places(feed)
+        return self.feeding.bound_batches.is_stateful(feed) or self.is_in_order(feed) or not self.places(feed)
 
     @once
     def is_in_order(self, feed: ast.expr) -> bool:
@@ -135,7 +136,7 @@ class Undivided:
 
     def _possible(self, feed: ast.expr) -> list[ast.expr]:
         known = self.feeding
-        fixed = known.has_fixed_batch(feed)
+        fixed = known.bound_batches.has_fixed_batch(feed)
         found = known.pipelines.places(feed, known.dataset_feeds, fixed)
 
         def is_made(p: ast.expr) -> bool:

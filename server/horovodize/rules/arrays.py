@@ -59,7 +59,7 @@ def apply(draft: Draft) -> None:
         known, steps, call = feeding(draft), draft.facts.steps, fed.fit.call
         if steps.of(call).feed is Feed.WHOLE or steps.game(call) is not None:
             continue  # the rows of each step are divided, or made by each rank for itself
-        if known.is_stateful(fed.x) or known.has_fixed_batch(fed.x):
+        if known.bound_batches.is_stateful(fed.x) or known.bound_batches.has_fixed_batch(fed.x):
             if fed.kind is not Kind.DATASET:
                 draft.note("D2", fed.x, _KEPT)
         elif fed.kind is not Kind.DATASET and draft.facts.undivided.is_sparse(fed):

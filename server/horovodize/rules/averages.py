@@ -18,6 +18,7 @@ from horovodize.rules.decisions import Divided, Shared
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
+from horovodize.source.nodes import names_in
 from horovodize.summary.feeding import Driver
 
 _WHY = "A rank adds up 1/size() of the steps; so it divides by 1/size() of them."
@@ -38,7 +39,9 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
 def by_turns(draft: Draft, driver: Driver, turn: ast.Name) -> list[ast.expr]:
     """The divisors of sums over a loop that are made from the number of its turn: `total / (i + 1)`."""
     sums = _sums(driver)
-    return [d for d, what in divisors_in(draft, driver.loop) if turn.id in _names(d) and _names(what) & sums]
+    return [
+        d for d, what in divisors_in(draft, driver.loop) if turn.id in names_in(d) and names_in(what) & sums
+    ]
 
 
 def keep_of_dataset(draft: Draft, driver: Driver, rule: str) -> None:
@@ -289,7 +292,3 @@ def _same(draft: Draft, e: ast.expr, count: str) -> bool:
 def _written(e: ast.AST) -> str:
     """As `ast.unparse`; `x.shape[0]` as `len(x)`."""
     return re.sub(r"([\w.]+)\.shape\[0\]", r"len(\1)", ast.unparse(e))
-
-
-def _names(e: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(e) if isinstance(n, ast.Name)}

@@ -70,7 +70,7 @@ def apply(draft: Draft) -> None:
         return
     known = feeding(draft)
     for feed in known.dataset_feeds:
-        if known.is_stateful(feed):
+        if known.bound_batches.is_stateful(feed):
             draft.note(
                 "D1",
                 feed,
@@ -273,7 +273,9 @@ def _divide_inside(draft: Draft, call: ast.expr, feed: ast.expr) -> bool:
     if not isinstance(call, ast.Call) or draft.was(call, Shared):
         return False
     function = known.pipelines.values.callee(call)
-    places = known.pipelines.places_inside(call, known.dataset_feeds, known.has_fixed_batch(feed))
+    places = known.pipelines.places_inside(
+        call, known.dataset_feeds, known.bound_batches.has_fixed_batch(feed)
+    )
     inside = [p for p in places if draft.syntax.function(p) is function]
     if not places or not isinstance(function, ast.FunctionDef) or any(draft.was(p, Shared) for p in places):
         return False

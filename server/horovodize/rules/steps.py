@@ -326,7 +326,7 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         return
     if draft.facts.undivided.is_loop(driver):
         return  # said where the data come from
-    if feeding(draft).carries_layers_state(driver):
+    if feeding(draft).bound_batches.carries_layers_state(driver):
         return _leave_in_order(draft, driver)
     if isinstance(driver.loop, ast.While):
         return _divide_while(draft, driver, driver.loop)

@@ -31,3 +31,8 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     while todo:
         yield from todo
         todo = [child for outer in todo for child in children(outer)]
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that are written in a node."""
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}

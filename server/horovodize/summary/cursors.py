@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from horovodize.source.nodes import walk
+from horovodize.source.nodes import names_in, walk
 from horovodize.summary.feeding import Driver, Feeding, Kind
+from horovodize.summary.selecting import selects
 from horovodize.summary.syntax import LOOPS, Function, Loop, end, position
 from horovodize.summary.variables import Variables, is_number
 
@@ -201,7 +202,7 @@ def _selection(feeding: Feeding, body: list[ast.AST], name: str) -> tuple[set[as
             isinstance(n, ast.Call)
             and not is_number(n)
             and any(_mentions(a, derived, variables) for a in n.args)
-            and feeding.selects(n, {d for d in derived if "." not in d})
+            and selects(feeding, n, {d for d in derived if "." not in d})
         ):
             selectors.add(n)
             roots += [a for a in n.args if _mentions(a, derived, variables)]
@@ -260,7 +261,7 @@ def _steady(feeding: Feeding, loop: Loop, name: str, selecting: list[ast.Name]) 
     step = _added(target, statement)
     stored = [n for n in body if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     of = feeding.variables.of
-    if step is None or sum(of(n) == name for n in stored) != 1 or _names(step) & {n.id for n in stored}:
+    if step is None or sum(of(n) == name for n in stored) != 1 or names_in(step) & {n.id for n in stored}:
         return None
     if any(end(use) > position(statement) for use in selecting):
         return None
@@ -296,10 +297,6 @@ def _is_fixed(e: ast.expr) -> bool:
     return isinstance(e, (ast.Name, ast.Attribute)) or (
         isinstance(e, ast.Constant) and isinstance(e.value, int)
     )
-
-
-def _names(e: ast.AST) -> set[str]:
-    return {n.id for n in walk(e) if isinstance(n, ast.Name)}
 
 
 def _mentions(e: ast.AST, names: set[str], variables: Variables) -> bool:

@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from horovodize.source.nodes import walk
+from horovodize.source.nodes import names_in, walk
+from horovodize.summary.bound_batches import BoundBatches
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
 from horovodize.summary.dataset_methods import ONCE
@@ -16,18 +17,16 @@ from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.pipeline import Pipelines, looked_through
-from horovodize.summary.selecting import picks_what_trains
-from horovodize.summary.sites import MODEL, Fit, Sites
+from horovodize.summary.selecting import is_indexed
+from horovodize.summary.sites import Fit, Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument
-from horovodize.summary.variables import Variables, is_number
+from horovodize.summary.variables import Variables, bound_names
 
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
 _DRAWING = re.compile(
     r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random)_?\w*batch|batch\w*(gen|sampl|iter)|^sample|sampler?$"
     r"|randint|randrange|choice|permutation|^random_"
 )
-_READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
-
 _OF_MODELS = {"fit", "train_on_batch", "trainable_variables", "train_step", "apply_gradients"}
 
 
@@ -65,6 +64,7 @@ class Feeding:
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self.pipelines = Pipelines(module, drive, self._steps)
         self.kinds = Kinds(module, self.pipelines)
+        self.bound_batches = BoundBatches(self)
 
     # ------------------------------------------------------------------ fits
 
@@ -85,71 +85,9 @@ class Feeding:
                 found.append(FitFeed(fit, x, y, weight, self.kinds.of(x, with_targets=y is not None)))
         return found
 
-    def is_stateful(self, data: ast.expr) -> bool:
-        """Whether a recurrent layer of the model that is trained on data carries its state from batch to batch: the order of
-        rows then means something."""
-        return self._concerns(self._stateful, data)
-
-    def carries_layers_state(self, driver: Driver) -> bool:
-        """The same of the model that a hand-written loop trains."""
-        return self._are_in(self._stateful, [f.model for f in self.sites.fits if f.call in driver.steps])
-
-    def has_fixed_batch(self, data: ast.expr) -> bool:
-        """Whether the model that is trained on data is built for one batch size, so that a last smaller batch is an error."""
-        return self._concerns(self._of_fixed_batch, data)
-
-    def _concerns(self, layers: list[ast.Call], data: ast.expr) -> bool:
-        """Whether some of these layers may be in a model that is trained on data: where it can't be told, they are."""
-        return self._are_in(layers, [fed.fit.model for fed in self.fits if fed.x is data])
-
-    def _are_in(self, layers: list[ast.Call], trained: list[ast.expr]) -> bool:
-        """Whether some layers may be in models: in others that are not known, where none is given."""
-        if not layers or not trained:
-            return bool(layers)
-        made = [set(self.values.calls(model)) & self._models.keys() for model in trained]
-        for layer in layers:
-            owners = {model for model, parts in self._models.items() if layer in parts}
-            if not owners or any(not models or models & owners for models in made):
-                return True
-        return False
-
     @cached_property
     def _carried(self) -> CarriedState:
         return CarriedState(self.module, self.sites, self.drive)
-
-    @cached_property
-    def _models(self) -> dict[ast.Call, set[ast.AST]]:
-        """The models of the module, by the calls that make them, each with what it is made of."""
-        made = [c for c in self.syntax.calls if MODEL in self.values.made_by(c)]
-        found = {c: set(self.values.depends([c])) for c in made}
-        for call in self.module.calls_written.get(".add"):
-            assert isinstance(call.func, ast.Attribute)
-            for model in self.values.calls(call.func.value):
-                if model in found:
-                    found[model].update(self.values.depends(call.args))
-        return found
-
-    @cached_property
-    def _stateful(self) -> list[ast.Call]:
-        return [
-            c
-            for c in self.syntax.calls
-            for k in c.keywords
-            if k.arg == "stateful" and isinstance(k.value, ast.Constant) and k.value.value is True
-        ]
-
-    @cached_property
-    def _of_fixed_batch(self) -> list[ast.Call]:
-        found: list[ast.Call] = []
-        for call in self.syntax.calls:
-            for k in call.keywords:
-                shape = k.arg in ("batch_input_shape", "batch_shape") and isinstance(
-                    k.value, (ast.Tuple, ast.List)
-                )
-                size = k.arg == "batch_size" and self.names.last(call.func) in ("Input", "InputLayer")
-                first = k.value.elts[:1] if shape else [k.value] if size else []  # type: ignore[attr-defined]
-                found += [call for e in first if not (isinstance(e, ast.Constant) and e.value is None)]
-        return found
 
     @cached_property
     def variables(self) -> Variables:
@@ -181,7 +119,7 @@ class Feeding:
             if len(turns) > 1:
                 chosen[outside] = [step for loop in turns for step in chosen.pop(loop)]
         found = [
-            Driver(loop, self.iterable(loop), self._loop_kind(loop), self.indexed(loop), steps)
+            Driver(loop, self.iterable(loop), self._loop_kind(loop), is_indexed(self, loop), steps)
             for loop, steps in chosen.items()
         ]
         return sorted(found, key=lambda d: (d.loop.lineno, d.loop.col_offset))
@@ -190,7 +128,7 @@ class Feeding:
         """The next loop around one that only counts how often a step is repeated: where several such loops take turns in it
         (`for _ in range(k): …` for the generator, then for its critic), how often each does is a proportion that stays, and
         the loop around counts the rounds. How many batches there are is counted by dividing something, or by a length."""
-        if not around or self._iterates_data(loop) or self.indexed(loop) or isinstance(loop, ast.While):
+        if not around or self._iterates_data(loop) or is_indexed(self, loop) or isinstance(loop, ast.While):
             return []
         by_rows = any(
             isinstance(n, ast.BinOp)
@@ -225,7 +163,7 @@ class Feeding:
         for i, loop in enumerate(loops):
             if self._chooses_step(loop):
                 continue
-            if self._iterates_data(loop) or self.indexed(loop):
+            if self._iterates_data(loop) or is_indexed(self, loop):
                 return loop
             small = self._is_small(loop) and self._is_round(loop, loops[i + 1 :])
             if not small and self._draws(loop):
@@ -238,13 +176,13 @@ class Feeding:
         """Whether a loop's variable says what is trained: `for net in nets: session.run(net.train_op)`."""
         if isinstance(loop, ast.While):
             return False
-        targets, steps = _bound_names(loop.target), set[ast.AST](self._steps())
+        targets, steps = bound_names(loop.target), set[ast.AST](self._steps())
         for call in (n for s in loop.body for n in walk(s) if isinstance(n, ast.Call)):
-            if call in steps and call.args and _names(call.args[0]) & targets and self.sites.builds_graph:
+            if call in steps and call.args and names_in(call.args[0]) & targets and self.sites.builds_graph:
                 return True
             receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
             named = isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript))
-            if named and _names(receiver) & targets and self.drive.reaches(call, steps):
+            if named and names_in(receiver) & targets and self.drive.reaches(call, steps):
                 return True
         return False
 
@@ -297,93 +235,13 @@ class Feeding:
             return True
         if isinstance(e, ast.Call) and self.names.last(e.func) in ("split", "items", "keys", "count"):
             return False
-        targets = _bound_names(loop.target)
+        targets = bound_names(loop.target)
         for n in (n for s in loop.body for n in walk(s)):
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in targets:
                 return False  # `for model in models: model(x)`
-            if isinstance(n, ast.Attribute) and n.attr in _OF_MODELS and _names(n.value) & targets:
+            if isinstance(n, ast.Attribute) and n.attr in _OF_MODELS and names_in(n.value) & targets:
                 return False
-        return any(_mentions(s, targets) for s in loop.body)
-
-    def indexed(self, loop: Loop) -> bool:
-        """Whether a counting loop's variable selects data: `x[i * B : (i + 1) * B]`, `next_batch(i)`."""
-        if isinstance(loop, ast.While):
-            return False
-        e = self.iterable(loop)
-        if e is None or not self.kinds.is_range(e):
-            return False
-        tainted, mentions = _bound_names(loop.target), self.variables.mentions
-        body = [n for s in loop.body for n in walk(s)]
-        if tainted <= self._set_again(loop):
-            return False
-        for _ in range(3):
-            for n in body:
-                made = isinstance(n, ast.Assign) and (not isinstance(n.value, ast.Call) or is_number(n.value))
-                if made and isinstance(n, ast.Assign) and mentions(n.value, tainted):
-                    for target in n.targets:
-                        tainted |= self.variables.read(target)
-                for numbers, targets in self.variables.numbered(n):
-                    tainted |= targets if mentions(numbers, tainted) else set()
-        for n in body:
-            if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and mentions(n.slice, tainted):
-                if not picks_what_trains(self, n, body):
-                    return True
-            if isinstance(n, ast.Call) and self.selects(n, tainted):
-                return True
-        return False
-
-    def _set_again(self, loop: ast.For | ast.AsyncFor) -> set[str]:
-        """The variables of a loop that its body never reads before it sets them to something else."""
-        bound = _bound_names(loop.target)
-        inside = (n for s in loop.body for n in walk(s) if isinstance(n, ast.Name) and n.id in bound)
-        own = [n for n in inside if self.variables.of(n) in bound]
-        read = {
-            n.id
-            for n in own
-            if isinstance(n.ctx, ast.Load)
-            and any(b.statement is loop for b in self.module.scopes.reaching(n))
-        }
-        return {n.id for n in own if not isinstance(n.ctx, ast.Load)} - read
-
-    def selects(self, call: ast.Call, variables: set[str]) -> bool:
-        """Whether a call selects data by one of some variables: it reads a batch, or its function subscripts with it."""
-        given = [*call.args, *(k.value for k in call.keywords)]
-        if not any(self.variables.mentions(a, variables) for a in given):
-            return False
-        last = self.names.last(call.func)
-        if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
-            if not self._hands_nothing_over(call):
-                return True
-        return self._indexes_with(call, variables)
-
-    def _hands_nothing_over(self, call: ast.Call) -> bool:
-        """Whether a call's result is dropped, and its function, one of this module, keeps nothing either:
-        `sample_images(epoch)` draws a picture."""
-        callee = self.values.callee(call)
-        if not isinstance(callee, FUNCTIONS) or not isinstance(self.syntax.parent[call], ast.Expr):
-            return False
-        return not any(
-            isinstance(n, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom))
-            or (isinstance(n, (ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store))
-            for n in walk(callee)
-        )
-
-    def _indexes_with(self, call: ast.Call, tainted: set[str]) -> bool:
-        """Whether a function of this module subscripts with what a call passes it from the loop's variable."""
-        callee = self.values.callee(call)
-        if not isinstance(callee, FUNCTIONS):
-            return False
-        parameters = {
-            b.name
-            for bindings in self.module.scopes.names[callee].values()
-            for b in bindings
-            if b.kind == "parameter"
-            and any(self.variables.mentions(v, tainted) for v in self.values.passed(b) if v in call.args)
-        }
-        return any(
-            isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and _mentions(n.slice, parameters)
-            for n in walk(callee)
-        )
+        return any(not targets.isdisjoint(names_in(s)) for s in loop.body)
 
     def _draws(self, loop: Loop) -> bool:
         """Whether a loop's body gets itself data: `next(it)`, a random batch."""
@@ -441,7 +299,7 @@ class Feeding:
         """Whether a short loop only repeats a step within a round that a loop around it counts: that one gets data, or takes
         steps, beside it."""
         for around in outer:
-            if self._iterates_data(around) or self.indexed(around):
+            if self._iterates_data(around) or is_indexed(self, around):
                 return True
             beside = [n for s in around.body for n in walk(s) if not self.syntax.inside(n, loop)]
             calls = [n for n in beside if isinstance(n, ast.Call)]
@@ -491,21 +349,6 @@ class Feeding:
         if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip":
             return list(e.args)
         return [e]
-
-
-def _bound_names(target: ast.expr) -> set[str]:
-    """The names that an assignment binds; what is stored in something else (`history[i] = …`) has none."""
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return {name for e in target.elts for name in _bound_names(e)}
-    return {target.id} if isinstance(target, ast.Name) else set()
-
-
-def _names(e: ast.AST) -> set[str]:
-    return {n.id for n in walk(e) if isinstance(n, ast.Name)}
-
-
-def _mentions(e: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(n, ast.Name) and n.id in names for n in walk(e))
 
 
 __all__ = ["Driver", "Feeding", "FitFeed", "Kind"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from horovodize.source.nodes import walk
+from horovodize.source.nodes import names_in, walk
 from horovodize.summary.schedules import is_from_schedule
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import FUNCTIONS, Loop
 from horovodize.summary.turn_picks import Picked, picked_by
-from horovodize.summary.variables import NUMBERS, Variables
+from horovodize.summary.variables import NUMBERS, Variables, bound_names, is_number
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _TRAINING = {"apply_gradients", "minimize", "train_on_batch", "fit", "run"}
 _NUMBERS = {"min", "max", "minimum", "maximum", "amin", "amax", "int", "round", "floor", "ceil"}
+_READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ def derived_from(loop: Loop, uses: Sequence[ast.expr]) -> set[str]:
     for _ in range(3):
         for n in (n for s in loop.body for n in walk(s)):
             if isinstance(n, ast.Assign) and (
-                _names(n.value) & found or any(u in walk(n.value) for u in uses)
+                names_in(n.value) & found or any(u in walk(n.value) for u in uses)
             ):
-                found |= {name for target in n.targets for name in _names(target)}
+                found |= {name for target in n.targets for name in names_in(target)}
     return found
 
 
@@ -85,7 +87,7 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
             and not picks_what_trains(feeding, n, body)
         ):
             found.append(n.slice)
-        elif isinstance(n, ast.Call) and feeding.selects(n, derived):
+        elif isinstance(n, ast.Call) and selects(feeding, n, derived):
             found += [*n.args, *(k.value for k in n.keywords)]
     wanted = {name for root in found for name in variables.read(root)} & derived
     for _ in range(3):  # `start = i * n`, from the slice back to the variable
@@ -141,5 +143,87 @@ def _is_number(value: ast.expr) -> bool:
     return called in _NUMBERS | NUMBERS
 
 
-def _names(e: ast.AST) -> set[str]:
-    return {n.id for n in walk(e) if isinstance(n, ast.Name)}
+def is_indexed(feeding: Feeding, loop: Loop) -> bool:
+    """Whether a counting loop's variable selects data: `x[i * B : (i + 1) * B]`, `next_batch(i)`."""
+    if isinstance(loop, ast.While):
+        return False
+    e = feeding.iterable(loop)
+    if e is None or not feeding.kinds.is_range(e):
+        return False
+    tainted, mentions = bound_names(loop.target), feeding.variables.mentions
+    body = [n for s in loop.body for n in walk(s)]
+    if tainted <= _set_again(feeding, loop):
+        return False
+    for _ in range(3):
+        for n in body:
+            made = isinstance(n, ast.Assign) and (not isinstance(n.value, ast.Call) or is_number(n.value))
+            if made and isinstance(n, ast.Assign) and mentions(n.value, tainted):
+                for target in n.targets:
+                    tainted |= feeding.variables.read(target)
+            for numbers, targets in feeding.variables.numbered(n):
+                tainted |= targets if mentions(numbers, tainted) else set()
+    for n in body:
+        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and mentions(n.slice, tainted):
+            if not picks_what_trains(feeding, n, body):
+                return True
+        if isinstance(n, ast.Call) and selects(feeding, n, tainted):
+            return True
+    return False
+
+
+def _set_again(feeding: Feeding, loop: ast.For | ast.AsyncFor) -> set[str]:
+    """The variables of a loop that its body never reads before it sets them to something else."""
+    bound = bound_names(loop.target)
+    inside = (n for s in loop.body for n in walk(s) if isinstance(n, ast.Name) and n.id in bound)
+    own = [n for n in inside if feeding.variables.of(n) in bound]
+    read = {
+        n.id
+        for n in own
+        if isinstance(n.ctx, ast.Load) and any(b.statement is loop for b in feeding.module.scopes.reaching(n))
+    }
+    return {n.id for n in own if not isinstance(n.ctx, ast.Load)} - read
+
+
+def selects(feeding: Feeding, call: ast.Call, variables: set[str]) -> bool:
+    """Whether a call selects data by one of some variables: it reads a batch, or its function subscripts with it."""
+    given = [*call.args, *(k.value for k in call.keywords)]
+    if not any(feeding.variables.mentions(a, variables) for a in given):
+        return False
+    last = feeding.names.last(call.func)
+    if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
+        if not _hands_nothing_over(feeding, call):
+            return True
+    return _indexes_with(feeding, call, variables)
+
+
+def _hands_nothing_over(feeding: Feeding, call: ast.Call) -> bool:
+    """Whether a call's result is dropped, and its function, one of this module, keeps nothing either:
+    `sample_images(epoch)` draws a picture."""
+    callee = feeding.values.callee(call)
+    if not isinstance(callee, FUNCTIONS) or not isinstance(feeding.syntax.parent[call], ast.Expr):
+        return False
+    return not any(
+        isinstance(n, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom))
+        or (isinstance(n, (ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store))
+        for n in walk(callee)
+    )
+
+
+def _indexes_with(feeding: Feeding, call: ast.Call, tainted: set[str]) -> bool:
+    """Whether a function of this module subscripts with what a call passes it from the loop's variable."""
+    callee = feeding.values.callee(call)
+    if not isinstance(callee, FUNCTIONS):
+        return False
+    parameters = {
+        b.name
+        for bindings in feeding.module.scopes.names[callee].values()
+        for b in bindings
+        if b.kind == "parameter"
+        and any(feeding.variables.mentions(v, tainted) for v in feeding.values.passed(b) if v in call.args)
+    }
+    return any(
+        isinstance(n, ast.Subscript)
+        and isinstance(n.ctx, ast.Load)
+        and not parameters.isdisjoint(names_in(n.slice))
+        for n in walk(callee)
+    )

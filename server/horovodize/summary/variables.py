@@ -55,3 +55,10 @@ def is_number(e: ast.expr) -> bool:
         return False
     called = e.func.attr if isinstance(e.func, ast.Attribute) else getattr(e.func, "id", "")
     return called in NUMBERS
+
+
+def bound_names(target: ast.expr) -> set[str]:
+    """The names that an assignment binds; what is stored in something else (`history[i] = …`) has none."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return {name for e in target.elts for name in bound_names(e)}
+    return {target.id} if isinstance(target, ast.Name) else set()
