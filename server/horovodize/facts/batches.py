@@ -201,12 +201,12 @@ class Batches:
     # ------------------------------------------------------------------ sessions
 
     def _of_run(self, site: ast.Call) -> Batch:
-        fed = self.steps.fed(site)
+        fed = self.steps.feeds.of(site)
         if fed is None:
             return _unseen(site, _NOT_SEEN)
         rows: dict[ast.expr, ast.expr] = {}  # what is fed → the placeholder
         for key, value, part in fed:
-            shape = self.steps.shape_of(key)
+            shape = self.steps.placeholders.shape_of(key)
             if shape is not None and not shape:
                 continue  # a number
             if shape is not None and not (isinstance(shape[0], ast.Constant) and shape[0].value is None):

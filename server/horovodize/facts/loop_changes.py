@@ -1,4 +1,4 @@
-"""What the loops around a step do to what was made before them: they fill it, set its elements, bind a name anew."""
+"""What the loops around a step do to what was made before them: they fill it, set its elements, bind a name again."""
 
 from __future__ import annotations
 

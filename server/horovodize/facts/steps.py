@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 
 from horovodize.facts.compiled import Compiled
-from horovodize.facts.contexts import Context, context_of
+from horovodize.facts.feed_values import FeedValues
 from horovodize.facts.filled_rows import FilledRows
 from horovodize.facts.games import Games, loops_around
 from horovodize.facts.loop_changes import LoopChanges
@@ -20,16 +18,16 @@ from horovodize.facts.own_layers import unseen_layers
 from horovodize.facts.row_noise import arrays
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.trained_input import TrainedInputs
+from horovodize.facts.trained_losses import TrainedLosses
 from horovodize.facts.turn_parts import Part, is_numbers
 from horovodize.facts.turns import Turns
-from horovodize.summary.call_paths import Drive, Frame
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.feeding import Feeding, FitFeed, Kind
-from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module
 from horovodize.summary.selecting import is_indexed
 from horovodize.summary.sites import Sites, Update
 from horovodize.summary.sparse_inputs import takes_sparse
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
+from horovodize.summary.syntax import LOOPS, argument
 
 _ONE_BATCH = "the batch holds all rows"
 _PERHAPS_ALL = "it can't be seen whether this is all of the data"
@@ -81,7 +79,9 @@ class Steps:
         self.compiled = Compiled(module, sites, self.shapes)
         self._one_batch = OneBatch(module, feeding, self.shapes)
         self._trained_inputs = TrainedInputs(module)
-        self._changes = LoopChanges(module, feeding)
+        self._changes, self._losses = LoopChanges(module, feeding), TrainedLosses(module, sites, drive)
+        self.feeds = FeedValues(feeding, self._losses, self._changes, self._turns)
+        self.placeholders = self.feeds.placeholders
         self._games = Games(module, sites, drive, feeding)
         self._known: dict[ast.Call, Step] = {}
         self._learnt_from: dict[ast.Call, ast.AST | None] = {}
@@ -134,7 +134,9 @@ class Steps:
             return step
         update = next((u for u in self.sites.updates if u.call is step.site), None)
         losses = Losses(self.module, rows, self.sites.is_tf1, self.shapes)
-        over = {losses.trained(t, c) for t, c in self._targets(update)} if update is not None else set()
+        over = (
+            {losses.trained(t, c) for t, c in self._losses.of_update(update)} if update is not None else set()
+        )
         only = over.pop() if len(over) == 1 else Over.UNKNOWN
         return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=only)
 
@@ -146,8 +148,9 @@ class Steps:
 
     def _of_train_on_batch(self, site: ast.Call) -> Step:
         turns = self._turns()
+        made = self._losses.made_in(site.func.value if isinstance(site.func, ast.Attribute) else None)
         given = [argument(site, "x", 0), argument(site, "y", 1), argument(site, "sample_weight")]
-        for context in self._contexts(site, self._made_in(self._optimizers(site))):
+        for context in self._losses.contexts(site, made):
             for e in given:
                 if e is not None:
                     turns.read(e, context)
@@ -157,7 +160,7 @@ class Steps:
         return replace(step, feed=Feed.UNSEEN, reason=_NOT_SEEN) if step.feed is Feed.NONE else step
 
     def _of_update(self, update: Update) -> Step:
-        turns, targets = self._turns(), list(self._targets(update))
+        turns, targets = self._turns(), list(self._losses.of_update(update))
         for target, context in targets:
             turns.read(target, context)
         if not targets:
@@ -174,48 +177,30 @@ class Steps:
         # `fit` gives a batch to each step; what is made of something else is asked about, not divided here.
         return replace(step, feed=Feed.UNSEEN, reason=_NOT_SEEN, vague=(*step.vague, *step.rows))
 
-    def _targets(self, update: Update) -> Iterator[tuple[ast.expr, Context]]:
-        """The losses of an update, each in a context."""
-        without = self._made_in(update.optimizer)
-        for gradient in update.gradients:
-            target = argument(gradient, "target", 0)
-            if target is not None:
-                for context in self._contexts(gradient, without):
-                    yield target, context
-        loss = argument(update.call, "loss", 0) if update.method == "minimize" else None
-        if loss is None:
-            return
-        for context in self._contexts(update.call, without):
-            functions = [o.node for o in self.module.values.origins(loss) if isinstance(o.node, CALLABLES)]
-            for function in functions:
-                inner = context.calling(function, None)
-                for returned in self.module.values.returned(function):
-                    yield returned, inner
-            if not functions:
-                yield loss, context
-
     def _of_run(self, site: ast.Call) -> Step:
         turns = self._turns()
-        graph_runs = self.sites.graph
-        fed = argument(site, "feed_dict", 0 if _runs_itself(graph_runs, site) else 1)
+        fed = self.feeds.given(site)
         prepared = self.sites.graph._prepared(site)
         by_key: dict[ast.AST, Part] = {}
-        for context in self._contexts(site, self._sessions_made_in()):
+        for context in self._losses.contexts(site, self._losses.sessions):
             if prepared is not None:  # `step = session.make_callable(train_op, [x])`, then `step(rows)`
                 for value in site.args:
                     turns.read(value, context)
             elif fed is not None:
-                self._read_feed(fed, context, turns, by_key)
+                self.feeds.read(fed, context, turns, by_key)
         graph = self._turns(graph=True)
-        graph.fed = dict.fromkeys(self._placeholders, Part.COMPUTED)
-        losses_at = list(self._graph_losses(site))
+        placeholders = self.placeholders.all
+        graph.fed = dict.fromkeys(placeholders, Part.COMPUTED)
+        losses_at = list(self._losses.of_run(site))
         for loss, context in losses_at:
             graph.read(loss, context)
         turns.moving.update(graph.moving)
         turns.drawn.update(dict.fromkeys(graph.drawn))
         turns.unseen.update({} if turns.rows else graph.unseen)
         unfed = {
-            p for p in self._placeholders if p in graph.computed and p not in by_key and self._takes_rows(p)
+            p
+            for p in placeholders
+            if p in graph.computed and p not in by_key and self.placeholders.takes_rows(p)
         }
         turns.unseen.update(dict.fromkeys([site] if unfed and prepared is None and not turns.moving else []))
         rows = {k for k, part in by_key.items() if part is Part.ROWS}
@@ -223,143 +208,6 @@ class Steps:
         turns.rows.update(graph.rows)
         over = {losses.trained(loss, context) for loss, context in losses_at}
         return self._step(site, turns, over.pop() if len(over) == 1 else _worst(over))
-
-    def _read_feed(self, fed: ast.expr, context: Context, turns: Turns, by_key: dict[ast.AST, Part]) -> None:
-        """What a feed dictionary gives to which placeholders."""
-        dicts = [o.node for o in self.module.values.origins(fed)]
-        if not all(isinstance(d, ast.Dict) for d in dicts):
-            if self._is_made_of_the_same(fed, context):
-                turns.vague[fed] = None
-                return
-            part = turns.read(fed, context)
-            if part <= Part.ROWS:
-                turns.unseen[fed] = None
-            return
-        made_by = self._made_by(fed, context)
-        for d in dicts:
-            assert isinstance(d, ast.Dict)
-            place = made_by.get(d) or context.elsewhere(d, self.module.syntax)
-            for key, value in zip(d.keys, d.values, strict=True):
-                if key is None:
-                    continue
-                if self._is_single(key):
-                    by_key.update(dict.fromkeys(self.module.values.calls(key), Part.NUMBER))
-                    continue
-                part = turns.read(value, place)
-                if part is Part.TURN and not self._is_plain(value):
-                    turns.moving[value] = None
-                elif part is Part.NUMBER and (value in turns.vague or not self._is_plain(value)):
-                    if self._takes_several(key) and self._changes.may_change(value, place):
-                        turns.unseen[value] = None
-                    elif self._takes_several(key) and turns.fixed.is_made(value):
-                        part = Part.ROWS
-                        turns.rows[value] = None
-                        turns.vague.pop(value, None)
-                    else:
-                        turns.vague[value] = None
-                for made in self.module.values.calls(key):
-                    by_key[made] = max(part, by_key.get(made, Part.NUMBER))
-
-    def _made_by(self, fed: ast.expr, context: Context, depth: int = 2) -> dict[ast.AST, Context]:
-        """The dictionaries that a function of the program gives for a feed, `feed_dict(x[i : i + n])`, each in the run of that
-        one call: its parameters are what this turn passes, not whatever is passed anywhere."""
-        bindings = self.module.scopes.reaching(fed) if isinstance(fed, ast.Name) else []
-        calls = [fed, *(b.value for b in bindings)]
-        found: dict[ast.AST, Context] = {}
-        for call in calls:
-            callee = self.module.values.callee(call) if isinstance(call, ast.Call) else None
-            if not isinstance(call, ast.Call) or not isinstance(callee, FUNCTIONS) or not depth:
-                continue
-            at = context.elsewhere(call, self.module.syntax)
-            if at.is_running(callee):
-                continue
-            inner = at.calling(callee, call)
-            for returned in self.module.values.returned(callee):
-                found |= dict.fromkeys((o.node for o in self.module.values.origins(returned)), inner)
-                found |= self._made_by(returned, inner, depth - 1)
-        return found
-
-    def _is_made_of_the_same(self, fed: ast.expr, context: Context) -> bool:
-        """Whether a function makes what is fed of what is the same in every turn: `construct_feed_dict(features, labels)`."""
-        bindings = self.module.scopes.reaching(fed) if isinstance(fed, ast.Name) else []
-        calls: list[ast.expr] = [b.value for b in bindings if isinstance(b.value, ast.Call)] or [fed]
-        for call in calls:
-            if not isinstance(call, ast.Call) or not call.args:
-                return False
-            turns = self._turns()
-            parts = [turns.read(a, context) for a in (*call.args, *(k.value for k in call.keywords))]
-            if turns.moving or turns.drawn or any(part > Part.ROWS for part in parts):
-                return False
-        return True
-
-    def _is_plain(self, value: ast.expr) -> bool:
-        """Whether a number is fed: written out, or counted."""
-        counted = (ast.Constant, ast.BinOp, ast.Call)
-        made = [o.node for o in self.module.values.origins(value)]
-        return all(isinstance(n, counted) or self.feeding.kinds.is_range(value) for n in made) and not any(
-            (self.module.names.of(n.func) or "").startswith("numpy") for n in made if isinstance(n, ast.Call)
-        )
-
-    @cached_property
-    def _placeholders(self) -> list[ast.Call]:
-        return [
-            c for c in self.module.syntax.calls if self.module.names.last(c.func).startswith("placeholder")
-        ]
-
-    def shape(self, placeholder: ast.Call) -> list[ast.expr] | None:
-        """The dimensions of a placeholder, where they are written out."""
-        shape = argument(placeholder, "shape", 1)
-        for o in self.module.values.origins(shape) if shape is not None else ():
-            if isinstance(o.node, (ast.List, ast.Tuple)) and not o.path:
-                return o.node.elts
-        return None
-
-    def _takes_rows(self, placeholder: ast.Call) -> bool:
-        """Whether a placeholder takes more than a number, and nothing is its default."""
-        shape = self.shape(placeholder)
-        return (shape is None or bool(shape)) and not self.module.names.last(placeholder.func).endswith(
-            "default"
-        )
-
-    def _is_single(self, key: ast.expr) -> bool:
-        """Whether a placeholder takes one number: a rate, a flag."""
-        made = self.module.values.calls(key)
-        shapes = [self.shape(c) for c in made if c in self._placeholders]
-        if shapes and all(s is not None and not s for s in shapes):
-            return True
-        types = {
-            ast.unparse(a).rsplit(".", 1)[-1] for c in made if (a := argument(c, "dtype", 0)) is not None
-        }
-        return bool(types) and types <= {"bool", "bool_"}
-
-    def _takes_several(self, key: ast.expr) -> bool:
-        """Whether a placeholder takes several rows: what is fed to it holds rows, whatever it was made by."""
-        shape = self.shape_of(key)
-        one = shape and isinstance(shape[0], ast.Constant) and shape[0].value == 1
-        return bool(shape) and not one
-
-    def _graph_losses(self, site: ast.Call) -> Iterator[tuple[ast.expr, Context]]:
-        graph, names = self.sites.graph, self.module.names
-        ops = list(graph.operations(graph.fetches(site)))
-        made = [n for n in ops if n in graph.train_ops] or list(graph.train_ops)
-        for op in made:
-            if not isinstance(op, ast.Call):
-                continue
-            sources = (
-                [op]
-                if names.last(op.func) == "minimize"
-                else [
-                    n
-                    for n in self.module.values.depends([op], 800)
-                    if isinstance(n, ast.Call) and names.last(n.func) in ("compute_gradients", "gradients")
-                ]
-            )
-            for source in sources:
-                first = "ys" if names.last(source.func) == "gradients" else "loss"
-                loss = argument(source, first, 0)
-                if loss is not None:
-                    for context in self._contexts(source, frozenset()):
-                        yield loss, context
 
     def _of_fit(self, fed: FitFeed) -> Step:
         """All rows in every step, where the batch holds at least as many as there are."""
@@ -398,91 +246,30 @@ class Steps:
 
     # ------------------------------------------------------------------ asked of batches
 
-    def fed(self, site: ast.Call) -> list[tuple[ast.expr, ast.expr, Part]] | None:
-        """What a session's step is fed: (placeholder, value, what that is in a turn); None where it can't be seen."""
-        fed = argument(site, "feed_dict", 0 if _runs_itself(self.sites.graph, site) else 1)
-        if fed is None or self.sites.graph._prepared(site) is not None:
-            return None
-        dicts = [o.node for o in self.module.values.origins(fed)]
-        found: list[tuple[ast.expr, ast.expr, Part]] = []
-        for d in dicts:
-            if not isinstance(d, ast.Dict) or None in d.keys:
-                return None
-            for key, value in zip(d.keys, d.values, strict=True):
-                assert key is not None
-                if self._is_single(key):
-                    continue
-                parts = []
-                for context in self._contexts(site, self._sessions_made_in()):
-                    place = self._made_by(fed, context).get(d) or context.elsewhere(d, self.module.syntax)
-                    parts.append(self._turns().read(value, place))
-                found.append((key, value, max(parts, default=Part.UNSEEN)))
-        return found
-
-    def shape_of(self, key: ast.expr) -> list[ast.expr] | None:
-        """The dimensions of what is fed to, where they are written out."""
-        made = [c for c in self.module.values.calls(key) if c in self._placeholders]
-        shapes = [self.shape(c) for c in made]
-        return shapes[0] if len(shapes) == 1 else None
-
     def over(self, site: ast.Call, rows: set[ast.AST]) -> Over:
         """What the loss of a place that trains is over rows that are given."""
         update = next((u for u in self.sites.updates if u.call is site), None)
-        targets = list(self._targets(update) if update is not None else self._graph_losses(site))
+        targets = self._losses.of(site)
         losses = Losses(self.module, rows, update is None or self.sites.is_tf1, self.shapes)
         over = {losses.trained(target, context) for target, context in targets}
         return over.pop() if len(over) == 1 else _worst(over)
 
     def unseen_layer(self, site: ast.Call) -> ast.Call | None:
         """Where a layer is made that a step by hand is taken through, and that this file doesn't show; None where none is."""
-        update = next((u for u in self.sites.updates if u.call is site), None)
-        targets = self._targets(update) if update is not None else self._graph_losses(site)
-        return next(unseen_layers(self.module, [target for target, _ in targets]), None)
+        return next(unseen_layers(self.module, [target for target, _ in self._losses.of(site)]), None)
 
     def changing(self, site: ast.Call) -> tuple[list[ast.AST], list[ast.AST]]:
         """(what is selected or dealt out for each step of a tape, what is drawn for it)."""
         turns = self._turns()
         update = next((u for u in self.sites.updates if u.call is site), None)
-        for target, context in self._targets(update) if update is not None else ():
+        for target, context in self._losses.of_update(update) if update is not None else ():
             turns.read(target, context)
         return list(turns.moving), [*turns.drawn, *turns.unseen, *turns.played]
-
-    # ------------------------------------------------------------------ contexts
 
     def _turns(self, *, graph: bool = False) -> Turns:
         turns = Turns(self.module, self.feeding, self._changes, self._as_rows, graph=graph)
         self._read.append(turns)
         return turns
-
-    def _contexts(self, site: ast.AST, without: frozenset[ast.AST]) -> list[Context]:
-        found = []
-        for way in self.drive.ways(site):
-            anew = self._begins_anew(way, without)
-            found.append(context_of(way, anew, self.sites.own_steps))
-        return found
-
-    def _begins_anew(self, way: tuple[Frame, ...], made: frozenset[ast.AST]) -> frozenset[Loop]:
-        """The loops of a way in whose every turn what trains is made again: each turn is a training of its own."""
-        syntax, found = self.module.syntax, set[Loop]()
-        for i, frame in enumerate(way):
-            deeper = {f.function for f in way[:i]}
-            for loop in frame.loops:
-                if any(
-                    syntax.inside(m, loop) or (syntax.function(m) in deeper and syntax.function(m))
-                    for m in made
-                ):
-                    found.add(loop)
-        return frozenset(found)
-
-    def _made_in(self, optimizer: ast.expr | None) -> frozenset[ast.AST]:
-        return frozenset(self.module.values.calls(optimizer)) if optimizer is not None else frozenset()
-
-    def _sessions_made_in(self) -> frozenset[ast.AST]:
-        return frozenset(self.sites.sessions)
-
-    def _optimizers(self, site: ast.Call) -> ast.expr | None:
-        assert isinstance(site.func, ast.Attribute)
-        return site.func.value
 
     # ------------------------------------------------------------------ what it comes to
 
@@ -578,11 +365,6 @@ def arrays_in(e: ast.expr) -> list[ast.expr]:
         return e.values
     listed = isinstance(e, (ast.List, ast.Tuple)) and not is_numbers(e)
     return e.elts if listed and isinstance(e, (ast.List, ast.Tuple)) else [e]
-
-
-def _runs_itself(graph: Graph, site: ast.Call) -> bool:
-    """`op.run(feed_dict)` rather than `session.run(op, feed_dict)`."""
-    return graph._prepared(site) is None and isinstance(site.func, ast.Attribute) and graph._runs_itself(site)
 
 
 def _worst(found: set[Over]) -> Over:

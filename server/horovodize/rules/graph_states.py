@@ -99,7 +99,7 @@ def _is_of_rows(draft: Draft, value: ast.expr) -> bool:
         return False
     return any(
         draft.names.last(c.func) in GRAPH_SOURCES
-        or (draft.names.last(c.func) == "placeholder" and draft.facts.steps.shape(c) != [])
+        or (draft.names.last(c.func) == "placeholder" and draft.facts.steps.placeholders.shape(c) != [])
         for c in calls
     )
 

@@ -88,7 +88,7 @@ def _is_fixed(draft: Draft, call: ast.Call) -> bool:
     """A placeholder of one size, a state for one number of rows."""
     last = draft.names.last(call.func)
     if last == "placeholder":
-        given, shape = argument(call, "shape", 1), draft.facts.steps.shape(call)
+        given, shape = argument(call, "shape", 1), draft.facts.steps.placeholders.shape(call)
         if given is not None and shape is None:  # `x.shape`: that of all rows
             return any(isinstance(o.node, ast.Attribute) for o in draft.values.origins(given))
         return (
