@@ -382,3 +382,45 @@ def test_what_prepares_the_batches_of_all_ranks_is_said(given: str, is_told: boo
     plan = plan_of(dividing.TAPE + "files, y = [], 0\n" + reading + PREPARING.format(given))
     assert "step([dealer.next_batch(8) for _ in range(hvd.size())][hvd.rank()], y)" in plan.text
     assert any(PREPARES in note.message for note in plan.notes) is is_told
+
+
+OBJECT = """\
+import numpy as np
+import tensorflow as tf
+class Trainer:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        self.opt = tf.keras.optimizers.SGD(0.1)
+        self.rows, self.size, self.step, self.best = np.load("x.npy"), 32, 0, 0
+    def draw(self, n):
+        return self.rows[np.random.randint(0, len(self.rows), n)]
+    def next(self):
+        return self.rows[self.at : self.at + 32]
+    def train(self):
+        for i in range(10000):
+            {}
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.model(x) ** 2)
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.opt.apply_gradients(zip(gradients, self.model.trainable_variables))
+            {}
+Trainer().train()
+"""
+
+
+def test_an_attribute_that_is_set_from_a_count_is_not_all_of_its_object() -> None:
+    """`self.best = self.step`: what is given `self.size` selects nothing by the count, which goes on counting steps."""
+    then = "if self.step % 500 == 0:\n                self.best = self.step\n            self.step += 1"
+    text = plan_of(OBJECT.format("x = self.draw(self.size)", then)).text
+    assert "for i in range(10000 // hvd.size()):" in text
+    assert "if self.step % max(1, 500 // hvd.size()) == 0:" in text
+    text = plan_of(
+        OBJECT.format("self.now = i\n            x = self.draw(self.size)", "print(self.now)")
+    ).text
+    assert "for i in range(10000 // hvd.size()):" in text
+
+
+@pytest.mark.parametrize("taken", ["self.rows[self.at : self.at + 32]", "self.next()"])
+def test_an_attribute_that_is_set_from_the_variable_selects_also_in_a_method(taken: str) -> None:
+    text = plan_of(OBJECT.format(f"self.at = i * 32\n            x = {taken}", "pass")).text
+    assert "for i in range(hvd.rank(), 10000 // hvd.size() * hvd.size(), hvd.size()):" in text

@@ -854,3 +854,24 @@ def test_what_a_branch_makes_of_a_dataset_is_not_divided_a_second_time() -> None
     assert "    return shard_dataset(ds).batch(4)\n" in text
     chosen = source.replace("ds = ds.take(int(64 * part))", "ds = tf.data.Dataset.range(9)")  # another one
     assert plan_of(chosen).text.count("shard_dataset(tf.data.Dataset.range(") == 2
+
+
+APPLIED = """\
+import tensorflow as tf
+def prepare(rows):
+    rows = rows.shuffle(1000)
+    return rows.batch(32)
+ds = tf.data.Dataset.from_tensor_slices(a).apply(prepare)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+for x in ds:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def test_what_a_function_shuffles_that_a_pipeline_applies_comes_in_one_order() -> None:
+    text = plan_of(APPLIED).text
+    assert "rows.shuffle(1000, seed=0 if hvd.size() > 1 else None)" in text
+    assert "shard" in text

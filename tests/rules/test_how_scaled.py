@@ -6,9 +6,11 @@ import pytest
 
 from horovodize.distribute import distribute
 from horovodize.options import Options
-from horovodize.plan import Plan, StepScaling
+from horovodize.plan import Plan, Refusal, StepScaling
 from horovodize.source import Document
 from horovodize.summary import summarize
+
+from .pairs import plan_of
 
 FIT = """import tensorflow as tf
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
@@ -69,3 +71,38 @@ def test_a_loss_that_may_be_no_mean_is_to_confirm() -> None:
 def test_what_stays_whole_is_not_scaled() -> None:
     (fit,) = scalings(STATEFUL)
     assert fit.sentence == "No scaling: every rank trains on all of it, so rate and steps stay"
+
+
+BRANCHES = """\
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+class Trainer:
+    def __init__(self):
+        self.opt = tf.keras.optimizers.Adam(0.001)
+    @tf.function
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        def apply():
+            self.opt.apply_gradients(zip(gradients, model.trainable_variables))
+            return loss
+        {}
+trainer = Trainer()
+for x in tf.data.Dataset.from_tensor_slices(a).batch(8):
+    trainer.step(x)
+"""
+
+
+def test_the_object_of_a_method_is_known_in_a_function_within_it() -> None:
+    assert "Adam(0.001 * hvd.size())" in plan_of(BRANCHES.format("return apply()")).text
+
+
+def test_a_branch_by_a_ranks_own_loss_that_trains_is_refused() -> None:
+    """Gradients are averaged before; applied on some ranks only, weights would part without a stall."""
+    refusal = distribute(
+        summarize(Document(BRANCHES.format("return tf.cond(tf.math.is_finite(loss), apply, lambda: loss)")))
+    )
+    assert isinstance(refusal, Refusal)
+    assert any("no longer hold the same weights" in r.message for r in refusal.reasons)
+    plan_of(BRANCHES.format("return tf.cond(self.opt.iterations > 3, apply, apply)"))

@@ -595,3 +595,34 @@ def test_where_a_run_goes_on_from_a_file_all_ranks_still_shuffle_alike() -> None
     assert "n = hvd.broadcast_object(n)\n" in plan.text
     assert "order = hvd.broadcast_object(np.random.permutation(900))\n" in plan.text
     assert not any("some rows are seen twice" in note.message for note in plan.notes)
+
+
+COUNTED_ON = """\
+def load():
+    latest = tf.train.latest_checkpoint("d")
+    if latest is None:
+        return 0
+    model.load_weights(latest)
+    return int(latest.split("-")[-1])
+count = {}
+for epoch in range(90):
+    for x, y in tf.data.Dataset.from_tensor_slices((a, b)).batch(4):
+        step(x, y)
+        count += 1
+        if count >= {}:
+            break
+"""
+
+
+@pytest.mark.parametrize("most", ["5000", "most"])
+def test_an_end_that_is_compared_with_the_steps_of_all_ranks_stays(most: str) -> None:
+    """Divided besides, it came after 1/size() of the 1/size() of the steps."""
+    text = plan_of(TAPE + COUNTED_ON.format("load()", most)).text
+    assert "        count += hvd.size()\n" in text
+    assert f"        if count >= {most}:\n            break\n" in text
+
+
+def test_an_end_that_is_compared_with_a_ranks_own_steps_is_divided() -> None:
+    text = plan_of(TAPE + COUNTED_ON.format("0", "5000")).text
+    assert "        count += 1\n" in text
+    assert "        if count >= 5000 // hvd.size():\n            break\n" in text

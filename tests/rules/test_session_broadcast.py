@@ -550,3 +550,27 @@ def test_what_is_restored_before_all_training_is_sent_once() -> None:
 def test_what_trains_before_it_is_restored_is_sent_before(run: str) -> None:
     found = plan_of(BUILT + IN_CLASSES.format(run=run)).text
     assert f"        self.{INIT}        self.{SENT}" in found
+
+
+def test_a_method_without_an_object_is_handed_the_session_first() -> None:
+    """`Model.load(sess, path)`: the broadcast after it ran by the model."""
+    text = plan_of(
+        "import tensorflow.compat.v1 as tf\n"
+        "class Model:\n"
+        "    def __init__(self):\n"
+        "        self.x = tf.placeholder(tf.float32, [None, 3])\n"
+        "        self.loss = tf.reduce_mean(tf.layers.dense(self.x, 1) ** 2)\n"
+        "    @staticmethod\n"
+        "    def load(sess, path):\n"
+        "        found = tf.train.get_checkpoint_state(path)\n"
+        "        if found and found.model_checkpoint_path:\n"
+        "            tf.train.Saver().restore(sess, found.model_checkpoint_path)\n"
+        "model = Model()\n"
+        "train = tf.train.AdamOptimizer(0.001).minimize(model.loss)\n"
+        "with tf.Session() as sess:\n"
+        "    sess.run(tf.global_variables_initializer())\n"
+        "    model.load(sess, 'd')\n"
+        "    for i in range(1000):\n"
+        "        sess.run(train, {model.x: rows[i * 8 : i * 8 + 8]})\n"
+    ).text
+    assert "    model.load(sess, 'd')\n    sess.run(hvd.broadcast_global_variables(root_rank=0))\n" in text

@@ -109,7 +109,7 @@ def passed(module: Module, parameter: Binding, context: Context) -> ast.expr | N
         return None
     graph, a = module.values.graph, function.args
     names = [p.arg for p in (*a.posonlyargs, *a.args)]
-    bound = module.syntax.method_class(function) is not None and not graph._is_static(function)
+    bound = module.syntax.method_class(function) is not None and not graph.is_static(function)
     index = names.index(parameter.name) - bound if parameter.name in names else None
     if bound and index == -1:
         return None

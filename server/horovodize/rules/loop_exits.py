@@ -49,8 +49,16 @@ def divide_ends(draft: Draft, driver: Driver, rule: str) -> None:
     tests += [(one.test, (ast.Lt, ast.LtE)) for one in around if isinstance(one, ast.While)]
     for test, operators in tests:
         end = compared(test, operators)
-        if end is not None and _counts(loop, end[0], test):
+        if end is not None and _counts(loop, end[0], test) and not _goes_on_by_all(draft, driver, end[0]):
             _divide_whole(draft, end[1], rule)
+
+
+def _goes_on_by_all(draft: Draft, driver: Driver, e: ast.expr) -> bool:
+    """Whether a count is kept with a checkpoint, or is one of rows: it goes on by the steps of all ranks (G6), and what it is
+    compared with stays."""
+    known = draft.facts.counters
+    counter = known.of(e)
+    return counter is not None and driver in counter.drivers and (counter.stored or counter in known.of_rows)
 
 
 def _counts(loop: ast.For | ast.AsyncFor, e: ast.expr, test: ast.expr) -> bool:

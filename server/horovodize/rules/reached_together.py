@@ -17,10 +17,15 @@ from horovodize.rules.any_rank_test import ALIKE, agree, agree_value, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.syntax import Loop, position
+from horovodize.summary.calls import BRANCHING
+from horovodize.summary.syntax import Loop, argument, position
 
 TOGETHER = "each rank decides this by values of its own: now all of them take the step when one of them does"
 OTHER_STEPS = "ranks may train different things here, as each decides by values of its own, and would wait for each other"
+_OF_BRANCHES = (
+    "each rank decides by values of its own which of these functions runs, and one of them trains: ranks would no longer hold "
+    "the same weights; decide by something that is the same on every rank"
+)
 _LEAVES = (
     "each rank decides this by values of its own: now all of them leave the step out when one of them does"
 )
@@ -55,6 +60,11 @@ def keep(draft: Draft, frame: Frame, sites: Collection[ast.AST]) -> None:
             draft.refuse("HVD205", decision, OTHER_STEPS)
         else:
             agree_on_step(draft, decision.test, arm)
+    branch = frame.node
+    if isinstance(branch, ast.Call) and draft.names.of(branch.func) in BRANCHING and branch not in sites:
+        test = argument(branch, "pred", 0)  # `tf.cond(is_finite(loss), apply, skip)`
+        if test is not None and not draft.was(test, Agreed) and differing(draft, test):
+            draft.refuse("HVD205", branch, _OF_BRANCHES)
     for leaving in _before(draft, frame):
         _leave_together(draft, leaving, outermost)
 

@@ -40,7 +40,7 @@ def in_caller(draft: Draft, session: Session, function: Function | None, call: a
     if base.id not in names or not any(b.kind == "parameter" for b in draft.module.scopes.reaching(base)):
         return None
     index = names.index(base.id)
-    if draft.syntax.method_class(function) is None:
+    if draft.syntax.method_class(function) is None or draft.values.graph.is_static(function):
         given = argument(call, base.id, index)
     elif index == 0:
         given = call.func.value if isinstance(call.func, ast.Attribute) else None

@@ -19,7 +19,7 @@ Callee: TypeAlias = Function | ast.Lambda | ast.ClassDef
 
 _PARTIAL = "functools.partial"
 # What runs one of two functions that it is given, while a step is traced or a graph is built.
-_BRANCHING = ("tensorflow.cond", "tensorflow.compat.v1.cond")
+BRANCHING = ("tensorflow.cond", "tensorflow.compat.v1.cond")
 # What gives a function that runs the one it was given.
 CALLED_FOR = ("tensorflow.function", "tensorflow.autograph.to_graph", _PARTIAL)
 
@@ -209,7 +209,7 @@ class CallGraph:
         """Functions that a call runs through an argument (`app.run(main)`, `tf.cond(test, apply, wait)`), or through an object
         (`model(x)`: `call`)."""
         name = self.names.of(call.func) or ""
-        if name in _BRANCHING:
+        if name in BRANCHING:
             arms = [*call.args[1:3], *(k.value for k in call.keywords if k.arg in ("true_fn", "false_fn"))]
             yield from self._named(arms)
         elif name.endswith("app.run"):
@@ -245,7 +245,7 @@ class CallGraph:
         a = function.args
         positional = [*a.posonlyargs, *a.args]
         names = [p.arg for p in positional]
-        method = self.syntax.method_class(function) is not None and not self._is_static(function)
+        method = self.syntax.method_class(function) is not None and not self.is_static(function)
         if method and names and parameter.anchor is positional[0]:
             return []
         index = names.index(parameter.name) - (1 if method else 0) if parameter.name in names else None
@@ -268,7 +268,7 @@ class CallGraph:
         a = function.args
         positional = [*a.posonlyargs, *a.args]
         names = [p.arg for p in positional]
-        is_method = self.syntax.method_class(function) is not None and not self._is_static(function)
+        is_method = self.syntax.method_class(function) is not None and not self.is_static(function)
         index = names.index(name) - is_method if name in names else None
         value = self.argument(call, function, name, index)
         if value is not None:
@@ -314,7 +314,8 @@ class CallGraph:
             todo += [step for step, path in self.values._steps(e, ()) if not path]
         return found
 
-    def _is_static(self, function: ast.AST) -> bool:
+    def is_static(self, function: ast.AST) -> bool:
+        """Whether a method is handed no object."""
         return isinstance(function, FUNCTIONS) and any(
             isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
         )

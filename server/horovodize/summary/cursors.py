@@ -56,9 +56,7 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
         selectors, selecting = _selection(feeding, body, name)
         if driver.kind is not Kind.RANGE:  # what is given the loop's own batch, too, selects none
             own = _own_names(loop)
-            selectors = {
-                s for s in selectors if not (isinstance(s, ast.Call) and _mentions(s, own, variables))
-            }
+            selectors = {s for s in selectors if not (isinstance(s, ast.Call) and variables.mentions(s, own))}
         if not selectors:
             continue
         if fed is None:
@@ -78,7 +76,7 @@ def deals_by_cursor(function: Function) -> bool:
         if any(
             isinstance(n, ast.Subscript)
             and isinstance(n.ctx, ast.Load)
-            and _mentions(n.slice, derived, _BY_NAME)
+            and _BY_NAME.mentions(n.slice, derived)
             for n in body
         ):
             return any(isinstance(n, (ast.Return, ast.Yield)) and n.value is not None for n in body)
@@ -92,9 +90,7 @@ def moved(function: Function) -> set[str]:
     outside = {name for n in body if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
     found = [target for target, _ in _moves(body)]
     for target, value in (pair for n in body if isinstance(n, ast.Assign) for pair in _paired(n)):
-        if isinstance(target, (ast.Name, ast.Attribute)) and _mentions(
-            value, {ast.unparse(target)}, _BY_NAME
-        ):
+        if isinstance(target, (ast.Name, ast.Attribute)) and _BY_NAME.mentions(value, {ast.unparse(target)}):
             found.append(target)
     return {ast.unparse(t) for t in found if isinstance(t, ast.Attribute) or ast.unparse(t) in outside}
 
@@ -121,7 +117,7 @@ def _takes_by(n: ast.AST, names: set[str]) -> bool:
         isinstance(n, ast.Subscript)
         and isinstance(n.ctx, ast.Load)
         and not isinstance(n.value, (ast.List, ast.Tuple, ast.Dict))
-        and _mentions(n.slice, names, _BY_NAME)
+        and _BY_NAME.mentions(n.slice, names)
     )
 
 
@@ -157,8 +153,8 @@ def _moves(body: list[ast.AST]) -> Iterator[tuple[ast.Name | ast.Attribute, ast.
         elif isinstance(n, ast.Assign) and len(n.targets) == 1:
             target = n.targets[0]
             value = made_of.get(n.value.id, n.value) if isinstance(n.value, ast.Name) else n.value
-            if isinstance(target, (ast.Name, ast.Attribute)) and _mentions(
-                value, {ast.unparse(target)}, _BY_NAME
+            if isinstance(target, (ast.Name, ast.Attribute)) and _BY_NAME.mentions(
+                value, {ast.unparse(target)}
             ):
                 yield target, n
 
@@ -194,24 +190,24 @@ def _selection(feeding: Feeding, body: list[ast.AST], name: str) -> tuple[set[as
         if (
             isinstance(n, ast.Subscript)
             and isinstance(n.ctx, ast.Load)
-            and _mentions(n.slice, derived, variables)
+            and variables.mentions(n.slice, derived)
         ):
             selectors.add(n)
             roots.append(n.slice)
         elif (
             isinstance(n, ast.Call)
             and not is_number(n)
-            and any(_mentions(a, derived, variables) for a in n.args)
+            and any(variables.mentions(a, derived) for a in n.args)
             and selects(feeding, n, {d for d in derived if "." not in d})
         ):
             selectors.add(n)
-            roots += [a for a in n.args if _mentions(a, derived, variables)]
-    wanted = {d for d in derived if any(_mentions(r, {d}, variables) for r in roots)}
+            roots += [a for a in n.args if variables.mentions(a, derived)]
+    wanted = {d for d in derived if any(variables.mentions(r, {d}) for r in roots)}
     for _ in range(3):  # from the slice back to the variable
         for value, targets in _settings(body, variables):
             if targets & (wanted - {name}) and value not in roots:
                 roots.append(value)
-                wanted |= {d for d in derived if _mentions(value, {d}, variables)}
+                wanted |= {d for d in derived if variables.mentions(value, {d})}
     read = [n for root in roots for n in walk(root) if isinstance(n, ast.Name) and n.id == name]
     uses = {n for n in read if variables.of(n) == name}
     return selectors, [n for n in body if isinstance(n, ast.Name) and n in uses]
@@ -222,7 +218,7 @@ def _derived(body: list[ast.AST], name: str, variables: Variables) -> set[str]:
     found = {name}
     for _ in range(3):
         for value, targets in _settings(body, variables):
-            if _mentions(value, found, variables) and (not isinstance(value, ast.Call) or is_number(value)):
+            if variables.mentions(value, found) and (not isinstance(value, ast.Call) or is_number(value)):
                 found |= targets
     return found
 
@@ -238,10 +234,10 @@ def _settings(body: list[ast.AST], variables: Variables) -> Iterator[tuple[ast.e
                     and len(target.elts) == len(n.value.elts)
                 ):
                     yield from (
-                        (v, variables.read(t)) for t, v in zip(target.elts, n.value.elts, strict=True)
+                        (v, variables.set_in(t)) for t, v in zip(target.elts, n.value.elts, strict=True)
                     )
                 else:
-                    yield n.value, variables.read(target)
+                    yield n.value, variables.set_in(target)
         else:
             yield from variables.numbered(n)
 
@@ -296,14 +292,4 @@ def _is_fixed(e: ast.expr) -> bool:
     """Whether an expression is a number, or what names one."""
     return isinstance(e, (ast.Name, ast.Attribute)) or (
         isinstance(e, ast.Constant) and isinstance(e.value, int)
-    )
-
-
-def _mentions(e: ast.AST, names: set[str], variables: Variables) -> bool:
-    """Whether an expression reads one of some variables or attributes, given as they are written."""
-    if variables.mentions(e, names):
-        return True
-    attributes = {name for name in names if "." in name}
-    return bool(attributes) and any(
-        isinstance(n, ast.Attribute) and ast.unparse(n) in attributes for n in walk(e)
     )

@@ -69,8 +69,8 @@ def _name(module: Module, name: ast.Name, function: Function, call: ast.Call) ->
 def _argument(module: Module, parameter: Binding, function: Function, call: ast.Call) -> ast.expr | None:
     """What a call passes for a parameter, if it can be said twice without harm."""
     names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
-    is_method = module.syntax.method_class(function) is not None and not any(
-        isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
+    is_method = module.syntax.method_class(function) is not None and not module.values.graph.is_static(
+        function
     )
     value: ast.expr | None = None
     if is_method and names and parameter.name == names[0]:

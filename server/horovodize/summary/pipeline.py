@@ -156,7 +156,7 @@ class Pipelines:
                 if of_datasets:  # `Dataset.zip((a, b))`, `Dataset.sample_from_datasets([a, b])`
                     todo += [a for a in flat(e.args) if self.is_dataset(a)]
                 elif isinstance(e.func, ast.Attribute) and e.func.attr in METHODS and self.is_dataset(e):
-                    todo.append(e.func.value)
+                    todo += [*self._applied(e), e.func.value]
                 elif looked_through(self.module, e):
                     todo.append(e.args[0])
                 else:
@@ -174,6 +174,12 @@ class Pipelines:
             elif isinstance(e, ast.IfExp):
                 todo += [e.body, e.orelse]
         return list(seen)
+
+    def _applied(self, call: ast.Call) -> list[ast.expr]:
+        """What the function of this module gives by which `dataset.apply(prepare)` makes one pipeline of another."""
+        step = argument(call, "transformation_func", 0) if self.names.last(call.func) == "apply" else None
+        made = [o.node for o in self.values.origins(step) if not o.path] if step is not None else []
+        return [r for f in made if isinstance(f, CALLABLES) for r in self.values.returned(f)]
 
     def steps(self, feed: ast.expr) -> list[ast.Call]:
         """The dataset methods that a pipeline is made by, from the feed back to its source."""

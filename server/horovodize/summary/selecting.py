@@ -78,6 +78,7 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
             if _is_number(value) and variables.mentions(value, derived):
                 derived |= targets
     found: list[ast.AST] = []
+    inside = set[str]()
     for n in body:
         if (
             isinstance(n, ast.Subscript)
@@ -89,12 +90,13 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
             found.append(n.slice)
         elif isinstance(n, ast.Call) and selects(feeding, n, derived):
             found += [*n.args, *(k.value for k in n.keywords)]
-    wanted = {name for root in found for name in variables.read(root)} & derived
+            inside |= _selected_inside(feeding, n, derived)
+    wanted = inside | {d for d in derived if any(variables.mentions(root, {d}) for root in found)}
     for _ in range(3):  # `start = i * n`, from the slice back to the variable
         for value, targets in settings:
             if targets & (wanted - {variable}) and value not in found:
                 found.append(value)
-                wanted |= variables.read(value) & derived
+                wanted |= {d for d in derived if variables.mentions(value, {d})}
     return found
 
 
@@ -132,7 +134,7 @@ def _settings(body: list[ast.AST], variables: Variables) -> Iterator[tuple[ast.e
     """(value, the variables that are set from it)."""
     for n in body:
         if isinstance(n, ast.Assign):
-            yield n.value, {name for target in n.targets for name in variables.read(target)}
+            yield n.value, {name for target in n.targets for name in variables.set_in(target)}
 
 
 def _is_number(value: ast.expr) -> bool:
@@ -159,7 +161,7 @@ def is_indexed(feeding: Feeding, loop: Loop) -> bool:
             made = isinstance(n, ast.Assign) and (not isinstance(n.value, ast.Call) or is_number(n.value))
             if made and isinstance(n, ast.Assign) and mentions(n.value, tainted):
                 for target in n.targets:
-                    tainted |= feeding.variables.read(target)
+                    tainted |= feeding.variables.set_in(target)
             for numbers, targets in feeding.variables.numbered(n):
                 tainted |= targets if mentions(numbers, tainted) else set()
     for n in body:
@@ -188,7 +190,7 @@ def selects(feeding: Feeding, call: ast.Call, variables: set[str]) -> bool:
     """Whether a call selects data by one of some variables: it reads a batch, or its function subscripts with it."""
     given = [*call.args, *(k.value for k in call.keywords)]
     if not any(feeding.variables.mentions(a, variables) for a in given):
-        return False
+        return bool(_selected_inside(feeding, call, variables))
     last = feeding.names.last(call.func)
     if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
         if not _hands_nothing_over(feeding, call):
@@ -227,3 +229,17 @@ def _indexes_with(feeding: Feeding, call: ast.Call, tainted: set[str]) -> bool:
         and not parameters.isdisjoint(names_in(n.slice))
         for n in walk(callee)
     )
+
+
+def _selected_inside(feeding: Feeding, call: ast.Call, tainted: set[str]) -> set[str]:
+    """The attributes by which a method of the same object selects data, of those that a loop sets from its variable:
+    `self.start = i * n`, then `self.get()`."""
+    if not isinstance(call.func, ast.Attribute):
+        return set()
+    receiver = ast.unparse(call.func.value)
+    own = {t for t in tainted if t.startswith(f"{receiver}.")}
+    callee = feeding.values.callee(call) if own else None
+    if not isinstance(callee, FUNCTIONS):
+        return set()
+    read = [n.slice for n in walk(callee) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)]
+    return {t for t in own if any(feeding.variables.mentions(s, {t}) for s in read)}

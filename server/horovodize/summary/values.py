@@ -239,10 +239,10 @@ class Values:
 
     def _find_receiver(self, e: ast.expr) -> frozenset[object]:
         if isinstance(e, ast.Name):
-            function = self.syntax.function(e)
+            function = self.scopes.lookup(e.id, e)  # also from a function within the method
             owner = self.syntax.method_class(function)
             if (
-                function is not None
+                isinstance(function, FUNCTIONS)
                 and owner is not None
                 and function.args.args
                 and function.args.args[0].arg == e.id

@@ -34,11 +34,26 @@ class Variables:
         """The variables in an expression."""
         return {self.of(n) for n in walk(e) if isinstance(n, ast.Name)}
 
+    def set_in(self, target: ast.AST) -> set[str]:
+        """The variables that an assignment to a target sets: `self.best` of `self.best = …`, not `self`; `x` of `x[i] = …`."""
+        if isinstance(target, ast.Attribute):
+            return {ast.unparse(target)}
+        if isinstance(target, (ast.Subscript, ast.Starred)):
+            return self.set_in(target.value)
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return set[str]().union(*map(self.set_in, target.elts))
+        return self.read(target)
+
     def mentions(self, e: ast.AST, variables: set[str]) -> bool:
-        """Whether some of the variables are in an expression."""
+        """Whether some of the variables, or of the attributes as they are written, are in an expression."""
         names = {v.partition(" ")[0] for v in variables}
         found = (n for n in walk(e) if isinstance(n, ast.Name) and n.id in names)
-        return any(self.of(n) in variables for n in found)
+        if any(self.of(n) in variables for n in found):
+            return True
+        attributes = {v for v in variables if "." in v}
+        return bool(attributes) and any(
+            isinstance(n, ast.Attribute) and ast.unparse(n) in attributes for n in walk(e)
+        )
 
     def numbered(self, n: ast.AST) -> Iterator[tuple[ast.expr, set[str]]]:
         """(numbers that are gone through, the variables that are set to them) of `for j in range(i, i + n)`, also in
