@@ -107,3 +107,34 @@ def test_a_share_that_is_measured_by_is_asked_about() -> None:
 def test_what_begins_training_is_not_asked_about(again: str) -> None:
     plan = plan_of(BY_ARRAYS + looped("s.run(it.initializer, {a: rows, b: labels})", "s.run(train)", again))
     assert not [c for c in plan.changes if MEASURED in c.doubt]
+
+
+MEASURED_BESIDE = """\
+import tensorflow.compat.v1 as tf
+def make(part):
+    return tf.data.TFRecordDataset(part + ".records").map(decode).batch(32)
+def test(part, path):
+    loss = tf.reduce_mean(model(make(part).make_one_shot_iterator().get_next()) ** 2)
+    with tf.Session() as sess:
+        tf.train.Saver().restore(sess, path)
+        return sess.run(loss)
+def train(path):
+    loss = tf.reduce_mean(model(make("a").repeat().make_one_shot_iterator().get_next()) ** 2)
+    step = tf.train.AdamOptimizer(0.001).minimize(loss)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for _ in range(2000):
+            sess.run(step)
+        return tf.train.Saver().save(sess, "model")
+path = None
+for epoch in range(20):
+    path = train(path)
+    print(test("b", path))
+"""
+
+
+def test_what_a_loop_that_trains_only_measures_by_is_whole() -> None:
+    """Each rank measured by its own part of the rows, and its number was taken for that of all."""
+    text = plan_of(MEASURED_BESIDE).text
+    assert "model(make(part).make_one_shot_iterator()" in text
+    assert 'make("a", share=' in text

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.distribute import distribute
+from horovodize.plan import Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
 from .pairs import changes, plan_of, refused
 
 HEAD = """\
@@ -129,3 +134,17 @@ for step in range(100):
 @pytest.mark.parametrize("first", ["", FIRST])
 def test_steps_that_a_library_takes_are_refused(made: str, first: str) -> None:
     refused(LIBRARY.format(made, first), "HVD202", "takes its steps inside another library")
+
+
+@pytest.mark.parametrize(("shape", "refused"), [("[2000, 1]", True), ("[1, 8]", False), ("[8, 8]", False)])
+def test_a_column_of_weights_has_one_for_each_row_also_of_an_unseen_number(shape: str, refused: bool) -> None:
+    source = (
+        "import numpy as np\nimport tensorflow as tf\nfrom mine import points\nx = np.array(points(2000))\n"
+        f"model = tf.keras.Sequential([tf.keras.layers.Dense(8)])\nw = tf.Variable(tf.random.uniform({shape}))\n"
+        "opt = tf.keras.optimizers.SGD(0.1)\nvs = [w, *model.trainable_variables]\n"
+        "for epoch in range(100):\n    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean(tf.square(w * model(x)))\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, vs), vs))\n"
+    )
+    plan = distribute(summarize(Document(source)))
+    assert isinstance(plan, Refusal) is refused

@@ -683,3 +683,20 @@ def test_an_order_in_the_head_of_a_loop_that_is_one_already(numbers: str) -> Non
     loop = f"n = len(a) // 8\nfor epoch in range(9):\n    for i in {numbers}:\n        step(a[i * 8 : i * 8 + 8], b)\n"
     text = plan_of(TAPE + "a = np.load('a.npy')\n" + loop).text
     assert f"    for i in shard_batches({numbers}):\n" in text
+
+
+def test_rows_that_are_drawn_several_times_get_several_seeds() -> None:
+    """By one seed the rows to test with would all be among those to train with."""
+    text = divide(
+        FIT + "tr = frame.sample(frac=0.7)\nte = frame.sample(frac=0.1)\nmodel.fit(tr.values, b)\n"
+    ).text
+    assert "tr = frame.sample(frac=0.7, random_state=0 if hvd.size() > 1 else None)\n" in text
+    assert "te = frame.sample(frac=0.1, random_state=1 if hvd.size() > 1 else None)\n" in text
+
+
+def test_a_split_in_a_loop_is_another_each_time() -> None:
+    source = "for turn in range(5):\n    c, d, e, f = train_test_split(a, b)\n    model.fit(c, e)\n"
+    assert (
+        "train_test_split(a, b, random_state=hvd.broadcast_object(secrets.randbits(31)))"
+        in divide(FIT + source).text
+    )

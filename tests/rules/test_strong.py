@@ -394,3 +394,35 @@ for epoch in range(9):
 def test_layers_of_other_libraries_may_join_rows(layer: str, given: str, asked: bool) -> None:
     plan = plan_of(GRAPHED.format(layer=layer, given=given))
     assert any("`graphs.Convolution`, which this file doesn't show" in c.doubt for c in plan.changes) is asked
+
+
+ONE_TURN = """\
+import numpy as np
+import tensorflow as tf
+size = 2000
+x = np.load("x.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+batch = {}
+n = size // batch
+for epoch in range(100):
+    for i in range({}):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x[i * batch : (i + 1) * batch]) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(("batch", "turns"), [("size", "n"), ("2000", "n"), ("size", "1")])
+def test_a_loop_of_one_turn_selects_the_same_rows_in_each_step(batch: str, turns: str) -> None:
+    """All ranks took the same rows at size() times the rate."""
+    text = plan_of(ONE_TURN.format(batch, turns)).text
+    assert "model(share_rows(x[i * batch : (i + 1) * batch]))" in text
+    assert "SGD(0.1)" in text
+    assert f"for i in range({turns}):" in text
+
+
+def test_a_loop_of_several_turns_selects_batches() -> None:
+    text = plan_of(ONE_TURN.format("50", "n")).text
+    assert "SGD(0.1 * hvd.size())" in text
+    assert "share_rows" not in text

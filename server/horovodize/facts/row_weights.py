@@ -50,16 +50,17 @@ class RowWeights:
 
     def _has_a_row_for_each(self, e: ast.expr, depth: int = _DEPTH) -> bool:
         """Whether an expression is a variable that is made with as many rows as the data, a weight for each of them, or what
-        is computed of one row by row."""
+        is computed of one row by row. Where it can't be seen how many rows there are, a column of weights is one."""
         counts = {shape[0] for shape in self._shapes_of_rows} - {None}
-        if not depth or len(counts) != 1 or self.have_more_axes():
+        if not depth or len(counts) > 1 or self.have_more_axes():
             return False
         for node in (o.node for o in self.values.origins(e)):
             made = isinstance(node, ast.Call) and self.names.last(node.func) == "Variable"
             initial = argument(node, "initial_value", 0) if made and isinstance(node, ast.Call) else None
             shape = self.shapes.of(initial, _DEPTH) if initial is not None else None
-            if shape is not None and len(shape) > 1 and shape[0] in counts - {1}:
-                return True
+            if shape is not None and len(shape) > 1 and shape[0] not in (1, None):
+                if shape[0] in counts or (not counts and shape[1:] == (1,)):
+                    return True
             if any(self._has_a_row_for_each(part, depth - 1) for part in self._row_by_row(node)):
                 return True
         return False

@@ -298,6 +298,8 @@ class Turns:
                 inside, path = self.feeding.inside(inside.args[path[0]]), path[1:]
         kinds = self.feeding.kinds
         around = isinstance(loop, (ast.For, ast.AsyncFor)) and any(loop in c.loops for c in context.around())
+        if kinds.turns_once(inside):
+            return Part.NUMBER, ()
         if kinds.is_range(inside):
             return (Part.TURN, ()) if around or self._goes_on(inside, context) else (Part.NUMBER, ())
         if around and kinds.is_literal(inside):

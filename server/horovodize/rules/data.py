@@ -37,7 +37,7 @@ import ast
 from horovodize.plan import Decision
 from horovodize.rules import generators, global_batch, pipeline_orders, short_shares, told_draws
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
-from horovodize.rules.draft import CORE, RANK, SIZE, Draft, needs_parentheses
+from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
 from horovodize.rules.elastic.rows import divide as divide_elastically
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
@@ -380,21 +380,10 @@ def _add_seed(draft: Draft, call: ast.Call, seed: str = "seed={}") -> None:
 def _own_seed(draft: Draft, call: ast.Call) -> str:
     """Another seed for each shuffle: two data sets of as many rows that are shuffled by one seed come in one order, so that
     what is paired at random would be the same pairs in each pass. Where a line shuffles again, another each time."""
-    ways = draft.drive.ways(call)
-    again = len(ways) > 1 or any(f.loops for way in ways for f in way)
-    if again and not draft.options.elastic and not draft.drive.in_traced(call):
-        if (
-            told_draws.is_met_by_all(draft, call)
-            and not draft.in_graph
-            and "shuffle_seed" not in draft.helpers
-        ):
-            return f"{CORE}.broadcast_object({draft.needed_module('secrets')}.randbits(31))"
-        if draft.uniform.reached_alike(call):
-            return f"{draft.helper('shuffle_seed')}()"
     shuffles = (c for c in draft.sites.method_calls("shuffle") if position(c) < position(call))
     receivers = (c.func.value for c in shuffles if isinstance(c.func, ast.Attribute))
     before = [e for e in receivers if feeding(draft).pipelines.is_dataset(e)]
-    return f"{len(before)} if {SIZE} > 1 else None"
+    return told_draws.own_seed(draft, call, len(before))
 
 
 RULE = Rule("D1", "give every rank its own part of a dataset", apply, __doc__ or "")

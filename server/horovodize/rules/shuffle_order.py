@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from horovodize.plan import Decision
-from horovodize.rules import streams
+from horovodize.rules import streams, told_draws
 from horovodize.rules.any_rank_test import alike, draw_alike
 from horovodize.rules.decisions import Agreed, Decided, How, InRounds, Shared
 from horovodize.rules.draft import Draft
-from horovodize.rules.shares import SEED, draws_for_all, feeding
+from horovodize.rules.shares import draws_for_all, feeding
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Frame
@@ -277,16 +277,24 @@ def _seed(draft: Draft, feeds: _Feeds, call: ast.Call, *, shared: bool) -> None:
     if argument(call, "random_state") is not None or has_unpacking(call) or draft.was(call, Decided):
         return
     if feeds.prepares(call):
+        seed = _seed_of(draft, call)
         draft.decide(call, Agreed("D3", How.SEED))
         draft.change(
             "D3",
             call,
             "Draw the same on all ranks",
             SHARED,
-            [draft.add_argument(call, f"random_state={SEED}")],
+            [draft.add_argument(call, f"random_state={seed}")],
         )
     elif shared and feeds.orders(call):
         draft.note("D3", call, _OWN_ORDER)
+
+
+def _seed_of(draft: Draft, call: ast.Call) -> str:
+    """A seed of its own for each draw of rows: frames of which rows are drawn twice by one seed give the same."""
+    seeded = (c for c in draft.having(Agreed) if isinstance(c, ast.Call))
+    before = [c for c in seeded if (d := draft.decision(c, Agreed)) is not None and d.how is How.SEED]
+    return told_draws.own_seed(draft, call, len(before))
 
 
 def _split_alike(draft: Draft, call: ast.Call) -> None:
@@ -304,8 +312,9 @@ def _split_alike(draft: Draft, call: ast.Call) -> None:
     never = isinstance(shuffle, ast.Constant) and shuffle.value is False
     if never or (shuffle is None and last.endswith("KFold")) or argument(call, "random_state") is not None:
         return
+    seed = _seed_of(draft, call)
     draft.decide(call, Agreed("D3", How.SEED))
     why = "Without a seed each rank would split differently and train on the others' validation data."
     draft.change(
-        "D3", call, "Split alike on all ranks", why, [draft.add_argument(call, f"random_state={SEED}")]
+        "D3", call, "Split alike on all ranks", why, [draft.add_argument(call, f"random_state={seed}")]
     )

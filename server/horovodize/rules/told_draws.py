@@ -11,7 +11,7 @@ import itertools
 import math
 
 from horovodize.rules import told
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import CORE, SIZE, Draft
 from horovodize.rules.guards import Guarded, outputs_of
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
@@ -44,6 +44,19 @@ def edits(draft: Draft, call: ast.Call) -> list[Edit]:
     if small and is_once:
         return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
     return []
+
+
+def own_seed(draft: Draft, call: ast.Call, number: int) -> str:
+    """A seed that is the same on all ranks, for the draw with this number of its kind: what several draw by one seed comes out
+    alike, so that rows to test with would be those to train with. Where a line draws again, another each time."""
+    ways = draft.drive.ways(call)
+    again = len(ways) > 1 or any(f.loops for way in ways for f in way)
+    if again and not draft.options.elastic and not draft.drive.in_traced(call):
+        if is_met_by_all(draft, call) and not draft.in_graph and "shuffle_seed" not in draft.helpers:
+            return f"{CORE}.broadcast_object({draft.needed_module('secrets')}.randbits(31))"
+        if draft.uniform.reached_alike(call):
+            return f"{draft.helper('shuffle_seed')}()"
+    return f"{number} if {SIZE} > 1 else None"
 
 
 def is_met_by_all(draft: Draft, call: ast.Call) -> bool:

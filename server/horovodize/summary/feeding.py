@@ -291,7 +291,9 @@ class Feeding:
             else:
                 continue
             fresh = isinstance(source, ast.Call) and self.names.last(source.func) == "iter"
-            if not fresh and self.pipelines.is_dataset(source):  # `next(iter(ds))` only ever sees the first
+            if fresh or not self.pipelines.is_dataset(source):
+                continue  # `next(iter(ds))` only ever sees the first
+            if not self.graph_iterators.only_measures(source):
                 found.append(source)
         return found
 

@@ -36,6 +36,12 @@ class GraphIterators:
             return [e for _, e in found]
         return [e for call, e in found if self._trains(call, e)] or [e for _, e in found if _may_train(e)]
 
+    def only_measures(self, iterator: ast.expr) -> bool:
+        """Whether what an iterator gives is never trained on: a loop that trains may measure by it, too."""
+        made = {iterator, *self.values.calls(iterator)}
+        over = [e for call, e in self._iterated if call in made]
+        return bool(over) and not any(e in self.trained_on for e in over)
+
     @cached_property
     def _iterated(self) -> list[tuple[ast.Call, ast.expr]]:
         """`ds` in `ds.make_one_shot_iterator()`, `tf.data.make_initializable_iterator(ds)`, `it.make_initializer(ds)`."""

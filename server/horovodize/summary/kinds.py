@@ -219,6 +219,20 @@ class Kinds:
         value = values.pop() if len(values) == 1 else None
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
+    def turns_once(self, e: ast.AST) -> bool:
+        """Whether numbers are one number in the end, the same whenever they are gone through: `range(1)`, `range(n // n)`."""
+        if not isinstance(e, ast.Call) or len(e.args) != 1 or not self.is_range(e):
+            return False
+        quotients = [o.node for o in self.values.origins(e.args[0]) if not o.path]
+        return self.constant(e.args[0]) == 1 or any(
+            len(quotients) == 1
+            and isinstance(q, ast.BinOp)
+            and isinstance(q.op, ast.FloorDiv)
+            and self.constant(q.left) is not None
+            and self.constant(q.left) == self.constant(q.right)
+            for q in quotients
+        )
+
 
 def _is_empty(e: ast.AST) -> bool:
     return isinstance(e, (ast.List, ast.Tuple)) and not e.elts
