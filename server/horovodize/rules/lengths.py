@@ -20,7 +20,7 @@ def counts(draft: Draft, e: ast.expr) -> bool:
     held = e.args[0]
     if not isinstance(held, (ast.Name, ast.Attribute)) or guarded.trains(draft, e):
         return False  # it may be the batch that is trained on
-    text, grows = ast.unparse(held), _growing(draft, held)
+    text, grows = ast.unparse(held), growing(draft, held)
     return (
         bool(grows)
         and all(call.func.attr == "append" for call in grows if isinstance(call.func, ast.Attribute))
@@ -29,7 +29,8 @@ def counts(draft: Draft, e: ast.expr) -> bool:
     )
 
 
-def _growing(draft: Draft, held: ast.Name | ast.Attribute) -> list[ast.Call]:
+def growing(draft: Draft, held: ast.Name | ast.Attribute) -> list[ast.Call]:
+    """Where a list gets more items."""
     text, function = ast.unparse(held), draft.syntax.owner(held)
     return [
         call

@@ -11,7 +11,14 @@ import ast
 from horovodize.facts.answers import Uniform, Varies
 from horovodize.facts.exits import deciding, exits, skips, tests
 from horovodize.facts.sources import Source
-from horovodize.rules import means, rate_changes_in_loops, reached_together, resume, threads
+from horovodize.rules import (
+    deciding_averages,
+    means,
+    rate_changes_in_loops,
+    reached_together,
+    resume,
+    threads,
+)
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, cause_of, differing
 from horovodize.rules.decisions import Agreed
@@ -86,6 +93,8 @@ def _sites(draft: Draft) -> set[ast.AST]:
 def _keep(draft: Draft, loop: Loop) -> None:
     if isinstance(loop, ast.While):
         resume.agree_on_restored(draft, loop.test)
+        if cause_of(draft, loop.test, loop) is Cause.VALUE:
+            deciding_averages.decide_alike(draft, loop.test)
         cause = cause_of(draft, loop.test, loop)
         ends = isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not)
         flag = loop.test.operand if ends and isinstance(loop.test, ast.UnaryOp) else loop.test
@@ -129,7 +138,9 @@ def _ends_with_its_rows(draft: Draft, loop: ast.While) -> bool:
 def _by_means(draft: Draft, around: list[ast.expr], causes: list[Cause]) -> bool:
     """Whether all ranks leave together once they decide by the mean of what they measure."""
     own = [test for test, cause in zip(around, causes, strict=True) if cause is not Cause.COUNT]
-    return Cause.GAME not in causes and all(means.decide_alike(draft, test) for test in own)
+    return Cause.GAME not in causes and all(
+        means.decide_alike(draft, test) or deciding_averages.decide_alike(draft, test) for test in own
+    )
 
 
 def _tell(draft: Draft, leaving: ast.stmt, loop: Loop) -> bool:

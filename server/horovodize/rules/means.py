@@ -80,6 +80,17 @@ def average(draft: Draft, b: Binding, rule: str, what: str, why: str, doubt: str
     return True
 
 
+def numbers_in(draft: Draft, test: ast.expr) -> list[ast.expr]:
+    """What a test computes with, in a number each: nothing where some of it isn't seen to be one."""
+    leaves = _leaves(draft, test, number=False)
+    return [leaf for leaf, _ in leaves] if all(is_number for _, is_number in leaves) else []
+
+
+def average_read(draft: Draft, e: ast.expr) -> None:
+    """`e` → `mean_over_ranks(e)` where it is read, once."""
+    _average(draft, e)
+
+
 def _average(draft: Draft, measured: Measured) -> None:
     rule = "S5" if draft.in_graph else "G4"
     if isinstance(measured, Binding):

@@ -28,8 +28,15 @@ def mix_number(draft: Draft, kept: str, value: ast.expr, adds: bool | None) -> N
         share = nearing(draft, kept, value, adds=adds)
         if share is not None:
             near(draft, share, value)
-    elif shares(draft, kept, value) is not None or _moved(draft, kept, value) is not None:
+    elif is_moving_average(draft, kept, value, adds):
         mix(draft, kept, value)
+
+
+def is_moving_average(draft: Draft, kept: str, value: ast.expr, adds: bool | None) -> bool:
+    """Whether a number is moved a little nearer to another one, in one of the forms that `mix_number` knows."""
+    if adds is not None:
+        return nearing(draft, kept, value, adds=adds) is not None
+    return shares(draft, kept, value) is not None or _moved(draft, kept, value) is not None
 
 
 def mix(draft: Draft, kept: str, value: ast.expr) -> None:

@@ -4,8 +4,9 @@ What it does   `decay` becomes `decay ** hvd.size()`: of `tf.train.ExponentialMo
                the add-ons' `MovingAverage`, of an optimizer with `use_ema=True` (there `ema_overwrite_frequency` is divided,
                too), and where a program mixes weights itself: `copy.assign(decay * copy + (1 - decay) * weight)`, or the same
                as a difference, `shadow[name] -= (1 - decay) * (shadow[name] - weight)`, also in a callback; so are numbers that
-               losses are made with: `baseline = 0.9 * baseline + 0.1 * reward`. A decay that is computed from the number of
-               steps is told those of all ranks.
+               losses are made with: `baseline = 0.9 * baseline + 0.1 * reward`, and by which a loop ends, where the mean over
+               all ranks decides (`if mean_over_ranks(mean) < 0.01: break`). A decay that is computed from the number of steps
+               is told those of all ranks.
 Why            Each rank takes size() times fewer steps. One of them stands for size() steps of one process, after which
                `decay ** size()` of an old value is left.
 Before         for copy, weight in zip(slow.variables, model.variables):
@@ -25,7 +26,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from horovodize.facts.counters import within
-from horovodize.rules import counted, graph_averages, steered
+from horovodize.rules import counted, deciding_averages, graph_averages, steered
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.mixtures import (
     WHAT,
@@ -78,6 +79,7 @@ def apply(draft: Draft) -> None:
             every = argument(call, "ema_overwrite_frequency")
             if every is not None and draft.facts.feeding.kinds.constant(every) is not None:
                 draft.change("G7", every, WHAT, WHY, counted.over_ranks(draft, every, "G7"))
+    deciding_averages.forget_as_fast(draft)
     if draft.in_graph:
         return graph_averages.tell(draft)
     mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft))

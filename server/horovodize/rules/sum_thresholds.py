@@ -17,6 +17,7 @@ from horovodize.rules.decisions import Amount, Counted
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import FUNCTIONS
@@ -26,6 +27,7 @@ _WHY = "A rank adds up 1/size() of the steps."
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _NUMBERS = ("int", "float", "abs", "round")
 _DEPTH = 6
+_READ = (ast.Name, ast.Attribute)
 
 
 def apply(draft: Draft) -> None:
@@ -96,6 +98,9 @@ def _is_added_up(draft: Draft, bound: list[Binding], divided: list[Driver]) -> b
         if b.kind == "assign" and not around:
             continue
         is_step = b.kind == "augment" and isinstance(b.operator, ast.Add) and around and b.value is not None
+        name = ast.unparse(b.anchor)
+        if b.value is not None and any(ast.unparse(n) == name for n in walk(b.value) if isinstance(n, _READ)):
+            return False  # `mean += 0.1 * (loss - mean)` moves nearer to it
         if not is_step or b.value is None or not _is_of_a_step(draft, b.value, b.statement, around[0]):
             return False
     return True

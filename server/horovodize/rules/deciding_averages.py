@@ -1,0 +1,131 @@
+"""Moving averages of a rank's losses by which it decides when to stop: part of G4, S5 and G7.
+
+`mean = 0.95 * mean + 0.05 * loss` with each step, then `if mean < 0.01: break`. The mean of such averages over the ranks is the
+moving average of what one process would have measured, so it is taken where the decision is; and what is left with each step
+stands for the rows that are seen meanwhile. Where any rank could stop all, the one with the easiest batches would."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.exits import exits, tests
+from horovodize.rules import counted, keras_session, means
+from horovodize.rules.any_rank_test import can_agree, differing
+from horovodize.rules.draft import Draft
+from horovodize.rules.lengths import growing
+from horovodize.rules.mixtures import WHAT, WHY, is_moving_average, mix_number
+from horovodize.rules.shares import feeding
+from horovodize.summary.binding import Binding
+from horovodize.summary.syntax import Loop
+
+_MEANS = ("mean", "nanmean", "average", "reduce_mean")
+
+
+def decide_alike(draft: Draft, test: ast.expr) -> bool:
+    """Lets ranks decide a test by the means of the moving averages in it; whether it is the same on all ranks then."""
+    own = [leaf for leaf in means.numbers_in(draft, test) if differing(draft, leaf)]
+    if not own or keras_session.is_wanted(draft) or not can_agree(draft, test):
+        return False
+    if not all(_kept_by(draft, e) is not None or _window(draft, e) is not None for e in own):
+        return False
+    for e in own:
+        means.average_read(draft, e)
+    draft.settled |= {(test, reason.where) for reason in differing(draft, test)}
+    return True
+
+
+def forget_as_fast(draft: Draft) -> None:
+    """Raises what is left with each step of averages that end a loop which is divided (G7)."""
+    for loop in dict.fromkeys(d.loop for d in feeding(draft).drivers):
+        for test in _ends(draft, loop):
+            for e in means.numbers_in(draft, test):
+                b, last = _kept_by(draft, e), _window(draft, e)
+                if last is not None:
+                    _look_at_as_many(draft, test, *last)
+                if b is not None and b.value is not None and counted.is_by_step(draft, b.statement):
+                    step = b.statement.op if isinstance(b.statement, ast.AugAssign) else None
+                    adds = isinstance(step, ast.Add) if step is not None else None
+                    mix_number(draft, ast.unparse(e), _mixed(b.value), adds)
+
+
+def _ends(draft: Draft, loop: Loop) -> Iterator[ast.expr]:
+    """What decides when a loop ends: its head, and the tests of what leaves it."""
+    if isinstance(loop, ast.While):
+        yield loop.test
+    for leaving in exits(loop):
+        yield from tests(draft.syntax, leaving, loop)
+
+
+def _window(draft: Draft, e: ast.expr) -> tuple[ast.expr, ast.Constant] | None:
+    """The list, and how many of its last, of `np.mean(losses[-40:])` where each step appends one; None for anything else."""
+    if not isinstance(e, ast.Call) or draft.names.last(e.func) not in _MEANS or len(e.args) != 1:
+        return None
+    match e.args[0]:
+        case ast.Subscript(
+            value=ast.Name() | ast.Attribute() as held,
+            slice=ast.Slice(
+                lower=ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as last), upper=None, step=None
+            ),
+        ):
+            grows = growing(draft, held)
+            appends = [c for c in grows if isinstance(c.func, ast.Attribute) and c.func.attr == "append"]
+            each = len(grows) == len(appends) == 1 and _is_in_each_turn(
+                draft, draft.syntax.statement(grows[0])
+            )
+            return (held, last) if each and isinstance(last.value, int) and last.value > 1 else None
+    return None
+
+
+def _look_at_as_many(draft: Draft, test: ast.expr, held: ast.expr, last: ast.Constant) -> None:
+    """The last steps of a rank that stand for as many rows, and the tests of whether there are so many yet."""
+    if not counted.is_by_step(draft, growing(draft, held)[0]):  # type: ignore[arg-type]
+        return
+    tested = [
+        n.comparators[0]
+        for n in ast.walk(test)
+        if isinstance(n, ast.Compare) and ast.unparse(n.left) == f"len({ast.unparse(held)})"
+    ]
+    for number in (last, *(n for n in tested if isinstance(n, ast.Constant))):
+        draft.change("G7", number, WHAT, WHY, counted.over_ranks(draft, number, "G7"))
+
+
+def _kept_by(draft: Draft, e: ast.expr) -> Binding | None:
+    """Where a moving average of a rank's own numbers is moved on, with each turn of a loop; None for anything else."""
+    if not isinstance(e, (ast.Name, ast.Attribute)):
+        return None
+    bound = _all_of(draft, e)
+    kept = [b for b in bound if b.value is not None and _is_moved_on(draft, ast.unparse(e), b)]
+    begun = [b for b in bound if b not in kept]
+    same = all(b.kind == "assign" and b.value is not None and not differing(draft, b.value) for b in begun)
+    return kept[0] if len(kept) == 1 and begun and same else None
+
+
+def _all_of(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
+    """All that a variable is set to, before the loop, too."""
+    scopes = draft.module.scopes
+    if isinstance(e, ast.Attribute):
+        same = ast.unparse(e)
+        return [b for b in scopes.attributes.get(e.attr, ()) if ast.unparse(b.anchor) == same]
+    scope = scopes.lookup(e.id, e)
+    return scopes.names[scope].get(e.id, []) if scope is not None else []
+
+
+def _is_moved_on(draft: Draft, text: str, b: Binding) -> bool:
+    statement = b.statement
+    if b.path or b.value is None or not _is_in_each_turn(draft, statement):
+        return False
+    adds = isinstance(statement.op, ast.Add) if isinstance(statement, ast.AugAssign) else None
+    return is_moving_average(draft, text, _mixed(b.value), adds)
+
+
+def _is_in_each_turn(draft: Draft, statement: ast.AST) -> bool:
+    loops = draft.syntax.loops(statement)
+    return bool(loops) and statement in loops[0].body
+
+
+def _mixed(value: ast.expr) -> ast.expr:
+    """The arm that goes on of `loss if mean is None else 0.9 * mean + 0.1 * loss`."""
+    if not isinstance(value, ast.IfExp):
+        return value
+    return value.orelse if isinstance(value.orelse, ast.BinOp) else value.body

@@ -1,0 +1,77 @@
+"""G4, S5, G7: moving averages of a rank's losses by which it decides when to stop."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+LOOP = """\
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+mean, other, losses = {}, 0, []
+for x in tf.data.Dataset.from_tensor_slices(np.load("x.npy")).batch(8):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    losses.append(float(loss))
+    {}
+    if {}:
+        break
+"""
+
+
+@pytest.mark.parametrize(
+    ("begun", "moved", "after"),
+    [
+        (
+            "1.0",
+            "mean = 0.9 * mean + 0.1 * loss",
+            "mean = 0.9 ** hvd.size() * mean + (1 - 0.9 ** hvd.size()) * loss",
+        ),
+        ("1.0", "mean += 0.1 * (loss - mean)", "mean += (1 - (1 - 0.1) ** hvd.size()) * (loss - mean)"),
+        (
+            "None",
+            "mean = loss if mean is None else k * mean + (1 - k) * loss",
+            "mean = loss if mean is None else k ** hvd.size() * mean + (1 - k ** hvd.size()) * loss",
+        ),
+    ],
+)
+def test_ranks_stop_by_the_mean_of_their_averages(begun: str, moved: str, after: str) -> None:
+    """Any rank stopped all: the one with the easiest batches, by an average that forgot more slowly."""
+    text = plan_of(LOOP.format(begun, moved, "mean < 0.01")).text
+    assert f"    {after}\n" in text
+    assert "    if mean_over_ranks(mean) < 0.01:\n" in text
+
+
+def test_the_last_losses_are_those_of_as_many_rows() -> None:
+    text = plan_of(LOOP.format("1.0", "pass", "len(losses) > 40 and np.mean(losses[-40:]) < 0.01")).text
+    last = "max(1, 40 // hvd.size())"
+    assert f"    if len(losses) > {last} and mean_over_ranks(np.mean(losses[-{last}:])) < 0.01:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("moved", "test"),
+    [
+        ("mean = 0.9 * mean + 0.2 * loss", "mean < 0.01"),  # no average
+        ("mean = loss", "mean < 0.01"),
+        ("pass", "np.max(losses[-40:]) < 0.01"),
+    ],
+)
+def test_what_is_no_average_is_left_to_any_rank(moved: str, test: str) -> None:
+    text = plan_of(LOOP.format("1.0", moved, test)).text
+    assert f"    if any_rank({test}):\n" in text
+    assert f"    {moved}\n" in text
+
+
+def test_where_the_loss_of_one_batch_decides_besides_any_rank_may() -> None:
+    text = plan_of(LOOP.format("1.0", "mean = 0.9 * mean + 0.1 * loss", "mean < 0.01 and loss < 1")).text
+    assert "    if any_rank(mean < 0.01 and loss < 1):\n" in text
+    assert "    mean = 0.9 ** hvd.size() * mean + (1 - 0.9 ** hvd.size()) * loss\n" in text
+
+
+def test_an_average_that_is_only_shown_is_a_ranks_own() -> None:
+    text = plan_of(LOOP.format("1.0", "mean = 0.9 * mean + 0.1 * loss\n    print(mean)", "other > 4")).text
+    assert "    mean = 0.9 * mean + 0.1 * loss\n" in text
