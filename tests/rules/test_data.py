@@ -875,3 +875,15 @@ def test_what_a_function_shuffles_that_a_pipeline_applies_comes_in_one_order() -
     text = plan_of(APPLIED).text
     assert "rows.shuffle(1000, seed=0 if hvd.size() > 1 else None)" in text
     assert "shard" in text
+
+
+def test_a_shuffle_of_what_begins_unseen_is_alike_too() -> None:
+    """Ranks took what is skipped and what is left from orders of their own: each trained on the others' test rows."""
+    text = plan_of(
+        "import tensorflow as tf\nfrom mine import read\nparts = [read(name) for name in ('a', 'b')]\nall = parts[0]\n"
+        "all = all.shuffle(500, reshuffle_each_iteration=False)\nds = all.map(lambda n: n * 2)\n"
+        "train = ds.skip(50).shuffle(500)\ntrain = train.batch(8)\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(train)\n"
+    ).text
+    assert "all.shuffle(500, reshuffle_each_iteration=False, seed=" in text
+    assert "ds.skip(50).shuffle(500, seed=" in text

@@ -17,6 +17,9 @@ from horovodize.facts.turn_parts import Part, is_numbers
 from horovodize.summary.feeding import Feeding, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument
+from horovodize.summary.values import ITEM
+
+_GIVES_ROWS = (Kind.DATASET, Kind.SEQUENCE, Kind.GENERATOR)
 
 
 class FixedValues:
@@ -88,6 +91,8 @@ class FixedValues:
 
     def _made_by(self, call: ast.Call, path: tuple[int, ...]) -> Part | None:
         name, last = self.names.of(call.func) or "", self.names.last(call.func)
+        if path[:1] == (ITEM,) and self.feeding.kinds.of(call) in _GIVES_ROWS:
+            return Part.ROWS  # of a loop around that begins another training with each turn
         if last in MADE_VARIABLES:
             return Part.COMPUTED
         if call in self.as_rows:

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.contexts import Context, context_of
-from horovodize.summary.call_paths import Drive, Frame
+from horovodize.summary.begun_anew import begun_anew, models_of
+from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites, Update
-from horovodize.summary.syntax import CALLABLES, Loop, argument
+from horovodize.summary.syntax import CALLABLES, argument
 
 
 class TrainedLosses:
@@ -26,7 +27,7 @@ class TrainedLosses:
 
     def of_update(self, update: Update) -> Iterator[tuple[ast.expr, Context]]:
         """The losses of an update, each in a context."""
-        without = self.made_in(update.optimizer)
+        without = self.made_in(update.optimizer) | models_of(self.module, self.sites, update.call)
         for gradient in update.gradients:
             target = argument(gradient, "target", 0)
             if target is not None:
@@ -71,20 +72,9 @@ class TrainedLosses:
     def contexts(self, site: ast.AST, made: frozenset[ast.AST]) -> list[Context]:
         """The runs of functions in which a place trains what the calls of `made` make."""
         own = self.sites.own_steps
-        return [context_of(way, self._begins_anew(way, made), own) for way in self.drive.ways(site)]
-
-    def _begins_anew(self, way: tuple[Frame, ...], made: frozenset[ast.AST]) -> frozenset[Loop]:
-        """The loops of a way in whose every turn what trains is made again: each turn is a training of its own."""
-        syntax, found = self.module.syntax, set[Loop]()
-        for i, frame in enumerate(way):
-            deeper = {f.function for f in way[:i]}
-            for loop in frame.loops:
-                if any(
-                    syntax.inside(m, loop) or (syntax.function(m) in deeper and syntax.function(m))
-                    for m in made
-                ):
-                    found.add(loop)
-        return frozenset(found)
+        return [
+            context_of(way, begun_anew(self.module.syntax, way, made), own) for way in self.drive.ways(site)
+        ]
 
     def made_in(self, optimizer: ast.expr | None) -> frozenset[ast.AST]:
         """The calls that make an optimizer, or a model."""

@@ -14,6 +14,7 @@ from horovodize.facts.sources import Source
 from horovodize.rules import (
     deciding_averages,
     means,
+    own_trainings,
     rate_changes_in_loops,
     reached_together,
     resume,
@@ -42,6 +43,7 @@ def keep_in_step(draft: Draft) -> None:
     known = feeding(draft)
     sites = _sites(draft)
     threads.refuse(draft, sites)
+    own_trainings.refuse(draft)
     agree_on_values(draft, [frame for site in sites for way in draft.drive.ways(site) for frame in way])
     seen: set[Loop] = set()
     for site in sites:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from horovodize.source.nodes import names_in, walk
+from horovodize.summary.begun_anew import begun_anew, models_of
 from horovodize.summary.bound_batches import BoundBatches
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
@@ -104,7 +105,8 @@ class Feeding:
         for site in self._steps():
             for way in self.drive.ways(site):
                 loops = [loop for frame in way for loop in frame.loops]
-                loop = self._driving(loops)
+                apart = begun_anew(self.syntax, way, models_of(self.module, self.sites, site))
+                loop = self._driving([loop for loop in loops if loop not in apart])
                 if loop is not None:
                     chosen.setdefault(loop, []).append(site)
                     around.setdefault(loop, set()).update(loops[loops.index(loop) + 1 :])

@@ -146,17 +146,21 @@ class Pipelines:
     def trail(self, feed: ast.expr) -> list[ast.expr]:
         """The expressions that a pipeline goes through, from the feed back to its sources, each once."""
         todo, seen = [feed], dict[ast.expr, None]()
+        sure = set[ast.expr]()  # what a step of a data set is called on is one, too, whatever is seen of it
         while todo and len(seen) < 200:
             e = todo.pop()
             if e in seen:
                 continue
             seen[e] = None
+            before = len(todo)
+            is_one = e in sure or self.is_dataset(e)
             if isinstance(e, ast.Call):
                 of_datasets = (self.names.of(e.func) or "").startswith("tensorflow.data.")
                 if of_datasets:  # `Dataset.zip((a, b))`, `Dataset.sample_from_datasets([a, b])`
                     todo += [a for a in flat(e.args) if self.is_dataset(a)]
-                elif isinstance(e.func, ast.Attribute) and e.func.attr in METHODS and self.is_dataset(e):
+                elif isinstance(e.func, ast.Attribute) and e.func.attr in METHODS and is_one:
                     todo += [*self._applied(e), e.func.value]
+                    sure.add(e.func.value)
                 elif looked_through(self.module, e):
                     todo.append(e.args[0])
                 else:
@@ -173,6 +177,8 @@ class Pipelines:
                 todo += self.items(e)
             elif isinstance(e, ast.IfExp):
                 todo += [e.body, e.orelse]
+            if e in sure and not isinstance(e, ast.Call):
+                sure.update(todo[before:])
         return list(seen)
 
     def _applied(self, call: ast.Call) -> list[ast.expr]:

@@ -1,0 +1,53 @@
+"""Loops in whose every turn training begins anew, as what is trained is made there: one of several tasks, a fold, a candidate.
+
+What such a loop goes through is no batch of one training, so ranks don't deal it out: they take each turn together, or the
+gradients of different trainings would be averaged."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from horovodize.summary.call_paths import Frame
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import FUNCTIONS, Loop, Syntax, argument
+
+_WEIGHTS = ("trainable_variables", "trainable_weights", "variables", "weights")
+
+
+def begun_anew(syntax: Syntax, way: tuple[Frame, ...], made: Collection[ast.AST]) -> frozenset[Loop]:
+    """The loops of a way in whose every turn one of the calls runs that make what is trained."""
+    found = set[Loop]()
+    for i, frame in enumerate(way):
+        deeper = {f.function for f in way[:i]}
+        for loop in frame.loops:
+            if any(
+                syntax.inside(m, loop) or (syntax.function(m) in deeper and syntax.function(m)) for m in made
+            ):
+                found.add(loop)
+    return frozenset(found)
+
+
+def models_of(module: Module, sites: Sites, site: ast.Call) -> frozenset[ast.AST]:
+    """The calls that make the models which an update trains; none where some of what it trains isn't seen to be a model's."""
+    update = next((u for u in sites.updates if u.call is site), None)
+    given = [argument(g, "sources", 1) for g in update.gradients] if update is not None else []
+    if not given or not all(isinstance(e, ast.Attribute) and e.attr in _WEIGHTS for e in given):
+        return frozenset()
+    made = [_made(module, e.value) for e in given if isinstance(e, ast.Attribute)]
+    return frozenset(call for calls in made for call in calls) if all(made) else frozenset()
+
+
+def _made(module: Module, model: ast.expr) -> list[ast.AST]:
+    """The calls that make a model, and those of the functions that give it: `learner = make()`."""
+    made: list[ast.AST] = [*module.values.calls(model)]
+    bound = module.scopes.reaching(model) if isinstance(model, ast.Name) else []
+    for call in (b.value for b in bound if isinstance(b.value, ast.Call) and not b.path):
+        callee = module.values.callee(call)
+        if isinstance(callee, FUNCTIONS) and made and all(module.syntax.inside(m, callee) for m in made):
+            made.append(call)
+    return made
+
+
+__all__ = ["begun_anew", "models_of"]
