@@ -480,3 +480,37 @@ def test_a_number_that_losses_are_made_with_forgets_as_fast(begins: str, kept: s
 def test_a_number_that_losses_are_made_with_in_another_way_is_no_average() -> None:
     for kept in ("k = k + 0.1 * np.mean(y)", "k = 0.9 * k + 0.3 * np.mean(y)", "k += 0.1 * (np.mean(y) - 3)"):
         assert changes(plan_of(STEERED.format(begins="0.0", used="y - k", kept=kept)), "G7") == []
+
+
+SHRUNK = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 3])
+rate = tf.Variable(0.1, trainable=False)
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = tf.train.GradientDescentOptimizer(rate).minimize(loss)
+shrink = tf.group(*[{} for v in tf.trainable_variables()])
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(10000):
+        sess.run(train, {{x: rows[i * 32 : (i + 1) * 32]}})
+        {}
+"""
+
+
+def test_weights_of_a_graph_that_each_step_shrinks_shrink_as_much() -> None:
+    text = plan_of(SHRUNK.format("tf.assign(v, v * (1 - 0.01))", "sess.run(shrink)")).text
+    assert "tf.assign(v, v * ((1 - 0.01) ** hvd.size()))" in text
+    text = plan_of(SHRUNK.format("v.assign(0.99 * v)", "sess.run(shrink)")).text
+    assert "v.assign(0.99 ** hvd.size() * v)" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "run"),
+    [
+        ("tf.assign(v, v * mask(v))", "sess.run(shrink)"),
+        ("tf.assign(v, v * tf.sign(v))", "sess.run(shrink)"),
+        ("tf.assign(v, v * 0.99)", "if loss_of(i) > 3:\n            sess.run(shrink)"),
+    ],
+)
+def test_masks_and_what_comes_otherwise_stay(made: str, run: str) -> None:
+    assert made in plan_of(SHRUNK.format(made, run)).text

@@ -277,3 +277,42 @@ def test_a_file_that_is_opened_under_another_name() -> None:
     turns(before, before.replace("'a'", "'a' if hvd.rank() == 0 else os.devnull"))
     other = "from mine import open_it as write_to\nf = write_to('a', 'w')\n"
     turns(other, other)
+
+
+STORED = """\
+import lmdb
+import pandas as pd
+import shelve
+a = shelve.open("a"{0})
+a["w"] = model.get_weights()
+b = pd.HDFStore("b.h5"{0})
+b["x"] = frame
+c = lmdb.open("c"{0}, map_size=1 << 20)
+with c.begin(write=True) as rows:
+    rows.put(b"k", b"v")
+"""
+
+
+def test_a_store_is_written_by_rank_0_whatever_it_is_opened_for() -> None:
+    own = " if hvd.rank() == 0 else tempfile.mkdtemp() + '/own'"
+    text = apply(HEAD + STORED.format(""), root_rank.RULE).text
+    for path in ("a", "b.h5", "c"):
+        assert f'("{path}"{own}' in text.replace('"/own"', "'/own'")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'a = shelve.open("a")\nw = a["w"]\n',
+        'a = shelve.open("a", "r")\n',
+        'a = lmdb.open("a", readonly=True)\n',
+    ],
+)
+def test_a_store_that_is_only_read_is_opened_by_all(line: str) -> None:
+    head = "import lmdb\nimport shelve\n"
+    check(RULES, head + line, head + line)
+
+
+def test_a_store_that_is_read_and_written_is_refused() -> None:
+    source = 'import shelve\na = shelve.open("a")\nprint(a["w"])\na["w"] = model.get_weights()\n'
+    assert any("read this file and write it" in r for r in apply(HEAD + source, root_rank.RULE).reasons)

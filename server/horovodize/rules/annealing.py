@@ -121,7 +121,7 @@ def _shrinking(draft: Draft) -> Iterator[decays.Setting]:
         if setting.place in by_hand or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
             continue
         factor = next((f for e, f in _sides(value) if ast.dump(e) == ast.dump(setting.kept)), None)
-        if factor is None or not _is_one_factor(draft, factor) or draft.uniform.of_values.varies(value):
+        if factor is None or not is_one_factor(draft, factor) or draft.uniform.of_values.varies(value):
             continue
         if is_trained(draft, setting.kept, trained):
             yield setting
@@ -132,7 +132,7 @@ def _sides(product: ast.BinOp) -> tuple[tuple[ast.expr, ast.expr], ...]:
     return (product.left, product.right), (product.right, product.left)
 
 
-def _is_one_factor(draft: Draft, factor: ast.expr) -> bool:
+def is_one_factor(draft: Draft, factor: ast.expr) -> bool:
     """Whether weights are multiplied by one number, rather than each by its own: a mask, what brings them back to a length. Not
     by one made of the optimizer's own rate, which is multiplied already, and shrinks them as much."""
     named = [o.node for n in ast.walk(factor) if isinstance(n, ast.Name) for o in draft.values.origins(n)]

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import counted
+from horovodize.rules.annealing import is_one_factor
 from horovodize.rules.draft import Draft
+from horovodize.rules.mixtures import raise_to_power
 
 _GOES_ON = (
     "this goes on from its last value, and each rank takes size() times fewer steps: where it comes with each step, the share "
@@ -22,18 +25,49 @@ def tell(draft: Draft) -> None:
         value = _mixture(draft, call)
         if value is not None and draft.once("mixture", call):
             draft.note("G7", value, _GOES_ON)
+        factor = _shrunk_by(draft, call)
+        if factor is None:
+            continue
+        if any(counted.is_by_step(draft, run) for run in _runs_of(draft, call)):
+            raise_to_power(draft, factor)
+        elif draft.once("mixture", call):
+            draft.note("G7", factor, _GOES_ON)
+
+
+def _runs_of(draft: Draft, operation: ast.Call) -> list[ast.Call]:
+    graph = draft.sites.graph
+    return [run for run in graph.all_runs if operation in set(graph.operations(graph.fetches(run)))]
+
+
+def _shrunk_by(draft: Draft, call: ast.Call) -> ast.expr | None:
+    """The one number that each of several variables is multiplied by, `v.assign(v * (1 - decay))`: not a mask. (A single one
+    may be a rate, which C5 looks at.)"""
+    kept, value = _set(draft, call)
+    names = [n for n in ast.walk(call) if isinstance(n, ast.Name) and n.id == kept]
+    bound = draft.module.scopes.reaching(names[0]) if names else []
+    if not bound or any(b.kind != "item" for b in bound):
+        return None
+    factors = _factors(draft, value) if value is not None else []
+    others = [f for f in factors if ast.unparse(f) != kept]
+    if len(factors) != 2 or len(others) != 1 or not is_one_factor(draft, others[0]):
+        return None
+    return others[0] if draft.facts.feeding.kinds.constant(others[0]) != 0 else None
+
+
+def _set(draft: Draft, call: ast.Call) -> tuple[str, ast.expr | None]:
+    """(what is set, to what) of `tf.assign(v, value)`, `v.assign(value)`."""
+    given = [*call.args]
+    if isinstance(call.func, ast.Attribute) and draft.names.of(call.func) not in _ASSIGN:
+        given = [call.func.value, *given]
+    return (ast.unparse(given[0]), given[1]) if len(given) > 1 else ("", None)
 
 
 def _mixture(draft: Draft, call: ast.Call) -> ast.expr | None:
     """What a variable is set to, where that is a sum of two products, one of them of the variable itself."""
-    given = [*call.args]
-    if isinstance(call.func, ast.Attribute) and draft.names.of(call.func) not in _ASSIGN:
-        given = [call.func.value, *given]
-    value = given[1] if len(given) > 1 else None
+    kept, value = _set(draft, call)
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return None
     parts = [_factors(draft, e) for e in (value.left, value.right)]
-    kept = ast.unparse(given[0])
     own = [part for part in parts if any(ast.unparse(e) == kept for e in part)]
     return value if all(parts) and len(own) == 1 else None
 

@@ -13,7 +13,7 @@ from horovodize.rules.draft import ON_ROOT, Draft
 from horovodize.rules.guards import Guarded, Guards, from_root
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
-from horovodize.summary.opening import DATABASE
+from horovodize.summary.opening import DATABASE, STORES
 from horovodize.summary.output_calls import WRITER
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import argument
@@ -78,9 +78,13 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
         elif (path := outputs.opening.written(call)) is not None:
             is_database = name == DATABASE
             null = draft.quoted(":memory:") if is_database else _null_device(draft, call, path)
+            if name in STORES:  # one of a rank's own, in a folder that is thrown away
+                null = f"{draft.needed_module('tempfile')}.mkdtemp() + {draft.quoted('/own')}"
             if name in _NO_DEVICE and _may_stand_for(draft, call, name):
                 _silent_writer(draft, guards, call, _WHAT)
-            elif "+" in (outputs.opening.mode(call) or "") and (is_database or _is_read(draft, call)):
+            elif "+" in (outputs.opening.mode(call) or "") and (
+                is_database or name in STORES or _is_read(draft, call)
+            ):
                 draft.refuse("HVD006", call, _UPDATED)
             elif name in _NO_DEVICE or null is None:
                 name = name or draft.module.text(call.func)

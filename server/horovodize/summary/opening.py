@@ -19,7 +19,7 @@ _MODES = {
     _PATH_OPEN: 0, "open": 1, "io.open": 1, "codecs.open": 1, "gzip.open": 1, "bz2.open": 1, "lzma.open": 1,
     "tensorflow.io.gfile.GFile": 1, "tensorflow.compat.v1.gfile.GFile": 1, "tensorflow.compat.v1.gfile.Open": 1,
     "tensorflow.compat.v1.gfile.FastGFile": 1, "tarfile.open": 1, "zipfile.ZipFile": 1, "h5py.File": 1, "bz2.BZ2File": 1,
-    "gzip.GzipFile": 1, "pandas.HDFStore": 1, "netCDF4.Dataset": 1,
+    "gzip.GzipFile": 1, "netCDF4.Dataset": 1,
     "wave.open": 1, "zarr.open": 1, "numpy.memmap": 2, "numpy.lib.format.open_memmap": 1,
 }  # fmt: skip
 # Map a file that is there, unless they are told to make it: who leaves their mode out, "r+", mostly reads.
@@ -31,6 +31,15 @@ _ALWAYS_WRITE = {
 }  # fmt: skip
 # A file of tables: written where the program's statements write. Its name in memory is ":memory:".
 DATABASE = "sqlite3.connect"
+# Stores of items, which are opened to read and to write unless they are told otherwise: by which argument, where it stands.
+STORES = {
+    "shelve.open": ("flag", 1),
+    "dbm.open": ("flag", 1),
+    "pandas.HDFStore": ("mode", 1),
+    "lmdb.open": ("readonly", None),
+}
+_PUTTING = ("put", "append", "update", "setdefault", "pop", "clear", "append_to_multiple", "sync")
+_GETTING = ("get", "items", "values", "keys", "select")
 _STATEMENTS = ("execute", "executemany", "executescript")
 _SQL_WRITES = re.compile(r"\b(insert|create|update|delete|replace|drop|alter)\b", re.I)
 _SQL_READS = re.compile(r"\bselect\b", re.I)
@@ -67,6 +76,8 @@ class Opening:
             return None
         if name == DATABASE:
             return path if self._writes_tables() else None
+        if name in STORES:
+            return path if _WRITES & set(self._mode_of_store(name, call)) else None
         if name in _ALWAYS_WRITE:
             return path
         marks = _MAKES if name in _MAPPING else _WRITES
@@ -94,6 +105,8 @@ class Opening:
             return None
         if name == DATABASE:
             return "a+" if self.reads_tables() else "a"
+        if name in STORES:
+            return self._mode_of_store(name, call)
         if name in _ALWAYS_WRITE:
             return "a" if name.startswith("logging.") else "w"
         mode = argument(call, "mode", _MODES[name])
@@ -102,6 +115,29 @@ class Opening:
         found = [mode, *(o.node for o in self.module.values.origins(mode))]
         texts = {str(n.value) for n in found if isinstance(n, ast.Constant)}
         return texts.pop() if len(texts) == 1 else None
+
+    def _mode_of_store(self, name: str, call: ast.Call) -> str:
+        """How a store is opened: as it is told, else by what the program does with it."""
+        parameter, place = STORES[name]
+        told = argument(call, parameter, place)
+        said = told.value if isinstance(told, ast.Constant) else None
+        if said in ("r", True):
+            return "r"
+        if said in ("n", "w") and (said == "n" or name == "pandas.HDFStore"):
+            return "w"
+        uses = [u for u in self.module.syntax.every(ast.Subscript, ast.Call) if self._is_of(u, call)]
+        puts = any(
+            isinstance(u.ctx, (ast.Store, ast.Del)) if isinstance(u, ast.Subscript) else _puts(u)
+            for u in uses
+        )
+        gets = any(isinstance(u.ctx, ast.Load) if isinstance(u, ast.Subscript) else _gets(u) for u in uses)
+        return ("a+" if gets else "a") if puts else "r"
+
+    def _is_of(self, use: ast.AST, call: ast.Call) -> bool:
+        """Whether an item or a method is of what a call opens."""
+        of = use.func if isinstance(use, ast.Call) else use
+        e = of.value if isinstance(of, (ast.Subscript, ast.Attribute)) else None
+        return isinstance(e, (ast.Name, ast.Attribute)) and call in self.module.values.calls(e)
 
     def _writes_tables(self) -> bool:
         return any(_SQL_WRITES.search(text) for text in self._sql()) or bool(
@@ -145,10 +181,24 @@ class Opening:
         if isinstance(call.func, ast.Name) and self._is_builtin_open(call.func):
             return "open"
         name = m.names.of(call.func)
-        if name in _MODES or name in _ALWAYS_WRITE or name == DATABASE:
+        if name in _MODES or name in _ALWAYS_WRITE or name in STORES or name == DATABASE:
             return name
         if isinstance(call.func, ast.Attribute) and call.func.attr == "open":
             mode = argument(call, "mode", _MODES[_PATH_OPEN])
             said = isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _MODE.match(mode.value)
             return _PATH_OPEN if said else None
         return None
+
+
+def _puts(call: ast.Call) -> bool:
+    write = argument(call, "write")
+    return isinstance(call.func, ast.Attribute) and (
+        call.func.attr in _PUTTING or (isinstance(write, ast.Constant) and write.value is True)
+    )
+
+
+def _gets(call: ast.Call) -> bool:
+    begins = isinstance(call.func, ast.Attribute) and call.func.attr == "begin"
+    return isinstance(call.func, ast.Attribute) and (
+        call.func.attr in _GETTING or (begins and argument(call, "write") is None)
+    )
