@@ -426,3 +426,19 @@ def test_a_loop_of_several_turns_selects_batches() -> None:
     text = plan_of(ONE_TURN.format("50", "n")).text
     assert "SGD(0.1 * hvd.size())" in text
     assert "share_rows" not in text
+
+
+def test_what_keras_is_given_beside_rows_has_as_many_of_them() -> None:
+    """Some of the inputs of a model were divided, and others not."""
+    text = plan_of(
+        "import tensorflow as tf\n"
+        "class Policy:\n"
+        "    def __init__(self, model, epochs):\n"
+        "        self.model, self.epochs = model, epochs\n"
+        "        self.model.compile(optimizer=tf.keras.optimizers.Adam(0.001), loss='mse')\n"
+        "    def update(self, seen, taken):\n"
+        "        old = self.model(seen).numpy()\n"
+        "        for e in range(self.epochs):\n"
+        "            self.model.train_on_batch([seen, old], taken)\n"
+    ).text
+    assert "train_on_batch([share_rows(seen), share_rows(old)], share_rows(taken))" in text

@@ -154,6 +154,11 @@ class Steps:
             for e in given:
                 if e is not None:
                     turns.read(e, context)
+        if turns.rows:  # what Keras is given beside rows has as many of them
+            beside = [part for e in given if e is not None for part in arrays_in(e) if part in turns.vague]
+            turns.rows.update(dict.fromkeys(beside))
+            for part in beside:
+                turns.vague.pop(part)
         step = self._step(site, turns, Over.UNKNOWN)
         if step.feed is Feed.WHOLE and isinstance(site.func, ast.Attribute):
             return replace(step, over=self.compiled.over(site.func.value, step.rows))
