@@ -116,11 +116,11 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
     if e is None or not draft.facts.feeding.kinds.is_range(e):
         used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
         if used and all(_lists_files(draft, r) for r in used):
-            draft.ask(_rule(draft), loop.iter, _SAME_FILES, _WHY_STEPS, _LISTED)
+            draft.ask(draft.loop_rule, loop.iter, _SAME_FILES, _WHY_STEPS, _LISTED)
         elif not used or _agree_on_counts(draft, loop.iter, used):
             pass
         elif any(_asks_for_file(draft, r) for r in used):
-            draft.ask(_rule(draft), loop.iter, _SAME_FILES, _WHY_STEPS, _KEPT)
+            draft.ask(draft.loop_rule, loop.iter, _SAME_FILES, _WHY_STEPS, _KEPT)
         else:
             draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
         found = [r for r in found if isinstance(r, Varies) and r not in used]
@@ -151,7 +151,7 @@ def _agree_on_counts(draft: Draft, iterable: ast.expr, used: Sequence[Varies]) -
     if not deciding or any(set(used).intersection(reasons(o)) for o in others):
         return False
     parts = [p for c in deciding for p in _parts(draft, c, used)]
-    return bool(parts) and all(agree_value(draft, p, _rule(draft), _WHAT, _WHY_STEPS) for p in parts)
+    return bool(parts) and all(agree_value(draft, p, draft.loop_rule, _WHAT, _WHY_STEPS) for p in parts)
 
 
 def _lists_files(draft: Draft, reason: Varies) -> bool:
@@ -179,10 +179,12 @@ def _ask_whether(draft: Draft, frame: Frame) -> None:
             continue
         doubt = f"{unseen.why}: check that all ranks can do here as rank 0 does"
         if not agree_value(
-            draft, condition.test, _rule(draft), "Train on all ranks if rank 0 does", _WHY_STEPS, doubt
+            draft, condition.test, draft.loop_rule, "Train on all ranks if rank 0 does", _WHY_STEPS, doubt
         ):
             draft.note(
-                _rule(draft), condition.test, f"{unseen.why}, so ranks may not all train here, and then stall"
+                draft.loop_rule,
+                condition.test,
+                f"{unseen.why}, so ranks may not all train here, and then stall",
             )
 
 
@@ -195,7 +197,7 @@ def _draw_alike(draft: Draft, test: ast.expr) -> None:
         return
     for draw in draws:
         if isinstance(draw, ast.Call) and draft.uniform.draws.has_stream(draw) and can_agree(draft, draw):
-            draw_alike(draft, draw, _rule(draft), _DRAW, _WHY_STEPS)
+            draw_alike(draft, draw, draft.loop_rule, _DRAW, _WHY_STEPS)
 
 
 def _agree_on_test(draft: Draft, loop: ast.While) -> None:
@@ -207,10 +209,10 @@ def _agree_on_test(draft: Draft, loop: ast.While) -> None:
     parts = (n for n in _parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute)))
     # of `state["step"]` nothing may come up in the loop, though of other items of `state` something does
     names = [n for n in parts if before == found or not _comes_up_in(draft, n, loop)]
-    if used and names and all(agree_value(draft, n, _rule(draft), _WHAT, _WHY_STEPS) for n in names):
+    if used and names and all(agree_value(draft, n, draft.loop_rule, _WHAT, _WHY_STEPS) for n in names):
         draft.settled |= {(loop.test, r.where) for r in used}
         if used == found:  # nothing else makes it differ, in no turn
-            draft.decide(loop.test, Agreed(_rule(draft)))
+            draft.decide(loop.test, Agreed(draft.loop_rule))
     if before == found:
         _agree(draft, loop.test, [r for r in before if r not in used], "HVD205", _STEPS, _WHY_STEPS)
 
@@ -296,12 +298,12 @@ def _agree(
     if unseen and not varying and code == "HVD205" and message is _STEPS:
         doubt = f"{unseen[0].why}: check that it is a number, of which all ranks may take rank 0's"
         for part in _parts(draft, e, unseen):
-            agree_value(draft, part, _rule(draft), _WHAT, why, doubt)
+            agree_value(draft, part, draft.loop_rule, _WHAT, why, doubt)
     if used and code != "HVD107":  # which optimizer it is, is agreed on where it is chosen
         parts = _parts(draft, e, used)
         if parts and all(_counts_from_agreed(draft, p, used) for p in parts):
             return
-        if not parts or not all(agree_value(draft, p, _rule(draft), _WHAT, why) for p in parts):
+        if not parts or not all(agree_value(draft, p, draft.loop_rule, _WHAT, why) for p in parts):
             draft.refuse(code, e, message.format(why=used[0].why))
 
 
@@ -313,7 +315,7 @@ def _take_chosen(draft: Draft, size: ast.expr) -> None:
         said = [o.node for o in draft.values.origins(part)]
         measures = (n for node in (part, *said) for n in ast.walk(node))
         if isinstance(part, (ast.Name, ast.Attribute)) and not any(_is_measure(draft, n) for n in measures):
-            if not agree_value(draft, part, _rule(draft), _WHAT, _WHY_SAME):
+            if not agree_value(draft, part, draft.loop_rule, _WHAT, _WHY_SAME):
                 draft.refuse("HVD205", size, _SHAPES.format(why=varying[0].why))
 
 
@@ -333,7 +335,7 @@ def _take_measured(draft: Draft, e: ast.expr) -> None:
     if all(is_kept_by_fit(draft, r) for r in measured) or any(r.kind is Source.GAME for r in varying):
         return
     for part in _parts(draft, e, measured):
-        if not agree_value(draft, part, _rule(draft), _WHAT, _WHY_STEPS):
+        if not agree_value(draft, part, draft.loop_rule, _WHAT, _WHY_STEPS):
             draft.refuse("HVD205", e, _STEPS.format(why=measured[0].why))
 
 
@@ -357,15 +359,15 @@ def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
         return False
     draws = draft.uniform.draws
     if isinstance(where, ast.Call) and reason.kind is Source.CHANCE and draws.has_stream(where):
-        draw_alike(draft, where, _rule(draft), _DRAW, why)
+        draw_alike(draft, where, draft.loop_rule, _DRAW, why)
         return True
     if reason.kind is Source.ORDER:
-        return agree_order(draft, where, _rule(draft), why)
+        return agree_order(draft, where, draft.loop_rule, why)
     if not isinstance(where, ast.Call):
         return False
-    if draft.decide(where, Agreed(_rule(draft))):
+    if draft.decide(where, Agreed(draft.loop_rule)):
         edits = Edit.around(draft.module.span(where), *told.around(draft, where))
-        draft.change(_rule(draft), where, _WHAT, why, edits)
+        draft.change(draft.loop_rule, where, _WHAT, why, edits)
     return True
 
 
@@ -390,7 +392,3 @@ def _parts(draft: Draft, e: ast.expr, reasons: Sequence[Varies | Unknown]) -> li
         else:
             todo += [c for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
     return found
-
-
-def _rule(draft: Draft) -> str:
-    return "S5" if draft.in_graph else "G4"

@@ -75,7 +75,7 @@ def agree(
     """`test` → `any_rank(test)`, once.
 
     of_all: that it has to hold on all ranks, rather than on one"""
-    rule = rule or ("S5" if draft.in_graph else "G4")
+    rule = rule or draft.loop_rule
     if not draft.decide(test, Agreed(rule, How.TOGETHER)):
         return
     if draft.drive.in_traced(test):

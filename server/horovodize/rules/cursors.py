@@ -12,7 +12,8 @@ import ast
 from horovodize.rules import strong
 from horovodize.rules.decisions import Decided, Divided, Fewer, OfAll
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
-from horovodize.rules.ranges import EVERYTHING, WHY
+from horovodize.rules.ranges import EVERYTHING
+from horovodize.rules.shares import DIVIDE_STEPS, WHY
 from horovodize.rules.unseen_counts import only_shows
 from horovodize.source import Edit
 from horovodize.summary.cursors import Cursor
@@ -70,7 +71,7 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
         draft.before(loop, [f"{ranks} = {SIZE} if {before} else 1"]),
         Edit(place, _within(test, read[0], later)),
     ]
-    draft.change(rule, test, "Divide the steps among the ranks", WHY, edits)
+    draft.change(rule, test, DIVIDE_STEPS, WHY, edits)
     _select(draft, loop, cursors, rule, ranks)
     if not _is_one(cursor.step):  # which counts the turns (G5)
         _read_as_all(draft, loop, cursor, rule, ranks)

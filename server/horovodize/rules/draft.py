@@ -206,6 +206,11 @@ class Draft(Decisions):
         """Whether the program builds TF1 graphs: a tensor then has no value before a session runs it."""
         return self.sites.builds_graph
 
+    @property
+    def loop_rule(self) -> str:
+        """The rule under which loops are divided, and what all ranks do together: of sessions S5."""
+        return "S5" if self.in_graph else "G4"
+
     def v1(self, used: ast.expr) -> str:
         """What the part of TensorFlow that still has TensorFlow 1's names is called: that which a use of one of them starts
         with, `tf` in `tf.Session`, `tf.compat.v1` in `tf.compat.v1.train.Saver`."""

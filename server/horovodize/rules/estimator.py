@@ -33,7 +33,7 @@ from horovodize.rules.hooks import broadcast_first, only_root_has, place_hooks, 
 from horovodize.rules.optimizers import trained_optimizers, wrap
 from horovodize.rules.rule import Rule
 from horovodize.rules.session_config import pin_session
-from horovodize.rules.shares import begins, counts_a_share, divide, is_none
+from horovodize.rules.shares import begins, change_count, counts_a_share, is_none
 from horovodize.source import Edit
 from horovodize.summary import LoopKind
 from horovodize.summary.estimators import BASE, RUN_CONFIG, Estimators, Training
@@ -230,9 +230,7 @@ def _divide_steps(draft: Draft, training: Training) -> None:
         if count is None or is_none(count):
             continue
         if not counts_a_share(draft, count):
-            edits = divide(draft, count, "E1")
-            if edits:
-                draft.change("E1", count, "Divide the steps among the ranks", _WHY_STEPS, edits)
+            change_count(draft, "E1", count, why=_WHY_STEPS)
     if training.max_steps is not None and not is_none(training.max_steps) and _may_resume(draft, training):
         draft.note("E1", training.call, _FINISHED)
 

@@ -7,18 +7,11 @@ import ast
 from horovodize.facts.counter_kinds import CounterKind
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
-from horovodize.rules.shares import counts_a_share, divide, feeding
+from horovodize.rules.shares import change_count, counts_a_share, feeding
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Loop, numbered
 
 _WHY = "Every step averages size() batches, so as many are seen after 1/size() of the steps."
-
-
-def divide_end(draft: Draft, count: ast.expr, rule: str) -> None:
-    """Divides a number of steps after which a loop ends."""
-    edits = divide(draft, count, rule)
-    if edits:
-        draft.change(rule, count, "Divide the steps among the ranks", _WHY, edits)
 
 
 def counted(draft: Draft, e: ast.expr) -> ast.expr | bool | None:
@@ -70,7 +63,7 @@ def _counts(loop: ast.For | ast.AsyncFor, e: ast.expr, test: ast.expr) -> bool:
 def _divide_whole(draft: Draft, count: ast.expr, rule: str) -> None:
     known = feeding(draft).kinds.constant(count)
     if (known is None or known > 1) and not counts_a_share(draft, count):
-        divide_end(draft, count, rule)
+        change_count(draft, rule, count, why=_WHY)
 
 
 def compared(test: ast.expr, operators: tuple[type[ast.cmpop], ...]) -> tuple[ast.expr, ast.expr] | None:
@@ -106,7 +99,7 @@ def divide_exits(draft: Draft, loop: Loop, rule: str) -> bool:
             continue
         end = compared(statement.test, (ast.Gt, ast.GtE, ast.Eq))
         if end is not None and (counts_up(loop, ast.unparse(end[0])) or _is_counted(draft, loop, end[0])):
-            divide_end(draft, end[1], rule)
+            change_count(draft, rule, end[1], why=_WHY)
             divided = True
     return divided
 

@@ -92,7 +92,7 @@ def average_read(draft: Draft, e: ast.expr) -> None:
 
 
 def _average(draft: Draft, measured: Measured) -> None:
-    rule = "S5" if draft.in_graph else "G4"
+    rule = draft.loop_rule
     if isinstance(measured, Binding):
         average(draft, measured, rule, _WHAT, _WHY)
     elif isinstance(measured, Total):

@@ -26,20 +26,18 @@ from horovodize.rules.decisions import (
 )
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
-from horovodize.rules.shares import PLENTY, counts_a_share, divide, feeding, wrap
+from horovodize.rules.shares import DIVIDE_STEPS, PLENTY, WHY, change_count, counts_a_share, feeding, wrap
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
 from horovodize.summary.selecting import uses_of
 from horovodize.summary.syntax import argument
 
-WHY = "Every step averages size() batches, so 1/size() of the steps makes an epoch."
 EVERYTHING = "every rank trains on all of it"
 STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
 _LAST = (
     "in the last turn, and after the loop, this number is that of the last of all turns, and what is added up that of a rank's "
     "turns: divide by how many those are"
 )
-_DIVIDE = "Divide the steps among the ranks"
 _COUNT_ALIKE = "Give every rank its own batches, and let all count the same turns"
 
 
@@ -180,7 +178,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         around = Edit.around(
             draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
         )
-        draft.change(rule, stop, _DIVIDE, WHY, around, decision=Decision.DIVIDED)
+        draft.change(rule, stop, DIVIDE_STEPS, WHY, around, decision=Decision.DIVIDED)
         draft.note(rule, start, STORED)
     elif not isinstance(start, ast.Constant):
         draft.decide(stop, Shared(rule))
@@ -199,7 +197,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         else:
             opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
             edits = [*Edit.around(span, f"{first} + max(1, ({opening}", f"{closing} - {first}) // {SIZE})")]
-        draft.change(rule, stop, _DIVIDE, WHY, edits, decision=Decision.DIVIDED)
+        draft.change(rule, stop, DIVIDE_STEPS, WHY, edits, decision=Decision.DIVIDED)
 
 
 def _is(start: ast.expr, other: ast.expr) -> bool:
@@ -239,7 +237,7 @@ def divide_rest(draft: Draft, count: ast.expr, rule: str) -> bool:
         *Edit.around(whole, "max(0, ", ")"),
         *Edit.around(left, opening, f"{closing} // {SIZE}", level=1),
     ]
-    draft.change(rule, rest, _DIVIDE, WHY, edits, decision=Decision.DIVIDED)
+    draft.change(rule, rest, DIVIDE_STEPS, WHY, edits, decision=Decision.DIVIDED)
     draft.note(rule, rest.right, STORED)
     return True
 
@@ -249,9 +247,7 @@ def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:
         return
     if isinstance(count, ast.BinOp) and isinstance(count.op, ast.Add) and ast.unparse(count.right) == "1":
         count = count.left  # `range(n + 1)`: the last turn, at which something happens, stays one more
-    edits = divide(draft, count, rule)
-    if edits:
-        draft.change(rule, count, _DIVIDE, WHY, edits)
+    change_count(draft, rule, count)
 
 
 def _keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: str) -> None:
@@ -296,7 +292,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
     if variable is None or uses is None or not (uses.counting or averaged):
         edits = _own_numbers(draft, e, rule) or wrap(draft, e, "shard", rule)
-        what = "Give every rank its own batches" if driver.indexed else _DIVIDE
+        what = "Give every rank its own batches" if driver.indexed else DIVIDE_STEPS
         if edits:
             draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
         return

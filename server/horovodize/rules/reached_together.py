@@ -161,7 +161,7 @@ def keep_number(draft: Draft, loop: Loop) -> None:
     number = _number(draft, loop.iter)
     if number is None or not _is_come_to_together(draft, loop):
         draft.refuse("HVD205", loop.iter, _OTHER_NUMBER)
-    elif not agree_value(draft, number, _rule(draft), _WHAT, _WHY, _AS_LONG, is_reached=True):
+    elif not agree_value(draft, number, draft.loop_rule, _WHAT, _WHY, _AS_LONG, is_reached=True):
         draft.refuse("HVD205", loop.iter, _OTHER_NUMBER)
 
 
@@ -185,10 +185,6 @@ def _is_come_to_together(draft: Draft, loop: Loop) -> bool:
                 if not draft.was(decision.test, Agreed) and differing(draft, decision.test):
                     return False
     return True
-
-
-def _rule(draft: Draft) -> str:
-    return "S5" if draft.in_graph else "G4"
 
 
 __all__ = ["OTHER_STEPS", "agree_on_step", "keep", "keep_number"]

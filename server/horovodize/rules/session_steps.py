@@ -28,9 +28,9 @@ import ast
 from horovodize.facts.steps import Feed
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
+from horovodize.rules.loop_steps import divide_loops
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding, is_none
-from horovodize.rules.steps import divide_loops
 from horovodize.summary.syntax import argument
 
 _QUEUES = (

@@ -17,6 +17,8 @@ from horovodize.summary.syntax import FUNCTIONS, argument, end, position
 
 _LIMIT = 200  # nodes that are looked at behind a formula
 
+WHY = "Every step averages size() batches, so 1/size() of the steps makes an epoch."
+DIVIDE_STEPS = "Divide the steps among the ranks"
 PLENTY = 100  # a count that large stays above zero on any number of ranks that a script is likely to meet
 
 _begun: WeakKeyDictionary[Draft, set[str]] = WeakKeyDictionary()
@@ -37,6 +39,14 @@ def begins(draft: Draft, rule: str) -> bool:
 def feeding(draft: Draft) -> Feeding:
     """What feeds training in a draft's module; read once."""
     return draft.facts.feeding
+
+
+def change_count(draft: Draft, rule: str, count: ast.expr, what: str = DIVIDE_STEPS, why: str = WHY) -> bool:
+    """Divides a number of steps where it stands. Returns whether that changes the text here."""
+    edits = divide(draft, count, rule)
+    if edits:
+        draft.change(rule, count, what, why, edits)
+    return bool(edits)
 
 
 def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:

@@ -17,11 +17,10 @@ import ast
 from horovodize.rules.decisions import Fewer
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import begins, counts_a_share, divide, feeding, is_none
+from horovodize.rules.shares import begins, change_count, counts_a_share, feeding, is_none
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument
 
-_WHAT = "Divide the steps among the ranks"
 _WHY = "Every step averages size() batches, so 1/size() of the steps see as many examples."
 _RESUMED = (
     "the last step counts those of earlier runs, too: a checkpoint of a run with another number of ranks has counted other "
@@ -39,9 +38,7 @@ def apply(draft: Draft) -> None:
             count = argument(call, parameter, index)
             if count is None or is_none(count) or counts_a_share(draft, count):
                 continue
-            edits = divide(draft, count, "M3")
-            if edits:
-                draft.change("M3", count, _WHAT, _WHY, edits)
+            if change_count(draft, "M3", count, why=_WHY):
                 for driver in filter(_ends_with_session, feeding(draft).drivers):
                     draft.decide(driver.loop, Fewer("M3"))
                 if parameter == "last_step" and _resumes(draft):

@@ -10,10 +10,9 @@ from collections.abc import Collection
 
 from horovodize.rules.decisions import Unseen
 from horovodize.rules.draft import Draft
-from horovodize.rules.ranges import WHY
+from horovodize.rules.shares import DIVIDE_STEPS, WHY
 from horovodize.summary.syntax import LOOPS, Loop
 
-_WHAT = "Divide the steps among the ranks"
 _TOO_MANY = "it can't be seen how many steps this loop takes: as many as before, on size() batches each; divide their number"
 
 
@@ -30,7 +29,7 @@ def ask(draft: Draft, epochs: Collection[ast.expr] = ()) -> None:
             continue
         by_epochs = isinstance(end, ast.Compare) and end.left in epochs
         if not by_epochs and not _moves_on_faster(draft, loop, end):
-            draft.ask(unseen.rule, end, _WHAT, WHY, _TOO_MANY)
+            draft.ask(unseen.rule, end, DIVIDE_STEPS, WHY, _TOO_MANY)
 
 
 def _moves_on_faster(draft: Draft, loop: Loop, end: ast.expr) -> bool:

@@ -1,0 +1,133 @@
+"""K4: divides the steps that `fit` takes and validates with, and its epochs where they are counted in steps."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.plan import Decision
+from horovodize.rules import arrays, data, generators, global_batch, strong
+from horovodize.rules.decisions import Shared
+from horovodize.rules.draft import RANK, SIZE, Draft
+from horovodize.rules.drawing import draws_apart
+from horovodize.rules.own_experience import plays
+from horovodize.rules.shares import (
+    WHY,
+    begins,
+    change_count,
+    counts_a_share,
+    feeding,
+    flows_from_share,
+    is_none,
+    wrap,
+)
+from horovodize.source import Edit
+from horovodize.summary.feeding import FitFeed, Kind
+from horovodize.summary.pipeline_counts import is_endless_after
+from horovodize.summary.syntax import argument
+
+_ENDS = ("take", "take_while")  # what makes a dataset that repeats end
+_PERHAPS_ALIKE = (
+    "it can't be seen what this is: its steps are divided, but unless it draws at random, "
+    "every rank gets the same batches"
+)
+
+
+def divide_fits(draft: Draft) -> None:
+    if not begins(draft, "K4"):
+        return
+    data.apply(draft)
+    arrays.apply(draft)
+    for fed in feeding(draft).fits:
+        if strong.divide(draft, "K4", [fed.fit.call]) or plays(draft, "K4", [fed.fit.call]):
+            continue
+        if draft.options.keeps_batch:
+            global_batch.divide(draft, "K4", [fed.fit.call])
+        else:
+            _divide_fit(draft, fed)
+
+
+def _divide_fit(draft: Draft, fed: FitFeed) -> None:
+    call, steps = fed.fit.call, fed.fit.steps
+    if strong.takes_one_batch(draft, "K4", [call]) or strong.scaling(draft, call) is strong.Scaling.SAME:
+        return _divide_validation(draft, call)
+    if not is_none(steps):
+        assert steps is not None
+        if not counts_a_share(draft, steps):
+            change_count(draft, "K4", steps, "Divide the steps of an epoch among the ranks")
+        if fed.y is None and fed.kind is Kind.UNKNOWN:
+            draft.note("K4", fed.x, _PERHAPS_ALIKE)
+    epochs = argument(call, "epochs", 3 if fed.fit.method == "fit" else None)
+    if epochs is not None and _fills_steps(draft, epochs):
+        change_count(draft, "K4", epochs, "Divide the epochs that a number of steps takes among the ranks")
+    if fed.y is None and fed.kind is Kind.GENERATOR:
+        _thin_generator(draft, "K4", fed.x, endless=not is_none(steps))
+    elif fed.y is None and fed.kind is Kind.SEQUENCE:
+        _share_sequence(draft, fed.x)
+    _divide_validation(draft, call)
+
+
+def _fills_steps(draft: Draft, epochs: ast.expr) -> bool:
+    """`ceil(all_steps / len(ds))`: as many epochs as fill a number of steps, of which one of a rank now has fewer."""
+    return any(
+        isinstance(n, ast.BinOp)
+        and isinstance(n.op, (ast.Div, ast.FloorDiv))
+        and counts_a_share(draft, n.right)
+        and not counts_a_share(draft, n.left)
+        for n in draft.values.depends([epochs], 200)
+    )
+
+
+def _share_sequence(draft: Draft, feed: ast.expr) -> None:
+    """A `Sequence`, `flow_from_directory`: every size()-th batch. Not where its arrays are divided already."""
+    if flows_from_share(draft, feed):
+        return
+    edits = wrap(draft, feed, "ShardedSequence", "K4")
+    if edits:
+        draft.change("K4", feed, "Give every rank its own batches of the sequence", WHY, edits)
+
+
+def _divide_validation(draft: Draft, call: ast.Call) -> None:
+    """`validation_steps`, and the data with it, so that the ranks validate on different parts of it."""
+    data = argument(call, "validation_data")
+    steps = argument(call, "validation_steps")
+    steps = steps if steps is not None else argument(call, "nb_val_samples")
+    if is_none(steps) or is_none(data):
+        return
+    assert steps is not None
+    assert data is not None
+    if counts_a_share(draft, steps):
+        return
+    kind = feeding(draft).kinds.of(data)
+    if kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING) or isinstance(data, ast.Tuple):
+        return
+    if kind is Kind.DATASET:
+        edits = _share_endless(draft, data) or wrap(draft, data, "shard_stream", "K4")
+        if edits:
+            draft.change("K4", data, "Validate on another part of the dataset on each rank", WHY, edits)
+    elif kind is Kind.GENERATOR:
+        _thin_generator(draft, "K4", data, endless=True)
+    elif kind is Kind.SEQUENCE:
+        _share_sequence(draft, data)
+    change_count(draft, "K4", steps, "Divide the validation steps among the ranks")
+
+
+def _share_endless(draft: Draft, data: ast.expr) -> tuple[Edit, ...]:
+    """`dataset.shard(size, rank)` of what repeats without end: every rank finds as many elements as it takes."""
+    pipelines = feeding(draft).pipelines
+    ends = any(isinstance(s.func, ast.Attribute) and s.func.attr in _ENDS for s in pipelines.steps(data))
+    postfix = isinstance(data, (ast.Name, ast.Attribute, ast.Call))
+    if ends or not postfix or not is_endless_after(pipelines, draft.module.tree, data):
+        return ()
+    if not draft.decide(data, Shared("K4")):
+        return ()
+    draft.divided = True
+    span = draft.module.span(data)
+    return draft.decided(Decision.SHARED, [Edit.insert(span.end, f".shard({SIZE}, {RANK})", span)])
+
+
+def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
+    """A generator that yields the same on every rank is thinned; one that draws at random already differs."""
+    generator = feeding(draft).kinds.generator(feed)
+    if endless and generator is not None and draws_apart(draft, rule, generator):
+        return
+    generators.share(draft, rule, feed)

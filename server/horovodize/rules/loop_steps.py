@@ -1,0 +1,166 @@
+"""G4: divides the steps of loops that are written by hand, each by what it goes through."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from horovodize.rules import (
+    arrays,
+    averages,
+    batch_loops,
+    cursors,
+    data,
+    global_batch,
+    learning_rate,
+    loop_exits,
+    open_loops,
+    strong,
+)
+from horovodize.rules.decisions import Fewer, Shared
+from horovodize.rules.draft import Draft
+from horovodize.rules.drawing import own_batches
+from horovodize.rules.lockstep import keep_in_step
+from horovodize.rules.own_experience import plays
+from horovodize.rules.ranges import EVERYTHING, divide_range, divide_rest
+from horovodize.rules.shares import PLENTY, begins, change_count, counts_a_share, feeding
+from horovodize.summary.cursors import cursors_of
+from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.syntax import COMPREHENSIONS, argument
+
+_IN_ORDER = (
+    f"each step goes on from the state of the one before, so the batches are not divided: {EVERYTHING}; give each rank a "
+    "stretch of the data of its own"
+)
+_METHOD = (
+    "the weights are set here by what the steps before came to, so their number is part of the method and can't be divided, "
+    "and the weights that each rank kept before them differ"
+)
+
+
+def divide_loops(draft: Draft) -> None:
+    if draft.once("keep in step", draft.module.tree):
+        keep_in_step(draft)  # whether or not the data is divided
+    if not begins(draft, "G4"):
+        return
+    data.apply(draft)
+    arrays.apply(draft)
+    known = feeding(draft)
+    for feed in known.dataset_feeds:
+        if not draft.facts.undivided.is_whole(feed) and not draft.facts.steps.is_one_batch(feed):
+            _divide_takes(draft, feed)
+    for driver in known.drivers:
+        if strong.divide(draft, draft.loop_rule, driver.steps):
+            continue
+        if plays(draft, draft.loop_rule, driver.steps):
+            continue
+        if draft.options.keeps_batch:
+            global_batch.divide(draft, draft.loop_rule, driver.steps)
+            continue
+        if strong.takes_one_batch(draft, draft.loop_rule, driver.steps):
+            continue
+        before = len(draft.changes)
+        _divide_driver(draft, driver)
+        if len(draft.changes) > before:
+            draft.decide(driver.loop, Fewer(draft.loop_rule))
+            averages.keep(draft, driver, draft.loop_rule)
+        if driver.kind is Kind.DATASET:
+            averages.keep_of_dataset(draft, driver, draft.loop_rule)
+        own_batches(draft, driver, draft.loop_rule, partial(learning_rate.gives_rate, draft))
+    for site in known.undriven:
+        if strong.divide(draft, draft.loop_rule, [site]) or plays(draft, draft.loop_rule, [site]):
+            continue
+        if draft.options.keeps_batch:
+            global_batch.divide(draft, draft.loop_rule, [site])
+            continue
+        strong.leave(draft, [site])
+        draft.note(
+            draft.loop_rule,
+            site,
+            f"{_why_undriven(draft, site)}, so it is not divided, and its rate stays: {EVERYTHING}",
+        )
+
+
+def _why_undriven(draft: Draft, site: ast.Call) -> str:
+    around = [a for way in draft.drive.ways(site) for f in way for a in draft.syntax.ancestors(f.node)]
+    if any(isinstance(a, COMPREHENSIONS) for a in around):
+        return "this step is taken inside a comprehension"
+    if any(isinstance(a, ast.Lambda) for a in around):
+        return "this step is taken by a `lambda`, whose calls are not followed"
+    if any(f.loops for way in draft.drive.ways(site) for f in way):
+        return "the loops around this step are short, or choose what is trained: none brings it its data"
+    return "the loop that runs this step is not in this file"
+
+
+def _divide_takes(draft: Draft, feed: ast.expr) -> None:
+    """`take(n)` of batches, or of a pipeline that repeats, counts steps."""
+    pipelines = feeding(draft).pipelines
+    for step in pipelines.steps(feed):
+        count = argument(step, "count", 0)
+        assert isinstance(step.func, ast.Attribute)
+        if (
+            step.func.attr != "take"
+            or count is None
+            or draft.was(step, Shared)
+            or not pipelines.grouped_before(step)
+        ):
+            continue
+        if isinstance(count, ast.UnaryOp) or _is_divided_after(draft, step) or counts_a_share(draft, count):
+            continue
+        if not divide_rest(draft, count, draft.loop_rule):
+            change_count(draft, draft.loop_rule, count)
+
+
+def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
+    """Whether a pipeline is divided at or after one of its steps."""
+    return any(draft.was(a, Shared) for a in [step, *draft.syntax.ancestors(step)] if isinstance(a, ast.expr))
+
+
+def _divide_driver(draft: Draft, driver: Driver) -> None:
+    if feeding(draft).carries_state(driver):
+        return _leave_in_order(draft, driver)
+    method = draft.facts.undivided.set_back(driver)
+    if method is not None:
+        draft.refuse("HVD006", method, _METHOD)
+        return
+    if draft.facts.undivided.is_loop(driver):
+        return  # said where the data come from
+    if feeding(draft).bound_batches.carries_layers_state(driver):
+        return _leave_in_order(draft, driver)
+    if isinstance(driver.loop, ast.While):
+        return open_loops.divide_while(draft, driver, driver.loop)
+    e = driver.iterable
+    if e is None:
+        return
+    if feeding(draft).kinds.is_endless(e):
+        return open_loops.divide_endless(draft, driver, e)
+    if driver.kind is Kind.RANGE:
+        return _divide_range(draft, driver, e)
+    if driver.kind is not Kind.DATASET and not batch_loops.divide_zipped(draft, driver, e):
+        batch_loops.deal(draft, driver, e)
+    loop_exits.divide_ends(draft, driver, draft.loop_rule)
+
+
+def _leave_in_order(draft: Draft, driver: Driver) -> None:
+    """Says of a loop that its batches can't be dealt out: a recurrent network's state goes from each to the next."""
+    strong.leave(draft, driver.steps)
+    draft.note(draft.loop_rule, driver.loop, _IN_ORDER)
+
+
+def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
+    rule = draft.loop_rule
+    found = [] if driver.indexed else cursors_of(feeding(draft), driver)
+    if cursors.note_unsteady(draft, driver, found, rule):
+        return
+    before, counted = len(draft.changes), _counted(draft, driver, e)
+    divide_range(draft, driver, e, rule)
+    if len(draft.changes) > before:
+        cursors.select_own(draft, driver, found, counted, rule)
+
+
+def _counted(draft: Draft, driver: Driver, e: ast.expr) -> str:
+    """How many turns a loop over a range has, as an expression; nothing where they are many."""
+    if not isinstance(e, ast.Call):
+        return f"len({draft.module.text(e)})"
+    known = feeding(draft).kinds.constant(e.args[-1])
+    return "" if known is not None and known >= 2 * PLENTY else f"len({draft.module.text(e)})"

@@ -1,0 +1,33 @@
+"""Steps that learn from a game: each rank plays games of its own, and nothing is divided."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules import seeded_games, strong
+from horovodize.rules.draft import Draft
+from horovodize.rules.lockstep import learns_from_a_game
+
+_PLAY = "Let each rank play games of its own"
+_WHY_PLAY = (
+    "What a game gives is no data that could be divided: rate, loops and all that is counted in them stay."
+)
+_PLAYED = (
+    "every rank plays as many games as one process did, so training sees size() times the experience; neither the rate nor "
+    "the number of games is changed: play fewer of them if one process's experience is enough"
+)
+
+
+def plays(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:
+    """Whether steps learn from a game that each rank plays for itself; then nothing is divided, and it is asked once."""
+    games = [draft.facts.steps.game(step) for step in steps]
+    game = next((g for g in games if g is not None), None)
+    if game is None and not any(learns_from_a_game(draft, step) for step in steps):
+        return False
+    strong.leave(draft, steps)
+    loops = [loop for way in draft.drive.ways(steps[0]) for frame in way for loop in frame.loops]
+    place = loops[-1] if loops else steps[0]
+    if draft.once("games", place):
+        draft.ask(rule, place, _PLAY, _WHY_PLAY, _PLAYED)
+        seeded_games.tell(draft, rule, loops)
+    return True
