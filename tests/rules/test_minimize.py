@@ -40,7 +40,44 @@ def test_every_way_to_call_it_counts(call: str) -> None:
     assert "hvd.broadcast_variables([w], root_rank=0)\nfor _ in" in plan.text
 
 
-def test_an_optimizer_that_both_minimizes_and_applies_is_wrapped_once() -> None:
+APPLIED = """\
+for x in data:
+    with tf.GradientTape() as t:
+        loss = w * x
+    {}.apply_gradients([(t.gradient(loss, w), w)])
+"""
+
+
+@pytest.mark.parametrize("other", ["opt", "same"])
+def test_an_optimizer_that_applies_gradients_of_a_tape_and_minimizes_is_refused(other: str) -> None:
+    source = HEAD + "opt = o.SGD(0.1)\nsame = opt\n" + LOOP + APPLIED.format(other)
+    refused(source, "HVD006", "minimizes too")
+
+
+def test_two_optimizers_of_which_one_applies_and_one_minimizes_are_not() -> None:
+    source = HEAD + "opt = o.SGD(0.1)\nother = o.SGD(0.2)\n" + LOOP + APPLIED.format("other")
+    plan = plan_of(source)
+    assert len(changes(plan, "G3")) == 1
+    assert "t = hvd.DistributedGradientTape(t)" in plan.text
+
+
+def test_a_train_step_that_does_both_is_refused() -> None:
+    source = HEAD + """\
+class Both(tf.keras.Model):
+    def train_step(self, rows):
+        with tf.GradientTape() as t:
+            loss = w * rows
+        self.optimizer.apply_gradients([(t.gradient(loss, w), w)])
+        self.optimizer.minimize(lambda: w * rows, [w])
+        return {}
+both = Both()
+both.compile("sgd")
+both.fit(x)
+"""
+    refused(source, "HVD006", "minimizes too")
+
+
+def test_an_optimizer_that_minimizes_in_two_places_is_wrapped_once() -> None:
     source = HEAD + "opt = o.SGD(0.1)\n" + LOOP + LOOP
     assert plan_of(source).text.count("hvd.DistributedOptimizer(") == 1
 

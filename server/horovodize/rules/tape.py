@@ -18,7 +18,8 @@ After          with tf.GradientTape() as tape:
 Leaves alone   Tapes whose gradients reach no optimizer: a gradient penalty's, a saliency map's.
 Refuses        Gradients of which no tape can be found (implicit gradients, another module's function), and what `jacobian`
                gives, which a distributed tape does not average: HVD006. Gradients that are changed, once they are averaged,
-               by what a rank computes of its own rows (`g * reward`).
+               by what a rank computes of its own rows (`g * reward`). An optimizer that applies a tape's gradients and
+               minimizes too (HVD006).
 Source         Seed 2.4.1, with items. Errata: the seed knows `tf.GradientTape()` without arguments and one tape a `with`,
                and wraps every tape. An optimizer wrapper alone does not average inside a `train_step` (horovod#2893,
                measured).
@@ -33,17 +34,20 @@ from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_state import is_nested, is_one_variable
 from horovodize.source import Edit
+from horovodize.summary.sites import Update
 from horovodize.summary.syntax import argument
 
 _WHY = "Gradients are averaged over all ranks before they are applied."
 _ONE = "Horovod's tape averages lists of gradients only."
 _WHAT = "Wrap the tape in Horovod's"
 _NESTED = "Horovod's tape averages lists of gradients only; give the variables that these lists are made of as one list"
+_MIXED = "this optimizer applies gradients of a tape and minimizes too; take all its gradients from tapes"
 # What is the same when it is asked for again.
 _PLAIN = (ast.Name, ast.Attribute, ast.List, ast.Tuple, ast.Dict, ast.Constant, ast.expr_context)
 
 
 def apply(draft: Draft) -> None:
+    _refuse_mixed(draft)
     for update in draft.sites.updates:
         if update.method == "apply_gradients" and not update.gradients:
             draft.refuse(
@@ -104,17 +108,23 @@ def _averaged(draft: Draft, call: ast.Call) -> bool:
     return True
 
 
-def _refuse_mixed_steps(draft: Draft) -> None:
-    """A `train_step` that applies a tape's gradients and minimizes too: the one needs the tape wrapped, the other the
-    optimizer."""
-    applying = {u.step_of for u in draft.sites.updates if u.method == "apply_gradients"}
+def _refuse_mixed(draft: Draft) -> None:
+    """An optimizer that applies a tape's gradients and minimizes too: the one needs the tape wrapped, the other the optimizer."""
+    applying = [u for u in draft.sites.updates if u.method == "apply_gradients"]
     for update in draft.sites.updates:
-        if update.step_of is not None and update.method == "minimize" and update.step_of in applying:
-            draft.refuse(
-                "HVD006",
-                update.call,
-                "this `train_step` applies gradients of a tape and minimizes too; take all its gradients from tapes",
-            )
+        if update.method == "minimize" and any(_is_same_optimizer(draft, update, other) for other in applying):
+            draft.refuse("HVD006", update.call, _MIXED)
+
+
+def _is_same_optimizer(draft: Draft, one: Update, other: Update) -> bool:
+    """Whether two updates may be of one optimizer: of one `train_step`, of a name of one function, or made by one call."""
+    if one.step_of is not None or other.step_of is not None:
+        return one.step_of is other.step_of
+    a, b = one.optimizer, other.optimizer
+    if a is None or b is None:
+        return True
+    named = draft.syntax.function(a) is draft.syntax.function(b) and ast.unparse(a) == ast.unparse(b)
+    return named or not set(draft.values.calls(a)).isdisjoint(draft.values.calls(b))
 
 
 def _operation(draft: Draft, calls: list[ast.Call]) -> str:
